@@ -1,0 +1,14 @@
+//! User groups: system groups that follow from roles, named groups, and the anonymous groups that hold the value of a
+//! single `can_..._group` setting (`semantics.md` section 10).
+//!
+//! [`membership::Membership`] answers every "is this user in the group that may" with one rule.
+
+pub mod membership;
+pub mod setting;
+pub mod sql;
+pub mod system;
+
+use super::Slice;
+
+/// User groups.
+pub const SLICE: Slice = Slice { name: "groups", set_up: system::set_up, ..Slice::EMPTY };

@@ -1,0 +1,87 @@
+//! The resources of the interface, one slice each, and the lists that join them.
+//!
+//! A slice has its operations (one file each, named as the interface names them), `rules`, `sql` and `events`. It may
+//! use another slice's rules, statements and events, never its operations. Adding a slice means adding it to [`SLICES`].
+
+pub mod command_line;
+pub mod groups;
+pub mod keys;
+pub mod queues;
+pub mod realm;
+pub mod register;
+pub mod server_settings;
+pub mod users;
+
+use crate::app::App;
+use crate::events::EventType;
+use crate::http::{ApiResult, Route};
+use crate::store::Tx;
+use register::StatePart;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+use tokio::sync::watch;
+
+/// What a slice gives to the whole.
+pub struct Slice {
+    /// The slice's name: its folder's.
+    pub name: &'static str,
+    /// Its routes.
+    pub routes: fn() -> Vec<Route>,
+    /// Its share of the answer of `POST /register`.
+    pub state: &'static [StatePart],
+    /// Its events that differ between receivers.
+    pub event_types: fn() -> Vec<EventType>,
+    /// What has to be there before the first request; called at each start.
+    pub set_up: fn(&mut Tx<'_>) -> ApiResult<()>,
+    /// Work of its own that goes on beside the requests.
+    pub background: Option<Background>,
+}
+
+/// A task that runs until the server stops.
+pub type Background = fn(Arc<App>, watch::Receiver<bool>) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Slice {
+    /// A slice without anything; fields are set from here.
+    pub const EMPTY: Self = Self {
+        name: "",
+        routes: Vec::new,
+        state: &[],
+        event_types: Vec::new,
+        set_up: |_| Ok(()),
+        background: None,
+    };
+}
+
+/// All slices. Set up in this order: who needs another's rows comes after it.
+pub static SLICES: &[Slice] = &[
+    groups::SLICE,
+    realm::SLICE,
+    users::SLICE,
+    keys::SLICE,
+    server_settings::SLICE,
+    register::SLICE,
+    queues::SLICE,
+    command_line::SLICE,
+];
+
+/// The whole table of routes.
+pub fn routes() -> Vec<Route> {
+    SLICES.iter().flat_map(|slice| (slice.routes)()).collect()
+}
+
+/// The events that differ between receivers.
+pub fn event_types() -> &'static [EventType] {
+    static TYPES: LazyLock<Vec<EventType>> =
+        LazyLock::new(|| SLICES.iter().flat_map(|slice| (slice.event_types)()).collect());
+    &TYPES
+}
+
+/// The slices' background tasks.
+pub fn background_tasks() -> impl Iterator<Item = Background> {
+    SLICES.iter().filter_map(|slice| slice.background)
+}
+
+/// Makes what every file needs: the organization, its system groups, its system bots.
+pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
+    SLICES.iter().try_for_each(|slice| (slice.set_up)(tx))
+}

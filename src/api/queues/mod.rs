@@ -1,0 +1,125 @@
+//! `GET /events` and `DELETE /events`.
+
+use super::Slice;
+use super::register::{RegisterParams, new_queue};
+use crate::events::{self, Audience, Delivery, Event, QueueError, QueueId};
+use crate::http::{ApiError, ApiResult, Both, Call, Reply, Route, USER, User};
+use crate::types::EventId;
+use hyper::Method;
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::time::Duration;
+
+/// Event queues.
+pub const SLICE: Slice = Slice { name: "queues", routes, ..Slice::EMPTY };
+
+/// A poll without events is answered after this many milliseconds. The published server waits 45 to 55 seconds, some
+/// checks want an answer within 50; the spread keeps many clients from coming at once.
+const HEARTBEAT: std::ops::Range<u64> = 45_000..49_500;
+
+/// How long a heartbeat may take from being written to being delivered.
+const HEARTBEAT_ON_ITS_WAY: Duration = Duration::from_secs(5);
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::call(Method::GET, "/events", USER, get_events),
+        Route::call(Method::DELETE, "/events", USER, delete_queue),
+    ]
+}
+
+/// Parameters of `GET /events` (spec, "get events from a queue"), to which those of `POST /register` come.
+#[derive(Deserialize)]
+pub struct EventsParams {
+    /// The queue.
+    #[serde(default)]
+    queue_id: Option<String>,
+    /// What the client has; -1 for nothing. Absent acknowledges nothing.
+    #[serde(default)]
+    last_event_id: Option<i64>,
+    /// Answer at once, also without events.
+    #[serde(default)]
+    dont_block: bool,
+}
+
+#[derive(Serialize)]
+struct Heartbeat {
+    r#type: &'static str,
+}
+
+impl Event for Heartbeat {
+    const TYPE: &'static str = "heartbeat";
+}
+
+/// `GET /events`: waits for events, or answers what is there.
+async fn get_events(
+    call: Call<User>,
+    Both(params, registration): Both<EventsParams, RegisterParams>,
+) -> ApiResult<Reply> {
+    let queue_id = match params.queue_id {
+        Some(queue_id) => QueueId(queue_id.into()),
+        // The spec makes a queue of any such call, the published server only of one that does not block. A call that
+        // says nothing at all more likely forgot its queue, and would wait for nothing.
+        None if params.dont_block || registration.is_given() => {
+            new_queue(&call, &registration).await?.queue_id
+        }
+        None => return Err(ApiError::missing("queue_id")),
+    };
+    drop(registration);
+    let user_id = call.caller.user_id;
+    let app = call.app;
+    let last_event_id = params.last_event_id.map(EventId);
+    let refused = |error| refusal(error, &queue_id);
+    let mut patience =
+        (!params.dont_block).then(|| Duration::from_millis(rand::rng().random_range(HEARTBEAT)));
+    loop {
+        let delivery = app.hub.poll(&queue_id, user_id, last_event_id, patience, &app.clock).await;
+        match delivery.map_err(refused)? {
+            Delivery::Events(events) => {
+                let queue_id = json!(queue_id.0);
+                return Ok(Reply::members(format!("\"events\":[{events}],\"queue_id\":{queue_id}")));
+            }
+            Delivery::Quiet => {
+                // A heartbeat is an event like any other: it takes a number, so that ids keep growing.
+                let audience = Audience::queue(queue_id.clone());
+                app.writer
+                    .run(move |tx| -> ApiResult<()> {
+                        tx.emit_unlogged(&Heartbeat { r#type: Heartbeat::TYPE }, audience);
+                        Ok(())
+                    })
+                    .await?;
+                patience = Some(HEARTBEAT_ON_ITS_WAY);
+            }
+        }
+    }
+}
+
+fn refusal(error: QueueError, queue_id: &QueueId) -> ApiError {
+    match error {
+        QueueError::Unknown => ApiError::bad_event_queue(&queue_id.0),
+        QueueError::Pruned(id) => {
+            ApiError::bad_request(format!("An event newer than {id} has already been pruned!"))
+        }
+        QueueError::NotInQueue(id) => ApiError::bad_request(format!("Event {id} was not in this queue")),
+        QueueError::Store(error) => error.into(),
+    }
+}
+
+/// Parameters of `DELETE /events`.
+#[derive(Deserialize)]
+pub struct DeleteParams {
+    /// The queue.
+    queue_id: String,
+}
+
+/// `DELETE /events`: the client does not need its queue any more.
+async fn delete_queue(call: Call<User>, params: DeleteParams) -> ApiResult<Reply> {
+    let queue_id = QueueId(params.queue_id.into());
+    let owner = call.app.hub.owner(&queue_id).map(|(owner, _)| owner);
+    if owner != Some(call.caller.user_id) {
+        return Err(ApiError::bad_event_queue(&queue_id.0));
+    }
+    call.app.hub.remove(&queue_id);
+    call.app.writer.run(move |tx| -> ApiResult<()> { Ok(events::delete_queue(tx, &queue_id.0)?) }).await?;
+    Ok(Reply::ok())
+}

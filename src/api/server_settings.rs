@@ -1,0 +1,80 @@
+//! `GET /server_settings`: what a client asks before anybody logs in.
+
+use super::{Slice, realm};
+use crate::http::{ANYONE, Anyone, ApiResult, Read, Reply, Route};
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// Server settings.
+pub const SLICE: Slice = Slice { name: "server_settings", routes, ..Slice::EMPTY };
+
+/// The feature level that we announce: nothing below it is missing from what we serve, and clients take the ways of
+/// release 11.0.
+pub const FEATURE_LEVEL: i64 = 421;
+
+/// The release whose ways we follow, with our own version behind it.
+pub const VERSION: &str = concat!("11.0-teamchat-", env!("CARGO_PKG_VERSION"));
+
+fn routes() -> Vec<Route> {
+    vec![Route::read(Method::GET, "/server_settings", ANYONE, server_settings)]
+}
+
+/// `GET /server_settings` has no parameters.
+#[derive(Deserialize)]
+pub struct NoParams {}
+
+/// The version fields, under the published names and under those of the spec.
+pub fn versions() -> Map<String, Value> {
+    let mut fields = Map::new();
+    for prefix in ["zulip", "svc"] {
+        fields.insert(format!("{prefix}_version"), VERSION.into());
+        fields.insert(format!("{prefix}_feature_level"), FEATURE_LEVEL.into());
+        fields.insert(format!("{prefix}_merge_base"), VERSION.into());
+    }
+    fields
+}
+
+/// `GET /server_settings` (spec, "get server settings").
+pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    let password_auth: bool = realm::settings::get(read, "password_auth_enabled")?;
+    let description: String = realm::settings::get(read, "description")?;
+    let methods = ["password", "email"].map(|name| (name, password_auth));
+    let other = [
+        "dev",
+        "ldap",
+        "remoteuser",
+        "github",
+        "azuread",
+        "gitlab",
+        "apple",
+        "google",
+        "saml",
+        "openid connect",
+    ];
+    let methods: Map<String, Value> = methods
+        .into_iter()
+        .chain(other.map(|name| (name, false)))
+        .map(|(name, enabled)| (name.to_owned(), enabled.into()))
+        .collect();
+    let mut fields = versions();
+    let Value::Object(settings) = json!({
+        "authentication_methods": methods,
+        "external_authentication_methods": [],
+        "push_notifications_enabled": false,
+        // The published rule: only a client of this name is too old for anybody.
+        "is_incompatible": read.info.client == "ZulipInvalid",
+        "email_auth_enabled": password_auth,
+        "require_email_format_usernames": true,
+        "realm_uri": read.info.origin,
+        "realm_url": read.info.origin,
+        "realm_name": realm::settings::get::<Value>(read, "name")?,
+        "realm_icon": "/static/images/organization.png",
+        "realm_description": description,
+        "realm_web_public_access_enabled": false,
+    }) else {
+        return Reply::data(&fields);
+    };
+    fields.extend(settings);
+    Reply::data(&fields)
+}

@@ -1,0 +1,78 @@
+//! `GET /users/me`, `GET /users`, `GET /users/{user_id}` and `GET /users/{email}`.
+
+use super::record::{UserRecord, UserRow};
+use super::sql;
+use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::types::UserId;
+use serde::{Deserialize, Serialize};
+use serde_json::Map;
+
+/// `GET /users/me` has no parameters.
+#[derive(Deserialize)]
+pub struct NoParams {}
+
+/// Parameters of `GET /users` and `GET /users/{user_id_or_email}`.
+#[derive(Deserialize)]
+pub struct UserParams {
+    /// Which user: an id, or an API email.
+    #[serde(default)]
+    user_id_or_email: String,
+    /// Accepted for older clients; our image addresses do not depend on it.
+    #[serde(default, rename = "client_gravatar")]
+    _client_gravatar: Option<bool>,
+    /// Whether to add the values of the custom profile fields.
+    #[serde(default)]
+    include_custom_profile_fields: bool,
+    /// Only these users; all when absent.
+    #[serde(default)]
+    user_ids: Option<Vec<UserId>>,
+}
+
+#[derive(Serialize)]
+struct OwnUser {
+    #[serde(flatten)]
+    user: UserRecord,
+    /// Deprecated, and still read by the terminal client.
+    max_message_id: i64,
+}
+
+/// `GET /users/me` (spec, "get own user").
+pub fn own_user(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    let user = sql::by_id(read, read.caller.user_id)?.ok_or_else(no_such_user)?;
+    let max_message_id =
+        read.prepare_cached("SELECT coalesce(max(id), -1) FROM message")?.query_row([], |row| row.get(0))?;
+    Reply::data(&OwnUser { user: UserRecord::new(&user).with_profile_data(Map::new()), max_message_id })
+}
+
+/// `GET /users`: all users.
+pub fn users(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
+    let members: Vec<UserRecord> = sql::all(read)?
+        .iter()
+        .filter(|user| params.user_ids.as_ref().is_none_or(|ids| ids.contains(&user.user_id)))
+        .map(|user| record(user, params.include_custom_profile_fields))
+        .collect();
+    Reply::field("members", &members)
+}
+
+/// `GET /users/{user_id}` and `GET /users/{email}`: one user.
+pub fn user(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
+    let name = &params.user_id_or_email;
+    let user = match name.parse() {
+        Ok(id) => sql::by_id(read, UserId(id))?,
+        Err(_) => match sql::by_email(read, name)? {
+            Some(user) => Some(user),
+            None => sql::by_delivery_email(read, name)?,
+        },
+    };
+    let user = user.ok_or_else(no_such_user)?;
+    Reply::field("user", &record(&user, params.include_custom_profile_fields))
+}
+
+fn record(user: &UserRow, with_profile_data: bool) -> UserRecord {
+    let record = UserRecord::new(user);
+    if with_profile_data { record.with_profile_data(Map::new()) } else { record }
+}
+
+fn no_such_user() -> ApiError {
+    ApiError::bad_request("No such user")
+}

@@ -1,0 +1,69 @@
+//! What may be a name, and what may be an email address.
+
+use crate::http::{ApiError, ApiResult};
+
+/// The longest name, in characters.
+const MAX_NAME_LENGTH: usize = 100;
+
+/// Characters that would break mentions.
+const FORBIDDEN_IN_NAMES: &[char] = &['*', '`', '\\', '>', '"', '@', '|'];
+
+/// Checks a name as a person or administrator gives it; answers it stripped.
+pub fn full_name(text: &str) -> ApiResult<String> {
+    let name = text.trim();
+    if name.chars().count() > MAX_NAME_LENGTH {
+        return Err(ApiError::bad_request("Name too long!"));
+    }
+    if name.is_empty() {
+        return Err(ApiError::bad_request("Name too short!"));
+    }
+    if name.chars().any(|character| character.is_control() || FORBIDDEN_IN_NAMES.contains(&character)) {
+        return Err(ApiError::bad_request("Invalid characters in name!"));
+    }
+    // `@**name|7**` means the user with id 7.
+    Ok(name.to_owned())
+}
+
+/// Whether a text can be an email address: something, an `@`, and a domain. Whether mail arrives is not asked.
+pub fn is_email(text: &str) -> bool {
+    let Some((local, domain)) = text.rsplit_once('@') else { return false };
+    let plain = |part: &str| {
+        !part.is_empty()
+            && part.chars().all(|character| !character.is_whitespace() && !character.is_control())
+            && !part.contains(['@', ',', '<', '>', '"', '(', ')', ':', ';', '\\', '[', ']'])
+    };
+    plain(local) && plain(domain) && !domain.starts_with('.') && !domain.ends_with('.') && text.len() <= 254
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked_in_the_published_words() {
+        let long = "x".repeat(101);
+        let cases = [
+            (" Ada Lovelace ", Ok("Ada Lovelace")),
+            ("", Err("Name too short!")),
+            ("   ", Err("Name too short!")),
+            (long.as_str(), Err("Name too long!")),
+            ("Ada*", Err("Invalid characters in name!")),
+            ("Ada\nLovelace", Err("Invalid characters in name!")),
+        ];
+        for (text, expected) in cases {
+            let checked = full_name(text);
+            let checked = checked.as_ref().map(String::as_str).map_err(ApiError::msg);
+            assert_eq!(checked, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_told_from_other_texts() {
+        for good in ["a@b", "ada@example.com", "a.b+c@sub.example.com"] {
+            assert!(is_email(good), "{good}");
+        }
+        for bad in ["", "a", "@b", "a@", "a b@c", "a@b@c", "a,b@c", "a@.b", "<a@b>"] {
+            assert!(!is_email(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A user as clients see them (spec, "User").
+
+use crate::types::{Role, UserId};
+use rusqlite::Row;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A user's row.
+#[derive(Clone, Debug)]
+pub struct UserRow {
+    /// The id.
+    pub user_id: UserId,
+    /// The API email.
+    pub email: String,
+    /// The real email.
+    pub delivery_email: String,
+    /// The name shown.
+    pub full_name: String,
+    /// The role.
+    pub role: Role,
+    /// Whether the account is in use.
+    pub is_active: bool,
+    /// Set for bots: 1 generic, 2 incoming webhook, 3 outgoing webhook, 4 embedded.
+    pub bot_type: Option<i64>,
+    /// A bot's owner.
+    pub bot_owner_id: Option<UserId>,
+    /// One of the server's own bots.
+    pub is_system_bot: bool,
+    /// IANA identifier, possibly empty.
+    pub timezone: String,
+    /// UNIX seconds.
+    pub date_joined: i64,
+    /// Counts changes of the image.
+    pub avatar_version: i64,
+}
+
+/// The columns of [`UserRow`], in order.
+pub const COLUMNS: &str =
+    "user_id, email, delivery_email, full_name, role, is_active, bot_type, bot_owner_id,
+    is_system_bot, timezone, date_joined, avatar_version";
+
+impl UserRow {
+    /// Reads [`COLUMNS`].
+    pub fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            user_id: row.get(0)?,
+            email: row.get(1)?,
+            delivery_email: row.get(2)?,
+            full_name: row.get(3)?,
+            role: row.get(4)?,
+            is_active: row.get(5)?,
+            bot_type: row.get(6)?,
+            bot_owner_id: row.get(7)?,
+            is_system_bot: row.get(8)?,
+            timezone: row.get(9)?,
+            date_joined: row.get(10)?,
+            avatar_version: row.get(11)?,
+        })
+    }
+
+    /// Whether the user is a bot.
+    pub fn is_bot(&self) -> bool {
+        self.bot_type.is_some()
+    }
+}
+
+/// A user on the wire, in lists, events and answers.
+#[derive(Clone, Debug, Serialize)]
+pub struct UserRecord {
+    user_id: UserId,
+    /// Null where the viewer may not see it.
+    delivery_email: Option<String>,
+    email: String,
+    full_name: String,
+    date_joined: String,
+    is_active: bool,
+    is_owner: bool,
+    is_admin: bool,
+    is_guest: bool,
+    is_bot: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_system_bot: bool,
+    bot_type: Option<i64>,
+    bot_owner_id: Option<UserId>,
+    role: Role,
+    timezone: String,
+    avatar_url: String,
+    avatar_version: i64,
+    /// People only, and only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile_data: Option<Map<String, Value>>,
+}
+
+impl UserRecord {
+    /// The record of a row, without profile data.
+    pub fn new(user: &UserRow) -> Self {
+        Self {
+            user_id: user.user_id,
+            delivery_email: Some(user.delivery_email.clone()),
+            email: user.email.clone(),
+            full_name: user.full_name.clone(),
+            date_joined: iso_minutes(user.date_joined),
+            is_active: user.is_active,
+            is_owner: user.role == Role::Owner,
+            is_admin: user.role.is_administrator(),
+            is_guest: user.role == Role::Guest,
+            is_bot: user.is_bot(),
+            is_system_bot: user.is_system_bot,
+            bot_type: user.bot_type,
+            bot_owner_id: user.bot_owner_id,
+            role: user.role,
+            timezone: user.timezone.clone(),
+            avatar_url: avatar_url(user.user_id, user.avatar_version),
+            avatar_version: user.avatar_version,
+            profile_data: None,
+        }
+    }
+
+    /// Adds the values of the custom profile fields, for people.
+    #[must_use]
+    pub fn with_profile_data(mut self, data: Map<String, Value>) -> Self {
+        self.profile_data = (!self.is_bot).then_some(data);
+        self
+    }
+}
+
+/// Where a user's image is. It is always ours to serve: nothing is asked of a third party.
+pub fn avatar_url(user_id: UserId, version: i64) -> String {
+    format!("/avatar/{user_id}?version={version}")
+}
+
+/// A time as the interface writes joining dates: ISO 8601 with minutes, UTC.
+fn iso_minutes(seconds: i64) -> String {
+    let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M+00:00").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn joining_dates_are_in_the_published_form() {
+        assert_eq!(super::iso_minutes(1_600_000_000), "2020-09-13T12:26+00:00");
+    }
+}

@@ -1,0 +1,120 @@
+//! Every statement about users.
+
+use super::record::{COLUMNS, UserRow};
+use crate::types::{Role, UserId};
+use roaring::RoaringBitmap;
+use rusqlite::{Connection, OptionalExtension};
+
+/// A user by id.
+pub fn by_id(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<UserRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM user WHERE user_id = ?1"))?
+        .query_row([user_id], UserRow::read)
+        .optional()
+}
+
+/// A user by real email, upper and lower case alike.
+pub fn by_delivery_email(connection: &Connection, email: &str) -> rusqlite::Result<Option<UserRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM user WHERE delivery_email_key = ?1"))?
+        .query_row([email.trim().to_lowercase()], UserRow::read)
+        .optional()
+}
+
+/// A user by API email, upper and lower case alike.
+pub fn by_email(connection: &Connection, email: &str) -> rusqlite::Result<Option<UserRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM user WHERE lower(email) = ?1"))?
+        .query_row([email.trim().to_lowercase()], UserRow::read)
+        .optional()
+}
+
+/// All users but the server's own bots, in the order of their ids.
+pub fn all(connection: &Connection) -> rusqlite::Result<Vec<UserRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM user WHERE NOT is_system_bot ORDER BY user_id"))?
+        .query_map([], UserRow::read)?
+        .collect()
+}
+
+/// The server's own bots.
+pub fn system_bots(connection: &Connection) -> rusqlite::Result<Vec<UserRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM user WHERE is_system_bot ORDER BY user_id"))?
+        .query_map([], UserRow::read)?
+        .collect()
+}
+
+/// The ids of all active users.
+pub fn active_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
+    let mut statement =
+        connection.prepare_cached("SELECT user_id FROM user WHERE is_active AND NOT is_system_bot")?;
+    let ids = statement.query_map([], |row| row.get::<_, UserId>(0))?;
+    ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
+}
+
+/// Whether somebody could log in: an active person with a password or a key.
+pub fn somebody_can_log_in(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM user WHERE is_active AND bot_type IS NULL AND NOT is_system_bot
+                 AND (password_hash IS NOT NULL OR EXISTS (SELECT 1 FROM api_key WHERE user_id = user.user_id)))",
+        )?
+        .query_row([], |row| row.get(0))
+}
+
+/// A user to be made.
+#[derive(Clone, Debug)]
+pub struct NewUserRow<'a> {
+    /// The real email; also the API email.
+    pub email: &'a str,
+    /// The name shown.
+    pub full_name: &'a str,
+    /// The role.
+    pub role: Role,
+    /// Set for bots.
+    pub bot_type: Option<i64>,
+    /// A bot's owner.
+    pub bot_owner_id: Option<UserId>,
+    /// One of the server's own bots.
+    pub is_system_bot: bool,
+    /// argon2id hash.
+    pub password_hash: Option<&'a str>,
+    /// UNIX seconds.
+    pub date_joined: i64,
+}
+
+/// Makes a user and answers the id.
+pub fn insert(connection: &Connection, user: &NewUserRow<'_>) -> rusqlite::Result<UserId> {
+    connection
+        .prepare_cached(
+            "INSERT INTO user (email, delivery_email, delivery_email_key, full_name, role, bot_type, bot_owner_id,
+                 is_system_bot, password_hash, date_joined)
+             VALUES (?1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute((
+            user.email,
+            user.email.to_lowercase(),
+            user.full_name,
+            user.role,
+            user.bot_type,
+            user.bot_owner_id,
+            user.is_system_bot,
+            user.password_hash,
+            user.date_joined,
+        ))?;
+    Ok(UserId(connection.last_insert_rowid()))
+}
+
+/// The password's hash of the account with this email, and whether the account is active.
+pub fn password_of(
+    connection: &Connection,
+    email: &str,
+) -> rusqlite::Result<Option<(UserId, Option<String>, bool)>> {
+    connection
+        .prepare_cached(
+            "SELECT user_id, password_hash, is_active FROM user WHERE delivery_email_key = ?1 AND bot_type IS NULL",
+        )?
+        .query_row([email.trim().to_lowercase()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()
+}

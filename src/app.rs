@@ -1,0 +1,32 @@
+//! What all handlers share: the way to read, the way to write, the queues, the clock.
+
+use crate::events::Hub;
+use crate::http::Limits;
+use crate::store::{Readers, Writer};
+use crate::types::Clock;
+use std::sync::Arc;
+
+/// A running server, as handlers see it.
+pub struct App {
+    /// Snapshots of the file.
+    pub readers: Arc<Readers>,
+    /// The one way to change it.
+    pub writer: Writer,
+    /// The event queues.
+    pub hub: Arc<Hub>,
+    /// The time.
+    pub clock: Clock,
+    /// Failed logins.
+    pub limits: Limits,
+    /// What the person who started the server chose.
+    pub options: Options,
+}
+
+/// Choices of the person who starts the server.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The address at which clients reach the server, if it stands behind another: scheme, host and port.
+    pub public_url: Option<String>,
+    /// What a command has to know to have the running server do its work.
+    pub control_token: String,
+}

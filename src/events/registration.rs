@@ -1,0 +1,107 @@
+//! What a client asks of a queue (`POST /register`; `semantics.md` names the parameters).
+
+use crate::types::UserId;
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+
+/// A queue's name. Not to be guessed, though it opens nothing without its owner's key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct QueueId(pub Arc<str>);
+
+impl QueueId {
+    /// A new random name in the shape of a UUID.
+    pub fn random() -> Self {
+        let bits: u128 = rand::rng().random();
+        let hex = format!("{bits:032x}");
+        Self(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]).into())
+    }
+}
+
+impl fmt::Display for QueueId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A queue that is being registered.
+#[derive(Clone, Debug)]
+pub struct NewQueue {
+    /// Its name.
+    pub queue_id: QueueId,
+    /// Whose it is.
+    pub user_id: UserId,
+    /// What it asked for.
+    pub registration: Arc<Registration>,
+}
+
+/// What a queue wants to hear, and how. Stored with the queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registration {
+    /// The types of events; absent means all. An empty list hears only heartbeats.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub event_types: Option<Vec<String>>,
+    /// Message contents as HTML.
+    #[serde(default)]
+    pub apply_markdown: bool,
+    /// Avatars of hosted senders may be left to the client.
+    #[serde(default)]
+    pub client_gravatar: bool,
+    /// Presences keyed by user id.
+    #[serde(default)]
+    pub slim_presence: bool,
+    /// Messages of all public channels, subscribed or not.
+    #[serde(default)]
+    pub all_public_streams: bool,
+    /// Subscription events name the subscribers.
+    #[serde(default)]
+    pub include_subscribers: bool,
+    /// Only message events that match, pairs of operator and operand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub narrow: Vec<(String, String)>,
+    /// What the client understands.
+    #[serde(default)]
+    pub client_capabilities: Capabilities,
+}
+
+impl Registration {
+    /// Whether the queue asked for events of a type.
+    pub fn wants(&self, kind: &str) -> bool {
+        match &self.event_types {
+            None => true,
+            Some(types) => types.iter().any(|wanted| wanted == kind),
+        }
+    }
+}
+
+/// `client_capabilities` of `POST /register`: each changes what the server may send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Capabilities {
+    /// Null in a channel's notification settings means the user's default.
+    pub notification_settings_null: bool,
+    /// One `delete_message` event for many messages.
+    pub bulk_message_deletion: bool,
+    /// `avatar_url` may be missing: the client knows `/avatar/{user_id}`.
+    pub user_avatar_url_field_optional: bool,
+    /// Typing notices in channels.
+    pub stream_typing_notifications: bool,
+    /// Settings come as `user_settings`, not in the two older kinds of event.
+    pub user_settings_object: bool,
+    /// Linkifiers with URL templates.
+    pub linkifier_url_template: bool,
+    /// Users that the client may not see can be missing from the list.
+    pub user_list_incomplete: bool,
+    /// Deactivated groups are told as such.
+    pub include_deactivated_groups: bool,
+    /// Archived channels are told as such.
+    pub archived_channels: bool,
+    /// The empty topic comes as an empty string.
+    pub empty_topic_name: bool,
+    /// Presences in one map.
+    pub simplified_presence_events: bool,
+    /// Changes of single custom emoji.
+    pub individual_emoji_changes: bool,
+}

@@ -1,0 +1,262 @@
+//! Who calls: credentials to a [`Caller`], and the kinds of caller that a route can ask for.
+//!
+//! The failures and their order are those of the published server (`Authorization: Basic`, delivery email and API key).
+
+use super::error::{ApiError, ApiResult};
+use crate::types::{Role, UserId};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rusqlite::{Connection, OptionalExtension};
+use sha2::{Digest, Sha256};
+use std::ops::Deref;
+
+/// Length of an API key in characters; clients of the one-time-password login count on it.
+pub const API_KEY_LENGTH: usize = 32;
+
+/// A user who proved who they are.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The user.
+    pub user_id: UserId,
+    /// Their role now.
+    pub role: Role,
+    /// Set for bots.
+    pub bot_type: Option<i64>,
+    /// A bot's owner.
+    pub bot_owner_id: Option<UserId>,
+    /// The key that the request carried.
+    pub api_key_id: i64,
+}
+
+impl Caller {
+    /// Whether the caller is a bot.
+    pub fn is_bot(&self) -> bool {
+        self.bot_type.is_some()
+    }
+
+    /// Whether the caller is a guest.
+    pub fn is_guest(&self) -> bool {
+        self.role == Role::Guest
+    }
+
+    /// Finds the user behind an `Authorization` header.
+    pub fn authenticate(connection: &Connection, header: Option<&str>) -> ApiResult<Self> {
+        let (email, key) = credentials(header)?;
+        let found = connection
+            .prepare_cached(
+                "SELECT user_id, role, bot_type, bot_owner_id, is_active, delivery_email_key, api_key.id,
+                        (SELECT deactivated FROM realm)
+                 FROM api_key JOIN user USING (user_id) WHERE digest = ?1",
+            )?
+            .query_row([digest(&key)], |row| {
+                let caller = Self {
+                    user_id: row.get(0)?,
+                    role: row.get(1)?,
+                    bot_type: row.get(2)?,
+                    bot_owner_id: row.get(3)?,
+                    api_key_id: row.get(6)?,
+                };
+                Ok((caller, row.get::<_, bool>(4)?, row.get::<_, String>(5)?, row.get::<_, bool>(7)?))
+            })
+            .optional()?;
+        let invalid = || ApiError::new(401, "INVALID_API_KEY", "Invalid API key");
+        let (caller, is_active, email_key, realm_deactivated) = found.ok_or_else(invalid)?;
+        if email_key != email.trim().to_lowercase() {
+            return Err(invalid());
+        }
+        if realm_deactivated {
+            return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
+        }
+        if !is_active {
+            return Err(deactivated());
+        }
+        Ok(caller)
+    }
+
+    /// The same caller as the file knows them now. The writer asks again: what was true when the request came may not
+    /// be true any more.
+    pub fn reload(&mut self, connection: &Connection) -> ApiResult<()> {
+        let now = connection
+            .prepare_cached("SELECT role, is_active FROM user WHERE user_id = ?1")?
+            .query_row([self.user_id], |row| Ok((row.get(0)?, row.get::<_, bool>(1)?)))
+            .optional()?;
+        match now {
+            Some((role, true)) => {
+                self.role = role;
+                Ok(())
+            }
+            _ => Err(deactivated()),
+        }
+    }
+}
+
+fn deactivated() -> ApiError {
+    ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated")
+}
+
+/// What is stored of a key.
+pub fn digest(key: &str) -> [u8; 32] {
+    Sha256::digest(key.as_bytes()).into()
+}
+
+/// Email and key of an `Authorization` header.
+fn credentials(header: Option<&str>) -> ApiResult<(String, String)> {
+    let unauthorized = |msg: &'static str| {
+        ApiError::new(401, "UNAUTHORIZED", msg)
+            .with_header("WWW-Authenticate", r#"Basic realm="zulip""#.to_owned())
+    };
+    let header =
+        header.ok_or_else(|| unauthorized("Not logged in: API authentication or user session required"))?;
+    let (scheme, encoded) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return Err(ApiError::bad_request("This endpoint requires HTTP basic authentication."));
+    }
+    let pair = STANDARD.decode(encoded.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let pair = pair.as_deref().and_then(|pair| pair.split_once(':'));
+    let (email, key) = pair.ok_or_else(|| unauthorized("Invalid authorization header for basic auth"))?;
+    if key.len() != API_KEY_LENGTH || !key.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Err(ApiError::new(401, "INVALID_API_KEY", "Malformed API key"));
+    }
+    Ok((email.to_owned(), key.to_owned()))
+}
+
+/// A kind of caller: what a handler may count on. A route names one and its handler takes the same.
+pub trait Kind: Send + Sync + Sized + 'static {
+    /// The kind's name in the table of routes.
+    const NAME: &'static str;
+
+    /// Whether the header has to be looked at.
+    const NEEDS_LOGIN: bool = true;
+
+    /// Admits a caller, or says why not.
+    fn admit(caller: ApiResult<Caller>) -> ApiResult<Self>;
+
+    /// Checks on the writer that what was true still is.
+    fn recheck(&mut self, connection: &Connection) -> ApiResult<()>;
+}
+
+/// A route's access: the kind of caller its handler takes.
+pub struct Access<C>(std::marker::PhantomData<fn() -> C>);
+
+impl<C> Clone for Access<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Access<C> {}
+
+/// Nobody has to log in.
+pub const ANYONE: Access<Anyone> = Access(std::marker::PhantomData);
+/// Any active user or bot.
+pub const USER: Access<User> = Access(std::marker::PhantomData);
+/// Administrators and owners.
+pub const ADMINISTRATOR: Access<Administrator> = Access(std::marker::PhantomData);
+
+/// No credentials needed. Wrong ones do no harm: a client may send what it has before it knows whether it is right.
+pub struct Anyone;
+
+/// An active user or bot.
+pub struct User(Caller);
+
+/// An administrator or owner of the organization.
+pub struct Administrator(Caller);
+
+impl Kind for Anyone {
+    const NAME: &'static str = "anyone";
+    const NEEDS_LOGIN: bool = false;
+
+    fn admit(_caller: ApiResult<Caller>) -> ApiResult<Self> {
+        Ok(Self)
+    }
+
+    fn recheck(&mut self, _connection: &Connection) -> ApiResult<()> {
+        Ok(())
+    }
+}
+
+impl Kind for User {
+    const NAME: &'static str = "user";
+
+    fn admit(caller: ApiResult<Caller>) -> ApiResult<Self> {
+        caller.map(Self)
+    }
+
+    fn recheck(&mut self, connection: &Connection) -> ApiResult<()> {
+        self.0.reload(connection)
+    }
+}
+
+impl Kind for Administrator {
+    const NAME: &'static str = "administrator";
+
+    fn admit(caller: ApiResult<Caller>) -> ApiResult<Self> {
+        let caller = caller?;
+        if caller.role.is_administrator() { Ok(Self(caller)) } else { Err(ApiError::administrators_only()) }
+    }
+
+    fn recheck(&mut self, connection: &Connection) -> ApiResult<()> {
+        self.0.reload(connection)?;
+        if self.0.role.is_administrator() { Ok(()) } else { Err(ApiError::administrators_only()) }
+    }
+}
+
+impl Deref for User {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.0
+    }
+}
+
+impl Deref for Administrator {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_read_and_refused_in_the_published_words() {
+        let key = "0123456789abcdefABCDEF0123456789";
+        let basic = |pair: &str| format!("Basic {}", STANDARD.encode(pair));
+        let good = (String::from("a@b.example"), key.to_owned());
+        assert_eq!(credentials(Some(&basic(&format!("a@b.example:{key}")))).unwrap(), good);
+        let lower = basic(&format!("a@b.example:{key}")).replace("Basic", "bAsIc ");
+        assert_eq!(credentials(Some(&lower)).unwrap(), good);
+
+        let cases = [
+            (None, 401, "UNAUTHORIZED", "Not logged in: API authentication or user session required"),
+            (
+                Some("Bearer x".to_owned()),
+                400,
+                "BAD_REQUEST",
+                "This endpoint requires HTTP basic authentication.",
+            ),
+            (Some("Basic".to_owned()), 401, "UNAUTHORIZED", "Invalid authorization header for basic auth"),
+            (
+                Some("Basic !!!".to_owned()),
+                401,
+                "UNAUTHORIZED",
+                "Invalid authorization header for basic auth",
+            ),
+            (Some(basic("no colon")), 401, "UNAUTHORIZED", "Invalid authorization header for basic auth"),
+            (Some(basic("a@b.example:short")), 401, "INVALID_API_KEY", "Malformed API key"),
+            (
+                Some(basic(&format!("a@b.example:{}", "-".repeat(32)))),
+                401,
+                "INVALID_API_KEY",
+                "Malformed API key",
+            ),
+        ];
+        for (header, status, code, msg) in cases {
+            let error = credentials(header.as_deref()).unwrap_err();
+            assert_eq!((error.status(), error.code(), error.msg()), (status, code, msg), "{header:?}");
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! The decoded parameters of one request, before anybody gives them a type.
+//!
+//! Parameters come from the query string, from the body and from the path, for every method alike. When a
+//! name is given more than once, the path wins over the body, the body over the query string, and within one
+//! source the last value wins, as on the published server. Types are given in [`crate::http::params`].
+//!
+//! All names and values of a request live in one string, so that decoding costs two allocations, however
+//! many parameters there are.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use futures_util::{FutureExt, stream};
+use thiserror::Error;
+
+/// More parameters and files than this in one request are refused. Every lookup walks the list, so a limit
+/// keeps a hostile request cheap; the largest endpoint knows some hundred names.
+pub const MAX_PARAMETERS: usize = 1000;
+
+/// The parameter that names the client. Every endpoint accepts it.
+const CLIENT: &str = "client";
+
+/// A file that came in a `multipart/form-data` body: a part with a file name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UploadedFile {
+    /// The name of the form field.
+    pub field_name: String,
+    /// The file's name as the client gave it. It may hold slashes or dots: never use it as a path.
+    pub file_name: String,
+    /// The media type as the client gave it, if it did.
+    pub content_type: Option<String>,
+    /// The content.
+    pub bytes: Bytes,
+}
+
+/// Why the parameters of a request could not be decoded. Each is answered with status 400.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FormError {
+    /// A name or value is not UTF-8 text, after percent-decoding.
+    #[error("Request parameters are not valid UTF-8")]
+    InvalidUtf8,
+    /// There are more than [`MAX_PARAMETERS`] of them.
+    #[error("Too many request parameters (limit: {MAX_PARAMETERS})")]
+    TooManyParameters,
+    /// The body calls itself `multipart/form-data`, and is not; the text says what is wrong.
+    #[error("Malformed multipart/form-data body: {0}")]
+    MalformedMultipart(String),
+}
+
+/// The decoded parameters and files of one request.
+#[derive(Default)]
+pub struct Form {
+    /// All names and values, end to end; the entries say where each begins.
+    text: String,
+    /// In growing precedence: query string, body, path.
+    entries: Vec<Entry>,
+    files: Vec<UploadedFile>,
+}
+
+/// One parameter: `text[name_start..value_start]` and `text[value_start..end]`.
+struct Entry {
+    name_start: usize,
+    value_start: usize,
+    end: usize,
+    /// Whether somebody asked for this name. Atomic, since a handler holds a shared form across awaits.
+    known: AtomicBool,
+}
+
+impl Form {
+    /// Decodes the parameters of a request.
+    ///
+    /// `query` is the part of the address after `?`. `body` is read as parameters only when `content_type`
+    /// is `application/x-www-form-urlencoded` or `multipart/form-data`; any other body, JSON included, holds
+    /// no parameters. `path_parameters` are already percent-decoded.
+    ///
+    /// A part of a multipart body with a file name is a file, unless the file name is empty, which is how
+    /// browsers send a file field without a file. A part without a name is skipped.
+    pub fn new(
+        query: Option<&str>,
+        content_type: Option<&str>,
+        body: Bytes,
+        path_parameters: Vec<(&'static str, String)>,
+    ) -> Result<Self, FormError> {
+        let mut form = Self::default();
+        if let Some(query) = query {
+            form.add_urlencoded(query.as_bytes())?;
+        }
+        match content_type {
+            Some(content_type) if is_media_type(content_type, "application/x-www-form-urlencoded") => {
+                form.add_urlencoded(&body)?;
+            }
+            Some(content_type) if is_media_type(content_type, "multipart/form-data") => {
+                form.add_multipart(content_type, body)?;
+            }
+            _ => {}
+        }
+        for (name, value) in path_parameters {
+            form.add_path_parameter(name, &value);
+        }
+        Ok(form)
+    }
+
+    /// The raw text of one parameter, which is from then on a known one.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let mut value = None;
+        for entry in self.entries.iter().rev().filter(|entry| self.name_of(entry) == name) {
+            // All of them: a value that lost to a stronger source is not an ignored parameter.
+            entry.known.store(true, Ordering::Relaxed);
+            value = value.or_else(|| self.text.get(entry.value_start..entry.end));
+        }
+        value
+    }
+
+    /// The client's name as the parameter `client` gives it. This overrides the `User-Agent` header.
+    pub fn client(&self) -> Option<&str> {
+        self.get(CLIENT)
+    }
+
+    /// The names nobody asked for, sorted, each once: `ignored_parameters_unsupported` of the answer.
+    ///
+    /// Ask after all the parsing is done. `client` is never in the list, nor is a path parameter, also when
+    /// the query string or the body repeats it.
+    pub fn ignored(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self
+            .entries
+            .iter()
+            .filter(|entry| !entry.known.load(Ordering::Relaxed))
+            .map(|entry| self.name_of(entry))
+            .filter(|name| *name != CLIENT)
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The files of a multipart body, in the order they came.
+    pub fn files(&self) -> &[UploadedFile] {
+        &self.files
+    }
+
+    /// Takes the files out, so that their content need not be shared.
+    pub fn take_files(&mut self) -> Vec<UploadedFile> {
+        std::mem::take(&mut self.files)
+    }
+
+    fn name_of(&self, entry: &Entry) -> &str {
+        self.text.get(entry.name_start..entry.value_start).unwrap_or_default()
+    }
+
+    fn add(&mut self, name: &str, value: &str) -> Result<(), FormError> {
+        self.check_room()?;
+        self.push(name, value, false);
+        Ok(())
+    }
+
+    fn check_room(&self) -> Result<(), FormError> {
+        let count = self.entries.len() + self.files.len();
+        if count < MAX_PARAMETERS { Ok(()) } else { Err(FormError::TooManyParameters) }
+    }
+
+    fn push(&mut self, name: &str, value: &str, known: bool) {
+        let name_start = self.text.len();
+        self.text.push_str(name);
+        let value_start = self.text.len();
+        self.text.push_str(value);
+        let end = self.text.len();
+        self.entries.push(Entry { name_start, value_start, end, known: AtomicBool::new(known) });
+    }
+
+    fn add_path_parameter(&mut self, name: &str, value: &str) {
+        // Some clients repeat the path's parameters in the body: that makes them known, and the path wins.
+        self.get(name);
+        self.push(name, value, true);
+    }
+
+    fn add_urlencoded(&mut self, input: &[u8]) -> Result<(), FormError> {
+        self.text.reserve(input.len());
+        let mut replaced = false;
+        for (name, value) in form_urlencoded::parse(input) {
+            replaced =
+                replaced || [&name, &value].iter().any(|text| text.contains(char::REPLACEMENT_CHARACTER));
+            self.add(&name, &value)?;
+        }
+        // The parser puts U+FFFD for what is not UTF-8. Only when one is there, see whether it was sent so.
+        // Decoding all at once is enough: the separators are ASCII, so no sequence can span two of the values.
+        if replaced && percent_encoding::percent_decode(input).decode_utf8().is_err() {
+            return Err(FormError::InvalidUtf8);
+        }
+        Ok(())
+    }
+
+    fn add_multipart(&mut self, content_type: &str, body: Bytes) -> Result<(), FormError> {
+        let boundary = multer::parse_boundary(content_type).map_err(malformed)?;
+        let body = stream::iter([Ok::<Bytes, Infallible>(body)]);
+        let mut multipart = multer::Multipart::new(body, boundary);
+        while let Some(field) = at_once(multipart.next_field())? {
+            self.check_room()?;
+            let Some(field_name) = field.name().map(str::to_owned) else {
+                at_once(field.bytes())?;
+                continue;
+            };
+            let Some(file_name) = file_name_of(&field)? else {
+                let value = at_once(field.bytes())?;
+                let value = std::str::from_utf8(&value).map_err(|_| FormError::InvalidUtf8)?;
+                self.add(&field_name, value)?;
+                continue;
+            };
+            let content_type = field.content_type().map(ToString::to_string);
+            let bytes = at_once(field.bytes())?;
+            if !file_name.is_empty() {
+                self.files.push(UploadedFile { field_name, file_name, content_type, bytes });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names only: values may be passwords, and must not reach a log.
+impl fmt::Debug for Form {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.entries.iter().map(|entry| self.name_of(entry)).collect();
+        formatter
+            .debug_struct("Form")
+            .field("names", &names)
+            .field("files", &self.files.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether a `Content-Type` header names this media type, whatever its parameters and letter case.
+fn is_media_type(content_type: &str, media_type: &str) -> bool {
+    let essence = content_type.split_once(';').map_or(content_type, |(essence, _)| essence);
+    essence.trim().eq_ignore_ascii_case(media_type)
+}
+
+/// Runs a step of the multipart parser, which never waits: the whole body is there. When it would wait it
+/// misses its end, and nothing would ever wake it.
+fn at_once<T>(step: impl Future<Output = multer::Result<T>>) -> Result<T, FormError> {
+    match step.now_or_never() {
+        Some(result) => result.map_err(malformed),
+        None => Err(malformed(multer::Error::IncompleteStream)),
+    }
+}
+
+fn malformed(error: multer::Error) -> FormError {
+    FormError::MalformedMultipart(error.to_string())
+}
+
+/// The file name of a part. `filename*=utf-8''caf%C3%A9.png` (RFC 5987) goes before the plain `filename`:
+/// older HTTP packages of Python send names outside ASCII only so.
+fn file_name_of(field: &multer::Field<'_>) -> Result<Option<String>, FormError> {
+    let plain = field.file_name();
+    let disposition = field.headers().get("content-disposition").map_or(&[][..], |value| value.as_bytes());
+    let extended = std::str::from_utf8(disposition).ok().and_then(|disposition| {
+        // ASCII lower case keeps all byte positions.
+        let lower = disposition.to_ascii_lowercase();
+        let marker = "filename*=utf-8''";
+        let start = lower.find(marker)? + marker.len();
+        disposition.get(start..)?.split([';', ' ']).next()
+    });
+    match extended {
+        Some(encoded) => percent_encoding::percent_decode_str(encoded.trim_matches('"'))
+            .decode_utf8()
+            .map(|name| Some(name.into_owned()))
+            .map_err(|_| FormError::InvalidUtf8),
+        None => Ok(plain.map(str::to_owned)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URLENCODED: Option<&str> = Some("application/x-www-form-urlencoded");
+
+    fn body(text: &'static str) -> Bytes {
+        Bytes::from_static(text.as_bytes())
+    }
+
+    fn multipart(text: &str) -> Result<Form, FormError> {
+        let text = text.replace('\n', "\r\n");
+        Form::new(None, Some("multipart/form-data; boundary=edge"), Bytes::from(text), vec![])
+    }
+
+    #[test]
+    fn all_three_sources_are_read() {
+        let form = Form::new(Some("a=1+2&b=%C3%A9"), URLENCODED, body("c=3%2B&d="), vec![("id", "7".into())])
+            .unwrap();
+        for (name, value) in [("a", "1 2"), ("b", "é"), ("c", "3+"), ("d", ""), ("id", "7")] {
+            assert_eq!(form.get(name), Some(value), "{name}");
+        }
+        assert_eq!(form.get("e"), None);
+    }
+
+    #[test]
+    fn the_path_wins_over_the_body_over_the_query_and_later_over_earlier() {
+        let query = Some("id=1&name=q1&name=q2&only=q1&only=q2");
+        let form =
+            Form::new(query, URLENCODED, body("name=b1&name=b2&id=2"), vec![("id", "3".into())]).unwrap();
+        assert_eq!(form.get("id"), Some("3"));
+        assert_eq!(form.get("name"), Some("b2"));
+        assert_eq!(form.get("only"), Some("q2"));
+        assert!(form.ignored().is_empty(), "values that lost are not ignored parameters");
+    }
+
+    #[test]
+    fn names_nobody_asked_for_are_sorted_and_named_once() {
+        let query = Some("zoo=1&client=x&beta=1&id=4&known=1");
+        let form =
+            Form::new(query, URLENCODED, body("alpha=1&beta=2&id=3"), vec![("id", "3".into())]).unwrap();
+        assert_eq!(form.ignored(), ["alpha", "beta", "known", "zoo"]);
+        form.get("known");
+        assert_eq!(form.ignored(), ["alpha", "beta", "zoo"]);
+        assert_eq!(form.client(), Some("x"));
+    }
+
+    #[test]
+    fn a_body_of_another_type_holds_no_parameters() {
+        for content_type in [None, Some("application/json"), Some("text/plain"), Some("")] {
+            let form = Form::new(Some("a=1"), content_type, body("b=2"), vec![]).unwrap();
+            assert_eq!((form.get("a"), form.get("b")), (Some("1"), None), "{content_type:?}");
+        }
+        let content_type = Some("Application/X-WWW-form-urlencoded ; charset=utf-8");
+        assert_eq!(Form::new(None, content_type, body("b=2"), vec![]).unwrap().get("b"), Some("2"));
+    }
+
+    #[test]
+    fn text_that_is_not_utf8_is_refused_and_a_sent_replacement_character_is_not() {
+        for query in ["a=%FF", "%C3=%A9", "a=%C3&b=%A9"] {
+            assert_eq!(
+                Form::new(Some(query), None, Bytes::new(), vec![]).unwrap_err(),
+                FormError::InvalidUtf8
+            );
+        }
+        let raw = Bytes::from_static(b"a=\xff");
+        assert_eq!(Form::new(None, URLENCODED, raw, vec![]).unwrap_err(), FormError::InvalidUtf8);
+        let form = Form::new(Some("a=%EF%BF%BD"), None, Bytes::new(), vec![]).unwrap();
+        assert_eq!(form.get("a"), Some("\u{FFFD}"));
+        let broken_percent = Form::new(Some("a=100%&b=%zz"), None, Bytes::new(), vec![]).unwrap();
+        assert_eq!((broken_percent.get("a"), broken_percent.get("b")), (Some("100%"), Some("%zz")));
+    }
+
+    #[test]
+    fn too_many_parameters_are_refused() {
+        let query = vec!["a=1"; MAX_PARAMETERS].join("&");
+        assert!(Form::new(Some(&query), None, Bytes::new(), vec![]).is_ok());
+        let error = Form::new(Some(&query), URLENCODED, body("b=1"), vec![]).unwrap_err();
+        assert_eq!(error.to_string(), "Too many request parameters (limit: 1000)");
+    }
+
+    #[test]
+    fn multipart_text_is_parameters_and_named_files_are_files() {
+        let mut form = multipart(concat!(
+            "--edge\nContent-Disposition: form-data; name=\"topic\"\n\nlunch é\n",
+            "--edge\nContent-Disposition: form-data; name=\"file\"; filename=\"a b.txt\"\n",
+            "Content-Type: text/plain\n\nhello\nworld\n",
+            "--edge\nContent-Disposition: form-data; name=\"other\"; filename*=UTF-8''caf%C3%A9.png\n\n\n",
+            "--edge\nContent-Disposition: form-data; name=\"none\"; filename=\"\"\n\n\n",
+            "--edge\nContent-Disposition: form-data\n\nnameless\n",
+            "--edge--\n",
+        ))
+        .unwrap();
+        assert_eq!(form.get("topic"), Some("lunch é"));
+        assert!(form.ignored().is_empty());
+        let files = form.take_files();
+        assert!(form.files().is_empty());
+        assert_eq!(
+            files,
+            [
+                UploadedFile {
+                    field_name: "file".into(),
+                    file_name: "a b.txt".into(),
+                    content_type: Some("text/plain".into()),
+                    bytes: body("hello\r\nworld"),
+                },
+                UploadedFile {
+                    field_name: "other".into(),
+                    file_name: "café.png".into(),
+                    content_type: None,
+                    bytes: Bytes::new(),
+                },
+            ]
+        );
+    }
+
+    #[test]
+    fn a_broken_multipart_body_says_what_is_wrong() {
+        let part = "--edge\nContent-Disposition: form-data; name=\"a\"\n\nvalue";
+        for text in ["", "--edge", "--edge\n", "--edge\nno header", "no boundary", part] {
+            let error = multipart(text).unwrap_err();
+            assert!(matches!(error, FormError::MalformedMultipart(_)), "{text:?}: {error}");
+        }
+        let error = Form::new(None, Some("multipart/form-data"), body("x"), vec![]).unwrap_err();
+        let text = "Malformed multipart/form-data body: multipart boundary not found in Content-Type";
+        assert_eq!(error.to_string(), text);
+        let bytes = b"--edge\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\xff\r\n--edge--\r\n";
+        let content_type = Some("multipart/form-data; boundary=edge");
+        let error = Form::new(None, content_type, Bytes::from_static(bytes), vec![]).unwrap_err();
+        assert_eq!(error, FormError::InvalidUtf8);
+    }
+
+    #[test]
+    fn a_form_can_be_shared_across_awaits() {
+        fn needs_send_and_sync<T: Send + Sync>(_: &T) {}
+        needs_send_and_sync(&Form::default());
+    }
+
+    #[test]
+    fn debug_text_shows_no_values() {
+        let form = Form::new(Some("password=hunter2"), None, Bytes::new(), vec![]).unwrap();
+        assert_eq!(format!("{form:?}"), r#"Form { names: ["password"], files: 0, .. }"#);
+    }
+}

@@ -1,0 +1,24 @@
+//! HTTP: from bytes to a handler and back.
+//!
+//! - [`Route`] and [`Router`]: which handler answers, and who may call it;
+//! - [`caller`]: credentials to a [`Caller`], kinds of caller as types;
+//! - [`form`] and [`params`]: the parameters of a request, decoded and deserialized;
+//! - [`ApiError`] and [`Reply`]: what goes back;
+//! - [`service`]: one request through all of these.
+//!
+//! Nothing here knows a resource.
+
+pub mod caller;
+mod error;
+pub mod form;
+mod limit;
+pub mod params;
+mod reply;
+mod route;
+pub mod service;
+
+pub use caller::{ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, USER, User};
+pub use error::{ApiError, ApiResult};
+pub use limit::Limits;
+pub use reply::{OtherReply, Reply};
+pub use route::{BODY_LIMIT, Both, Call, Clash, Parameters, Read, RequestInfo, Route, Router};

@@ -1,0 +1,107 @@
+//! The form as the fields of a struct.
+
+use serde::Deserialize;
+use serde::de::value::BorrowedStrDeserializer;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::forward_to_deserialize_any;
+
+use super::ParamError;
+use super::error::DecodeError;
+use super::text::ParameterText;
+use crate::http::form::Form;
+
+/// Reads a struct of parameters.
+///
+/// Whether the text `null` is a null depends on the type inside of an `Option`: `Option<u64>` says yes,
+/// `Option<String>` no. An `Option` has to be told before that type is asked, so a type that finds `null`
+/// fails, and all is read once more with that name taken as a null. Only requests with a `null` pay for this.
+pub(super) fn parse<'de, P: Deserialize<'de>>(form: &'de Form) -> Result<P, ParamError> {
+    let mut nulls = Vec::new();
+    loop {
+        let error = match P::deserialize(FormDeserializer { form, nulls: &nulls }) {
+            Ok(params) => return Ok(params),
+            Err(error) => error,
+        };
+        match error.null_variable() {
+            Some(name) if !nulls.contains(&name) => nulls.push(name),
+            _ => return Err(error.into_param_error()),
+        }
+    }
+}
+
+struct FormDeserializer<'de, 'nulls> {
+    form: &'de Form,
+    nulls: &'nulls [&'static str],
+}
+
+impl<'de> Deserializer<'de> for FormDeserializer<'de, '_> {
+    type Error = DecodeError;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        let mut access = FieldAccess {
+            form: self.form,
+            nulls: self.nulls,
+            fields: fields.iter(),
+            last: "",
+            before: "",
+            text: "",
+        };
+        visitor.visit_map(&mut access).map_err(|error| error.name_duplicate(access.last, access.before))
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    /// Only a plain struct says which names it wants.
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, DecodeError> {
+        Err(DecodeError::text("Parameters can only be read into a struct without flattened fields"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+/// Offers the struct each of its own names that the request has.
+struct FieldAccess<'de, 'nulls> {
+    form: &'de Form,
+    nulls: &'nulls [&'static str],
+    /// The names of the struct, aliases included; the names of one field follow each other.
+    fields: std::slice::Iter<'static, &'static str>,
+    /// The name offered last, and the one offered before it.
+    last: &'static str,
+    before: &'static str,
+    /// The text of the parameter offered last.
+    text: &'de str,
+}
+
+impl<'de> MapAccess<'de> for FieldAccess<'de, '_> {
+    type Error = DecodeError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
+        for name in self.fields.by_ref() {
+            if let Some(text) = self.form.get(name) {
+                self.before = std::mem::replace(&mut self.last, name);
+                self.text = text;
+                return seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DecodeError> {
+        let text = ParameterText::new(self.text, self.nulls.contains(&self.last));
+        seed.deserialize(text).map_err(|error| error.inside_variable(self.last))
+    }
+}

@@ -1,0 +1,147 @@
+//! Small types for parameters that many endpoints share.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde_json::Value;
+
+/// A text without white space at its ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Trimmed(pub String);
+
+/// A text of at most `MAX` characters (not bytes), as it stands. A longer one gives
+/// `x is too long (limit: 60 characters)`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct BoundedText<const MAX: usize>(String);
+
+/// A text without white space at its ends, that has something left then, and at most `MAX` characters; without
+/// a `MAX`, any number of them. The errors are `x cannot be blank` and `x is too long (limit: 60 characters)`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RequiredText<const MAX: usize = { usize::MAX }>(String);
+
+/// A parameter that clients send either as JSON or as plain text, as the `to` of a message: `[9,10]`, `9`,
+/// `"Denmark"`, `Denmark`, `a@example.com,b@example.com`.
+///
+/// Text that is no JSON is plain text. This is for parameters themselves, not for values inside of their JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JsonOrText {
+    /// The text is JSON: this value.
+    Json(Value),
+    /// The text is not JSON: as it stands.
+    Text(String),
+}
+
+impl Trimmed {
+    /// The text itself.
+    pub fn into_inner(self) -> String {
+        self.0
+    }
+}
+
+impl<const MAX: usize> BoundedText<MAX> {
+    /// The text itself.
+    pub fn into_inner(self) -> String {
+        self.0
+    }
+}
+
+impl<const MAX: usize> RequiredText<MAX> {
+    /// The text itself.
+    pub fn into_inner(self) -> String {
+        self.0
+    }
+}
+
+impl Deref for Trimmed {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<const MAX: usize> Deref for BoundedText<MAX> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<const MAX: usize> Deref for RequiredText<MAX> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Trimmed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(text(deserializer)?.trim().to_owned()))
+    }
+}
+
+impl<'de, const MAX: usize> Deserialize<'de> for BoundedText<MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = text(deserializer)?;
+        check_length::<D::Error>(&text, MAX)?;
+        Ok(Self(text.into_owned()))
+    }
+}
+
+impl<'de, const MAX: usize> Deserialize<'de> for RequiredText<MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = text(deserializer)?;
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(de::Error::custom("{} cannot be blank"));
+        }
+        check_length::<D::Error>(text, MAX)?;
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl<'de> Deserialize<'de> for JsonOrText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = text(deserializer)?;
+        Ok(serde_json::from_str(&text).map_or_else(|_| Self::Text(text.into_owned()), Self::Json))
+    }
+}
+
+fn check_length<E: de::Error>(text: &str, limit: usize) -> Result<(), E> {
+    // A character has at least one byte: a short text need not be counted.
+    if text.len() > limit && text.chars().count() > limit {
+        return Err(E::custom(format_args!("{{}} is too long (limit: {limit} characters)")));
+    }
+    Ok(())
+}
+
+/// The text of a parameter, borrowed from the request where it can be.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+    struct TextVisitor;
+
+    impl<'de> Visitor<'de> for TextVisitor {
+        type Value = Cow<'de, str>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a string")
+        }
+
+        fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+            Ok(Cow::Borrowed(text))
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(Cow::Owned(text.to_owned()))
+        }
+
+        fn visit_string<E: de::Error>(self, text: String) -> Result<Self::Value, E> {
+            Ok(Cow::Owned(text))
+        }
+    }
+
+    deserializer.deserialize_str(TextVisitor)
+}

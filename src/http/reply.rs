@@ -1,0 +1,70 @@
+//! Successful answers.
+
+use super::error::ApiResult;
+use serde::Serialize;
+use serde_json::Value;
+
+/// What a handler answers: the members of the success object, or a body of another kind.
+pub enum Reply {
+    /// The data of a JSON answer, an object's members without braces; `result` and `msg` come before them.
+    Json(String),
+    /// Anything else: pages, images, redirects.
+    Other(OtherReply),
+}
+
+/// An answer that is not JSON.
+pub struct OtherReply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body's media type.
+    pub content_type: &'static str,
+    /// Further headers.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body.
+    pub body: bytes::Bytes,
+}
+
+impl Reply {
+    /// Success without data.
+    pub fn ok() -> Self {
+        Self::Json(String::new())
+    }
+
+    /// Success with the members of a struct or map.
+    pub fn data(data: &impl Serialize) -> ApiResult<Self> {
+        let text = serde_json::to_string(data)?;
+        Ok(Self::Json(without_braces(text)))
+    }
+
+    /// Success with one member.
+    pub fn field(name: &'static str, value: &impl Serialize) -> ApiResult<Self> {
+        Ok(Self::Json(format!("\"{name}\":{}", serde_json::to_string(value)?)))
+    }
+
+    /// Success with members that are JSON text already.
+    pub fn members(members: String) -> Self {
+        Self::Json(members)
+    }
+}
+
+fn without_braces(mut object: String) -> String {
+    object.pop();
+    object.remove(0);
+    object
+}
+
+/// The body of a successful JSON answer (spec, "Conventions", 3 and 4).
+pub fn success_body(members: &str, ignored: &[String]) -> String {
+    let mut body = String::with_capacity(members.len() + 64);
+    body.push_str(r#"{"result":"success","msg":"""#);
+    if !members.is_empty() {
+        body.push(',');
+        body.push_str(members);
+    }
+    if !ignored.is_empty() {
+        body.push_str(r#","ignored_parameters_unsupported":"#);
+        body.push_str(&Value::from(ignored.to_vec()).to_string());
+    }
+    body.push_str("}\n");
+    body
+}

@@ -1,0 +1,189 @@
+//! One request, from its head to the answer's last byte.
+
+use super::error::{ApiError, ApiResult};
+use super::form::Form;
+use super::reply::{Reply, success_body};
+use super::route::{Answer, Found, RequestInfo, Route, Router};
+use crate::app::App;
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures_util::FutureExt;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use std::io::Write;
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A body has to be here after this time; a sender that drips would hold its connection for ever.
+const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Answers from this size on are worth compressing, in bytes.
+const COMPRESSED_FROM: usize = 4096;
+
+/// The published server stores no more of a client's name.
+const CLIENT_NAME_LENGTH: usize = 30;
+
+/// Answers a request. Nothing it does can fail: every error has an answer.
+pub async fn answer(
+    app: Arc<App>,
+    router: Arc<Router>,
+    request: Request<Incoming>,
+    peer: IpAddr,
+) -> Response<Full<Bytes>> {
+    let compress = accepts_gzip(request.headers());
+    let handled = AssertUnwindSafe(handle(app, &router, request, peer)).catch_unwind().await;
+    match handled.unwrap_or_else(|_| Err(ApiError::internal())) {
+        Ok(answer) => success(answer, compress),
+        Err(error) => failure(&error),
+    }
+}
+
+async fn handle(
+    app: Arc<App>,
+    router: &Router,
+    request: Request<Incoming>,
+    peer: IpAddr,
+) -> ApiResult<Answer> {
+    let (head, body) = request.into_parts();
+    let (route, path_parameters) = match router.find(&head.method, head.uri.path()) {
+        Found::Route(route, parameters) => (route, parameters),
+        Found::OtherMethods(methods) => return Err(method_not_allowed(&methods)),
+        Found::Nothing => return Err(ApiError::not_found()),
+    };
+    let body = read_body(route, &head.headers, body).await?;
+    let content_type = text_of(&head.headers, &header::CONTENT_TYPE);
+    let form = Form::new(head.uri.query(), content_type, body, path_parameters)?;
+    let info = RequestInfo {
+        client: client_name(&form, &head.headers),
+        origin: origin(&app, &head.headers),
+        peer,
+        authorization: text_of(&head.headers, &header::AUTHORIZATION).map(str::to_owned),
+    };
+    drop(head);
+    route.handle(app, info, form).await
+}
+
+async fn read_body(route: &Route, headers: &HeaderMap, body: Incoming) -> ApiResult<Bytes> {
+    let announced = text_of(headers, &header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > route.body_limit as u64) {
+        return Err(ApiError::too_large());
+    }
+    if announced == Some(0) || hyper::body::Body::is_end_stream(&body) {
+        return Ok(Bytes::new());
+    }
+    let collected = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, route.body_limit).collect());
+    match collected.await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::too_large()),
+        Ok(Err(_)) => Err(ApiError::bad_request("The request body could not be read")),
+        Err(_) => Err(ApiError::new(408, "REQUEST_TIMEOUT", "The request body did not arrive in time")),
+    }
+}
+
+fn method_not_allowed(methods: &[&Method]) -> ApiError {
+    let names: Vec<&str> = methods.iter().map(|method| method.as_str()).collect();
+    ApiError::new(405, "BAD_REQUEST", "Method Not Allowed")
+        .with("allowed_methods", names.clone())
+        .with_header("Allow", names.join(", "))
+}
+
+fn text_of<'h>(headers: &'h HeaderMap, name: &header::HeaderName) -> Option<&'h str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// The program that sent a request (`semantics.md` section 1).
+fn client_name(form: &Form, headers: &HeaderMap) -> String {
+    let agent = || text_of(headers, &header::USER_AGENT).and_then(|agent| agent.split(['/', ' ']).next());
+    let name = form.client().filter(|name| !name.is_empty()).or_else(agent).filter(|name| !name.is_empty());
+    name.unwrap_or("Unspecified").chars().take(CLIENT_NAME_LENGTH).collect()
+}
+
+/// How the client reached us: the configured address, or what it wrote into the request.
+fn origin(app: &App, headers: &HeaderMap) -> String {
+    if let Some(url) = &app.options.public_url {
+        return url.clone();
+    }
+    let scheme =
+        text_of_name(headers, "x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
+    let host = text_of(headers, &header::HOST).unwrap_or("localhost");
+    format!("{scheme}://{host}")
+}
+
+fn text_of_name<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    text_of(headers, &header::ACCEPT_ENCODING).is_some_and(|accepted| {
+        accepted.split(',').any(|coding| {
+            let mut parts = coding.split(';').map(str::trim);
+            parts.next() == Some("gzip") && !parts.any(|part| part.replace(' ', "") == "q=0")
+        })
+    })
+}
+
+fn success(answer: Answer, compress: bool) -> Response<Full<Bytes>> {
+    match answer.reply {
+        Reply::Json(members) => json(StatusCode::OK, success_body(&members, &answer.ignored), compress),
+        Reply::Other(other) => {
+            let mut response = Response::new(Full::new(other.body));
+            *response.status_mut() = StatusCode::from_u16(other.status).unwrap_or(StatusCode::OK);
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(other.content_type));
+            headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+            insert_all(headers, &other.headers);
+            response
+        }
+    }
+}
+
+fn failure(error: &ApiError) -> Response<Full<Bytes>> {
+    let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = json(status, error.body().to_string() + "\n", false);
+    insert_all(response.headers_mut(), error.headers());
+    if status == StatusCode::PAYLOAD_TOO_LARGE || status == StatusCode::REQUEST_TIMEOUT {
+        // The rest of the body is still on its way; the connection cannot be used again.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+fn insert_all(headers: &mut HeaderMap, more: &[(&'static str, String)]) {
+    for (name, value) in more {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.append(*name, value);
+        }
+    }
+}
+
+fn json(status: StatusCode, body: String, compress: bool) -> Response<Full<Bytes>> {
+    let large = body.len() >= COMPRESSED_FROM;
+    let packed = if compress && large { gzip(body.as_bytes()) } else { None };
+    let is_packed = packed.is_some();
+    let mut response = Response::new(Full::new(packed.map_or_else(|| Bytes::from(body), Bytes::from)));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if large {
+        headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    }
+    if is_packed {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response
+}
+
+/// Compresses an answer, quickly rather than well: the networks it helps are slow, the servers are small.
+fn gzip(body: &[u8]) -> Option<Vec<u8>> {
+    tokio::task::block_in_place(|| {
+        let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 4), Compression::fast());
+        encoder.write_all(body).ok()?;
+        encoder.finish().ok()
+    })
+}

@@ -1,0 +1,237 @@
+//! A running server: listening, connections, housekeeping, and the way down. The one place that spawns tasks.
+
+use crate::api;
+use crate::app::{App, Options};
+use crate::events::{self, Hub};
+use crate::http::{ApiError, Limits, Router, service};
+use crate::store::{Database, OpenError, Readers, StoreError, Writer};
+use crate::types::Clock;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// A request's head has to be here after this time; also how long a kept connection may rest.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(75);
+
+/// Buffers for a request's head: no published client comes near it.
+const HEAD_LIMIT: usize = 64 * 1024;
+
+/// How often idle queues are looked for and the log is trimmed.
+const HOUSEKEEPING: Duration = Duration::from_secs(60);
+
+/// How long requests may take to end when the server stops.
+const PATIENCE_AT_STOP: Duration = Duration::from_secs(10);
+
+/// Connections for reading. Snapshots take well under a millisecond; a few serve many clients.
+const READERS: u32 = 4;
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The file was refused.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The file was opened, and then failed.
+    #[error("the database does not answer: {0}")]
+    Store(#[from] StoreError),
+    /// The organization could not be made.
+    #[error("the organization could not be set up: {0}")]
+    Setup(#[from] ApiError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's words.
+        source: std::io::Error,
+    },
+    /// Two routes clash; a mistake in the program.
+    #[error(transparent)]
+    Routes(#[from] crate::http::Clash),
+}
+
+/// The file with its writer, readers and queues, without a network. What `serve` listens for, and what commands use
+/// when no server runs.
+pub struct Engine {
+    /// What handlers share.
+    pub app: Arc<App>,
+    database: Database,
+    writer_thread: JoinHandle<()>,
+}
+
+impl Engine {
+    /// Opens a file, and makes it with its organization if it is missing.
+    pub async fn open(path: &Path, clock: Clock, options: Options) -> Result<Self, StartError> {
+        let database = Database::open(path)?;
+        let readers = Arc::new(Readers::open(&database, READERS)?);
+        let hub = readers.read_now(|snapshot| {
+            Hub::load(snapshot, api::event_types(), Arc::clone(&readers), clock.milliseconds())
+        })?;
+        let hub = Arc::new(hub);
+        let publisher = Arc::clone(&hub);
+        let (writer, writer_thread) =
+            Writer::start(&database, clock.clone(), move |committed| publisher.publish(committed))?;
+        writer.run(api::set_up).await?;
+        let app = Arc::new(App { readers, writer, hub, clock, limits: Limits::default(), options });
+        Ok(Self { app, database, writer_thread })
+    }
+
+    /// The copy that was made of an older file, if this start upgraded it.
+    pub fn upgraded_from(&self) -> Option<&Path> {
+        self.database.upgraded_from.as_deref()
+    }
+
+    /// Stops the writer after its last job; the file is checkpointed.
+    pub fn close(self) {
+        let Self { app, database, writer_thread } = self;
+        drop(app);
+        if writer_thread.join().is_err() {
+            tracing::error!("the writer's thread had panicked");
+        }
+        drop(database);
+    }
+}
+
+/// A server that listens.
+pub struct Server {
+    engine: Engine,
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    tasks: JoinSet<()>,
+}
+
+impl Server {
+    /// Starts listening. Port 0 picks a free one; [`Server::address`] says which.
+    pub async fn start(mut engine: Engine, address: SocketAddr) -> Result<Self, StartError> {
+        let refused = |source| StartError::Listen { address, source };
+        let router = Arc::new(Router::new(api::routes())?);
+        let listener = TcpListener::bind(address).await.map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let announcement = serde_json::json!({
+            "pid": std::process::id(),
+            "address": address.to_string(),
+            "token": engine.app.options.control_token,
+        });
+        if let Err(error) = engine.database.announce(&announcement.to_string()) {
+            tracing::warn!(%error, "commands will not find this server");
+        }
+        let (stop, stopped) = watch::channel(false);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(accept(listener, Arc::clone(&engine.app), router, stopped.clone()));
+        tasks.spawn(keep_house(Arc::clone(&engine.app), stopped.clone()));
+        for task in api::background_tasks() {
+            tasks.spawn(task(Arc::clone(&engine.app), stopped.clone()));
+        }
+        Ok(Self { engine, address, stop, tasks })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What handlers share.
+    pub fn app(&self) -> &Arc<App> {
+        &self.engine.app
+    }
+
+    /// Stops: no new connections, waiting polls are answered, running requests end, the writer drains, the file is
+    /// checkpointed.
+    pub async fn stop(mut self) {
+        // Nobody listens any more only if all tasks have ended already.
+        let _ended = self.stop.send(true);
+        self.engine.app.hub.close();
+        let ended =
+            tokio::time::timeout(PATIENCE_AT_STOP, async { while self.tasks.join_next().await.is_some() {} });
+        if ended.await.is_err() {
+            tracing::warn!("some requests did not end in time");
+            self.tasks.shutdown().await;
+        }
+        events::save(&self.engine.app).await;
+        let engine = self.engine;
+        let closed = tokio::task::spawn_blocking(move || engine.close()).await;
+        if let Err(error) = closed {
+            tracing::error!(%error, "closing the file failed");
+        }
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    app: Arc<App>,
+    router: Arc<Router>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => {
+                    let (app, router) = (Arc::clone(&app), Arc::clone(&router));
+                    connections.spawn(connection(stream, peer, app, router, stopped.clone()));
+                }
+                Err(error) => {
+                    // Out of file descriptors, most likely: it passes when connections end.
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            },
+            Some(_) = connections.join_next() => {}
+            _ = stopped.changed() => break,
+        }
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+async fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    app: Arc<App>,
+    router: Arc<Router>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    // Answers are small and complete; waiting to fill a packet only delays them.
+    let _slower = stream.set_nodelay(true);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let answered = service::answer(Arc::clone(&app), Arc::clone(&router), request, peer.ip());
+        async move { Ok::<_, Infallible>(answered.await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(HEAD_LIMIT)
+        .half_close(false)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        _ = stopped.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+async fn keep_house(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(HOUSEKEEPING) => events::keep_house(&app).await,
+            _ = stopped.changed() => return,
+        }
+    }
+}

@@ -1,0 +1,300 @@
+-- The schema of a teamchat file, as it stands today. A new file is made by running this page; an older file comes
+-- here by the steps in src/store/migrations/. A test holds the two to the same result.
+--
+-- Conventions: names are those of the interface where the value is on the wire. Times are UNIX seconds, UTC. Booleans
+-- are 0 or 1. JSON is text. Sets of ids are roaring bitmaps in their portable serialization. `..._key` columns hold the
+-- lower-cased text under which two spellings are equal.
+
+-- The organization (realm). One row.
+CREATE TABLE realm (
+    id              INTEGER PRIMARY KEY CHECK (id = 1),
+    uuid            TEXT    NOT NULL,             -- never changes; names the organization across servers
+    date_created    INTEGER NOT NULL,
+    deactivated     INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- The organization's settings that differ from their defaults. Properties and values are those of `realm_...` in the
+-- answer of POST /register, the values as JSON.
+CREATE TABLE realm_setting (
+    property        TEXT    PRIMARY KEY,
+    value           TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Numbers that must only grow, also over a crash. `event` is the end of the block of event numbers in use: the writer
+-- takes a block at a time, so that events that are not stored never use a number twice.
+CREATE TABLE counter (
+    name            TEXT    PRIMARY KEY,
+    value           INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- People and bots, also deactivated ones: messages keep their sender.
+CREATE TABLE user (
+    user_id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    email               TEXT    NOT NULL,         -- the API email that others see; may be the dummy form
+    delivery_email      TEXT    NOT NULL,         -- the real one
+    delivery_email_key  TEXT    NOT NULL UNIQUE,
+    full_name           TEXT    NOT NULL,
+    role                INTEGER NOT NULL CHECK (role IN (100, 200, 300, 400, 600)),
+    is_active           INTEGER NOT NULL DEFAULT 1,
+    bot_type            INTEGER,                  -- null for people; 1 generic, 2 incoming webhook, 3 outgoing webhook, 4 embedded
+    bot_owner_id        INTEGER REFERENCES user (user_id),
+    is_system_bot       INTEGER NOT NULL DEFAULT 0, -- the notification bot and its like; nobody logs in as one
+    timezone            TEXT    NOT NULL DEFAULT '',
+    date_joined         INTEGER NOT NULL,
+    avatar_source       TEXT    NOT NULL DEFAULT 'G' CHECK (avatar_source IN ('G', 'U')), -- generated or uploaded
+    avatar_version      INTEGER NOT NULL DEFAULT 1,
+    password_hash       TEXT                      -- argon2id, PHC form; null: no password set
+) STRICT;
+CREATE INDEX user_email ON user (lower(email));
+CREATE INDEX user_full_name ON user (lower(full_name));
+CREATE INDEX user_bot_owner ON user (bot_owner_id) WHERE bot_owner_id IS NOT NULL;
+
+-- A user's settings that differ from the defaults; the keys are those of `user_settings` in POST /register.
+CREATE TABLE user_setting (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    property        TEXT    NOT NULL,
+    value           TEXT    NOT NULL,
+    PRIMARY KEY (user_id, property)
+) STRICT, WITHOUT ROWID;
+
+-- API keys. Only the SHA-256 digest is kept: a stolen file opens nothing. A user has as many keys as devices.
+CREATE TABLE api_key (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    digest          BLOB    NOT NULL UNIQUE,
+    client          TEXT    NOT NULL,             -- the name of the program that asked for it
+    date_created    INTEGER NOT NULL
+) STRICT;
+CREATE INDEX api_key_user ON api_key (user_id);
+
+-- Programs that sent messages, by name.
+CREATE TABLE client (
+    id              INTEGER PRIMARY KEY,
+    name            TEXT    NOT NULL UNIQUE
+) STRICT;
+
+-- User groups: the system groups (their members follow from roles), named groups, and anonymous ones that hold the
+-- value of a single group setting.
+CREATE TABLE user_group (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind            TEXT    NOT NULL CHECK (kind IN ('system', 'named', 'anonymous')),
+    name            TEXT,                         -- null for anonymous groups
+    name_key        TEXT,
+    description     TEXT    NOT NULL DEFAULT '',
+    creator_id      INTEGER REFERENCES user (user_id),
+    date_created    INTEGER,
+    deactivated     INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX user_group_name ON user_group (name_key) WHERE name_key IS NOT NULL;
+
+CREATE TABLE user_group_member (
+    group_id        INTEGER NOT NULL REFERENCES user_group (id),
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    PRIMARY KEY (group_id, user_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX user_group_member_user ON user_group_member (user_id);
+
+CREATE TABLE user_group_subgroup (
+    group_id        INTEGER NOT NULL REFERENCES user_group (id),
+    subgroup_id     INTEGER NOT NULL REFERENCES user_group (id),
+    PRIMARY KEY (group_id, subgroup_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX user_group_subgroup_subgroup ON user_group_subgroup (subgroup_id);
+
+-- The `can_..._group` settings of channels, groups and the organization: which group holds the permission. A setting
+-- that is not here has its default.
+CREATE TABLE group_setting (
+    owner           TEXT    NOT NULL CHECK (owner IN ('realm', 'stream', 'group')),
+    owner_id        INTEGER NOT NULL,             -- stream_id or group id; 1 for the organization
+    setting         TEXT    NOT NULL,
+    group_id        INTEGER NOT NULL REFERENCES user_group (id),
+    PRIMARY KEY (owner, owner_id, setting)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX group_setting_group ON group_setting (group_id);
+
+-- Sets of receivers: one for each channel, one for each set of people that ever had a direct conversation.
+CREATE TABLE recipient (
+    recipient_id    INTEGER PRIMARY KEY AUTOINCREMENT,
+    stream_id       INTEGER UNIQUE REFERENCES stream (stream_id),
+    user_ids        TEXT    UNIQUE,               -- direct conversations: all participants, ascending, comma-separated
+    CHECK ((stream_id IS NULL) <> (user_ids IS NULL))
+) STRICT;
+
+-- Who takes part in which direct conversation.
+CREATE TABLE direct_participant (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    recipient_id    INTEGER NOT NULL REFERENCES recipient (recipient_id),
+    PRIMARY KEY (user_id, recipient_id)
+) STRICT, WITHOUT ROWID;
+
+-- Channels (streams).
+CREATE TABLE stream (
+    stream_id                       INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                            TEXT    NOT NULL,
+    name_key                        TEXT    NOT NULL UNIQUE,
+    is_archived                     INTEGER NOT NULL DEFAULT 0,
+    description                     TEXT    NOT NULL DEFAULT '',
+    rendered_description            TEXT    NOT NULL DEFAULT '',
+    date_created                    INTEGER NOT NULL,
+    creator_id                      INTEGER REFERENCES user (user_id),
+    invite_only                     INTEGER NOT NULL DEFAULT 0,
+    is_web_public                   INTEGER NOT NULL DEFAULT 0,
+    history_public_to_subscribers   INTEGER NOT NULL DEFAULT 1,
+    message_retention_days          INTEGER,      -- null: the organization's; -1: forever
+    topics_policy                   TEXT    NOT NULL DEFAULT 'inherit',
+    folder_id                       INTEGER
+) STRICT;
+
+-- Channels that new users are subscribed to.
+CREATE TABLE default_stream (
+    stream_id       INTEGER PRIMARY KEY REFERENCES stream (stream_id)
+) STRICT;
+
+-- Topics. A row is made with the first message and never changes: the newest spelling and the newest id are read from
+-- the messages, so that deleting and moving cannot leave them wrong.
+CREATE TABLE topic (
+    topic_id        INTEGER PRIMARY KEY,
+    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
+    name_key        TEXT    NOT NULL,
+    UNIQUE (stream_id, name_key)
+) STRICT;
+
+-- What a user chose for a channel. The row stays when they leave, so that colour and muting are there on return.
+CREATE TABLE subscription (
+    user_id                     INTEGER NOT NULL REFERENCES user (user_id),
+    stream_id                   INTEGER NOT NULL REFERENCES stream (stream_id),
+    active                      INTEGER NOT NULL,
+    color                       TEXT    NOT NULL,
+    is_muted                    INTEGER NOT NULL DEFAULT 0,
+    pin_to_top                  INTEGER NOT NULL DEFAULT 0,
+    desktop_notifications       INTEGER,          -- null in these five: the user's own default
+    audible_notifications       INTEGER,
+    push_notifications          INTEGER,
+    email_notifications         INTEGER,
+    wildcard_mentions_notify    INTEGER,
+    PRIMARY KEY (user_id, stream_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX subscription_stream ON subscription (stream_id, user_id) WHERE active;
+
+-- When a user was subscribed, counted in messages: a message of the channel with from <= id < until was sent while
+-- subscribed. One row for each stay; the open one has no end. So a send writes nothing for its receivers.
+CREATE TABLE subscription_span (
+    user_id             INTEGER NOT NULL REFERENCES user (user_id),
+    stream_id           INTEGER NOT NULL REFERENCES stream (stream_id),
+    from_message_id     INTEGER NOT NULL,
+    until_message_id    INTEGER,
+    PRIMARY KEY (user_id, stream_id, from_message_id)
+) STRICT, WITHOUT ROWID;
+
+-- Messages. Ids grow in the order of sending, and an id is never used again.
+CREATE TABLE message (
+    id                      INTEGER PRIMARY KEY AUTOINCREMENT,
+    recipient_id            INTEGER NOT NULL REFERENCES recipient (recipient_id),
+    topic_id                INTEGER REFERENCES topic (topic_id),    -- null for direct messages
+    subject                 TEXT    NOT NULL,     -- the topic as this message spells it; empty for direct messages
+    sender_id               INTEGER NOT NULL REFERENCES user (user_id),
+    client_id               INTEGER NOT NULL REFERENCES client (id),
+    timestamp               INTEGER NOT NULL,
+    content                 TEXT    NOT NULL,     -- Markdown as sent
+    rendered_content        TEXT    NOT NULL,     -- HTML; reading never renders
+    rendered_version        INTEGER NOT NULL,     -- of the renderer
+    attributes              INTEGER NOT NULL,     -- bits, named in src/api/messages/message.rs
+    last_edit_timestamp     INTEGER,
+    last_moved_timestamp    INTEGER
+) STRICT;
+CREATE INDEX message_recipient ON message (recipient_id);           -- ends in the id: newest first is a walk backwards
+CREATE INDEX message_topic ON message (topic_id) WHERE topic_id IS NOT NULL;
+CREATE INDEX message_sender ON message (sender_id);
+-- Few messages mention everybody; the flags of their receivers are derived from these two.
+CREATE INDEX message_stream_wildcard ON message (recipient_id) WHERE attributes & 1;
+CREATE INDEX message_topic_wildcard ON message (recipient_id) WHERE attributes & 2;
+
+-- Words of messages, stemmed. The text itself stays in `message`.
+CREATE VIRTUAL TABLE message_search USING fts5 (
+    content, subject,
+    content = '', contentless_delete = 1,
+    tokenize = 'porter unicode61 remove_diacritics 2'
+);
+
+-- What each edit or move of a message changed: the state before it, and for moves the state after.
+CREATE TABLE message_edit (
+    message_id              INTEGER NOT NULL REFERENCES message (id),
+    number                  INTEGER NOT NULL,     -- 1 is the first edit
+    user_id                 INTEGER REFERENCES user (user_id),
+    timestamp               INTEGER NOT NULL,
+    prev_content            TEXT,
+    prev_rendered_content   TEXT,
+    prev_topic              TEXT,
+    topic                   TEXT,
+    prev_stream             INTEGER,
+    stream                  INTEGER,
+    PRIMARY KEY (message_id, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reaction (
+    message_id      INTEGER NOT NULL REFERENCES message (id),
+    number          INTEGER NOT NULL,             -- order within the message
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    emoji_name      TEXT    NOT NULL,
+    emoji_code      TEXT    NOT NULL,
+    reaction_type   TEXT    NOT NULL CHECK (reaction_type IN ('unicode_emoji', 'realm_emoji', 'zulip_extra_emoji')),
+    PRIMARY KEY (message_id, number),
+    UNIQUE (message_id, user_id, reaction_type, emoji_code)
+) STRICT, WITHOUT ROWID;
+
+-- What a user has read of a conversation (a channel, or a direct conversation): every message up to `read_until`, and
+-- those whose bit is set in `read_chunk`. Bits stand for ids, not for messages of the conversation: between two read
+-- messages with nothing unread between them, all bits are set. So a set stays a few runs however much was read, and
+-- the unread are the messages in its gaps.
+CREATE TABLE read_state (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    recipient_id    INTEGER NOT NULL REFERENCES recipient (recipient_id),
+    read_until      INTEGER NOT NULL,
+    PRIMARY KEY (user_id, recipient_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE read_chunk (
+    user_id         INTEGER NOT NULL,
+    recipient_id    INTEGER NOT NULL,
+    chunk           INTEGER NOT NULL,             -- id >> 16
+    bits            BLOB    NOT NULL,             -- a roaring bitmap of whole ids
+    PRIMARY KEY (user_id, recipient_id, chunk)
+) STRICT, WITHOUT ROWID;
+
+-- Flags that some users have on a message. Flags that follow from the message for all receivers (wildcard mentions) or
+-- from read state are not here. A message without flags has no row.
+CREATE TABLE user_message_flags (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    message_id      INTEGER NOT NULL REFERENCES message (id),
+    flags           INTEGER NOT NULL,             -- bits, named in src/api/messages/flags.rs
+    PRIMARY KEY (user_id, message_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX user_message_flags_message ON user_message_flags (message_id);
+CREATE INDEX user_message_starred ON user_message_flags (user_id, message_id) WHERE flags & 1;
+CREATE INDEX user_message_mentioned ON user_message_flags (user_id, message_id) WHERE flags & 4;
+CREATE INDEX user_message_alerted ON user_message_flags (user_id, message_id) WHERE flags & 8;
+
+-- The event log. `audience` is the set of user ids it is for: inline when small, else in `event_audience`. Rows that no
+-- living queue can still ask for are removed.
+CREATE TABLE event (
+    id              INTEGER PRIMARY KEY,
+    type            TEXT    NOT NULL,
+    audience        BLOB,
+    audience_id     INTEGER,                      -- a row of event_audience
+    also_public     INTEGER NOT NULL,             -- also for queues that asked for all public channels
+    payload         TEXT    NOT NULL              -- the event for all receivers; what differs is decided at delivery
+) STRICT;
+
+-- Large audiences, each stored once for the events that share it.
+CREATE TABLE event_audience (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_ids        BLOB    NOT NULL
+) STRICT;
+
+-- Event queues: cursors into the log.
+CREATE TABLE event_queue (
+    queue_id        TEXT    PRIMARY KEY,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    registration    TEXT    NOT NULL,             -- what the client asked for, as JSON
+    acknowledged    INTEGER NOT NULL              -- an event id; written now and then, and exact at a clean stop
+) STRICT, WITHOUT ROWID;

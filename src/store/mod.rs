@@ -1,0 +1,21 @@
+//! The SQLite file: opening it, reading it, and the one way to change it.
+//!
+//! - [`open`]: what a file must be like, pragmas, migrations, the lock against a second server;
+//! - [`Readers`]: a pool of read-only connections, a [`Snapshot`] for each request;
+//! - [`Writer`]: one thread with the only writing connection, which runs jobs in groups;
+//! - [`Tx`]: what a job works with: rows, and an outbox of events that is committed with them.
+//!
+//! Nothing here knows a resource: statements live in the slices under `api`.
+
+mod error;
+mod locals;
+pub mod open;
+mod readers;
+mod tx;
+mod writer;
+
+pub use error::StoreError;
+pub use open::{Database, OpenError};
+pub use readers::{Readers, Snapshot};
+pub use tx::{Tx, Unsent};
+pub use writer::{Committed, Writer};

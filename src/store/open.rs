@@ -1,0 +1,339 @@
+//! Opening the file: is it ours, is it ours alone, is it of this version.
+
+use super::StoreError;
+use rusqlite::{Connection, OpenFlags};
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The schema of a new file.
+pub const SCHEMA: &str = include_str!("../../schema.sql");
+
+/// Marks a file as one of ours (`PRAGMA application_id`): "tmch".
+const APPLICATION_ID: i32 = 0x746d_6368;
+
+/// The steps that lead an older file to [`SCHEMA`], the oldest first. The first made the first file; a file's
+/// `PRAGMA user_version` counts the steps it has taken.
+pub const MIGRATIONS: &[(&str, &str)] = &[("0001_first", include_str!("migrations/0001_first.sql"))];
+
+/// Statements kept prepared on each connection: more than all slices together have.
+const STATEMENTS: usize = 512;
+
+/// Why a file was refused. Each text says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process serves the file.
+    #[error("{path} is in use by another teamchat server (process {process}); stop that one first")]
+    InUse {
+        /// The file.
+        path: PathBuf,
+        /// What the other process wrote of itself.
+        process: String,
+    },
+    /// The file was written by a later version.
+    #[error(
+        "{path} was written by a newer teamchat (schema {found}; this one knows {known}); \
+         install that version or restore the copy it made before the upgrade"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The file's schema version.
+        found: usize,
+        /// The newest that this program knows.
+        known: usize,
+    },
+    /// The file is something else.
+    #[error("{path} is not a teamchat database: {why}")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it seems to be.
+        why: String,
+    },
+    /// The file or its folder cannot be written.
+    #[error("{path} cannot be written: {why}")]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        why: String,
+    },
+    /// Anything else that SQLite says.
+    #[error("{path}: {source}")]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// SQLite's words.
+        source: rusqlite::Error,
+    },
+}
+
+/// An opened file, held against other servers for as long as this lives.
+#[derive(Debug)]
+pub struct Database {
+    path: PathBuf,
+    lock: File,
+    /// The copy made before an upgrade, if there was one.
+    pub upgraded_from: Option<PathBuf>,
+}
+
+impl Database {
+    /// Opens a file, and makes it if it is missing; brings an older one to today's schema, after a copy.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let lock = take_lock(path)?;
+        let mut upgraded_from = None;
+        let mut connection = connect(path, false).map_err(|source| explain(path, source))?;
+        match examine(path, &connection)? {
+            Found::Nothing => create(&mut connection).map_err(|source| explain(path, source))?,
+            Found::Version(version) if version < MIGRATIONS.len() => {
+                upgraded_from = Some(copy_before_upgrade(path, &connection, version)?);
+                migrate(&mut connection, version).map_err(|source| explain(path, source))?;
+            }
+            Found::Version(_) => {}
+        }
+        Ok(Self { path: path.to_owned(), lock, upgraded_from })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens the writing connection. There is one, on the writer's thread.
+    pub fn connect_writer(&self) -> Result<Connection, StoreError> {
+        Ok(connect(&self.path, false)?)
+    }
+
+    /// Writes beside the lock how this server is reached, for commands that find the file in use.
+    pub fn announce(&mut self, text: &str) -> std::io::Result<()> {
+        self.lock.set_len(0)?;
+        self.lock.rewind()?;
+        self.lock.write_all(text.as_bytes())?;
+        self.lock.flush()
+    }
+
+    /// What the server that holds the file wrote with [`Database::announce`]; `None` when nobody serves it.
+    pub fn announced(path: &Path) -> Option<String> {
+        let mut file = File::open(lock_path(path)).ok()?;
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                file.read_to_string(&mut text).ok()?;
+                Some(text)
+            }
+            Ok(()) | Err(TryLockError::Error(_)) => None,
+        }
+    }
+}
+
+fn lock_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    PathBuf::from(name)
+}
+
+/// A lock file beside the database: SQLite's own locks let two processes write in turn, and the writer's caches and
+/// event numbers need to be alone. Only the owner may read it: it also tells how to command the server.
+fn take_lock(path: &Path) -> Result<File, OpenError> {
+    let refused =
+        |error: &std::io::Error| OpenError::ReadOnly { path: path.to_owned(), why: error.to_string() };
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let mut file = options.open(lock_path(path)).map_err(|error| refused(&error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let mut text = String::new();
+            let process = file
+                .read_to_string(&mut text)
+                .ok()
+                .and_then(|_| serde_json::from_str::<serde_json::Value>(&text).ok())
+                .and_then(|value| value["pid"].as_u64())
+                .map_or_else(|| "unknown".to_owned(), |pid| pid.to_string());
+            Err(OpenError::InUse { path: path.to_owned(), process })
+        }
+        Err(TryLockError::Error(error)) => Err(refused(&error)),
+    }
+}
+
+/// Opens a connection with its pragmas.
+pub(super) fn connect(path: &Path, read_only: bool) -> rusqlite::Result<Connection> {
+    let access = if read_only {
+        OpenFlags::SQLITE_OPEN_READ_ONLY
+    } else {
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
+    };
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that opens connections")]
+    let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    prepare(&connection, read_only)?;
+    Ok(connection)
+}
+
+/// The pragmas of a connection. An acknowledged change is on the disk (`synchronous=FULL`); readers never wait for the
+/// writer (`WAL`). Small page caches: the system's cache holds the file once for all connections.
+pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Result<()> {
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "temp_store", "memory")?;
+    if read_only {
+        connection.pragma_update(None, "query_only", true)?;
+        connection.pragma_update(None, "cache_size", -512)?;
+    } else {
+        connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+        connection.pragma_update(None, "synchronous", "full")?;
+        connection.pragma_update(None, "cache_size", -2048)?;
+        connection.pragma_update(None, "wal_autocheckpoint", 1000)?;
+        connection.pragma_update(None, "journal_size_limit", 16 * 1024 * 1024)?;
+    }
+    Ok(())
+}
+
+enum Found {
+    /// A new, empty file.
+    Nothing,
+    /// One of ours, with so many steps taken.
+    Version(usize),
+}
+
+fn examine(path: &Path, connection: &Connection) -> Result<Found, OpenError> {
+    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    let (application, version, objects) = (|| {
+        let objects: i64 = connection.query_row(tables, [], |row| row.get(0))?;
+        Ok((pragma("application_id")?, pragma("user_version")?, objects))
+    })()
+    .map_err(|source| explain(path, source))?;
+    let version = usize::try_from(version).unwrap_or(0);
+    if application == 0 && objects == 0 {
+        return Ok(Found::Nothing);
+    }
+    if application != APPLICATION_ID || version == 0 {
+        return Err(OpenError::Foreign {
+            path: path.to_owned(),
+            why: "it is an SQLite database of another program".to_owned(),
+        });
+    }
+    if version > MIGRATIONS.len() {
+        return Err(OpenError::Newer { path: path.to_owned(), found: version, known: MIGRATIONS.len() });
+    }
+    Ok(Found::Version(version))
+}
+
+fn create(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction()?;
+    transaction.execute_batch(SCHEMA)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+    transaction.commit()
+}
+
+/// Takes the steps that a file of this version still lacks, in one transaction.
+fn migrate(connection: &mut Connection, version: usize) -> rusqlite::Result<()> {
+    let transaction = connection.transaction()?;
+    for (name, statements) in &MIGRATIONS[version..] {
+        tracing::info!(step = name, "upgrading the file");
+        transaction.execute_batch(statements)?;
+    }
+    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+    transaction.commit()
+}
+
+fn copy_before_upgrade(path: &Path, connection: &Connection, version: usize) -> Result<PathBuf, OpenError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".before-{}", MIGRATIONS[version].0));
+    let copy = PathBuf::from(name);
+    connection
+        .backup("main", &copy, None::<fn(rusqlite::backup::Progress)>)
+        .map_err(|source| explain(&copy, source))?;
+    Ok(copy)
+}
+
+/// Turns SQLite's refusal of a file into words for the person who started the server.
+fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
+    use rusqlite::ErrorCode;
+    let path = path.to_owned();
+    match source.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            OpenError::Foreign { path, why: "it is not an SQLite file".to_owned() }
+        }
+        Some(
+            ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::DiskFull | ErrorCode::PermissionDenied,
+        ) => OpenError::ReadOnly { path, why: source.to_string() },
+        _ => OpenError::Sqlite { path, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema_of(connection: &Connection) -> Vec<(String, String)> {
+        let mut statement = connection
+            .prepare("SELECT name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
+            .unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?))).unwrap();
+        rows.map(|row| row.map(|(name, sql)| (name, normalize(&sql))).unwrap()).collect()
+    }
+
+    /// Comments and white space do not make two schemas differ.
+    fn normalize(sql: &str) -> String {
+        sql.lines()
+            .map(|line| line.split("--").next().unwrap_or(""))
+            .flat_map(str::split_whitespace)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn migrating_the_oldest_file_gives_the_schema() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut migrated = connect(&folder.path().join("old.sqlite"), false).unwrap();
+        migrate(&mut migrated, 0).unwrap();
+        let mut created = connect(&folder.path().join("new.sqlite"), false).unwrap();
+        create(&mut created).unwrap();
+        assert_eq!(schema_of(&migrated), schema_of(&created));
+    }
+
+    #[test]
+    fn a_second_server_is_refused_until_the_first_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chat.sqlite");
+        let mut first = Database::open(&path).unwrap();
+        first.announce(r#"{"pid": 42}"#).unwrap();
+        let refusal = Database::open(&path).unwrap_err();
+        assert!(matches!(&refusal, OpenError::InUse { process, .. } if process == "42"), "{refusal}");
+        assert_eq!(Database::announced(&path).as_deref(), Some(r#"{"pid": 42}"#));
+        drop(first);
+        assert_eq!(Database::announced(&path), None);
+        Database::open(&path).unwrap();
+    }
+
+    #[test]
+    fn files_that_are_not_ours_are_refused_and_left_as_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("letter.txt");
+        std::fs::write(&text, "Dear friend, ".repeat(100)).unwrap();
+        assert!(matches!(Database::open(&text), Err(OpenError::Foreign { .. })));
+        assert_eq!(std::fs::read_to_string(&text).unwrap(), "Dear friend, ".repeat(100));
+
+        let other = folder.path().join("other.sqlite");
+        connect(&other, false).unwrap().execute_batch("CREATE TABLE recipe (id INTEGER)").unwrap();
+        assert!(matches!(Database::open(&other), Err(OpenError::Foreign { .. })));
+
+        let newer = folder.path().join("newer.sqlite");
+        drop(Database::open(&newer).unwrap());
+        connect(&newer, false).unwrap().pragma_update(None, "user_version", 10_000).unwrap();
+        assert!(matches!(Database::open(&newer), Err(OpenError::Newer { found: 10_000, .. })));
+
+        let nowhere = folder.path().join("missing/chat.sqlite");
+        assert!(matches!(Database::open(&nowhere), Err(OpenError::ReadOnly { .. })));
+    }
+}

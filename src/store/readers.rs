@@ -1,0 +1,102 @@
+//! Reading: a pool of read-only connections, and one snapshot for each request.
+
+use super::{Database, StoreError};
+use r2d2::{ManageConnection, Pool};
+use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::{Connection, OpenFlags};
+use std::ops::Deref;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// The readers. Cloning is not needed: the server holds one.
+pub struct Readers {
+    pool: Pool<Manager>,
+    /// Waiting for a reader happens here, without blocking a thread.
+    permits: Semaphore,
+}
+
+/// The state of the file at one moment. Dereferences to the connection, on which slices run their statements.
+pub struct Snapshot<'c> {
+    connection: &'c Connection,
+}
+
+impl Deref for Snapshot<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.connection
+    }
+}
+
+impl Readers {
+    /// Opens a pool of at most `size` connections; they are made when they are first needed.
+    pub fn open(database: &Database, size: u32) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let inner = SqliteConnectionManager::file(database.path()).with_flags(flags);
+        let pool = Pool::builder()
+            .max_size(size)
+            .min_idle(Some(1))
+            .test_on_check_out(false)
+            .idle_timeout(Some(Duration::from_secs(60)))
+            .connection_timeout(Duration::from_secs(10))
+            .build(Manager(inner))?;
+        Ok(Self { pool, permits: Semaphore::new(size as usize) })
+    }
+
+    /// Runs `work` on a snapshot. It may block; the runtime moves its other work to another thread meanwhile.
+    pub async fn read<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let _permit = self.permits.acquire().await.map_err(|_| StoreError::Stopped)?;
+        tokio::task::block_in_place(|| self.read_now(work))
+    }
+
+    /// The same on a thread that may block.
+    pub fn read_now<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let connection = self.pool.get().map_err(StoreError::from)?;
+        let sqlite = |error| E::from(StoreError::Sqlite(error));
+        connection.prepare_cached("BEGIN").and_then(|mut begin| begin.execute([])).map_err(sqlite)?;
+        // Ends the transaction on every way out, a panic included: the connection goes back to the pool.
+        let end = EndSnapshot(&connection);
+        let result = work(&Snapshot { connection: &connection });
+        drop(end);
+        result
+    }
+}
+
+struct EndSnapshot<'c>(&'c Connection);
+
+impl Drop for EndSnapshot<'_> {
+    fn drop(&mut self) {
+        let ended = self.0.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+        if let Err(error) = ended {
+            tracing::error!(%error, "a snapshot did not end");
+        }
+    }
+}
+
+/// Makes connections with our pragmas.
+struct Manager(SqliteConnectionManager);
+
+impl ManageConnection for Manager {
+    type Connection = Connection;
+    type Error = rusqlite::Error;
+
+    fn connect(&self) -> Result<Connection, rusqlite::Error> {
+        let connection = self.0.connect()?;
+        super::open::prepare(&connection, true)?;
+        Ok(connection)
+    }
+
+    fn is_valid(&self, connection: &mut Connection) -> Result<(), rusqlite::Error> {
+        self.0.is_valid(connection)
+    }
+
+    fn has_broken(&self, connection: &mut Connection) -> bool {
+        !connection.is_autocommit()
+    }
+}

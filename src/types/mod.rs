@@ -1,0 +1,13 @@
+//! Small words that every part of the server shares: identifiers, roles, topics and the clock.
+//!
+//! Nothing here knows about HTTP, SQL statements or events.
+
+mod clock;
+mod ids;
+mod role;
+mod topic;
+
+pub use clock::Clock;
+pub use ids::{ClientId, EventId, GroupId, MessageId, RecipientId, StreamId, TopicId, UserId};
+pub use role::Role;
+pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, Topic, fold};

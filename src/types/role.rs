@@ -1,0 +1,84 @@
+//! Organization-wide roles (spec, "Authentication", 3).
+
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use serde::{Deserialize, Serialize};
+
+/// What a user may do in the organization. On the wire and in SQL the number of the spec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "i64", into = "i64")]
+pub enum Role {
+    /// 100: everything, and owners are made and removed only by owners.
+    Owner,
+    /// 200: administers users, channels and the organization.
+    Administrator,
+    /// 300: a member with the permissions given to moderators.
+    Moderator,
+    /// 400: the usual role.
+    Member,
+    /// 600: sees only the channels they were subscribed to.
+    Guest,
+}
+
+impl Role {
+    /// All roles, the most powerful first.
+    pub const ALL: [Self; 5] = [Self::Owner, Self::Administrator, Self::Moderator, Self::Member, Self::Guest];
+
+    /// The number of the spec.
+    pub fn code(self) -> i64 {
+        match self {
+            Self::Owner => 100,
+            Self::Administrator => 200,
+            Self::Moderator => 300,
+            Self::Member => 400,
+            Self::Guest => 600,
+        }
+    }
+
+    /// The role's name, as the command line spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Administrator => "administrator",
+            Self::Moderator => "moderator",
+            Self::Member => "member",
+            Self::Guest => "guest",
+        }
+    }
+
+    /// Whether the role includes the permissions of an administrator; owners have them too.
+    pub fn is_administrator(self) -> bool {
+        matches!(self, Self::Owner | Self::Administrator)
+    }
+
+    /// Whether the role includes the permissions of a moderator.
+    pub fn is_moderator(self) -> bool {
+        matches!(self, Self::Owner | Self::Administrator | Self::Moderator)
+    }
+}
+
+impl From<Role> for i64 {
+    fn from(role: Role) -> Self {
+        role.code()
+    }
+}
+
+impl TryFrom<i64> for Role {
+    type Error = &'static str;
+
+    fn try_from(code: i64) -> Result<Self, Self::Error> {
+        Self::ALL.into_iter().find(|role| role.code() == code).ok_or("Invalid {}")
+    }
+}
+
+impl ToSql for Role {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::from(self.code()))
+    }
+}
+
+impl FromSql for Role {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let code = i64::column_result(value)?;
+        Self::try_from(code).map_err(|_| FromSqlError::OutOfRange(code))
+    }
+}

@@ -1,0 +1,111 @@
+//! Topic names: their limits, how two are compared, and the three spellings of the empty one.
+
+use std::borrow::Cow;
+
+/// What clients without the `empty_topic_name` capability see for the empty topic, and may send for it
+/// (`realm_empty_topic_display_name` of `POST /register`).
+pub const EMPTY_TOPIC_DISPLAY_NAME: &str = "general chat";
+
+/// The older spelling of the empty topic that some clients still send.
+const NO_TOPIC: &str = "(no topic)";
+
+/// A topic's name, as it is stored: stripped, at most [`Topic::MAX_LENGTH`] characters, possibly empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Topic(String);
+
+/// Why a text cannot be a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidCharacter {
+    /// The character's position in the stripped text, from 1.
+    pub position: usize,
+}
+
+impl Topic {
+    /// `max_topic_length` of `POST /register`, in characters.
+    pub const MAX_LENGTH: usize = 60;
+
+    /// The prefix that marks a topic as resolved: a check mark and a space.
+    pub const RESOLVED_PREFIX: &str = "✔ ";
+
+    /// Reads a topic as a client sends it: white space stripped, both names of the empty topic understood, and a text
+    /// that is too long shortened to end in `...`, as the published server does when sending.
+    pub fn from_client(text: &str) -> Result<Self, InvalidCharacter> {
+        let text = text.trim();
+        if let Some(index) = text.chars().position(is_forbidden) {
+            return Err(InvalidCharacter { position: index + 1 });
+        }
+        if text == NO_TOPIC || text == EMPTY_TOPIC_DISPLAY_NAME {
+            return Ok(Self(String::new()));
+        }
+        Ok(Self(shorten(text).into_owned()))
+    }
+
+    /// A topic that is already in the stored form.
+    pub fn stored(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The stored form; empty for the empty topic.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The form under which two spellings of one topic are equal.
+    pub fn key(&self) -> String {
+        fold(&self.0)
+    }
+
+    /// Whether the topic is marked as resolved.
+    pub fn is_resolved(&self) -> bool {
+        self.0.starts_with(Self::RESOLVED_PREFIX)
+    }
+}
+
+/// Folds upper and lower case, so that equal names compare equal whoever typed them.
+pub fn fold(text: &str) -> String {
+    text.to_lowercase()
+}
+
+/// Control characters and unassigned line separators would break the clients' lists.
+fn is_forbidden(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
+}
+
+fn shorten(text: &str) -> Cow<'_, str> {
+    if text.chars().count() <= Topic::MAX_LENGTH {
+        return Cow::Borrowed(text);
+    }
+    let kept: String = text.chars().take(Topic::MAX_LENGTH - 3).collect();
+    Cow::Owned(kept + "...")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_is_read_as_clients_mean_it() {
+        let cases = [
+            ("lunch", Ok("lunch".to_owned())),
+            ("  lunch \t", Ok("lunch".to_owned())),
+            ("", Ok(String::new())),
+            ("(no topic)", Ok(String::new())),
+            ("general chat", Ok(String::new())),
+            ("General chat", Ok("General chat".to_owned())),
+            (&"é".repeat(60), Ok("é".repeat(60))),
+            (&"é".repeat(61), Ok("é".repeat(57) + "...")),
+            ("a\u{0}b", Err(InvalidCharacter { position: 2 })),
+            ("a\nb", Err(InvalidCharacter { position: 2 })),
+        ];
+        for (text, expected) in cases {
+            let read = Topic::from_client(text).map(|topic| topic.as_str().to_owned());
+            assert_eq!(read, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_one_topic_share_a_key() {
+        assert_eq!(Topic::stored("ÉTÉ".into()).key(), Topic::stored("été".into()).key());
+        assert_ne!(Topic::stored("a".into()).key(), Topic::stored("b".into()).key());
+    }
+}
