@@ -1,7 +1,7 @@
 //! Every statement about channels.
 
 use super::row::{COLUMNS, StreamRow};
-use crate::types::{StreamId, fold};
+use crate::types::{RecipientId, StreamId, fold};
 use rusqlite::{Connection, OptionalExtension};
 
 /// A channel by id.
@@ -22,4 +22,12 @@ pub fn by_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<S
         ))?
         .query_row([fold(name.trim())], StreamRow::read)
         .optional()
+}
+
+/// The sets of receivers of all public channels.
+pub fn public_recipients(connection: &Connection) -> rusqlite::Result<Vec<RecipientId>> {
+    connection
+        .prepare_cached("SELECT recipient_id FROM stream JOIN recipient USING (stream_id) WHERE NOT invite_only")?
+        .query_map([], |row| row.get(0))?
+        .collect()
 }
