@@ -359,3 +359,27 @@ pub fn users_with_flag(connection: &Connection, id: MessageId, mask: i64) -> rus
         .query_map((id, mask), |row| row.get(0))?
         .collect()
 }
+
+/// Adds flags to those that a user has on a message.
+pub fn add_flags(connection: &Connection, user_id: UserId, id: MessageId, flags: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO user_message_flags (user_id, message_id, flags) VALUES (?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET flags = flags | excluded.flags",
+        )?
+        .execute((user_id, id, flags))
+        .map(|_| ())
+}
+
+/// Who took part in a topic: everybody who sent to it or reacted in it, ascending.
+pub fn topic_participants(connection: &Connection, topic_id: TopicId) -> rusqlite::Result<Vec<UserId>> {
+    connection
+        .prepare_cached(
+            "SELECT sender_id AS user_id FROM message WHERE topic_id = ?1
+             UNION SELECT reaction.user_id FROM message JOIN reaction ON message_id = message.id
+                 WHERE topic_id = ?1 AND attributes & 32
+             ORDER BY user_id",
+        )?
+        .query_map([topic_id], |row| row.get(0))?
+        .collect()
+}
