@@ -42,7 +42,9 @@ fn find_in_word(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
 /// The length of the address at the start of a word. `minimum` is where the punctuation at the word's end starts:
 /// an address reaches at least so far.
 fn address_length(word: &str, minimum: usize) -> Option<usize> {
-    web_length(word, minimum).or_else(|| email_length(word, minimum)).or_else(|| bitcoin_length(word, minimum))
+    web_length(word, minimum)
+        .or_else(|| email_length(word, minimum))
+        .or_else(|| bitcoin_length(word, minimum))
 }
 
 fn web_length(word: &str, minimum: usize) -> Option<usize> {
@@ -161,7 +163,10 @@ mod tests {
             ("a..com", None),
             ("https://example.com/a\"b", None),
             ("täst.de/ü", Some("täst.de/ü")),
-            ("bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", Some("bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa")),
+            (
+                "bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+                Some("bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
+            ),
         ] {
             assert_eq!(find_at(text, 0).map(|range| &text[range]), found, "{text}");
         }

@@ -263,7 +263,8 @@ fn push_quote(parent: &mut Vec<Block>, is_item: bool, chunk: &str, at: usize, pl
     if at > 0 {
         parse(parent, is_item, VecDeque::from([lines[..at].join("\n")]), place, depth + 1);
     }
-    let inner: Vec<String> = lines[at..].iter().map(|line| unquoted(line).unwrap_or(line).to_owned()).collect();
+    let inner: Vec<String> =
+        lines[at..].iter().map(|line| unquoted(line).unwrap_or(line).to_owned()).collect();
     let mut content = Vec::new();
     parse(&mut content, false, chunks(&inner), Place::Open, depth + 1);
     parent.push(Block::Quote(content));

@@ -1,7 +1,7 @@
 //! Emoji in plain text: `:name:`, emoticons such as `:)`, and the characters themselves.
 
 use super::{
-    atoms::push_text,
+    atoms::Atoms,
     directory::Directory,
     emoji,
     html::{Attribute, Element, Node, SafeUrl, Tag, text},
@@ -25,30 +25,26 @@ const EMOTICONS: [(&str, &str); 14] = [
     ("=)", "smile"),
 ];
 
-/// Splits text into emoji and the text between them.
-pub fn nodes(source: &str, directory: &dyn Directory) -> Vec<Node> {
+/// Puts atoms in the places of emoji.
+pub fn replace(source: &str, directory: &dyn Directory, atoms: &mut Atoms) -> String {
     let emoticons = directory.translates_emoticons();
-    let mut nodes = Vec::new();
-    let mut plain = String::new();
+    let mut output = String::with_capacity(source.len());
     let mut rest = source;
     let mut before: Option<char> = None;
     while let Some(character) = rest.chars().next() {
+        // A `:name:` that names nothing is passed over with both colons.
         let (length, found) = named(rest, directory)
             .or_else(|| emoticon(rest, before).filter(|_| emoticons))
             .or_else(|| character_sequence(rest))
             .unwrap_or((character.len_utf8(), None));
-        match found {
-            Some(node) => {
-                push_text(&mut nodes, std::mem::take(&mut plain));
-                nodes.push(node);
-            }
-            None => plain.push_str(&rest[..length]),
+        match found.and_then(|node| atoms.hold(vec![node])) {
+            Some(place) => output.push(place),
+            None => output.push_str(&rest[..length]),
         }
         before = rest[..length].chars().next_back();
         rest = &rest[length..];
     }
-    push_text(&mut nodes, plain);
-    nodes
+    output
 }
 
 /// `:name:` at the start of a text, and what it shows.
@@ -71,7 +67,8 @@ fn named(source: &str, directory: &dyn Directory) -> Option<(usize, Option<Node>
 
 /// An emoticon at the start of a text, between spaces or punctuation.
 fn emoticon(source: &str, before: Option<char>) -> Option<(usize, Option<Node>)> {
-    let ends = |c: char| matches!(c, ',' | '.' | ';' | '?' | '!' | '(' | ')' | '[' | ']' | ' ' | '"' | '\'' | '\n' | '\t');
+    const ENDS: &str = ",.;?!()[] \"'\n\t*~";
+    let ends = |c: char| ENDS.contains(c);
     if !before.is_none_or(ends) {
         return None;
     }

@@ -92,7 +92,6 @@ pub enum Attribute {
     DataCodeLanguage(String),
     DataOriginalContentType(String),
     DataOriginalDimensions(u32, u32),
-    DataOriginalUrl(SafeUrl),
     DataStreamId(i64),
     DataUserGroupId(i64),
     /// A user's id as text, or `*` for everybody.
@@ -130,7 +129,6 @@ impl Attribute {
             Self::DataId(_) => "data-id",
             Self::DataOriginalContentType(_) => "data-original-content-type",
             Self::DataOriginalDimensions(..) => "data-original-dimensions",
-            Self::DataOriginalUrl(_) => "data-original-url",
             Self::DataStreamId(_) => "data-stream-id",
             Self::DataUserGroupId(_) => "data-user-group-id",
             Self::DataUserId(_) => "data-user-id",
@@ -157,7 +155,7 @@ impl Attribute {
             | Self::DataUserId(text)
             | Self::DateTime(text)
             | Self::Title(text) => text.clone(),
-            Self::Href(url) | Self::Src(url) | Self::DataOriginalUrl(url) => url.as_str().to_owned(),
+            Self::Href(url) | Self::Src(url) => url.as_str().to_owned(),
             Self::AriaHidden => "true".to_owned(),
             Self::DataOriginalDimensions(width, height) => format!("{width}x{height}"),
             Self::DataStreamId(id) | Self::DataUserGroupId(id) => id.to_string(),
@@ -185,8 +183,10 @@ impl SafeUrl {
             return None;
         }
         let scheme_end = text.find([':', '/', '?', '#']).filter(|&at| text.as_bytes()[at] == b':');
-        if let Some((scheme, rest)) = scheme_end.map(|at| (text[..at].to_ascii_lowercase(), &text[at + 1..])) {
-            let has_host = rest.strip_prefix("//").is_some_and(|host| !host.is_empty() && !host.starts_with('/'));
+        if let Some((scheme, rest)) = scheme_end.map(|at| (text[..at].to_ascii_lowercase(), &text[at + 1..]))
+        {
+            let has_host =
+                rest.strip_prefix("//").is_some_and(|host| !host.is_empty() && !host.starts_with('/'));
             return match scheme.as_str() {
                 "http" | "https" | "ftp" if has_host => Some(Self(format!("{scheme}:{rest}"))),
                 "mailto" | "news" | "bitcoin" | "sms" | "tel" if !rest.is_empty() => {
@@ -225,6 +225,8 @@ impl SafeUrl {
 pub enum Node {
     /// Text, escaped when written.
     Text(String),
+    /// Text whose quotation marks and apostrophes are escaped too, as the published server does in some places.
+    FixedText(String),
     /// A character reference as typed, without `&` and `;`: ASCII letters, digits and `#` only.
     Reference(String),
     Element(Element),
@@ -265,6 +267,14 @@ impl Element {
             .any(|attribute| matches!(attribute, Attribute::Class(classes) if classes.split(' ').any(|c| c == wanted)))
     }
 
+    /// The address of a link, or of what a player plays.
+    pub fn address(&self) -> Option<&SafeUrl> {
+        self.attributes.iter().find_map(|attribute| match (self.tag, attribute) {
+            (Tag::Anchor, Attribute::Href(url)) | (Tag::Audio, Attribute::Src(url)) => Some(url),
+            _ => None,
+        })
+    }
+
     /// The address of a link.
     pub fn href(&self) -> Option<&SafeUrl> {
         self.attributes.iter().find_map(|attribute| match attribute {
@@ -284,7 +294,7 @@ pub fn text_content(nodes: &[Node]) -> String {
     fn collect(nodes: &[Node], into: &mut String) {
         for node in nodes {
             match node {
-                Node::Text(text) => into.push_str(text),
+                Node::Text(text) | Node::FixedText(text) => into.push_str(text),
                 Node::Reference(name) => {
                     let _ = write!(into, "&{name};");
                 }
@@ -324,6 +334,11 @@ fn is_preview(node: &Node) -> bool {
 fn write_node(node: &Node, in_code_block: bool, output: &mut String) {
     match node {
         Node::Text(text) => escape(text, in_code_block, output),
+        Node::FixedText(text) => {
+            let mut escaped = String::new();
+            escape(text, true, &mut escaped);
+            output.push_str(&escaped.replace('\'', "&#x27;"));
+        }
         Node::Reference(name) => {
             output.push('&');
             output.extend(name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '#'));

@@ -8,6 +8,7 @@ use super::{
     atoms::Atoms,
     autolinks,
     directory::Directory,
+    emoji_text,
     html::{Attribute, Element, Node, SafeUrl, Tag, text},
     links, math, mentions, times,
 };
@@ -67,7 +68,7 @@ pub fn recognise(source: &str, context: &mut Context<'_>, atoms: &mut Atoms) -> 
     if text.contains('&') {
         text = atoms.replace(&text, |_, text, from| find_reference(text, from));
     }
-    text
+    emoji_text::replace(&text, context.directory, atoms)
 }
 
 /// Characters that could be mistaken for atoms become atoms themselves.

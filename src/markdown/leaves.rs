@@ -14,8 +14,6 @@ use markdown::{
 
 use super::{
     atoms::{Atoms, NO_SPACE, NOTHING, push_text},
-    directory::Directory,
-    emoji_text,
     html::{Attribute, Element, Node, Tag, TextAlign, text},
     inline::{self, Context},
 };
@@ -70,12 +68,15 @@ pub fn running_text(source: &str, context: &mut Context<'_>) -> Vec<Node> {
     let mut atoms = Atoms::default();
     let recognised = inline::recognise(source, context, &mut atoms);
     let marked = frame_marks(&keep_spaces(&recognised, &mut atoms), &mut atoms);
-    let translator = Translator { atoms: &atoms, directory: context.directory };
+    let translator = Translator { atoms: &atoms };
     match syntax_tree(&marked, text_constructs()) {
-        Some(tree) => tree.iter().flat_map(|block| match block {
-            mdast::Node::Paragraph(paragraph) => translator.inline(&paragraph.children),
-            other => translator.inline(std::slice::from_ref(other)),
-        }).collect(),
+        Some(tree) => tree
+            .iter()
+            .flat_map(|block| match block {
+                mdast::Node::Paragraph(paragraph) => translator.inline(&paragraph.children),
+                other => translator.inline(std::slice::from_ref(other)),
+            })
+            .collect(),
         None => translator.text(&marked),
     }
 }
@@ -93,11 +94,13 @@ pub fn special(source: &str, context: &mut Context<'_>) -> Vec<Node> {
                 return line.to_owned();
             }
             let recognised = inline::recognise(line, context, &mut atoms);
-            frame_marks(&recognised, &mut atoms)
+            let framed = frame_marks(&recognised, &mut atoms);
+            // Below the header, a line without bars is a row of one cell.
+            if index > 1 && !framed.contains('|') { framed + "|" } else { framed }
         })
         .collect();
     let source = lines.join("\n");
-    let translator = Translator { atoms: &atoms, directory: context.directory };
+    let translator = Translator { atoms: &atoms };
     match syntax_tree(&source, special_constructs()) {
         Some(tree) => tree.iter().map(|block| translator.block(block)).collect(),
         None => vec![Element::new(Tag::Paragraph, translator.text(&source)).node()],
@@ -105,7 +108,8 @@ pub fn special(source: &str, context: &mut Context<'_>) -> Vec<Node> {
 }
 
 fn syntax_tree(source: &str, constructs: Constructs) -> Option<Vec<mdast::Node>> {
-    let options = ParseOptions { constructs, gfm_strikethrough_single_tilde: false, ..ParseOptions::default() };
+    let options =
+        ParseOptions { constructs, gfm_strikethrough_single_tilde: false, ..ParseOptions::default() };
     match markdown::to_mdast(source, &options) {
         Ok(mdast::Node::Root(root)) => Some(root.children),
         _ => None,
@@ -228,7 +232,13 @@ fn collect_pairs(source: &str, part: Range<usize>, from_mark: usize, pairs: &mut
 }
 
 /// The pairs of weaker marks inside a pair, around what stronger marks inside it have taken already.
-fn collect_pairs_inside(source: &str, part: Range<usize>, from_mark: usize, taken: &[Range<usize>], pairs: &mut Vec<Pair>) {
+fn collect_pairs_inside(
+    source: &str,
+    part: Range<usize>,
+    from_mark: usize,
+    taken: &[Range<usize>],
+    pairs: &mut Vec<Pair>,
+) {
     let mut start = part.start;
     for range in taken.iter().filter(|range| range.start >= part.start && range.end <= part.end) {
         collect_pairs(source, start..range.start, from_mark, pairs);
@@ -264,7 +274,13 @@ fn find_free(source: &str, part: Range<usize>, mark: &str, taken: &[Range<usize>
 }
 
 /// The mark that closes the one at `open`, by the rules of the mark.
-fn closing(source: &str, open: Range<usize>, part: Range<usize>, mark: &str, taken: &[Range<usize>]) -> Option<Range<usize>> {
+fn closing(
+    source: &str,
+    open: Range<usize>,
+    part: Range<usize>,
+    mark: &str,
+    taken: &[Range<usize>],
+) -> Option<Range<usize>> {
     // At least one character stands between the marks.
     let first = source[open.end..part.end].chars().next()?;
     let close = find_free(source, open.end + first.len_utf8()..part.end, mark, taken)?;
@@ -283,11 +299,7 @@ fn closing(source: &str, open: Range<usize>, part: Range<usize>, mark: &str, tak
                 && !source[part.start..open.start].ends_with('~')
                 && !source[close + mark.len()..part.end].starts_with('~')
         }
-        _ => {
-            free_of(&['*', '^'])
-                && !first.is_whitespace()
-                && !inner.ends_with(char::is_whitespace)
-        }
+        _ => free_of(&['*', '^']) && !first.is_whitespace() && !inner.ends_with(char::is_whitespace),
     };
     holds.then(|| close..close + mark.len())
 }
@@ -296,7 +308,6 @@ fn closing(source: &str, open: Range<usize>, part: Range<usize>, mark: &str, tak
 
 struct Translator<'a> {
     atoms: &'a Atoms,
-    directory: &'a dyn Directory,
 }
 
 impl Translator<'_> {
@@ -367,21 +378,14 @@ impl Translator<'_> {
         translated
     }
 
-    /// Text: emoji are recognised, line ends become breaks, atoms what they stand for.
+    /// Text: line ends become breaks, atoms what they stand for.
     fn text(&self, source: &str) -> Vec<Node> {
         let mut nodes = Vec::new();
-        for node in emoji_text::nodes(source, self.directory) {
-            match node {
-                Node::Text(plain) => {
-                    for (index, line) in plain.split('\n').enumerate() {
-                        if index > 0 {
-                            nodes.push(Element::new(Tag::Break, Vec::new()).node());
-                        }
-                        nodes.extend(self.atoms.restore(line));
-                    }
-                }
-                other => nodes.push(other),
+        for (index, line) in source.split('\n').enumerate() {
+            if index > 0 {
+                nodes.push(Element::new(Tag::Break, Vec::new()).node());
             }
+            nodes.extend(self.atoms.restore(line));
         }
         nodes
     }

@@ -130,7 +130,9 @@ mod tests {
 
     #[test]
     fn values_are_encoded_as_the_template_says() {
-        let search = Linkifier::compile(r"find:(?P<words>\S+)(?P<rest>!)?", "https://example.com/{?words,rest}").unwrap();
+        let search =
+            Linkifier::compile(r"find:(?P<words>\S+)(?P<rest>!)?", "https://example.com/{?words,rest}")
+                .unwrap();
         assert_eq!(
             links("find:a&b/c", &[search]),
             [pair("find:a&b/c", "https://example.com/?words=a%26b%2Fc")]
@@ -139,7 +141,9 @@ mod tests {
 
     #[test]
     fn earlier_linkifiers_win_and_addresses_come_last() {
-        let pages = Linkifier::compile(r"https://example\.com/(?P<page>\w+)", "https://wiki.example.com/{page}").unwrap();
+        let pages =
+            Linkifier::compile(r"https://example\.com/(?P<page>\w+)", "https://wiki.example.com/{page}")
+                .unwrap();
         assert_eq!(
             links("see https://example.com/home and example.org or #7", &[tickets(), pages]),
             [

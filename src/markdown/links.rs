@@ -21,7 +21,8 @@ fn find_reference(source: &str, from: usize, accept: impl Fn(&str) -> bool) -> O
         let inner = &source[start + marks.len()..];
         let inner = &inner[..inner.find('*')?];
         let end = start + marks.len() + inner.len();
-        (!inner.is_empty() && source[end..].starts_with("**") && accept(inner)).then(|| (start..end + 2, inner))
+        (!inner.is_empty() && source[end..].starts_with("**") && accept(inner))
+            .then(|| (start..end + 2, inner))
     })
 }
 
@@ -142,10 +143,38 @@ pub fn markdown_links(source: &str, directory: &dyn Directory, atoms: &mut Atoms
             } else {
                 label
             };
+            if source[from..start].ends_with('!')
+                && let Some(player) = audio_player(&url, &label, directory)
+            {
+                return Some((start - 1..end, Some(vec![player])));
+            }
             let link = Element::new(Tag::Anchor, label).with(vec![Attribute::Href(url)]);
             Some((start..end, Some(vec![link.node()])))
         })
     })
+}
+
+/// `![title](address)` of an uploaded sound.
+fn audio_player(url: &SafeUrl, label: &[Node], directory: &dyn Directory) -> Option<Node> {
+    const TYPES: [&str; 6] =
+        ["audio/aac", "audio/flac", "audio/mpeg", "audio/vnd.wave", "audio/wav", "audio/x-wav"];
+    let file = directory.uploaded_file(path_id(url)?)?;
+    let attributes = vec![
+        Attribute::Controls,
+        Attribute::PreloadMetadata,
+        Attribute::Src(url.clone()),
+        Attribute::Title(text_content(label)),
+    ];
+    TYPES
+        .contains(&file.content_type.as_str())
+        .then(|| Element::new(Tag::Audio, Vec::new()).with(attributes).node())
+}
+
+/// The path id of an uploaded file: what follows `/user_uploads/`.
+pub fn path_id(url: &SafeUrl) -> Option<&str> {
+    let path = url.as_str().strip_prefix("/user_uploads/")?;
+    let path = path.split(['?', '#']).next()?;
+    (!path.is_empty() && !path.split('/').any(|part| part.is_empty() || part == "..")).then_some(path)
 }
 
 fn is_element(node: &Node) -> bool {
@@ -187,7 +216,10 @@ fn address(source: &str, from: usize) -> Option<(&str, usize)> {
             '"' | '\'' if quoted.is_none() && inner[..at].ends_with(char::is_whitespace) => {
                 quoted = inner[at + 1..].contains(character).then_some((character, at));
             }
-            _ if quoted.is_some_and(|(mark, at_start)| character == mark && at > at_start && closes_title(inner, at)) => {
+            _ if quoted.is_some_and(|(mark, at_start)| {
+                character == mark && at > at_start && closes_title(inner, at)
+            }) =>
+            {
                 end = Some((at + 1, quoted));
                 break;
             }

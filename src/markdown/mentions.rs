@@ -26,7 +26,9 @@ fn find_typed<'a>(source: &'a str, from: usize, marks: &str) -> Option<Typed<'a>
     source[from..].match_indices('@').find_map(|(at, _)| {
         let start = from + at;
         let before = source[..start].chars().next_back();
-        if before.is_some_and(|c| !c.is_whitespace() && !matches!(c, '\'' | '"' | '(' | '{' | '[' | '/' | '<')) {
+        if before
+            .is_some_and(|c| !c.is_whitespace() && !matches!(c, '\'' | '"' | '(' | '{' | '[' | '/' | '<'))
+        {
             return None;
         }
         let rest = &source[start + 1..];
@@ -43,7 +45,11 @@ fn find_typed<'a>(source: &'a str, from: usize, marks: &str) -> Option<Typed<'a>
 }
 
 /// The next mention of a user or of everybody; `None` as its nodes when nobody is meant.
-pub fn find_user(source: &str, from: usize, context: &mut Context<'_>) -> Option<(Range<usize>, Option<Vec<Node>>)> {
+pub fn find_user(
+    source: &str,
+    from: usize,
+    context: &mut Context<'_>,
+) -> Option<(Range<usize>, Option<Vec<Node>>)> {
     let typed = find_typed(source, from, "**")?;
     let nodes = user_nodes(&typed, context);
     Some((typed.range, nodes))
@@ -77,7 +83,11 @@ fn user_nodes(typed: &Typed<'_>, context: &mut Context<'_>) -> Option<Vec<Node>>
 }
 
 /// The next mention of a group; `None` as its nodes when there is no such group.
-pub fn find_group(source: &str, from: usize, context: &mut Context<'_>) -> Option<(Range<usize>, Option<Vec<Node>>)> {
+pub fn find_group(
+    source: &str,
+    from: usize,
+    context: &mut Context<'_>,
+) -> Option<(Range<usize>, Option<Vec<Node>>)> {
     let typed = find_typed(source, from, "*")?;
     let nodes = context.directory.group(typed.name).map(|group| {
         let silent = typed.silent || context.in_quote || !group.is_active;
@@ -91,8 +101,11 @@ pub fn find_group(source: &str, from: usize, context: &mut Context<'_>) -> Optio
 }
 
 fn mention(class: &str, more: Vec<Attribute>, name: &str, silent: bool) -> Vec<Node> {
-    let (class, shown) =
-        if silent { (format!("{class} silent"), name.to_owned()) } else { (class.to_owned(), format!("@{name}")) };
+    let (class, shown) = if silent {
+        (format!("{class} silent"), name.to_owned())
+    } else {
+        (class.to_owned(), format!("@{name}"))
+    };
     let attributes = std::iter::once(Attribute::Class(class)).chain(more).collect();
     vec![Element::new(Tag::Span, vec![text(shown)]).with(attributes).node()]
 }

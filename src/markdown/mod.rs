@@ -9,9 +9,9 @@
 //! 1. `fences` splits lines at ```` ``` ```` and `~~~`: code, quotes, spoilers, formulas.
 //! 2. `blocks` splits the lines between them into lists, quotes, indented code and leaves.
 //! 3. `inline` finds mentions, links, code spans and so on in a leaf, and puts `atoms` in their places
-//!    (`mentions`, `links`, `autolinks`, `linkifiers`, `times`, `math`).
+//!    (`mentions`, `links`, `autolinks`, `linkifiers`, `times`, `math`, `emoji_text`).
 //! 4. `leaves` asks the `markdown` crate for the syntax tree of what is left (emphasis, headings, tables), and
-//!    translates it; `emoji_text` finds emoji in its texts.
+//!    translates it.
 //! 5. `previews` adds pictures and videos behind the links to them.
 //! 6. `html` writes the tree. It is the only way to a tag, and knows no unsafe one.
 //!
@@ -39,7 +39,8 @@ mod tests;
 mod times;
 
 pub use directory::{
-    CustomEmoji, Directory, LinkedChannel, MentionedGroup, MentionedUser, NoDirectory, UploadedFile, UserQuery,
+    CustomEmoji, Directory, LinkedChannel, MentionedGroup, MentionedUser, NoDirectory, UploadedFile,
+    UserQuery,
 };
 pub use linkifiers::{Linkifier, TopicLink, topic_links};
 pub use links::encode_fragment;
@@ -150,7 +151,7 @@ fn push_block(nodes: &mut Vec<Node>, block: Block, context: &mut Context<'_>) {
         Block::Code { language, text } => nodes.push(code::block(&language, &text)),
         Block::IndentedCode(text) => nodes.push(code::block("", &text)),
         Block::Math(tex) => {
-            nodes.push(Element::new(Tag::Paragraph, vec![math::formula(&tex, true)]).node());
+            nodes.push(Element::new(Tag::Paragraph, vec![math::display(&tex)]).node());
         }
         Block::List(list) => nodes.push(list_node(list, context)),
         Block::Quote(inner) => {
@@ -180,8 +181,11 @@ fn block_nodes(blocks: Vec<Block>, context: &mut Context<'_>) -> Vec<Node> {
 }
 
 fn list_node(list: List, context: &mut Context<'_>) -> Node {
-    let items =
-        list.items.into_iter().map(|item| Element::new(Tag::ListItem, block_nodes(item, context)).node()).collect();
+    let items = list
+        .items
+        .into_iter()
+        .map(|item| Element::new(Tag::ListItem, block_nodes(item, context)).node())
+        .collect();
     match list.start {
         None => Element::new(Tag::UnorderedList, items).node(),
         Some(1) => Element::new(Tag::OrderedList, items).node(),

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use super::{
     directory::{Directory, UploadedFile},
     html::{Attribute, Element, Node, SafeUrl, Tag, text_content},
+    links::path_id,
 };
 
 /// A message with more different links than this gets no previews.
 const MAXIMUM_LINKS: usize = 24;
 
-const IMAGE_ENDINGS: [&str; 9] =
-    [".avif", ".bmp", ".gif", ".jpe", ".jpeg", ".jpg", ".png", ".tiff", ".webp"];
+const IMAGE_ENDINGS: [&str; 9] = [".avif", ".bmp", ".gif", ".jpe", ".jpeg", ".jpg", ".png", ".tiff", ".webp"];
 const VIDEO_ENDINGS: [&str; 2] = [".mp4", ".webm"];
 
 /// What the links of a message are about.
@@ -21,13 +21,6 @@ pub struct Links {
     pub has_image: bool,
     /// Path ids of uploaded files, in the order of the links.
     pub attachment_path_ids: Vec<String>,
-}
-
-/// The path id of an uploaded file: what follows `/user_uploads/`.
-pub fn path_id(url: &SafeUrl) -> Option<&str> {
-    let path = url.as_str().strip_prefix("/user_uploads/")?;
-    let path = path.split(['?', '#']).next()?;
-    (!path.is_empty() && !path.split('/').any(|part| part.is_empty() || part == "..")).then_some(path)
 }
 
 /// Adds previews behind the paragraphs that link to something, and says what the links are about.
@@ -48,9 +41,11 @@ pub fn add(blocks: &mut Vec<Node>, directory: &dyn Directory) -> Links {
 fn survey(nodes: &[Node], in_quote: bool, links: &mut Links, different: &mut HashSet<String>) {
     for node in nodes {
         let Node::Element(element) = node else { continue };
-        if let Some(url) = element.href() {
+        if let Some(url) = element.address() {
             links.has_link = true;
-            if let Some(path_id) = path_id(url).filter(|id| !links.attachment_path_ids.iter().any(|known| known == id)) {
+            if let Some(path_id) =
+                path_id(url).filter(|id| !links.attachment_path_ids.iter().any(|known| known == id))
+            {
                 links.attachment_path_ids.push(path_id.to_owned());
             }
             if !in_quote {
@@ -265,7 +260,8 @@ mod tests {
         ] {
             assert_eq!(youtube_id(url), Some("0c46YHS3RY8"), "{url}");
         }
-        for url in ["https://youtu.be/short", "https://example.com/watch?v=0c46YHS3RY8", "https://youtu.be/"] {
+        for url in ["https://youtu.be/short", "https://example.com/watch?v=0c46YHS3RY8", "https://youtu.be/"]
+        {
             assert_eq!(youtube_id(url), None, "{url}");
         }
     }

@@ -67,7 +67,9 @@ fn words(typed: &str) -> Option<Timestamp> {
 impl Parts {
     /// Takes in a word; `None` if it says nothing about a time.
     fn read(&mut self, word: &str) -> Option<()> {
-        if let Some((date, time)) = word.split_once('t').filter(|(date, _)| date.contains('-') && date.len() >= 8) {
+        if let Some((date, time)) =
+            word.split_once('t').filter(|(date, _)| date.contains('-') && date.len() >= 8)
+        {
             self.read(date)?;
             return self.read_time(time);
         }
@@ -170,14 +172,25 @@ fn set<T>(place: &mut Option<T>, value: T) -> Option<()> {
 
 fn month(word: &str) -> Option<i8> {
     const MONTHS: [&str; 12] = [
-        "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-        "november", "december",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
     ];
     let word = word.trim_end_matches('.');
     if word == "sept" {
         return Some(9);
     }
-    let at = MONTHS.iter().position(|month| *month == word || (word.len() == 3 && month.starts_with(word)))?;
+    let at =
+        MONTHS.iter().position(|month| *month == word || (word.len() == 3 && month.starts_with(word)))?;
     i8::try_from(at + 1).ok()
 }
 

@@ -274,8 +274,11 @@ mod tests {
     #[test]
     fn every_emoji_is_one_sequence_of_characters() {
         for emoji in all() {
-            let characters: String =
-                emoji.code.split('-').map(|hex| char::from_u32(u32::from_str_radix(hex, 16).unwrap()).unwrap()).collect();
+            let characters: String = emoji
+                .code
+                .split('-')
+                .map(|hex| char::from_u32(u32::from_str_radix(hex, 16).unwrap()).unwrap())
+                .collect();
             assert_eq!(sequence_length(&characters), Some(characters.len()), "{}", emoji.code);
             assert_eq!(by_characters(&characters), Some(emoji));
         }
