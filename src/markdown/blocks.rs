@@ -139,12 +139,14 @@ fn parse(parent: &mut Vec<Block>, is_item: bool, mut queue: VecDeque<String>, pl
             if !rest.is_empty() {
                 queue.push_front(rest);
             }
-        } else if let Some(at) = line_where(&chunk, is_heading) {
-            queue = split_off_line(parent, is_item, &chunk, at, place, depth, queue);
+        } else if is_heading(&chunk) || is_rule(&chunk) {
+            parent.push(Block::Special(chunk));
+        } else if let Some(parts) = parts_around(&chunk, is_heading) {
+            prepend(&mut queue, parts);
         } else if is_table(&chunk) {
             parent.push(Block::Special(chunk));
-        } else if let Some(at) = line_where(&chunk, is_rule) {
-            queue = split_off_line(parent, is_item, &chunk, at, place, depth, queue);
+        } else if let Some(parts) = parts_around(&chunk, is_rule) {
+            prepend(&mut queue, parts);
         } else if let Some(marker) = Marker::of(&chunk) {
             push_list(parent, &chunk, marker, depth);
         } else if let Some(at) = quote_start(&chunk) {
@@ -172,11 +174,10 @@ fn push_text(parent: &mut Vec<Block>, chunk: String, place: Place) {
 
 // Lines with a meaning of their own ---------------------------------------------------------------------------
 
-fn line_where(chunk: &str, wanted: fn(&str) -> bool) -> Option<usize> {
-    chunk.split('\n').position(wanted)
-}
-
 fn is_heading(line: &str) -> bool {
+    if line.contains('\n') {
+        return false;
+    }
     let rest = line.trim_start_matches('#');
     (1..=6).contains(&(line.len() - rest.len())) && rest.starts_with(char::is_whitespace)
 }
@@ -204,25 +205,30 @@ fn is_table(chunk: &str) -> bool {
         })
 }
 
-/// Reads what stands above a line, takes the line itself, and puts what stands below back into the queue.
-fn split_off_line(
-    parent: &mut Vec<Block>,
-    is_item: bool,
-    chunk: &str,
-    at: usize,
-    place: Place,
-    depth: usize,
-    mut queue: VecDeque<String>,
-) -> VecDeque<String> {
-    let lines: Vec<&str> = chunk.split('\n').collect();
-    if at > 0 {
-        parse(parent, is_item, VecDeque::from([lines[..at].join("\n")]), place, depth + 1);
+/// The lines that `wanted` recognises, each on its own, and what stands around them; `None` without such a line.
+fn parts_around(chunk: &str, wanted: fn(&str) -> bool) -> Option<Vec<String>> {
+    let mut parts: Vec<String> = Vec::new();
+    let mut found = false;
+    let mut goes_on = false;
+    for line in chunk.split('\n') {
+        let alone = wanted(line);
+        match parts.last_mut() {
+            Some(part) if goes_on && !alone => {
+                part.push('\n');
+                part.push_str(line);
+            }
+            _ => parts.push(line.to_owned()),
+        }
+        goes_on = !alone;
+        found |= alone;
     }
-    parent.push(Block::Special(lines[at].to_owned()));
-    if at + 1 < lines.len() {
-        queue.push_front(lines[at + 1..].join("\n"));
+    found.then_some(parts)
+}
+
+fn prepend(queue: &mut VecDeque<String>, parts: Vec<String>) {
+    for part in parts.into_iter().rev() {
+        queue.push_front(part);
     }
-    queue
 }
 
 /// Adds the lines with four spaces at the start; the rest is returned.

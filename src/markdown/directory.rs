@@ -16,7 +16,9 @@ pub enum UserQuery<'a> {
 /// A user who can be mentioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MentionedUser {
+    /// The user's id.
     pub user_id: i64,
+    /// The name that is shown.
     pub full_name: String,
     /// Users who are not active are mentioned silently, whatever was typed.
     pub is_active: bool,
@@ -25,6 +27,7 @@ pub struct MentionedUser {
 /// A group that can be mentioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MentionedGroup {
+    /// The group's id.
     pub group_id: i64,
     /// What is shown: for a system group its display name, not `role:...`.
     pub name: String,
@@ -35,13 +38,16 @@ pub struct MentionedGroup {
 /// A channel that the sender may link to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkedChannel {
+    /// The channel's id.
     pub stream_id: i64,
+    /// Its name, as it is shown.
     pub name: String,
 }
 
 /// A custom emoji that is not deactivated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomEmoji {
+    /// Its id, which is the `emoji_code` of reactions.
     pub emoji_id: i64,
     /// The `source_url` of the emoji, relative to the server.
     pub source_url: String,
@@ -103,14 +109,10 @@ pub trait Directory {
     }
 
     /// The organization's address without a slash at the end; links to it become relative.
-    fn realm_url(&self) -> &str {
-        ""
-    }
+    fn realm_url(&self) -> &str;
 
     /// The name shown for the empty topic (`realm_empty_topic_display_name`).
-    fn empty_topic_display_name(&self) -> &str {
-        "general chat"
-    }
+    fn empty_topic_display_name(&self) -> &str;
 
     /// Whether links to pictures and videos get a preview (`realm_inline_image_preview`).
     fn previews_media(&self) -> bool {
@@ -127,4 +129,12 @@ pub trait Directory {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoDirectory;
 
-impl Directory for NoDirectory {}
+impl Directory for NoDirectory {
+    fn realm_url(&self) -> &'static str {
+        ""
+    }
+
+    fn empty_topic_display_name(&self) -> &'static str {
+        "general chat"
+    }
+}

@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn too_deep_a_quote_is_shown_as_code() {
-        let text: String = (0..MAXIMUM_DEPTH + 1)
+        let text: String = (0..=MAXIMUM_DEPTH)
             .fold(String::new(), |text, level| text + &"`".repeat(level + 3) + "quote\n")
             + "inside";
         let mut sections = of(&text);

@@ -179,7 +179,7 @@ impl SafeUrl {
     /// `None` for every scheme that is not known to be harmless, and for an empty address.
     pub fn from_text(text: &str) -> Option<Self> {
         let text = text.trim();
-        if text.is_empty() || text.chars().any(|c| c.is_control()) {
+        if text.is_empty() || text.chars().any(char::is_control) {
             return None;
         }
         let scheme_end = text.find([':', '/', '?', '#']).filter(|&at| text.as_bytes()[at] == b':');

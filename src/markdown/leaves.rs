@@ -96,7 +96,7 @@ pub fn special(source: &str, context: &mut Context<'_>) -> Vec<Node> {
             let recognised = inline::recognise(line, context, &mut atoms);
             let framed = frame_marks(&recognised, &mut atoms);
             // Below the header, a line without bars is a row of one cell.
-            if index > 1 && !framed.contains('|') { framed + "|" } else { framed }
+            if index > 1 && !framed.trim_start().starts_with('|') { format!("|{framed}") } else { framed }
         })
         .collect();
     let source = lines.join("\n");

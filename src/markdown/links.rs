@@ -134,7 +134,7 @@ pub fn markdown_links(source: &str, directory: &dyn Directory, atoms: &mut Atoms
         source[from..].match_indices('[').find_map(|(at, _)| {
             let start = from + at;
             let close = *closing.get(&start)?;
-            let (address, end) = address(source, close + 1)?;
+            let Target { address, title, end } = target(source, close + 1)?;
             let address = text_content(&atoms.restore(address));
             let url = relative_to_realm(SafeUrl::from_text(&address)?, directory);
             let label = atoms.restore(&source[start + 1..close]);
@@ -143,13 +143,14 @@ pub fn markdown_links(source: &str, directory: &dyn Directory, atoms: &mut Atoms
             } else {
                 label
             };
-            if source[from..start].ends_with('!')
-                && let Some(player) = audio_player(&url, &label, directory)
-            {
+            if source[from..start].ends_with('!') {
+                // An image by this syntax is text, and only a sound has a player.
+                let player = audio_player(&url, &label, directory)?;
                 return Some((start - 1..end, Some(vec![player])));
             }
-            let link = Element::new(Tag::Anchor, label).with(vec![Attribute::Href(url)]);
-            Some((start..end, Some(vec![link.node()])))
+            let mut attributes = vec![Attribute::Href(url)];
+            attributes.extend(title.map(|title| Attribute::Title(text_content(&atoms.restore(title)))));
+            Some((start..end, Some(vec![Element::new(Tag::Anchor, label).with(attributes).node()])))
         })
     })
 }
@@ -199,48 +200,55 @@ fn matching_brackets(source: &str) -> std::collections::HashMap<usize, usize> {
     closing
 }
 
-/// The address in the parentheses at `from`, and where they end. Parentheses may nest; a title is dropped.
-fn address(source: &str, from: usize) -> Option<(&str, usize)> {
+/// What stands in the parentheses of a link.
+#[derive(Debug, PartialEq, Eq)]
+struct Target<'a> {
+    address: &'a str,
+    title: Option<&'a str>,
+    /// Behind the closing parenthesis.
+    end: usize,
+}
+
+/// Reads `(address "title")` at `from`. Parentheses in an address may nest.
+fn target(source: &str, from: usize) -> Option<Target<'_>> {
     let inner = source[from..].strip_prefix('(')?;
     if let Some(pointed) = inner.trim_start().strip_prefix('<') {
         let end = pointed.find(['>', '\n', '<']).filter(|&end| pointed[end..].starts_with('>'))?;
         let after = pointed[end + 1..].trim_start().strip_prefix(')')?;
-        return Some((&pointed[..end], source.len() - after.len()));
+        return Some(Target { address: &pointed[..end], title: None, end: source.len() - after.len() });
     }
     let mut depth = 0;
-    let mut end = None;
-    let mut quoted = None;
+    // The quotation mark that may have opened a title, and where.
+    let mut opened: Option<(char, usize)> = None;
     for (at, character) in inner.char_indices() {
-        match character {
-            // A quotation mark behind a space starts the title.
-            '"' | '\'' if quoted.is_none() && inner[..at].ends_with(char::is_whitespace) => {
-                quoted = inner[at + 1..].contains(character).then_some((character, at));
+        let after = &inner[at + character.len_utf8()..];
+        match (opened, character) {
+            (Some((mark, start)), _) if character == mark => {
+                if let Some(after) = after.trim_start().strip_prefix(')') {
+                    let title = Some(&inner[start + 1..at]);
+                    return Some(Target {
+                        address: inner[..start].trim(),
+                        title,
+                        end: source.len() - after.len(),
+                    });
+                }
             }
-            _ if quoted.is_some_and(|(mark, at_start)| {
-                character == mark && at > at_start && closes_title(inner, at)
-            }) =>
-            {
-                end = Some((at + 1, quoted));
-                break;
+            (None, '"' | '\'') if inner[..at].ends_with(char::is_whitespace) => {
+                opened = after.contains(character).then_some((character, at));
             }
-            '(' => depth += 1,
-            ')' if depth == 0 => {
-                end = Some((at, None));
-                break;
+            (_, '(') => depth += 1,
+            (_, ')') if depth == 0 => {
+                return Some(Target {
+                    address: inner[..at].trim(),
+                    title: None,
+                    end: source.len() - after.len(),
+                });
             }
-            ')' => depth -= 1,
+            (_, ')') => depth -= 1,
             _ => {}
         }
     }
-    let (end, title) = end?;
-    let after = inner[end..].trim_start().strip_prefix(')')?;
-    let address = &inner[..title.map_or(end, |(_, start)| start)];
-    Some((address.trim(), source.len() - after.len()))
-}
-
-/// Whether the parentheses end behind the quotation mark at `at`.
-fn closes_title(inner: &str, at: usize) -> bool {
-    inner[at + 1..].trim_start().starts_with(')')
+    None
 }
 
 #[cfg(test)]
@@ -248,19 +256,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_end_with_their_parentheses() {
-        for (source, address_found, after) in [
-            ("(a) b", "a", " b"),
-            ("( a(b)c ) d", "a(b)c", " d"),
-            ("(a \"t(itle\") b", "a", " b"),
-            ("(a 't') b", "a", " b"),
-            ("(<a b>) c", "a b", " c"),
+    fn targets_end_with_their_parentheses() {
+        for (source, address, title, after) in [
+            ("(a) b", "a", None, " b"),
+            ("( a(b)c ) d", "a(b)c", None, " d"),
+            ("(a \"title\") b", "a", Some("title"), " b"),
+            ("(a 't\"') b", "a", Some("t\""), " b"),
+            ("(a \"x) \" b", "a \"x", None, " \" b"),
+            ("(<a b>) c", "a b", None, " c"),
         ] {
-            let (found, end) = address(source, 0).unwrap();
-            assert_eq!((found, &source[end..]), (address_found, after), "{source}");
+            let end = source.len() - after.len();
+            assert_eq!(target(source, 0), Some(Target { address, title, end }), "{source}");
         }
         for source in ["(a", "a)", "", "((a)", "(<a)"] {
-            assert_eq!(address(source, 0), None, "{source}");
+            assert_eq!(target(source, 0), None, "{source}");
         }
     }
 

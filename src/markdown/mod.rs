@@ -90,36 +90,36 @@ impl Rendered {
 }
 
 /// Renders a message.
-pub fn render(content: &str, directory: &dyn Directory) -> Rendered {
-    let lines = normalised_lines(content);
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+pub fn render(message: &str, directory: &dyn Directory) -> Rendered {
+    let normalised = normalised_lines(message);
+    let lines: Vec<&str> = normalised.iter().map(String::as_str).collect();
     let mut context = Context { directory, in_quote: false, mentions: Mentions::default() };
     let mut nodes = Vec::new();
     for block in blocks::blocks(fences::sections(&lines)) {
         push_block(&mut nodes, block, &mut context);
     }
-    let links = previews::add(&mut nodes, directory);
+    let found_links = previews::add(&mut nodes, directory);
     let html = html::write_blocks(&nodes);
     let is_one_paragraph = matches!(&nodes[..], [Node::Element(only)] if only.tag == Tag::Paragraph);
     let Mentions { user_ids, group_ids, stream_wildcard, topic_wildcard } = context.mentions;
     Rendered {
-        is_me_message: content.starts_with("/me ") && is_one_paragraph,
+        is_me_message: message.starts_with("/me ") && is_one_paragraph,
         mentioned_user_ids: user_ids.into_iter().collect(),
         mentioned_group_ids: group_ids.into_iter().collect(),
         mentions_stream_wildcard: stream_wildcard,
         mentions_topic_wildcard: topic_wildcard,
-        has_link: links.has_link,
-        has_image: links.has_image,
-        attachment_path_ids: links.attachment_path_ids,
+        has_link: found_links.has_link,
+        has_image: found_links.has_image,
+        attachment_path_ids: found_links.attachment_path_ids,
         text: alertable_text(&nodes),
         html,
     }
 }
 
 /// Lines with one kind of line end, no control characters, and spaces for tabs.
-fn normalised_lines(content: &str) -> Vec<String> {
+fn normalised_lines(message: &str) -> Vec<String> {
     let is_forbidden = |c: char| c.is_control() && !matches!(c, '\t' | '\n');
-    content
+    message
         .replace("\r\n", "\n")
         .replace('\r', "\n")
         .split('\n')
@@ -156,16 +156,16 @@ fn push_block(nodes: &mut Vec<Node>, block: Block, context: &mut Context<'_>) {
         Block::List(list) => nodes.push(list_node(list, context)),
         Block::Quote(inner) => {
             let was_in_quote = std::mem::replace(&mut context.in_quote, true);
-            let content = block_nodes(inner, context);
+            let quoted = block_nodes(inner, context);
             context.in_quote = was_in_quote;
-            nodes.push(Element::new(Tag::BlockQuote, content).node());
+            nodes.push(Element::new(Tag::BlockQuote, quoted).node());
         }
         Block::Spoiler { header, content } => {
-            let header = Element::new(Tag::Division, block_nodes(header, context))
+            let shown = Element::new(Tag::Division, block_nodes(header, context))
                 .with(vec![Attribute::Class("spoiler-header".to_owned())]);
-            let content = Element::new(Tag::Division, block_nodes(content, context))
+            let hidden = Element::new(Tag::Division, block_nodes(content, context))
                 .with(vec![Attribute::Class("spoiler-content".to_owned()), Attribute::AriaHidden]);
-            let spoiler = Element::new(Tag::Division, vec![header.node(), content.node()])
+            let spoiler = Element::new(Tag::Division, vec![shown.node(), hidden.node()])
                 .with(vec![Attribute::Class("spoiler-block".to_owned())]);
             nodes.push(spoiler.node());
         }

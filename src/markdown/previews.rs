@@ -86,13 +86,10 @@ impl Previews<'_> {
                 }
             }
             let added = following.len();
-            if only_its_link && added > 0 {
-                blocks.splice(position..=position, following);
-                position += added;
-            } else {
-                blocks.splice(position + 1..position + 1, following);
-                position += added + 1;
-            }
+            // A paragraph with nothing but the link gives way to its preview.
+            let start = if only_its_link && added > 0 { position } else { position + 1 };
+            blocks.splice(start..=position, following);
+            position = start + added;
         }
     }
 

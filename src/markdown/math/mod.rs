@@ -16,7 +16,7 @@ const MAXIMUM_EXPANSIONS: usize = 200;
 
 /// The typesetter calls itself for each level of nesting. Its own thread has room for the deepest formula of
 /// [`MAXIMUM_LENGTH`]; pages that are not used cost nothing.
-const STACK_SIZE: usize = 256 * 1024 * 1024;
+const STACK_SIZE: usize = 64 * 1024 * 1024;
 
 /// A formula as HTML.
 #[derive(Clone, Debug, PartialEq, Eq)]

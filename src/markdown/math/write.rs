@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use katex::{
     dom_tree::{HtmlDomNode, Span, SymbolNode},
     mathml_tree::{MathDomNode, MathNode, MathNodeType},
-    tree::VirtualNode as _,
     types::{ClassList, CssProperty, CssStyle},
 };
 
