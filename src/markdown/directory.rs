@@ -114,6 +114,9 @@ pub trait Directory {
     /// The name shown for the empty topic (`realm_empty_topic_display_name`).
     fn empty_topic_display_name(&self) -> &str;
 
+    /// The language of fences that name none (`realm_default_code_block_language`); empty for plain text.
+    fn default_code_block_language(&self) -> &str;
+
     /// Whether links to pictures and videos get a preview (`realm_inline_image_preview`).
     fn previews_media(&self) -> bool {
         true
@@ -136,5 +139,9 @@ impl Directory for NoDirectory {
 
     fn empty_topic_display_name(&self) -> &'static str {
         "general chat"
+    }
+
+    fn default_code_block_language(&self) -> &'static str {
+        ""
     }
 }

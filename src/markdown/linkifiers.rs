@@ -17,6 +17,26 @@ pub struct Linkifier {
     url_template: String,
 }
 
+/// What is wrong with a linkifier, in the published words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinkifierError {
+    /// Also for look-around and back-references, which cannot be matched in linear time.
+    #[error("Bad regular expression: {0}")]
+    BadPattern(String),
+    /// Not RFC 6570.
+    #[error("Invalid URL template.")]
+    BadTemplate,
+    /// The template uses a name that no group of the pattern has.
+    #[error("Group '{0}' in URL template is not present in linkifier pattern.")]
+    GroupNotInPattern(String),
+    /// The pattern has a group that the template does not use.
+    #[error("Group '{0}' in linkifier pattern is not present in URL template.")]
+    GroupNotInTemplate(String),
+}
+
+/// The name of the group around a whole match. No template can use it: it is not a name of RFC 6570.
+const MATCH: &str = "linkifier[match]";
+
 /// A link in a topic (`topic_links` of a message).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TopicLink {
@@ -36,22 +56,22 @@ pub struct LinkifierMatch {
 
 impl Linkifier {
     /// Compiles a pattern (a regular expression with named groups) and its RFC 6570 template.
-    ///
-    /// # Errors
-    /// The text of what is wrong with the pattern, such as look-around, which cannot be matched in linear time.
-    pub fn compile(pattern: &str, url_template: &str) -> Result<Self, regex::Error> {
+    pub fn compile(pattern: &str, url_template: &str) -> Result<Self, LinkifierError> {
+        // On its own first: in the frame below, a stray parenthesis could close the frame's.
+        let own = build(pattern)?;
+        let group_names: Vec<String> = own.capture_names().flatten().map(str::to_owned).collect();
+        let variables = template_variables(url_template).ok_or(LinkifierError::BadTemplate)?;
+        if let Some(variable) = variables.iter().find(|variable| !group_names.contains(variable)) {
+            return Err(LinkifierError::GroupNotInPattern(variable.clone()));
+        }
+        if let Some(group) = group_names.iter().find(|group| !variables.contains(group)) {
+            return Err(LinkifierError::GroupNotInTemplate(group.clone()));
+        }
         // The match must stand free: behind a space or an opening mark, and not before a letter or a digit.
         let framed = format!(
-            r#"(?:^|\s|\u{{85}}|\pZ|['"(,:<])(?P<linkifier_match>(?:{pattern}))(?:$|\s|\u{{85}}|\pZ|[^\pL\pM\pN])"#
+            r#"(?:^|\s|\u{{85}}|\pZ|['"(,:<])(?P<{MATCH}>(?:{pattern}))(?:$|\s|\u{{85}}|\pZ|[^\pL\pM\pN])"#
         );
-        let pattern = RegexBuilder::new(&framed).size_limit(COMPILED_SIZE_LIMIT).build()?;
-        let group_names = pattern
-            .capture_names()
-            .flatten()
-            .filter(|name| *name != "linkifier_match")
-            .map(str::to_owned)
-            .collect();
-        Ok(Self { pattern, group_names, url_template: url_template.to_owned() })
+        Ok(Self { pattern: build(&framed)?, group_names, url_template: url_template.to_owned() })
     }
 
     /// The first match at or after a position, in bytes. One whose address clients must not follow is skipped.
@@ -59,7 +79,7 @@ impl Linkifier {
         let mut from = start;
         while from <= text.len() {
             let captures = self.pattern.captures_at(text, from)?;
-            let matched = captures.name("linkifier_match")?;
+            let matched = captures.name(MATCH)?;
             let mut template = UriTemplate::new(&self.url_template);
             for name in &self.group_names {
                 if let Some(group) = captures.name(name) {
@@ -75,6 +95,44 @@ impl Linkifier {
         }
         None
     }
+}
+
+fn build(pattern: &str) -> Result<Regex, LinkifierError> {
+    let bad = |error: regex::Error| {
+        // The last line says what is wrong; those before it point into the pattern.
+        let message = error.to_string();
+        let reason = message.lines().last().unwrap_or_default();
+        LinkifierError::BadPattern(reason.strip_prefix("error: ").unwrap_or(reason).to_owned())
+    };
+    RegexBuilder::new(pattern).size_limit(COMPILED_SIZE_LIMIT).build().map_err(bad)
+}
+
+/// The names that an RFC 6570 template uses; `None` if it is not one.
+fn template_variables(template: &str) -> Option<Vec<String>> {
+    let mut variables = Vec::new();
+    let mut rest = template;
+    while let Some(start) = rest.find(['{', '}']) {
+        let expression = rest[start..].strip_prefix('{')?;
+        let (expression, after) = expression.split_once('}')?;
+        rest = after;
+        let names = expression.strip_prefix(['+', '#', '.', '/', ';', '?', '&']).unwrap_or(expression);
+        for name in names.split(',') {
+            let name = match name.split_once(':') {
+                Some((name, length)) => {
+                    let digits =
+                        (1..=4).contains(&length.len()) && length.bytes().all(|byte| byte.is_ascii_digit());
+                    (digits && !length.starts_with('0')).then_some(name)?
+                }
+                None => name.strip_suffix('*').unwrap_or(name),
+            };
+            let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '%');
+            if name.is_empty() || !name.chars().all(is_name) {
+                return None;
+            }
+            variables.push(name.to_owned());
+        }
+    }
+    Some(variables)
 }
 
 /// The links in a topic: matches of linkifiers and addresses, in the order they stand. Where they overlap, the
@@ -161,9 +219,25 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_matched_in_linear_time_is_refused() {
-        assert!(Linkifier::compile("(?=x)y", "https://example.com").is_err());
-        assert!(Linkifier::compile("(unclosed", "https://example.com").is_err());
-        assert!(Linkifier::compile("(a{1000}){1000}", "https://example.com").is_err());
+    fn what_is_wrong_is_said() {
+        let error =
+            |pattern: &str, template: &str| Linkifier::compile(pattern, template).unwrap_err().to_string();
+        for pattern in ["(?=x)y", r"(a)\1", "(unclosed", "a)(b", "(a{1000}){1000}"] {
+            assert!(
+                error(pattern, "https://example.com").starts_with("Bad regular expression: "),
+                "{pattern}"
+            );
+        }
+        for template in ["{", "}", "{}", "{id", "{id:0}", "{i d}", "{=id}", "{{id}}"] {
+            assert_eq!(error("(?P<id>x)", template), "Invalid URL template.", "{template}");
+        }
+        assert_eq!(
+            error("(?P<id>x)", "https://example.com/{id}{?other}"),
+            "Group 'other' in URL template is not present in linkifier pattern."
+        );
+        assert_eq!(
+            error("(?P<id>x)(?P<more>y)", "https://example.com/{+id:3}"),
+            "Group 'more' in linkifier pattern is not present in URL template."
+        );
     }
 }

@@ -42,7 +42,7 @@ pub use directory::{
     CustomEmoji, Directory, LinkedChannel, MentionedGroup, MentionedUser, NoDirectory, UploadedFile,
     UserQuery,
 };
-pub use linkifiers::{Linkifier, TopicLink, topic_links};
+pub use linkifiers::{Linkifier, LinkifierError, TopicLink, topic_links};
 pub use links::encode_fragment;
 
 use self::{
@@ -148,7 +148,10 @@ fn push_block(nodes: &mut Vec<Node>, block: Block, context: &mut Context<'_>) {
         }
         Block::TightText(source) => nodes.extend(leaves::running_text(&source, context)),
         Block::Special(source) => nodes.extend(leaves::special(&source, context)),
-        Block::Code { language, text } => nodes.push(code::block(&language, &text)),
+        Block::Code { language, text } => {
+            let default = context.directory.default_code_block_language();
+            nodes.push(code::block(if language.is_empty() { default } else { &language }, &text));
+        }
         Block::IndentedCode(text) => nodes.push(code::block("", &text)),
         Block::Math(tex) => {
             nodes.push(Element::new(Tag::Paragraph, vec![math::display(&tex)]).node());

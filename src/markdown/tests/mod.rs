@@ -41,6 +41,7 @@ fn cases() -> Cases {
 #[derive(Default)]
 struct TestDirectory {
     translates_emoticons: bool,
+    default_code_block_language: &'static str,
     external_media: HashMap<String, String>,
     linkifiers: Vec<Linkifier>,
 }
@@ -118,6 +119,10 @@ impl Directory for TestDirectory {
         "general chat"
     }
 
+    fn default_code_block_language(&self) -> &'static str {
+        self.default_code_block_language
+    }
+
     fn translates_emoticons(&self) -> bool {
         self.translates_emoticons
     }
@@ -143,7 +148,7 @@ fn rendered_cases_match() {
             translates_emoticons: case.name.starts_with("translate_emoticons")
                 && case.name != "translate_emoticons_not_enabled",
             external_media: external_media.clone(),
-            linkifiers: Vec::new(),
+            ..TestDirectory::default()
         };
         let html = render(&case.markdown, &directory).html;
         assert_harmless(&html);
@@ -390,6 +395,21 @@ fn linkifiers_link_their_matches() {
         render("see #12", &directory).html,
         "<p>see <a href=\"https://tickets.example.com/12\">#12</a></p>"
     );
+}
+
+#[test]
+fn fences_without_a_language_have_the_organizations() {
+    let directory = TestDirectory { default_code_block_language: "py", ..TestDirectory::default() };
+    let block = |language: &str| {
+        format!("<div class=\"codehilite\"{language}><pre><span></span><code>x\n</code></pre></div>")
+    };
+    for (markdown, language) in [
+        ("```\nx\n```", " data-code-language=\"Python\""),
+        ("```rs\nx\n```", " data-code-language=\"Rust\""),
+        ("    x", ""),
+    ] {
+        assert_eq!(render(markdown, &directory).html, block(language), "{markdown}");
+    }
 }
 
 #[test]
