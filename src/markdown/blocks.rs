@@ -54,7 +54,7 @@ enum Place {
 
 /// Blocks of the sections of a message.
 pub fn blocks(sections: Vec<Section>) -> Vec<Block> {
-    of_sections(sections, Hanging::Allowed)
+    of_sections(sections, Hanging::Allowed, 0)
 }
 
 /// Whether a list may follow a line of text without a blank line.
@@ -64,21 +64,22 @@ enum Hanging {
     Refused,
 }
 
-fn of_sections(sections: Vec<Section>, hanging: Hanging) -> Vec<Block> {
+/// `depth` counts the fences around, so that quotes in quotes by either syntax end at the same depth.
+fn of_sections(sections: Vec<Section>, hanging: Hanging, depth: usize) -> Vec<Block> {
     let mut found = Vec::new();
     for section in sections {
         match section {
             Section::Lines(lines) => {
                 let lines = if hanging == Hanging::Allowed { detach_lists(lines) } else { lines };
-                parse(&mut found, false, chunks(&lines), Place::Open, 0);
+                parse(&mut found, false, chunks(&lines), Place::Open, depth);
             }
             Section::Code { language, text } => found.push(Block::Code { language, text }),
             Section::Math(text) => found.push(Block::Math(text)),
-            Section::Quote(inner) => found.push(Block::Quote(of_sections(inner, hanging))),
+            Section::Quote(inner) => found.push(Block::Quote(of_sections(inner, hanging, depth + 1))),
             Section::Spoiler { header, content } => {
                 let mut header_blocks = Vec::new();
-                parse(&mut header_blocks, false, chunks(&[header]), Place::Open, 0);
-                let content = of_sections(content, Hanging::Refused);
+                parse(&mut header_blocks, false, chunks(&[header]), Place::Open, depth + 1);
+                let content = of_sections(content, Hanging::Refused, depth + 1);
                 found.push(Block::Spoiler { header: header_blocks, content });
             }
         }

@@ -129,6 +129,11 @@ fn pathological_texts_end() {
     // Indented further and further.
     let stairs: String = (0..140).map(|level| " ".repeat(level) + "* a\n").collect();
     assert_harmless(&html_of(&stairs));
+    let nested = (3..40).fold("> * ".repeat(100), |inner, length| {
+        let fence = "`".repeat(length);
+        format!("{fence}quote\n{inner}a\n{fence}\n")
+    });
+    assert!(html_of(&nested).matches("<blockquote>").count() <= MAXIMUM_DEPTH + 1);
     let fences: String = (3..140).map(|length| "`".repeat(length) + "quote\n").collect();
     assert_harmless(&html_of(&fences));
 }
