@@ -10,6 +10,7 @@ pub mod queues;
 pub mod realm;
 pub mod register;
 pub mod server_settings;
+pub mod server_state;
 pub mod users;
 
 use crate::app::App;
@@ -59,6 +60,7 @@ pub static SLICES: &[Slice] = &[
     users::SLICE,
     keys::SLICE,
     server_settings::SLICE,
+    server_state::SLICE,
     register::SLICE,
     queues::SLICE,
     command_line::SLICE,
