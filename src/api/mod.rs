@@ -12,6 +12,7 @@ pub mod realm;
 pub mod register;
 pub mod server_settings;
 pub mod subscriptions;
+pub mod server_state;
 pub mod users;
 
 use crate::app::App;
@@ -63,6 +64,7 @@ pub static SLICES: &[Slice] = &[
     channels::SLICE,
     subscriptions::SLICE,
     server_settings::SLICE,
+    server_state::SLICE,
     register::SLICE,
     queues::SLICE,
     command_line::SLICE,
