@@ -11,6 +11,7 @@ pub mod realm;
 pub mod register;
 pub mod server_settings;
 pub mod server_state;
+pub mod user_settings;
 pub mod users;
 
 use crate::app::App;
@@ -58,6 +59,7 @@ pub static SLICES: &[Slice] = &[
     groups::SLICE,
     realm::SLICE,
     users::SLICE,
+    user_settings::SLICE,
     keys::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
