@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// A group setting's value as clients write and read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "Invalid {}")]
 pub enum GroupSetting {
     /// A named or system group.
     Group(GroupId),

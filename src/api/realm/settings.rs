@@ -11,6 +11,9 @@ pub const DEFAULTS: &[(&str, &str)] = &[
     ("description", "\"\""),
     ("password_auth_enabled", "true"),
     ("waiting_period_threshold", "0"),
+    ("enable_spectator_access", "false"),
+    ("new_stream_announcements_stream_id", "-1"),
+    ("moderation_request_channel_id", "-1"),
 ];
 
 /// A setting's value.
