@@ -3,6 +3,7 @@
 //! A slice has its operations (one file each, named as the interface names them), `rules`, `sql` and `events`. It may
 //! use another slice's rules, statements and events, never its operations. Adding a slice means adding it to [`SLICES`].
 
+pub mod channels;
 pub mod command_line;
 pub mod groups;
 pub mod keys;
@@ -10,6 +11,7 @@ pub mod queues;
 pub mod realm;
 pub mod register;
 pub mod server_settings;
+pub mod subscriptions;
 pub mod users;
 
 use crate::app::App;
@@ -58,6 +60,8 @@ pub static SLICES: &[Slice] = &[
     realm::SLICE,
     users::SLICE,
     keys::SLICE,
+    channels::SLICE,
+    subscriptions::SLICE,
     server_settings::SLICE,
     register::SLICE,
     queues::SLICE,

@@ -205,9 +205,8 @@ CREATE TABLE message (
 CREATE INDEX message_recipient ON message (recipient_id);           -- ends in the id: newest first is a walk backwards
 CREATE INDEX message_topic ON message (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX message_sender ON message (sender_id);
--- Few messages mention everybody; the flags of their receivers are derived from these two.
+-- Few messages mention everybody; the flags of their receivers are derived from this.
 CREATE INDEX message_stream_wildcard ON message (recipient_id) WHERE attributes & 1;
-CREATE INDEX message_topic_wildcard ON message (recipient_id) WHERE attributes & 2;
 
 -- Words of messages, stemmed. The text itself stays in `message`.
 CREATE VIRTUAL TABLE message_search USING fts5 (
@@ -271,7 +270,7 @@ CREATE TABLE user_message_flags (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX user_message_flags_message ON user_message_flags (message_id);
 CREATE INDEX user_message_starred ON user_message_flags (user_id, message_id) WHERE flags & 1;
-CREATE INDEX user_message_mentioned ON user_message_flags (user_id, message_id) WHERE flags & 4;
+CREATE INDEX user_message_mentioned ON user_message_flags (user_id, message_id) WHERE flags & 20;
 CREATE INDEX user_message_alerted ON user_message_flags (user_id, message_id) WHERE flags & 8;
 
 -- The event log. `audience` is the set of user ids it is for: inline when small, else in `event_audience`. Rows that no
