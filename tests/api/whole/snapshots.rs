@@ -5,7 +5,7 @@ use regex::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use teamchat::http::BODY_LIMIT;
-use teamchat::store::open::SCHEMA;
+use teamchat::store::Database;
 
 #[test]
 fn routes() {
@@ -48,7 +48,9 @@ fn event_types() {
 fn statements() {
     let files = files();
     let constants = constants(&files);
-    let schema = teamchat_schema();
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(&folder.path().join("chat.sqlite")).unwrap();
+    let connection = database.connect_writer().unwrap();
     let mut all = String::new();
     let mut failures = Vec::new();
     for file in &files {
@@ -61,20 +63,13 @@ fn statements() {
             let (statement, complete) = fill_in(&statement, file, &constants);
             let mark = if complete { "" } else { " (in parts)" };
             writeln!(all, "  {statement}{mark}").unwrap();
-            if complete && let Err(error) = schema.prepare(&statement) {
+            if complete && let Err(error) = connection.prepare(&statement) {
                 failures.push(format!("{}: {statement}: {error}", file.path));
             }
         }
     }
     assert!(failures.is_empty(), "statements that the schema refuses:\n{}", failures.join("\n"));
     insta::assert_snapshot!(all);
-}
-
-#[expect(clippy::disallowed_methods, reason = "in memory, to prepare statements against")]
-fn teamchat_schema() -> rusqlite::Connection {
-    let connection = rusqlite::Connection::open_in_memory().unwrap();
-    connection.execute_batch(SCHEMA).unwrap();
-    connection
 }
 
 /// String literals of a file that are whole statements, on one line each.
