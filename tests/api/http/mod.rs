@@ -1,4 +1,5 @@
 //! Requests of every shape, before any handler.
 
 mod authentication;
+mod bytes;
 mod requests;
