@@ -40,20 +40,12 @@ fn opening(line: &str) -> Option<Opening<'_>> {
     if fence.len() < 3 || rest.contains(['`', '~']) {
         return None;
     }
-    let is_language = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | '-' | '.' | '/' | '#');
-    let braced = rest.strip_prefix('{').and_then(|inner| Some((inner.split_once('}')?, inner)));
-    let (language, header) = match braced {
-        Some(((language, header), _)) => (language, header),
-        None => rest.split_at(rest.find(|c| !is_language(c)).unwrap_or(rest.len())),
-    };
-    if !language.chars().all(is_language) {
-        return None;
-    }
-    // A header needs a space before it: ```` ```x: y ```` is text.
-    if braced.is_none() && !header.is_empty() && !header.starts_with(' ') && !language.is_empty() {
-        return None;
-    }
-    Some(Opening { fence, language: language.trim_start_matches('.'), header: header.trim() })
+    // `{.rust}` is an old way to write `rust`.
+    let rest = rest.strip_prefix('{').map_or(rest, |inner| inner.strip_suffix('}').unwrap_or(inner));
+    let rest = rest.strip_prefix('.').unwrap_or(rest);
+    let is_language = |c: char| c.is_ascii_alphanumeric() || "_+-,./#".contains(c);
+    let (language, header) = rest.split_at(rest.find(|c| !is_language(c)).unwrap_or(rest.len()));
+    Some(Opening { fence, language, header: header.trim() })
 }
 
 /// Splits lines into sections.
@@ -88,7 +80,7 @@ fn until(lines: &[&str], position: &mut usize, closing: Option<&str>, depth: usi
                 header: opening.header.to_owned(),
                 content: until(lines, position, Some(opening.fence), depth + 1),
             },
-            "math" | "tex_math" => Section::Math(verbatim(lines, position, opening.fence)),
+            "math" => Section::Math(verbatim(lines, position, opening.fence)),
             _ => Section::Code {
                 language: opening.language.to_owned(),
                 text: verbatim(lines, position, opening.fence),
@@ -133,7 +125,8 @@ mod tests {
         assert_eq!(of("```py\na\n~~~\n````\nb\n```"), [code("py", "a\n~~~\n````\nb")]);
         assert_eq!(of("~~~~ {.rust}\na"), [code("rust", "a")]);
         assert_eq!(of("``` a ```"), [Section::Lines(vec!["``` a ```".to_owned()])]);
-        assert_eq!(of("```x: y"), [Section::Lines(vec!["```x: y".to_owned()])]);
+        assert_eq!(of("```x: y\na"), [code("x", "a")]);
+        assert_eq!(of("``x\n```x`"), [Section::Lines(vec!["``x".to_owned(), "```x`".to_owned()])]);
     }
 
     #[test]
