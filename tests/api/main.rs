@@ -8,5 +8,6 @@ mod harness;
 mod http;
 mod keys;
 mod queues;
+mod register;
 mod users;
 mod whole;

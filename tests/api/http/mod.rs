@@ -2,4 +2,5 @@
 
 mod authentication;
 mod bytes;
+mod full_disk;
 mod requests;
