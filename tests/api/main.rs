@@ -7,7 +7,9 @@
 mod groups;
 mod harness;
 mod http;
+mod keys;
 mod queues;
 mod register;
 mod user_settings;
 mod users;
+mod whole;
