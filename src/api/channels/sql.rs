@@ -27,7 +27,9 @@ pub fn by_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<S
 /// The sets of receivers of all public channels.
 pub fn public_recipients(connection: &Connection) -> rusqlite::Result<Vec<RecipientId>> {
     connection
-        .prepare_cached("SELECT recipient_id FROM stream JOIN recipient USING (stream_id) WHERE NOT invite_only")?
+        .prepare_cached(
+            "SELECT recipient_id FROM stream JOIN recipient USING (stream_id) WHERE NOT invite_only",
+        )?
         .query_map([], |row| row.get(0))?
         .collect()
 }

@@ -4,6 +4,7 @@
 //! [`membership::Membership`] answers every "is this user in the group that may" with one rule.
 
 pub mod membership;
+pub mod permission;
 pub mod setting;
 pub mod sql;
 pub mod system;

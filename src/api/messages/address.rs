@@ -122,7 +122,8 @@ fn check_channel(
     stream: &StreamRow,
     topic: &Topic,
 ) -> ApiResult<()> {
-    let not_authorized = || ApiError::bad_request(format!("Not authorized to send to channel '{}'", stream.name));
+    let not_authorized =
+        || ApiError::bad_request(format!("Not authorized to send to channel '{}'", stream.name));
     if stream.is_archived || !may_reach(connection, caller, now, stream)? {
         return Err(not_authorized());
     }
@@ -184,7 +185,8 @@ fn people_named(connection: &Connection, caller: &Caller, to: &JsonOrText) -> Ap
     for one in &list {
         user_ids.push(match one {
             Value::Number(id) if is_ids => {
-                let id = id.as_i64().ok_or_else(|| ApiError::bad_request("Invalid data type for recipients"))?;
+                let id =
+                    id.as_i64().ok_or_else(|| ApiError::bad_request("Invalid data type for recipients"))?;
                 let user = users::by_id(connection, UserId(id))?;
                 user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {id}")))?.user_id
             }

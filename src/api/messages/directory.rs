@@ -1,10 +1,11 @@
 //! What the renderer asks about the organization, answered from a snapshot as the sender sees it.
 
 use crate::api::channels::{access, sql as channels};
+use crate::api::realm;
 use crate::api::users::sql as users;
 use crate::http::{ApiResult, Caller};
 use crate::markdown::{Directory, LinkedChannel, MentionedGroup, MentionedUser, Rendered, UserQuery, render};
-use crate::types::{MessageId, StreamId, Topic, UserId};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::RefCell;
 
@@ -14,6 +15,8 @@ struct Organization<'a> {
     caller: &'a Caller,
     now: i64,
     origin: &'a str,
+    code_block_language: String,
+    previews_media: bool,
     /// The renderer's questions cannot fail; a statement that did is told afterwards.
     failure: RefCell<Option<crate::http::ApiError>>,
 }
@@ -26,7 +29,15 @@ pub fn render_for(
     origin: &str,
     content: &str,
 ) -> ApiResult<Rendered> {
-    let organization = Organization { connection, caller, now, origin, failure: RefCell::default() };
+    let organization = Organization {
+        connection,
+        caller,
+        now,
+        origin,
+        code_block_language: realm::settings::get(connection, "default_code_block_language")?,
+        previews_media: realm::settings::get(connection, "inline_image_preview")?,
+        failure: RefCell::default(),
+    };
     let rendered = render(content, &organization);
     match organization.failure.into_inner() {
         None => Ok(rendered),
@@ -61,7 +72,11 @@ impl Organization<'_> {
             .connection
             .prepare_cached("SELECT id, name, deactivated FROM user_group WHERE name_key = ?1")?
             .query_row([name.to_lowercase()], |row| {
-                Ok(MentionedGroup { group_id: row.get(0)?, name: row.get(1)?, is_active: !row.get::<_, bool>(2)? })
+                Ok(MentionedGroup {
+                    group_id: row.get(0)?,
+                    name: row.get(1)?,
+                    is_active: !row.get::<_, bool>(2)?,
+                })
             })
             .optional()?;
         Ok(group)
@@ -107,5 +122,17 @@ impl Directory for Organization<'_> {
 
     fn realm_url(&self) -> &str {
         self.origin
+    }
+
+    fn empty_topic_display_name(&self) -> &str {
+        EMPTY_TOPIC_DISPLAY_NAME
+    }
+
+    fn default_code_block_language(&self) -> &str {
+        &self.code_block_language
+    }
+
+    fn previews_media(&self) -> bool {
+        self.previews_media
     }
 }

@@ -24,6 +24,10 @@ pub struct MessageSent<'a> {
 pub struct FlagHolders<'a> {
     /// Who has read it: the sender, if the client says so.
     pub read: &'a [UserId],
+    /// Who has starred it.
+    pub starred: &'a [UserId],
+    /// Who has collapsed it.
+    pub collapsed: &'a [UserId],
     /// Who is mentioned, by name or through a group.
     pub mentioned: &'a [UserId],
     /// Whether all receivers are mentioned.
@@ -41,7 +45,8 @@ impl Event for MessageSent<'_> {
 /// `update_message`: content, topic or channel changed.
 #[derive(Serialize)]
 pub struct MessageEdited<'a> {
-    r#type: &'static str,
+    /// Always the event's type.
+    pub r#type: &'static str,
     /// Who edited; null for the server's own rendering.
     pub user_id: Option<UserId>,
     /// Whether only the rendering changed.
@@ -244,20 +249,24 @@ fn show_topic(object: &mut Value, field: &str, number: u8) {
 }
 
 fn message_personal(event: &Value, receiver: &Receiver<'_>) -> String {
-    let mut personal = format!("\"flags\":{}", flags_of(&event["flags"], receiver.user_id, true));
+    let flags = flags_of(&event["flags"], receiver.user_id);
     let echo = &event["echo"];
     if echo[0].as_str() == Some(&receiver.queue_id.0) {
-        personal.push_str(&format!(",\"local_message_id\":{}", echo[1]));
+        format!("\"flags\":{flags},\"local_message_id\":{}", echo[1])
+    } else {
+        format!("\"flags\":{flags}")
     }
-    personal
 }
 
 /// The flags of one receiver, from who has which.
-fn flags_of(holders: &Value, user_id: UserId, with_read: bool) -> Value {
-    let holds = |name: &str| holders[name].as_array().is_some_and(|ids| ids.iter().any(|id| *id == user_id.0));
+fn flags_of(holders: &Value, user_id: UserId) -> Value {
+    let holds =
+        |name: &str| holders[name].as_array().is_some_and(|ids| ids.iter().any(|id| *id == user_id.0));
     let (everybody, participants) = (holders["stream_wildcard"] == true, holds("topic_wildcard"));
     let names = [
-        (with_read && holds("read"), "read"),
+        (holds("read"), "read"),
+        (holds("starred"), "starred"),
+        (holds("collapsed"), "collapsed"),
         (holds("mentioned"), "mentioned"),
         (everybody, "stream_wildcard_mentioned"),
         (participants, "topic_wildcard_mentioned"),
@@ -282,7 +291,7 @@ fn edit_form(event: &Value, number: u8) -> String {
 }
 
 fn edit_personal(event: &Value, receiver: &Receiver<'_>) -> String {
-    format!("\"flags\":{}", flags_of(&event["holders"], receiver.user_id, true))
+    format!("\"flags\":{}", flags_of(&event["holders"], receiver.user_id))
 }
 
 fn deletion_verdict(event: &Value, receiver: &Receiver<'_>) -> Verdict {
@@ -309,4 +318,3 @@ fn flags_form(event: &Value, number: u8) -> String {
     }
     event.to_string()
 }
-

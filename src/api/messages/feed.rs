@@ -81,12 +81,30 @@ impl Index {
             ($table:literal, $id:literal, $condition:literal) => {
                 match direction {
                     Direction::Down => concat!(
-                        "SELECT ", $id, " FROM ", $table, " WHERE ", $condition, " AND ", $id,
-                        " BETWEEN ?2 AND ?3 ORDER BY ", $id, " DESC LIMIT ?4"
+                        "SELECT ",
+                        $id,
+                        " FROM ",
+                        $table,
+                        " WHERE ",
+                        $condition,
+                        " AND ",
+                        $id,
+                        " BETWEEN ?2 AND ?3 ORDER BY ",
+                        $id,
+                        " DESC LIMIT ?4"
                     ),
                     Direction::Up => concat!(
-                        "SELECT ", $id, " FROM ", $table, " WHERE ", $condition, " AND ", $id,
-                        " BETWEEN ?2 AND ?3 ORDER BY ", $id, " LIMIT ?4"
+                        "SELECT ",
+                        $id,
+                        " FROM ",
+                        $table,
+                        " WHERE ",
+                        $condition,
+                        " AND ",
+                        $id,
+                        " BETWEEN ?2 AND ?3 ORDER BY ",
+                        $id,
+                        " LIMIT ?4"
                     ),
                 }
             };

@@ -145,7 +145,8 @@ fn range(sight: &Sight<'_>, narrow: &Narrow, params: &FetchParams) -> ApiResult<
     let place = u32::try_from(anchor).unwrap_or(u32::MAX).min(ALL_IDS.end() + 1);
     if num_before > 0 {
         let start = Direction::Down.past(place).filter(|id| *id > 0);
-        page.ids = Plan::new(sight, narrow, Direction::Down, num_before as usize)?.take(start, num_before as usize)?;
+        page.ids = Plan::new(sight, narrow, Direction::Down, num_before as usize)?
+            .take(start, num_before as usize)?;
         page.ids.reverse();
     }
     page.found_oldest = anchor == 0 || (page.ids.len() as i64) < num_before;

@@ -9,7 +9,7 @@ use super::sql;
 use crate::api::channels::sql as channels;
 use crate::api::subscriptions::sql as subscriptions;
 use crate::http::ApiResult;
-use crate::types::{MessageId, RecipientId, StreamId, Topic, TopicId, UserId};
+use crate::types::{MessageId, RecipientId, Topic, TopicId, UserId};
 use rusqlite::OptionalExtension;
 
 /// How a narrow is answered in one direction.
@@ -42,7 +42,12 @@ struct Place {
 
 impl<'a> Plan<'a> {
     /// Plans a narrow. `wanted` is about how many messages will be asked for.
-    pub fn new(sight: &'a Sight<'a>, narrow: &Narrow, direction: Direction, wanted: usize) -> ApiResult<Self> {
+    pub fn new(
+        sight: &'a Sight<'a>,
+        narrow: &Narrow,
+        direction: Direction,
+        wanted: usize,
+    ) -> ApiResult<Self> {
         let mut planner = Planner {
             sight,
             direction,
@@ -124,9 +129,7 @@ fn holds(sight: &Sight<'_>, test: &Test, message: &Candidate) -> ApiResult<bool>
         Test::Channel(stream) => message.recipient_id == stream.recipient_id,
         Test::PublicChannels => view()?.stream.as_ref().is_some_and(|stream| !stream.invite_only),
         Test::WebPublicChannels => view()?.stream.as_ref().is_some_and(|stream| stream.is_web_public),
-        Test::Topic(key) => {
-            view()?.stream.is_some() && Topic::stored(message.subject.clone()).key() == *key
-        }
+        Test::Topic(key) => view()?.stream.is_some() && Topic::stored(message.subject.clone()).key() == *key,
         Test::Direct(recipient_id) => Some(message.recipient_id) == *recipient_id,
         Test::DirectIncluding(user_id) => view()?.people.contains(user_id),
         Test::GroupDirectWith(user_id) => {
@@ -142,9 +145,10 @@ fn holds(sight: &Sight<'_>, test: &Test, message: &Candidate) -> ApiResult<bool>
                     && sight.received(message.recipient_id, message.id)?)
         }
         Test::Unread => {
-            let read = message.id.bit().is_none_or(|bit| {
-                sight.read_set(message.recipient_id).is_ok_and(|set| set.contains(bit))
-            });
+            let read = message
+                .id
+                .bit()
+                .is_none_or(|bit| sight.read_set(message.recipient_id).is_ok_and(|set| set.contains(bit)));
             !read && sight.received(message.recipient_id, message.id)?
         }
         Test::Resolved => view()?.stream.is_some() && message.subject.starts_with(Topic::RESOLVED_PREFIX),
@@ -154,21 +158,12 @@ fn holds(sight: &Sight<'_>, test: &Test, message: &Candidate) -> ApiResult<bool>
                 && !sql::reactions(sight.connection, message.id)?.is_empty()
         }
         Test::Home => match &view()?.stream {
-            Some(stream) => !is_muted(sight, stream.stream_id)?,
+            Some(stream) => !sql::is_stream_muted(sight.connection, sight.caller.user_id, stream.stream_id)?,
             None => true,
         },
         Test::Id(id) => message.id == *id,
         Test::Everything => true,
     })
-}
-
-fn is_muted(sight: &Sight<'_>, stream_id: StreamId) -> ApiResult<bool> {
-    let muted = sight
-        .connection
-        .prepare_cached("SELECT is_muted FROM subscription WHERE user_id = ?1 AND stream_id = ?2 AND active")?
-        .query_row((sight.caller.user_id, stream_id), |row| row.get(0))
-        .optional()?;
-    Ok(muted.unwrap_or(false))
 }
 
 struct Planner<'a> {
@@ -228,10 +223,9 @@ impl<'a> Planner<'a> {
                 Test::Flag(bit::STARRED) => cursors.push(self.index(Index::Starred, user_id.0)),
                 Test::Flag(bit::HAS_ALERT_WORD) => cursors.push(self.index(Index::Alerted, user_id.0)),
                 Test::Mentioned => cursors.push(self.mentions()?),
-                Test::Id(id) => cursors.push(Box::new(Known::new(
-                    id.bit().into_iter().collect(),
-                    self.direction,
-                ))),
+                Test::Id(id) => {
+                    cursors.push(Box::new(Known::new(id.bit().into_iter().collect(), self.direction)));
+                }
                 _ => self.left.push(term.clone()),
             }
         }

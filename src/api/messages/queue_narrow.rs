@@ -43,9 +43,9 @@ fn is(event: &Value, operand: &str, user_id: i64) -> bool {
         "unread" => !holds("read"),
         "mentioned" => holds("mentioned") || holds("topic_wildcard") || holders["stream_wildcard"] == true,
         "alerted" => holds("alerted"),
-        "resolved" => {
-            event["message"]["subject"].as_str().is_some_and(|topic| topic.starts_with(Topic::RESOLVED_PREFIX))
-        }
+        "resolved" => event["message"]["subject"]
+            .as_str()
+            .is_some_and(|topic| topic.starts_with(Topic::RESOLVED_PREFIX)),
         // A new message has none of the other flags.
         _ => false,
     }

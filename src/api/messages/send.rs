@@ -132,7 +132,9 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
     let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
     let avatar = avatar_url(sender.user_id, sender.avatar_version);
     let (display_recipient, stream_id) = match &draft.address {
-        Address::Channel(stream, _) => (DisplayRecipient::Stream(stream.name.clone()), Some(stream.stream_id)),
+        Address::Channel(stream, _) => {
+            (DisplayRecipient::Stream(stream.name.clone()), Some(stream.stream_id))
+        }
         Address::Direct(user_ids) => (DisplayRecipient::Direct(sql::participants(tx, user_ids)?), None),
     };
     let event = MessageSent {

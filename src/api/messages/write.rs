@@ -5,7 +5,7 @@ use super::message::{DisplayRecipient, MessageRecord, MessageRow, attribute, sho
 use super::sight::Sight;
 use super::sql;
 use crate::api::users::record::avatar_url;
-use crate::http::ApiResult;
+use crate::http::{ApiError, ApiResult};
 use crate::types::{MessageId, RecipientId, StreamId};
 use std::collections::HashMap;
 
@@ -32,7 +32,8 @@ pub fn write_messages(sight: &Sight<'_>, ids: &[MessageId], form: Form) -> ApiRe
         writer.write(row, *flags, &mut out)?;
     }
     out.push(b']');
-    Ok(String::from_utf8_lossy_owned(out))
+    // serde_json writes UTF-8.
+    String::from_utf8(out).map_err(|_| ApiError::internal())
 }
 
 /// A conversation as the messages in it show it.
