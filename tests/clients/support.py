@@ -80,6 +80,7 @@ class Server:
 
     def start(self):
         """Starts it, the first time on a port that it picks, later on the same one. Ready when this returns."""
+        self.end()  # A failed step may have left one.
         self.process = subprocess.Popen(
             [BINARY, "serve", "--db", self.database, "--listen", self.address],
             stdin=subprocess.DEVNULL,
@@ -109,9 +110,12 @@ class Server:
         self.process.kill()
         self.process.communicate(timeout=STUCK_AFTER)
 
-    def close(self):
+    def end(self):
         if self.process and self.process.poll() is None:
             self.kill()
+
+    def close(self):
+        self.end()
         self.folder.cleanup()
 
     def create_user(self, email, full_name, role="member", password=None, bot_owner=None):
