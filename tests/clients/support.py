@@ -11,7 +11,7 @@ import traceback
 BINARY = os.environ["TEAMCHAT_BIN"]
 
 # How long something may take before we call it stuck. Not a limit on speed: nothing here comes near it.
-STUCK_AFTER = 120
+STUCK_AFTER = 60
 
 
 class Steps:

@@ -2,6 +2,7 @@
 on a pseudo-terminal: what others write appears on its screen, and what is typed there is sent.
 """
 
+import fcntl
 import json
 import os
 import pty
@@ -11,6 +12,7 @@ import signal
 import struct
 import sys
 import tempfile
+import termios
 import time
 from unittest.mock import ANY
 
@@ -20,18 +22,20 @@ from support import STUCK_AFTER, Server, Steps, expect
 MIA = ("mia@chat.example", "Mia Terminal", "a third password")
 OLGA = ("olga@chat.example", "Olga Owner", "correct horse")
 
-# What the program reads of the answer to `POST /register`; without one of them it does not start.
+# What the program reads of the answer to `POST /register`; without one of them it does not start. The two settings at
+# the end are read there by releases and in `user_settings` by what comes after them.
 STATE = """zulip_version max_message_id queue_id last_event_id realm_name realm_message_retention_days user_id email
     full_name realm_users cross_realm_bots presences realm_emoji realm_user_groups muted_topics starred_messages
-    user_settings unread_msgs subscriptions""".split()
+    user_settings unread_msgs subscriptions twenty_four_hour_time pm_content_in_desktop_notifications""".split()
 SUBSCRIPTION = """name stream_id color description invite_only is_web_public history_public_to_subscribers pin_to_top
     is_muted desktop_notifications message_retention_days subscribers""".split()
 USER_SETTINGS = ["send_private_typing_notifications", "twenty_four_hour_time", "pm_content_in_desktop_notifications"]
 
-EVENT_TYPES = """message update_message reaction submessage subscription typing update_message_flags user_settings
-    realm_emoji realm_user""".split()
+EVENT_TYPES = """message update_message reaction submessage subscription typing update_message_flags
+    update_global_notifications update_display_settings user_settings realm_emoji realm_user""".split()
 FETCH_EVENT_TYPES = """realm presence subscription message starred_messages update_message_flags muted_topics realm_user
-    realm_user_groups user_settings realm_emoji custom_profile_fields zulip_version""".split()
+    realm_user_groups update_global_notifications update_display_settings user_settings realm_emoji
+    custom_profile_fields zulip_version""".split()
 
 
 class Account:
@@ -60,16 +64,15 @@ class Screen:
 
     SIZE = (40, 140)
 
-    def __init__(self, command, environment):
+    def __init__(self, command, folder, environment):
         pid, self.master = pty.fork()
         if pid == 0:
+            os.chdir(folder)
             os.execvpe(command[0], command, environment)
         self.pid = pid
+        self.folder = folder
         self.written = ""
         self.mark = 0
-        import fcntl
-        import termios
-
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", *self.SIZE, 0, 0))
 
     def wait_for(self, text):
@@ -82,7 +85,15 @@ class Screen:
             try:
                 self.written += os.read(self.master, 65536).decode(errors="replace")
             except OSError:
-                raise AssertionError(f"the program ended; it wrote:\n{self.text()[-3000:]}") from None
+                raise AssertionError(f"the program ended; {self.last_words()}") from None
+
+    def last_words(self):
+        """The log that the program leaves where it ran, or else its output."""
+        log = os.path.join(self.folder, "zulip-terminal-tracebacks.log")
+        if os.path.exists(log):
+            with open(log) as file:
+                return f"its log ends with:\n{file.read()[-1500:]}"
+        return f"it wrote:\n{self.text()[-1500:]}"
 
     def text(self):
         """What was written, without the escape sequences that place and colour it."""
@@ -164,6 +175,7 @@ def start_up(mia, steps):
             ([["stream", "harbour"], ["topic", "arrivals"]], ["Ships ahoy"]),
             ([["is", "private"]], ["Only for you"]),
             ([["pm-with", OLGA[0]]], ["Only for you"]),
+            ([["pm_with", OLGA[0]]], ["Only for you"]),
             ([["is", "starred"]], []),
             ([["is", "mentioned"]], []),
             ([["search", "ahoy"]], ["Ships ahoy"]),
@@ -184,7 +196,7 @@ def program(binary, olga, mia, steps):
         with open(os.open(rc, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
             file.write(f"[api]\nemail={mia.email}\nkey={mia.api_key}\nsite={mia.server.url}\n")
         environment = {**os.environ, "HOME": home, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
-        screen = Screen([binary, "--config-file", rc, "--no-notify", "--color-depth", "16"], environment)
+        screen = Screen([binary, "--config-file", rc, "--no-notify", "--color-depth", "16"], home, environment)
         try:
             with steps.step("the program starts and shows the channel and the messages"):
                 screen.wait_for("Ships ahoy")
@@ -217,7 +229,7 @@ def main():
         if mia:
             start_up(mia, steps)
             if os.path.exists(sys.argv[1]):
-                program(sys.argv[1], olga, mia, steps)
+                program(os.path.abspath(sys.argv[1]), olga, mia, steps)
             else:
                 print("skipped the program itself: it could not be installed for this Python", flush=True)
     finally:
