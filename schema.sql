@@ -193,6 +193,9 @@ CREATE TABLE subscription_span (
     PRIMARY KEY (user_id, stream_id, from_message_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Who has left a channel but received its messages, for the events that tell of them.
+CREATE INDEX subscription_span_ended ON subscription_span (stream_id) WHERE until_message_id IS NOT NULL;
+
 -- Messages. Ids grow in the order of sending, and an id is never used again.
 CREATE TABLE message (
     id                      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -212,9 +215,8 @@ CREATE TABLE message (
 CREATE INDEX message_recipient ON message (recipient_id);           -- ends in the id: newest first is a walk backwards
 CREATE INDEX message_topic ON message (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX message_sender ON message (sender_id);
--- Few messages mention everybody; the flags of their receivers are derived from these two.
+-- Few messages mention everybody; the flags of their receivers are derived from this.
 CREATE INDEX message_stream_wildcard ON message (recipient_id) WHERE attributes & 1;
-CREATE INDEX message_topic_wildcard ON message (recipient_id) WHERE attributes & 2;
 
 -- Words of messages, stemmed. The text itself stays in `message`.
 CREATE VIRTUAL TABLE message_search USING fts5 (
@@ -260,6 +262,8 @@ CREATE TABLE read_state (
     PRIMARY KEY (user_id, recipient_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX read_state_recipient ON read_state (recipient_id);
+
 CREATE TABLE read_chunk (
     user_id         INTEGER NOT NULL,
     recipient_id    INTEGER NOT NULL,
@@ -278,7 +282,7 @@ CREATE TABLE user_message_flags (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX user_message_flags_message ON user_message_flags (message_id);
 CREATE INDEX user_message_starred ON user_message_flags (user_id, message_id) WHERE flags & 1;
-CREATE INDEX user_message_mentioned ON user_message_flags (user_id, message_id) WHERE flags & 4;
+CREATE INDEX user_message_mentioned ON user_message_flags (user_id, message_id) WHERE flags & 20;
 CREATE INDEX user_message_alerted ON user_message_flags (user_id, message_id) WHERE flags & 8;
 
 -- The event log. `audience` is the set of user ids it is for: inline when small, else in `event_audience`. Rows that no

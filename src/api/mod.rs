@@ -3,14 +3,19 @@
 //! A slice has its operations (one file each, named as the interface names them), `rules`, `sql` and `events`. It may
 //! use another slice's rules, statements and events, never its operations. Adding a slice means adding it to [`SLICES`].
 
+pub mod channels;
 pub mod command_line;
 pub mod groups;
 pub mod keys;
+pub mod messages;
 pub mod queues;
+pub mod reactions;
 pub mod realm;
 pub mod register;
 pub mod server_settings;
 pub mod server_state;
+pub mod subscriptions;
+pub mod topics;
 pub mod user_settings;
 pub mod users;
 
@@ -61,6 +66,11 @@ pub static SLICES: &[Slice] = &[
     users::SLICE,
     user_settings::SLICE,
     keys::SLICE,
+    channels::SLICE,
+    subscriptions::SLICE,
+    messages::SLICE,
+    reactions::SLICE,
+    topics::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
     register::SLICE,

@@ -181,6 +181,7 @@ pub(super) fn connect(path: &Path, read_only: bool) -> rusqlite::Result<Connecti
 pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    rusqlite::vtab::array::load_module(connection)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "memory")?;
     if read_only {

@@ -1,0 +1,15 @@
+//! Flags of a user on a message. (Operations come with `update_flags.rs`.)
+
+/// Bits of `user_message_flags.flags`; also in the schema, as conditions of indexes.
+pub mod bit {
+    /// Starred by the user.
+    pub const STARRED: i64 = 1;
+    /// Collapsed by the user.
+    pub const COLLAPSED: i64 = 1 << 1;
+    /// Mentions the user, by name or through a group.
+    pub const MENTIONED: i64 = 1 << 2;
+    /// Has one of the user's alert words.
+    pub const HAS_ALERT_WORD: i64 = 1 << 3;
+    /// Mentions everybody who took part in the topic, and the user had.
+    pub const TOPIC_WILDCARD_MENTIONED: i64 = 1 << 4;
+}

@@ -1,0 +1,225 @@
+//! A message as it is stored, and as clients see it (spec, "Message").
+
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, TopicId, UserId};
+use serde::{Deserialize, Serialize};
+
+/// Version of the rendering that is stored with a message.
+pub const RENDERED_VERSION: i64 = 1;
+
+/// Bits of `message.attributes`. The first is also in the schema, as the condition of an index.
+pub mod attribute {
+    /// Mentions everybody in the channel.
+    pub const STREAM_WILDCARD: i64 = 1;
+    /// Mentions everybody who took part in the topic.
+    pub const TOPIC_WILDCARD: i64 = 1 << 1;
+    /// Has a link.
+    pub const HAS_LINK: i64 = 1 << 2;
+    /// Has an image.
+    pub const HAS_IMAGE: i64 = 1 << 3;
+    /// Has an uploaded file.
+    pub const HAS_ATTACHMENT: i64 = 1 << 4;
+    /// Has a reaction, or had one: rows may be there.
+    pub const HAS_REACTION: i64 = 1 << 5;
+    /// Begins with `/me`.
+    pub const IS_ME: i64 = 1 << 6;
+    /// Was edited or moved: rows of its history are there.
+    pub const IS_EDITED: i64 = 1 << 7;
+    /// Has data of a poll or to-do list: rows may be there.
+    pub const HAS_SUBMESSAGE: i64 = 1 << 8;
+}
+
+/// A message's row.
+#[derive(Clone, Debug)]
+pub struct MessageRow {
+    /// The id.
+    pub id: MessageId,
+    /// Its set of receivers.
+    pub recipient_id: RecipientId,
+    /// Its topic; `None` for direct messages.
+    pub topic_id: Option<TopicId>,
+    /// The topic as this message spells it.
+    pub subject: String,
+    /// Who sent it.
+    pub sender_id: UserId,
+    /// UNIX seconds.
+    pub timestamp: i64,
+    /// Markdown.
+    pub content: String,
+    /// HTML.
+    pub rendered_content: String,
+    /// Bits of [`attribute`].
+    pub attributes: i64,
+    /// UNIX seconds; `None` if the content was never edited.
+    pub last_edit_timestamp: Option<i64>,
+    /// UNIX seconds; `None` if it was never moved.
+    pub last_moved_timestamp: Option<i64>,
+    /// The sender's name.
+    pub sender_full_name: String,
+    /// The sender's API email.
+    pub sender_email: String,
+    /// Version of the sender's image.
+    pub sender_avatar_version: i64,
+    /// The program that sent it.
+    pub client: String,
+}
+
+impl MessageRow {
+    /// Whether an attribute's bit is set.
+    pub fn has(&self, attribute: i64) -> bool {
+        self.attributes & attribute != 0
+    }
+}
+
+/// A message on the wire.
+#[derive(Clone, Debug, Serialize)]
+pub struct MessageRecord<'a> {
+    /// The id.
+    pub id: MessageId,
+    /// Who sent it.
+    pub sender_id: UserId,
+    /// HTML or Markdown, as `content_type` says.
+    pub content: &'a str,
+    /// `text/html` or `text/x-markdown`.
+    pub content_type: &'static str,
+    /// Its set of receivers.
+    pub recipient_id: RecipientId,
+    /// UNIX seconds.
+    pub timestamp: i64,
+    /// The program that sent it.
+    pub client: &'a str,
+    /// The topic; empty for direct messages.
+    pub subject: &'a str,
+    /// Links that linkifiers make of the topic.
+    pub topic_links: &'a [TopicLink],
+    /// Whether it begins with `/me`.
+    pub is_me_message: bool,
+    /// Reactions, the oldest first.
+    pub reactions: &'a [Reaction],
+    /// Data of polls and to-do lists.
+    pub submessages: &'a [Submessage],
+    /// The sender's name.
+    pub sender_full_name: &'a str,
+    /// The sender's API email.
+    pub sender_email: &'a str,
+    /// The organization's short name; ours stands at the root and has none.
+    pub sender_realm_str: &'static str,
+    /// The channel's name, or the people of the conversation.
+    pub display_recipient: &'a DisplayRecipient,
+    /// `stream` or `private`.
+    pub r#type: &'static str,
+    /// Channel messages only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_id: Option<StreamId>,
+    /// The sender's image.
+    pub avatar_url: &'a str,
+    /// Edits, the newest first.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub edit_history: &'a [EditRecord],
+    /// UNIX seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_edit_timestamp: Option<i64>,
+    /// UNIX seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_moved_timestamp: Option<i64>,
+    /// The viewer's flags; events carry them beside the message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flags: Option<&'a [&'static str]>,
+    /// Found words highlighted, for searches only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub match_content: Option<&'a str>,
+    /// The topic with found words highlighted, for searches only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub match_subject: Option<&'a str>,
+}
+
+/// A link that a linkifier made of a topic.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TopicLink {
+    /// The part of the topic that matched.
+    pub text: String,
+    /// Where it leads.
+    pub url: String,
+}
+
+/// A reaction on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reaction {
+    /// The name that was chosen.
+    pub emoji_name: String,
+    /// What identifies the emoji within its type.
+    pub emoji_code: String,
+    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`.
+    pub reaction_type: String,
+    /// Who reacted.
+    pub user_id: UserId,
+}
+
+/// A piece of data that belongs to a message.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Submessage {
+    /// The id.
+    pub id: i64,
+    /// The message.
+    pub message_id: MessageId,
+    /// Who sent it.
+    pub sender_id: UserId,
+    /// `widget`.
+    pub msg_type: String,
+    /// JSON text.
+    pub content: String,
+}
+
+/// Who a message went to, for display.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum DisplayRecipient {
+    /// A channel's name.
+    Stream(String),
+    /// All people of a direct conversation, the sender included.
+    Direct(Vec<Participant>),
+}
+
+/// Somebody in a direct conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Participant {
+    /// The id.
+    pub id: UserId,
+    /// The API email.
+    pub email: String,
+    /// The name.
+    pub full_name: String,
+    /// Always false here: no mirrored networks.
+    pub is_mirror_dummy: bool,
+}
+
+/// One edit or move in a message's history.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EditRecord {
+    /// Who edited.
+    pub user_id: Option<UserId>,
+    /// UNIX seconds.
+    pub timestamp: i64,
+    /// Markdown before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prev_content: Option<String>,
+    /// HTML before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prev_rendered_content: Option<String>,
+    /// Topic before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prev_topic: Option<String>,
+    /// Topic after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topic: Option<String>,
+    /// Channel before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prev_stream: Option<StreamId>,
+    /// Channel after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamId>,
+}
+
+/// A topic as a client may see it: those that do not know the empty one see its display name.
+pub fn shown_topic(topic: &str, knows_empty: bool) -> &str {
+    if topic.is_empty() && !knows_empty { EMPTY_TOPIC_DISPLAY_NAME } else { topic }
+}
