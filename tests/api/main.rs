@@ -7,6 +7,7 @@
 mod harness;
 mod http;
 mod keys;
+mod messages;
 mod queues;
 mod register;
 mod users;
