@@ -119,7 +119,7 @@ fn comparable(mut state: Value) -> Value {
         if let Some(people) = message["display_recipient"].as_array_mut() {
             *people = people.iter().map(|person| json!({"id": person["id"]})).collect();
         }
-        sort(&mut message["flags"], |flag| flag.to_string());
+        sort(&mut message["flags"], Value::to_string);
     }
     if let Some(unread) = members.get_mut("unread_msgs") {
         let mut count = 0;
