@@ -7,6 +7,7 @@
 mod groups;
 mod harness;
 mod http;
+mod images;
 mod keys;
 mod messages;
 mod queues;
