@@ -13,7 +13,7 @@ use serde_json::json;
 use teamchat::http::Route;
 
 /// Requests to each route, if nothing else is asked for.
-const REQUESTS: u64 = 20;
+const REQUESTS: u64 = 10;
 
 /// Values that are right somewhere and wrong elsewhere, and some that are right nowhere.
 const VALUES: &[&str] = &[
