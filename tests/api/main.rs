@@ -9,6 +9,7 @@ mod harness;
 mod http;
 mod images;
 mod keys;
+mod messages;
 mod queues;
 mod register;
 mod user_settings;
