@@ -189,6 +189,17 @@ CREATE TABLE subscription_span (
 -- Who has left a channel but received its messages, for the events that tell of them.
 CREATE INDEX subscription_span_ended ON subscription_span (stream_id) WHERE until_message_id IS NOT NULL;
 
+-- Messages that came to a channel from another one. Spans tell who received a message where it was sent; for these,
+-- `user_ids` tells it, and spans of the channel do not. Messages with the same receivers share a row, so a whole topic
+-- is one row or a few, however many messages and receivers it has. Ids of messages that are gone do no harm.
+CREATE TABLE arrival (
+    arrival_id      INTEGER PRIMARY KEY,
+    recipient_id    INTEGER NOT NULL REFERENCES recipient (recipient_id),   -- the channel's
+    message_ids     BLOB    NOT NULL,             -- a set of ids
+    user_ids        BLOB    NOT NULL              -- a set of ids
+) STRICT;
+CREATE INDEX arrival_recipient ON arrival (recipient_id);
+
 -- Messages. Ids grow in the order of sending, and an id is never used again.
 CREATE TABLE message (
     id                      INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -92,14 +92,19 @@ impl Organization<'_> {
         let Some(stream) = channels::by_id(self.connection, stream_id)? else { return Ok(None) };
         let sight = super::sight::Sight::new(self.connection, self.caller, self.now);
         let view = sight.view_of_stream(&stream)?;
-        let Some(visible) = view.visible.last() else { return Ok(None) };
         let key = Topic::stored(topic.to_owned()).key();
         let Some(topic_id) = super::sql::topic(self.connection, stream_id, &key)? else { return Ok(None) };
-        let newest: Option<MessageId> = self
+        let mut statement = self
             .connection
-            .prepare_cached("SELECT max(id) FROM message WHERE topic_id = ?1 AND id BETWEEN ?2 AND ?3")?
-            .query_row((topic_id, visible.start(), visible.end()), |row| row.get(0))?;
-        Ok(newest.map(|id| id.0))
+            .prepare_cached("SELECT max(id) FROM message WHERE topic_id = ?1 AND id BETWEEN ?2 AND ?3")?;
+        for range in view.visible.iter().rev() {
+            let newest: Option<MessageId> =
+                statement.query_row((topic_id, range.start(), range.end()), |row| row.get(0))?;
+            if let Some(newest) = newest {
+                return Ok(Some(newest.0));
+            }
+        }
+        Ok(None)
     }
 }
 

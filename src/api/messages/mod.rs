@@ -5,6 +5,7 @@
 //! [`narrow`] (what is wanted) to [`plan`] (which indexes answer it) to [`feed`] (ids in order) to [`write`] (JSON).
 
 pub mod address;
+pub mod arrivals;
 mod delete;
 pub mod directory;
 mod edit;
