@@ -23,6 +23,7 @@ pub use matching::{differences, mask};
 pub use queue::Queue;
 
 use rusqlite::types::Value;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
 use teamchat::api::command_line::{self, Command, CreatedUser};
@@ -130,6 +131,11 @@ impl TestServer {
     /// What handlers share, to look behind the interface.
     pub fn app(&self) -> &Arc<App> {
         self.running.as_ref().expect("the server runs").app()
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.running.as_ref().expect("the server runs").address()
     }
 
     /// Carries out a command as the command line does.

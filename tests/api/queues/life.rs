@@ -112,9 +112,9 @@ async fn event_numbers_are_never_used_again() {
             last = id;
         }
         if round % 2 == 0 {
-            server.crash().await
+            server.crash().await;
         } else {
-            server.restart().await
+            server.restart().await;
         }
         // An empty log does not start again at 1 either.
         events::keep_house(server.app()).await;

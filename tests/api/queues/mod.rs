@@ -26,9 +26,9 @@ impl crate::harness::TestServer {
         let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), teamchat::store::StoreError> {
             let event = Ping { r#type: Ping::TYPE, number };
             if logged {
-                tx.emit(&event, audience)
+                tx.emit(&event, audience);
             } else {
-                tx.emit_unlogged(&event, audience)
+                tx.emit_unlogged(&event, audience);
             }
             Ok(())
         };

@@ -60,6 +60,12 @@ fn statements() {
         }
         writeln!(all, "{}", file.path).unwrap();
         for statement in statements {
+            let part_of_others = constants.iter().any(|((path, name), text)| {
+                *path == file.path && *text == statement && file.text.contains(&format!("{{{name}}}"))
+            });
+            if part_of_others {
+                continue;
+            }
             let (statement, complete) = fill_in(&statement, file, &constants);
             let mark = if complete { "" } else { " (in parts)" };
             writeln!(all, "  {statement}{mark}").unwrap();
