@@ -1,11 +1,11 @@
 //! `PATCH /messages/{message_id}`: changes a message's content.
 
+use super::deliver::{attributes_of, mentioned};
 use super::directory::render_for;
 use super::events::{ContentEdit, FlagHolders, MessageEdited};
 use super::flags::bit;
 use super::message::{EditRecord, MessageRow, attribute};
 use super::rules::{self, EditFacts};
-use super::send::{attributes_of, mentioned};
 use super::sight::Sight;
 use super::{receivers, sql};
 use crate::api::realm;

@@ -7,6 +7,7 @@
 pub mod address;
 pub mod arrivals;
 mod delete;
+pub mod deliver;
 pub mod directory;
 mod edit;
 pub mod events;
