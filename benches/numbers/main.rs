@@ -7,7 +7,7 @@
 #![expect(clippy::cast_precision_loss, reason = "no count here is beyond 52 bits")]
 
 use std::error::Error;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ struct Arguments {
     /// The server's binary.
     #[arg(long, default_value = env!("CARGO_BIN_EXE_teamchat"))]
     server: PathBuf,
-    /// Where to keep the files; on the disk whose speed is meant.
+    /// Where to keep the files, on the disk whose speed is meant; its folder `run` is emptied.
     #[arg(long, default_value = concat!(env!("CARGO_TARGET_TMPDIR"), "/numbers"))]
     directory: PathBuf,
     /// Given by `cargo bench`; without it (`cargo test --benches`) nothing runs.
@@ -99,17 +99,20 @@ fn main() -> Outcome<()> {
 
 async fn measure(arguments: &Arguments, open_files: usize) -> Outcome<()> {
     let started = Instant::now();
-    std::fs::create_dir_all(&arguments.directory)?;
-    let mut conditions = conditions(&arguments.directory)?;
+    // What a run uses up is removed with its folder; the seeds beside it stay.
+    let directory = arguments.directory.join("run");
+    remove_folder(&directory)?;
+    std::fs::create_dir_all(&directory)?;
+    let mut conditions = conditions(&directory)?;
     let server = if arguments.floors_only {
         None
     } else {
-        let base = seed::prepare(&arguments.server, &arguments.directory).await?;
+        let base = seed::prepare(&arguments.server, &arguments.directory, &directory).await?;
         Some(Server { binary: arguments.server.clone(), base })
     };
     let bench = Bench {
         server,
-        directory: arguments.directory.clone(),
+        directory,
         rounds: if arguments.quick { 3 } else { 7 },
         span: Duration::from_millis(if arguments.quick { 500 } else { 1500 }),
         open_files,
@@ -139,6 +142,7 @@ async fn measure(arguments: &Arguments, open_files: usize) -> Outcome<()> {
         report::as_table(&conditions, &figures)
     };
     writeln!(std::io::stdout(), "{text}")?;
+    remove_folder(&bench.directory)?;
     if failures > 0 {
         return Err(format!("{failures} of the rows could not be measured").into());
     }
@@ -163,6 +167,13 @@ impl Row {
 pub fn progress(what: &str) {
     // Nobody may be reading.
     let _ = writeln!(std::io::stderr(), "... {what}");
+}
+
+fn remove_folder(folder: &Path) -> Outcome<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// What the figures depend on: build, cores, and the disk.

@@ -36,6 +36,9 @@ const FIRST_TIMESTAMP: u64 = 1_745_000_000;
 
 /// The file that all others are copied from: users and channels, and one message.
 pub struct Base {
+    /// Where seeds are kept between runs.
+    kept: PathBuf,
+    /// Where the files of this run are.
     directory: PathBuf,
     file: PathBuf,
     key: String,
@@ -65,8 +68,8 @@ fn channels() -> Vec<(String, u64)> {
     channels
 }
 
-/// Makes the base file in that folder.
-pub async fn prepare(binary: &Path, directory: &Path) -> Outcome<Base> {
+/// Makes the base file in the folder of this run; `kept` is for what outlasts it.
+pub async fn prepare(binary: &Path, kept: &Path, directory: &Path) -> Outcome<Base> {
     let file = directory.join("base.sqlite");
     remove(&file)?;
     let owner = ours::create_owner(binary, &file, OWNER)?;
@@ -93,27 +96,29 @@ pub async fn prepare(binary: &Path, directory: &Path) -> Outcome<Base> {
     let key = key(&connection, message_id)?;
     add_users(&mut connection)?;
     close(connection)?;
-    Ok(Base { directory: directory.to_owned(), file, key })
+    Ok(Base { kept: kept.to_owned(), directory: directory.to_owned(), file, key })
 }
 
 impl Base {
     /// A fresh file with so many messages, to be used up by a measurement.
     pub fn file_with(&self, messages: u64, name: &str) -> Outcome<PathBuf> {
-        let kept = self.directory.join(format!("seed-{}-{messages}.sqlite", self.key));
+        let kept = self.kept.join(format!("seed-{}-{messages}.sqlite", self.key));
         if !kept.exists() {
             self.remove_outdated()?;
             progress(&format!("seeding {messages} messages"));
             let unfinished = self.directory.join("unfinished.sqlite");
             remove(&unfinished)?;
-            fs::copy(&self.file, &unfinished)?;
+            copy(&self.file, &unfinished)?;
             let mut connection = open(&unfinished)?;
             add_messages(&mut connection, messages)?;
             close(connection)?;
+            fs::File::open(&unfinished)?.sync_all()?;
+            // The two folders are on the same disk.
             fs::rename(&unfinished, &kept)?;
         }
         let file = self.directory.join(format!("{name}.sqlite"));
         remove(&file)?;
-        fs::copy(&kept, &file)?;
+        copy(&kept, &file)?;
         Ok(file)
     }
 
@@ -126,7 +131,7 @@ impl Base {
     /// Removes the seeds of other schemas: they are large.
     fn remove_outdated(&self) -> Outcome<()> {
         let current = format!("seed-{}-", self.key);
-        for entry in fs::read_dir(&self.directory)? {
+        for entry in fs::read_dir(&self.kept)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.starts_with("seed-") && !name.starts_with(&current) {
@@ -135,6 +140,13 @@ impl Base {
         }
         Ok(())
     }
+}
+
+/// Copies a file and waits for the disk, so that no writing is left to disturb what is measured next.
+fn copy(from: &Path, to: &Path) -> Outcome<()> {
+    fs::copy(from, to)?;
+    fs::File::open(to)?.sync_all()?;
+    Ok(())
 }
 
 /// Removes a database file with its companions, if there.

@@ -117,8 +117,7 @@ impl Turns {
             number(Spread::from(turns).median() / 1e3)
         };
         format!(
-            "{}: half of the answers within {} ms, 99 % within {} ms; processor time of an answer {} us in the program, \
-             {} us in the kernel",
+            "{}: p50 {} ms, p99 {} ms; processor time of an answer {} us (program) + {} us (kernel)",
             self.name,
             latency(0.5),
             latency(0.99),
