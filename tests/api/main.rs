@@ -6,5 +6,7 @@
 
 mod harness;
 mod http;
+mod keys;
 mod queues;
 mod users;
+mod whole;

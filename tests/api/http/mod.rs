@@ -1,3 +1,4 @@
 //! Requests of every shape, before any handler.
 
+mod authentication;
 mod requests;

@@ -33,6 +33,8 @@ async fn a_wrong_method_is_told_the_right_ones() {
     }
     let answer = server.anonymous().post("/events", ()).await;
     assert_eq!(answer.header("allow"), "DELETE, GET");
+    let answer = server.anonymous().patch("/events", ()).await;
+    answer.error(405, "BAD_REQUEST", "Method Not Allowed");
 }
 
 #[tokio::test]
