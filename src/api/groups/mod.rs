@@ -3,6 +3,7 @@
 //!
 //! [`membership::Membership`] answers every "is this user in the group that may" with one rule.
 
+pub mod members;
 pub mod membership;
 pub mod permission;
 pub mod setting;
