@@ -16,6 +16,7 @@ pub mod server_settings;
 pub mod server_state;
 pub mod subscriptions;
 pub mod topics;
+pub mod user_topics;
 pub mod users;
 
 use crate::app::App;
@@ -69,6 +70,7 @@ pub static SLICES: &[Slice] = &[
     messages::SLICE,
     reactions::SLICE,
     topics::SLICE,
+    user_topics::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
     register::SLICE,
