@@ -283,6 +283,18 @@ CREATE TABLE read_chunk (
     PRIMARY KEY (user_id, recipient_id, chunk)
 ) STRICT, WITHOUT ROWID;
 
+-- Topics that a user muted, unmuted or follows: those that differ from their channel. The topic need not have messages.
+CREATE TABLE user_topic (
+    user_id             INTEGER NOT NULL REFERENCES user (user_id),
+    stream_id           INTEGER NOT NULL REFERENCES stream (stream_id),
+    name_key            TEXT    NOT NULL,
+    topic_name          TEXT    NOT NULL,         -- as it was spelt when the policy was set
+    visibility_policy   INTEGER NOT NULL CHECK (visibility_policy IN (1, 2, 3)), -- muted, unmuted, followed
+    last_updated        INTEGER NOT NULL,
+    PRIMARY KEY (user_id, stream_id, name_key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX user_topic_topic ON user_topic (stream_id, name_key);
+
 -- Flags that some users have on a message. Flags that follow from the message for all receivers (wildcard mentions) or
 -- from read state are not here. A message without flags has no row.
 CREATE TABLE user_message_flags (

@@ -17,6 +17,7 @@ pub mod server_state;
 pub mod subscriptions;
 pub mod topics;
 pub mod user_settings;
+pub mod user_topics;
 pub mod users;
 
 use crate::app::App;
@@ -71,6 +72,7 @@ pub static SLICES: &[Slice] = &[
     messages::SLICE,
     reactions::SLICE,
     topics::SLICE,
+    user_topics::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
     register::SLICE,
