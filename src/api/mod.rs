@@ -8,6 +8,7 @@ pub mod command_line;
 pub mod groups;
 pub mod keys;
 pub mod messages;
+pub mod notifications;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
@@ -65,6 +66,7 @@ pub static SLICES: &[Slice] = &[
     groups::SLICE,
     realm::SLICE,
     users::SLICE,
+    notifications::SLICE,
     user_settings::SLICE,
     keys::SLICE,
     channels::SLICE,

@@ -126,6 +126,20 @@ impl<'a> Sight<'a> {
         let message = sql::by_id(self.connection, id)?.ok_or_else(invalid_message)?;
         if self.visible(message.recipient_id, id)? { Ok(message) } else { Err(invalid_message()) }
     }
+
+    /// A message that the viewer may read, with its channel, to be edited, moved or deleted: those of an archived channel
+    /// stay as they are, as if they were not found.
+    pub fn find_to_change(
+        &self,
+        id: MessageId,
+    ) -> ApiResult<(super::message::MessageRow, Option<StreamRow>)> {
+        let message = self.find(id)?;
+        let stream = self.view(message.recipient_id)?.stream.clone();
+        if stream.as_ref().is_some_and(|stream| stream.is_archived) {
+            return Err(invalid_message());
+        }
+        Ok((message, stream))
+    }
 }
 
 /// The refusal of a message that is not there, or not for the caller.

@@ -93,6 +93,17 @@ pub fn spans(connection: &Connection, user_id: UserId, stream_id: StreamId) -> r
         .collect()
 }
 
+/// Everybody who is subscribed to a channel, deactivated users too.
+pub fn subscribers_with_deactivated(
+    connection: &Connection,
+    stream_id: StreamId,
+) -> rusqlite::Result<RoaringBitmap> {
+    let mut statement =
+        connection.prepare_cached("SELECT user_id FROM subscription WHERE stream_id = ?1 AND active")?;
+    let ids = statement.query_map([stream_id], |row| row.get::<_, UserId>(0))?;
+    ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
+}
+
 /// The sets of receivers of every channel that a user ever was subscribed to: only there can they have received
 /// messages.
 pub fn ever_subscribed(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<RecipientId>> {
