@@ -192,10 +192,10 @@ fn apply(
         write_content(tx, caller, edit, content, rendered)?;
     }
     emit(tx, caller, edit, content, told)?;
-    let Some((mv, (first_here, first_there))) = edit.mv.as_ref().zip(first) else { return Ok(()) };
-    first_message::tell_if_changed(tx, &mv.from, first_here)?;
+    let Some((mv, (first_in_old, first_in_new))) = edit.mv.as_ref().zip(first) else { return Ok(()) };
+    first_message::tell_if_changed(tx, &mv.from, first_in_old)?;
     if mv.changes_stream() {
-        first_message::tell_if_changed(tx, &mv.to, first_there)?;
+        first_message::tell_if_changed(tx, &mv.to, first_in_new)?;
     }
     let wanted = Wanted {
         in_old_topic: params.send_notification_to_old_thread,

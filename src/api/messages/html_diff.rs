@@ -19,10 +19,10 @@ pub fn html_diff(old: &str, new: &str) -> String {
                 new[new_index..new_index + len].iter().for_each(|token| out.push_str(token));
             }
             DiffOp::Delete { old_index, old_len, .. } => {
-                delete(&mut out, &old[old_index..old_index + old_len])
+                delete(&mut out, &old[old_index..old_index + old_len]);
             }
             DiffOp::Insert { new_index, new_len, .. } => {
-                insert(&mut out, &new[new_index..new_index + new_len])
+                insert(&mut out, &new[new_index..new_index + new_len]);
             }
             DiffOp::Replace { old_index, old_len, new_index, new_len } => {
                 delete(&mut out, &old[old_index..old_index + old_len]);
