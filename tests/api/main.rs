@@ -8,6 +8,7 @@ mod groups;
 mod harness;
 mod http;
 mod keys;
+mod messages;
 mod queues;
 mod register;
 mod user_settings;
