@@ -1,11 +1,13 @@
 //! What the notification bot says about channels (`semantics.md` section 8): the texts, and where they go.
 
 use super::row::StreamRow;
-use crate::api::{realm, users};
+use crate::api::messages::address::Address;
+pub use crate::api::notifications::name_of;
+use crate::api::{notifications, realm};
 use crate::app::App;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::http::ApiResult;
 use crate::store::Tx;
-use crate::types::{StreamId, UserId};
+use crate::types::{StreamId, Topic, UserId};
 use rusqlite::Connection;
 
 /// The topic of notices in the channel that they are about.
@@ -33,22 +35,23 @@ pub enum Place {
 }
 
 /// Sends notices. The one way from here to the messages; a caller has committed what the notices tell of.
-pub async fn post(_app: &App, notices: Vec<Notice>) -> ApiResult<()> {
-    for notice in notices {
-        tracing::debug!(?notice, "a notice");
+pub async fn post(app: &App, notices: Vec<Notice>) -> ApiResult<()> {
+    if notices.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    app.writer.run(move |tx| notices.into_iter().try_for_each(|notice| send(tx, notice))).await
 }
 
-/// How notices name the caller.
-pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<String> {
-    let user = users::sql::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
-    Ok(silent_mention(&user.full_name, user.user_id))
-}
-
-/// A mention that notifies nobody.
-fn silent_mention(full_name: &str, user_id: UserId) -> String {
-    format!("@_**{full_name}|{user_id}**")
+fn send(tx: &mut Tx<'_>, notice: Notice) -> ApiResult<()> {
+    let address = match notice.to {
+        Place::Topic(stream_id, topic) => {
+            // A channel that is gone has nobody to hear of it.
+            let Some(stream) = super::sql::by_id(tx, stream_id)? else { return Ok(()) };
+            Address::Channel(Box::new(stream), Topic::stored(topic))
+        }
+        Place::Direct(user_id) => notifications::direct_address(tx, user_id)?,
+    };
+    notifications::send_as_notification_bot(tx, address, notice.content).map(|_| ())
 }
 
 fn link(stream: &StreamRow) -> String {

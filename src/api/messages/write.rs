@@ -1,6 +1,7 @@
 //! Messages to JSON, for one viewer.
 
 use super::flags::bit;
+use super::history::Visibility;
 use super::message::{DisplayRecipient, MessageRecord, MessageRow, attribute, shown_topic};
 use super::sight::Sight;
 use super::sql;
@@ -22,7 +23,8 @@ pub struct Form {
 pub fn write_messages(sight: &Sight<'_>, ids: &[MessageId], form: Form) -> ApiResult<String> {
     let mut rows = Vec::with_capacity(ids.len());
     sql::by_ids(sight.connection, sight.caller.user_id, ids, |row, flags| rows.push((row, flags)))?;
-    let mut writer = Writer { sight, form, recipients: HashMap::new() };
+    let visibility = Visibility::load(sight.connection)?;
+    let mut writer = Writer { sight, form, visibility, recipients: HashMap::new() };
     let mut out = Vec::with_capacity(rows.len() * 700 + 2);
     out.push(b'[');
     for (index, (row, flags)) in rows.iter().enumerate() {
@@ -45,6 +47,7 @@ struct Recipient {
 struct Writer<'a> {
     sight: &'a Sight<'a>,
     form: Form,
+    visibility: Visibility,
     recipients: HashMap<RecipientId, Recipient>,
 }
 
@@ -58,7 +61,11 @@ impl Writer<'_> {
         let recipient = &self.recipients[&row.recipient_id];
         let reactions =
             if row.has(attribute::HAS_REACTION) { sql::reactions(connection, row.id)? } else { Vec::new() };
-        let edits = if row.has(attribute::IS_EDITED) { sql::edits(connection, row.id)? } else { Vec::new() };
+        let edits = if row.has(attribute::IS_EDITED) && self.visibility != Visibility::None {
+            self.visibility.show(sql::edits(connection, row.id)?)
+        } else {
+            Vec::new()
+        };
         let flags = self.flags(row, flags)?;
         let avatar = avatar_url(row.sender_id, row.sender_avatar_version);
         let record = MessageRecord {
