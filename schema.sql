@@ -228,13 +228,23 @@ CREATE INDEX message_topic ON message (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX message_sender ON message (sender_id);
 -- Few messages mention everybody; the flags of their receivers are derived from this.
 CREATE INDEX message_stream_wildcard ON message (recipient_id) WHERE attributes & 1;
+-- What few messages have is not looked for in all of them.
+CREATE INDEX message_link ON message (recipient_id) WHERE attributes & 4;
+CREATE INDEX message_image ON message (recipient_id) WHERE attributes & 8;
+CREATE INDEX message_attachment ON message (recipient_id) WHERE attributes & 16;
+CREATE INDEX message_reaction ON message (recipient_id) WHERE attributes & 32;
 
--- Words of messages, stemmed. The text itself stays in `message`.
+-- Words of messages, stemmed. The text itself stays in `message`. Text in scripts that do not put spaces between words
+-- is given to the index in pairs of characters; src/api/messages/search/ does that. Marks are part of words, so that
+-- those of Indian scripts are not torn apart.
 CREATE VIRTUAL TABLE message_search USING fts5 (
     content, subject,
     content = '', contentless_delete = 1,
-    tokenize = 'porter unicode61 remove_diacritics 2'
+    tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 );
+
+-- The words of that index, to complete the beginning of one.
+CREATE VIRTUAL TABLE message_word USING fts5vocab (message_search, 'instance');
 
 -- What each edit or move of a message changed: the state before it, and for moves the state after.
 CREATE TABLE message_edit (

@@ -2,7 +2,8 @@
 //!
 //! A message is written once, whoever receives it (`ARCHITECTURE.md`, "Storage"): who received it follows from spans of
 //! subscription, what is read from sets of ids ([`read_set`]), and only flags that few have are rows. Fetching is
-//! [`narrow`] (what is wanted) to [`plan`] (which indexes answer it) to [`feed`] (ids in order) to [`write`] (JSON).
+//! [`narrow`] (what is wanted) and [`resolve`] (whom and what it names) to [`plan`] (which indexes answer it) to [`feed`]
+//! (ids in order) to [`write`] (JSON).
 
 pub mod address;
 pub mod arrivals;
@@ -18,12 +19,14 @@ mod first_message;
 pub mod flags;
 mod history;
 mod html_diff;
+mod holds;
 pub mod message;
 mod move_notices;
 pub mod move_rules;
 mod moved;
 mod moving;
 pub mod narrow;
+pub mod page;
 pub mod plan;
 pub mod queue_narrow;
 mod read_receipts;
@@ -31,7 +34,9 @@ pub mod read_set;
 pub mod receivers;
 mod removal;
 mod render;
+pub mod resolve;
 pub mod rules;
+pub mod search;
 mod send;
 pub mod sight;
 pub mod sql;
