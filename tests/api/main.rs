@@ -4,7 +4,10 @@
 //! tells. The other folders and files are named as in `src/api`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod groups;
 mod harness;
 mod http;
 mod queues;
+mod register;
+mod user_settings;
 mod users;
