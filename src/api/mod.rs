@@ -5,13 +5,16 @@
 
 pub mod channels;
 pub mod command_line;
+pub mod drafts;
 pub mod groups;
 pub mod keys;
 pub mod messages;
+pub mod navigation_views;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
 pub mod register;
+pub mod saved_snippets;
 pub mod server_settings;
 pub mod server_state;
 pub mod subscriptions;
@@ -71,6 +74,9 @@ pub static SLICES: &[Slice] = &[
     messages::SLICE,
     reactions::SLICE,
     topics::SLICE,
+    drafts::SLICE,
+    saved_snippets::SLICE,
+    navigation_views::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
     register::SLICE,

@@ -4,10 +4,13 @@
 //! tells. The other folders and files are named as in `src/api`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod drafts;
 mod groups;
 mod harness;
 mod http;
+mod navigation_views;
 mod queues;
 mod register;
+mod saved_snippets;
 mod user_settings;
 mod users;
