@@ -11,6 +11,8 @@ mod error;
 mod locals;
 pub mod open;
 mod readers;
+#[cfg(test)]
+mod tests;
 mod tx;
 mod writer;
 

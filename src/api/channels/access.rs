@@ -11,6 +11,7 @@ use crate::api::subscriptions;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::StreamId;
 use rusqlite::Connection;
+use std::cell::OnceCell;
 
 /// A channel whose messages the caller may read.
 pub fn find_for_content(
@@ -119,24 +120,132 @@ impl Standing {
 }
 
 /// Where the caller stands towards a channel. Groups are looked at only where they decide.
-fn standing(connection: &Connection, caller: &Caller, now: i64, stream: &StreamRow) -> ApiResult<Standing> {
-    let mut standing = Standing {
-        invite_only: stream.invite_only,
-        is_web_public: stream.is_web_public,
-        is_guest: caller.is_guest(),
-        is_administrator: caller.role.is_administrator(),
-        ..Standing::default()
-    };
-    if standing.may_read() {
-        return Ok(standing);
+pub fn standing(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    stream: &StreamRow,
+) -> ApiResult<Standing> {
+    Viewer::new(connection, caller, now).standing(stream)
+}
+
+/// Somebody who looks at many channels: what is known of them is asked once.
+pub struct Viewer<'a> {
+    connection: &'a Connection,
+    caller: &'a Caller,
+    now: i64,
+    membership: OnceCell<Membership>,
+}
+
+impl<'a> Viewer<'a> {
+    /// The caller, at a time in UNIX seconds.
+    pub fn new(connection: &'a Connection, caller: &'a Caller, now: i64) -> Self {
+        Self { connection, caller, now, membership: OnceCell::new() }
     }
-    standing.is_subscribed = subscriptions::sql::is_subscribed(connection, caller.user_id, stream.stream_id)?;
-    if standing.may_read() || standing.is_guest {
-        return Ok(standing);
+
+    /// Their groups.
+    pub fn membership(&self) -> ApiResult<&Membership> {
+        if let Some(known) = self.membership.get() {
+            return Ok(known);
+        }
+        let membership = Membership::of(self.connection, self.caller.user_id, self.now)?;
+        Ok(self.membership.get_or_init(|| membership))
     }
-    let membership = Membership::of(connection, caller.user_id, now)?;
-    let holds = |setting| is_in(connection, &membership, stream.stream_id, setting);
-    standing.may_subscribe = holds(StreamSetting::CanAddSubscribers)? || holds(StreamSetting::CanSubscribe)?;
-    standing.may_administer = holds(StreamSetting::CanAdministerChannel)?;
-    Ok(standing)
+
+    /// Whether they have a permission in a channel. None of the groups that may not be everybody's helps a guest.
+    pub fn is_in(&self, stream: &StreamRow, setting: StreamSetting) -> ApiResult<bool> {
+        is_in(self.connection, self.membership()?, stream.stream_id, setting)
+    }
+
+    /// Where they stand towards a channel.
+    pub fn standing(&self, stream: &StreamRow) -> ApiResult<Standing> {
+        let mut standing = Standing {
+            invite_only: stream.invite_only,
+            is_web_public: stream.is_web_public,
+            is_guest: self.caller.is_guest(),
+            is_administrator: self.caller.role.is_administrator(),
+            ..Standing::default()
+        };
+        if standing.may_read() {
+            return Ok(standing);
+        }
+        standing.is_subscribed =
+            subscriptions::sql::is_subscribed(self.connection, self.caller.user_id, stream.stream_id)?;
+        if standing.may_read() || standing.is_guest {
+            return Ok(standing);
+        }
+        standing.may_subscribe = self.is_in(stream, StreamSetting::CanAddSubscribers)?
+            || self.is_in(stream, StreamSetting::CanSubscribe)?;
+        standing.may_administer = self.is_in(stream, StreamSetting::CanAdministerChannel)?;
+        Ok(standing)
+    }
+
+    /// Whether they may change a channel's settings: its administrators, and those of the organization.
+    pub fn may_administer(&self, stream: &StreamRow) -> ApiResult<bool> {
+        Ok(self.caller.role.is_administrator()
+            || (!self.caller.is_guest() && self.is_in(stream, StreamSetting::CanAdministerChannel)?))
+    }
+}
+
+/// A channel that the caller may change. Who may read it hears that they may not; to others it is not there.
+pub fn find_to_administer(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    stream_id: StreamId,
+) -> ApiResult<StreamRow> {
+    let stream = sql::by_id(connection, stream_id)?.ok_or_else(no_such_channel)?;
+    let viewer = Viewer::new(connection, caller, now);
+    if viewer.may_administer(&stream)? {
+        return Ok(stream);
+    }
+    if viewer.standing(&stream)?.may_read() {
+        let msg = "You do not have permission to administer this channel.";
+        return Err(ApiError::new(400, "CANNOT_ADMINISTER_CHANNEL", msg));
+    }
+    Err(no_such_channel())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One letter for each fact that holds.
+    fn standing(facts: &str) -> Standing {
+        let holds = |letter| facts.contains(letter);
+        Standing {
+            invite_only: holds('p'),
+            is_web_public: holds('w'),
+            is_subscribed: holds('s'),
+            is_guest: holds('g'),
+            is_administrator: holds('a'),
+            may_subscribe: holds('m'),
+            may_administer: holds('c'),
+        }
+    }
+
+    #[test]
+    fn who_may_read_and_who_may_know() {
+        // Private, web-public, subscribed, guest, administrator, may subscribe, may administer the channel.
+        let cases = [
+            ("", true, true),
+            ("w", true, true),
+            ("wg", true, true),
+            ("g", false, false),
+            ("gs", true, true),
+            ("p", false, false),
+            ("ps", true, true),
+            ("pgs", true, true),
+            ("pa", false, true),
+            ("pas", true, true),
+            ("pm", true, true),
+            ("pc", false, true),
+            ("pgm", false, false),
+            ("pgc", false, false),
+        ];
+        for (facts, reads, knows) in cases {
+            let standing = standing(facts);
+            assert_eq!((standing.may_read(), standing.may_know()), (reads, knows), "{facts:?}");
+        }
+    }
 }

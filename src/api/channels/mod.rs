@@ -1,11 +1,53 @@
 //! Channels (streams): their rows, their group settings, and who may see them.
+//!
+//! - [`row`], [`settings`]: what the file knows of a channel; [`record`]: what clients see of it;
+//! - [`rules`], [`access`], [`permissions`]: what a channel may be, and who may see, read, post to and change it;
+//! - [`visible`]: who may see it, as a set, for events; [`events`]: the events;
+//! - [`make`], [`notices`]: making channels, and what the notification bot says about it;
+//! - the others are operations.
 
 pub mod access;
+mod archive;
+mod create;
+mod default;
+pub mod description;
+pub mod events;
+mod folders;
+mod list;
+pub mod make;
+pub mod notices;
+pub mod permissions;
+pub mod record;
 pub mod row;
+pub mod rules;
 pub mod settings;
 pub mod sql;
+mod update;
+pub mod visible;
 
 use super::Slice;
+use super::register::StatePart;
+use crate::http::{ADMINISTRATOR, Route, USER};
+use hyper::Method;
 
 /// Channels.
-pub const SLICE: Slice = Slice { name: "channels", ..Slice::EMPTY };
+pub const SLICE: Slice =
+    Slice { name: "channels", routes, state: STATE, event_types: events::event_types, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[
+    StatePart { name: "stream", fetch: events::state },
+    StatePart { name: "default_streams", fetch: events::default_streams_state },
+];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/streams", USER, list::streams),
+        Route::read(Method::GET, "/streams/{stream_id}", USER, list::stream),
+        Route::call(Method::PATCH, "/streams/{stream_id}", USER, update::update),
+        Route::call(Method::DELETE, "/streams/{stream_id}", USER, archive::archive),
+        Route::read(Method::GET, "/get_stream_id", USER, list::stream_id),
+        Route::call(Method::POST, "/channels/create", USER, create::create),
+        Route::write(Method::POST, "/default_streams", ADMINISTRATOR, default::add),
+        Route::write(Method::DELETE, "/default_streams", ADMINISTRATOR, default::remove),
+    ]
+}

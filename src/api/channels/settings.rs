@@ -1,10 +1,11 @@
 //! The group settings of a channel: who may do what in it (spec, "Channel"; `semantics.md` section 9).
 
-use crate::api::groups::setting::{self, Owner};
+use crate::api::groups::setting::{self, DirectGroup, GroupSetting, Owner};
 use crate::api::groups::system::SystemGroup;
-use crate::http::ApiResult;
-use crate::types::{GroupId, StreamId};
+use crate::http::{ApiError, ApiResult};
+use crate::types::{GroupId, StreamId, UserId};
 use rusqlite::Connection;
+use serde::{Serialize, Serializer};
 
 /// A `can_..._group` setting of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,8 +77,142 @@ impl StreamSetting {
         }
     }
 
+    /// Whether who may also may know that a private channel is there.
+    pub fn shows_channel(self) -> bool {
+        self.lets_in() || self == Self::CanAdministerChannel
+    }
+
+    /// Whether who may also may read a private channel, so that only who reads it may change the setting.
+    pub fn lets_in(self) -> bool {
+        matches!(self, Self::CanAddSubscribers | Self::CanSubscribe)
+    }
+
+    /// Whether the setting may be everybody's, guests included.
+    fn may_be_everyone(self) -> bool {
+        !matches!(
+            self,
+            Self::CanAddSubscribers
+                | Self::CanAdministerChannel
+                | Self::CanDeleteAnyMessage
+                | Self::CanRemoveSubscribers
+                | Self::CanSubscribe
+        )
+    }
+
+    /// Whether setting it needs the organization's permission to say who deletes messages (feature level 407).
+    pub fn is_about_deleting(self) -> bool {
+        matches!(self, Self::CanDeleteAnyMessage | Self::CanDeleteOwnMessage)
+    }
+
+    /// Checks a value that a client sent, and makes the group for it.
+    pub fn parse(self, connection: &Connection, value: &GroupSetting) -> ApiResult<GroupId> {
+        let value = normal(value);
+        if let GroupSetting::Group(group) = value
+            && let Some(system) = SystemGroup::with_id(group)
+            && (system == SystemGroup::Internet
+                || (system == SystemGroup::Everyone && !self.may_be_everyone()))
+        {
+            return Err(ApiError::bad_request(format!(
+                "'{}' setting cannot be set to '{}' group.",
+                self.name(),
+                system.name()
+            )));
+        }
+        setting::from_wire(connection, &value)
+    }
+
     /// The group that holds the permission in a channel.
     pub fn group_of(self, connection: &Connection, stream_id: StreamId) -> ApiResult<GroupId> {
         setting::group_of(connection, Owner::Stream(stream_id.0), self.name(), self.default_group())
+    }
+}
+
+/// A value in the one form that it is compared and stored in: nobody is the group of nobody, one group is that group,
+/// lists ascend and name nothing twice.
+pub fn normal(value: &GroupSetting) -> GroupSetting {
+    let GroupSetting::Direct(direct) = value else { return value.clone() };
+    let mut members = direct.direct_members.clone();
+    members.sort_unstable();
+    members.dedup();
+    let mut subgroups = direct.direct_subgroups.clone();
+    subgroups.sort_unstable();
+    subgroups.dedup();
+    match (members.as_slice(), subgroups.as_slice()) {
+        ([], []) => GroupSetting::Group(SystemGroup::Nobody.id()),
+        ([], [group]) => GroupSetting::Group(*group),
+        _ => GroupSetting::Direct(DirectGroup { direct_members: members, direct_subgroups: subgroups }),
+    }
+}
+
+/// Names a new channel's creator as its administrator.
+pub fn set_creator(connection: &Connection, stream_id: StreamId, creator: UserId) -> ApiResult<()> {
+    let value =
+        GroupSetting::Direct(DirectGroup { direct_members: vec![creator], direct_subgroups: Vec::new() });
+    let group = setting::from_wire(connection, &value)?;
+    setting::set(connection, Owner::Stream(stream_id.0), StreamSetting::CanAdministerChannel.name(), group)
+}
+
+/// All group settings of a channel, as members of a JSON object.
+#[derive(Clone, Debug)]
+pub struct Settings(Vec<(StreamSetting, GroupSetting)>);
+
+impl Settings {
+    /// Loads them.
+    pub fn load(connection: &Connection, stream_id: StreamId) -> ApiResult<Self> {
+        let stored = crate::api::groups::sql::settings(connection, "stream", stream_id.0)?;
+        let value = |setting: StreamSetting| {
+            let group = stored.iter().find(|(name, _)| name == setting.name());
+            let group = group.map_or_else(|| setting.default_group().id(), |(_, group)| *group);
+            Ok((setting, setting::to_wire(connection, group)?))
+        };
+        StreamSetting::ALL.into_iter().map(value).collect::<ApiResult<_>>().map(Self)
+    }
+
+    /// One of them.
+    pub fn get(&self, setting: StreamSetting) -> Option<&GroupSetting> {
+        self.0.iter().find(|(name, _)| *name == setting).map(|(_, value)| value)
+    }
+}
+
+impl Serialize for Settings {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(setting, value)| (setting.name(), value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn direct(members: &[i64], subgroups: &[i64]) -> GroupSetting {
+        GroupSetting::Direct(DirectGroup {
+            direct_members: members.iter().copied().map(UserId).collect(),
+            direct_subgroups: subgroups.iter().copied().map(GroupId).collect(),
+        })
+    }
+
+    #[test]
+    fn values_have_one_form() {
+        let nobody = SystemGroup::Nobody.id();
+        let cases = [
+            (GroupSetting::Group(GroupId(9)), GroupSetting::Group(GroupId(9))),
+            (direct(&[], &[]), GroupSetting::Group(nobody)),
+            (direct(&[], &[9]), GroupSetting::Group(GroupId(9))),
+            (direct(&[], &[9, 9]), GroupSetting::Group(GroupId(9))),
+            (direct(&[3, 1, 3], &[]), direct(&[1, 3], &[])),
+            (direct(&[1], &[9, 8]), direct(&[1], &[8, 9])),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(normal(&value), expected, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn only_readers_may_let_others_in() {
+        for setting in StreamSetting::ALL {
+            let lets_in = matches!(setting, StreamSetting::CanAddSubscribers | StreamSetting::CanSubscribe);
+            assert_eq!(setting.lets_in(), lets_in, "{setting:?}");
+            assert!(setting.shows_channel() || !setting.lets_in(), "{setting:?}");
+        }
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod events;
 mod list;
+pub mod members;
 pub mod membership;
 pub mod permission;
 pub mod setting;

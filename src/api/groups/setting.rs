@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// A group setting's value as clients write and read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "Invalid {}")]
 pub enum GroupSetting {
     /// A named or system group.
     Group(GroupId),

@@ -1,9 +1,42 @@
 //! Subscriptions: who is in which channel, since when, and how they want to see it.
+//!
+//! - [`sql`]: the rows; a stay is a span of message ids, so that sending writes nothing for its receivers;
+//! - [`members`]: the audience of a channel's messages, remembered on the writer;
+//! - [`join`], [`leave`]: what subscribing and unsubscribing do, whoever asks;
+//! - [`rules`], [`principals`], [`record`], [`events`]; the others are operations.
 
+pub mod events;
+pub mod join;
+pub mod leave;
+mod list;
 pub mod members;
+pub mod principals;
+mod properties;
+pub mod record;
+pub mod rules;
 pub mod sql;
+pub mod subscribe;
+mod unsubscribe;
 
 use super::Slice;
+use super::register::StatePart;
+use crate::http::{Route, USER};
+use hyper::Method;
 
 /// Subscriptions.
-pub const SLICE: Slice = Slice { name: "subscriptions", ..Slice::EMPTY };
+pub const SLICE: Slice =
+    Slice { name: "subscriptions", routes, state: STATE, event_types: events::event_types, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "subscription", fetch: list::state }];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/users/me/subscriptions", USER, list::subscriptions),
+        Route::call(Method::POST, "/users/me/subscriptions", USER, subscribe::subscribe),
+        Route::write(Method::DELETE, "/users/me/subscriptions", USER, unsubscribe::unsubscribe),
+        Route::write(Method::POST, "/users/me/subscriptions/properties", USER, properties::update_many),
+        Route::write(Method::PATCH, "/users/me/subscriptions/{stream_id}", USER, properties::update_one),
+        Route::read(Method::GET, "/users/{user_id}/subscriptions/{stream_id}", USER, list::status),
+        Route::read(Method::GET, "/streams/{stream_id}/members", USER, list::members),
+    ]
+}

@@ -1,0 +1,70 @@
+//! `DELETE /streams/{stream_id}`: archiving a channel. Its messages stay and can be read; nothing can be sent to it.
+
+use super::access;
+use super::default;
+use super::events::StreamUpdated;
+use super::notices::{self, Notice};
+use super::record::record;
+use super::row::StreamRow;
+use super::sql;
+use super::visible::{self, People};
+use crate::api::subscriptions;
+use crate::events::Audience;
+use crate::http::{ApiError, ApiResult, Call, Reply, User};
+use crate::store::Tx;
+use crate::types::StreamId;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Parameters of `DELETE /streams/{stream_id}`.
+#[derive(Deserialize)]
+pub struct ArchiveParams {
+    /// The channel.
+    stream_id: StreamId,
+}
+
+/// `DELETE /streams/{stream_id}`: archives a channel.
+pub async fn archive(call: Call<User>, params: ArchiveParams) -> ApiResult<Reply> {
+    let app = Arc::clone(&call.app);
+    let notice = call
+        .write(move |tx, caller| {
+            let stream = access::find_to_administer(tx, caller, tx.now(), params.stream_id)?;
+            set_archived(tx, &stream, true)
+        })
+        .await?;
+    notices::post(&app, vec![notice]).await?;
+    Ok(Reply::ok())
+}
+
+/// Archives a channel, or brings it back.
+pub fn set_archived(tx: &mut Tx<'_>, stream: &StreamRow, is_archived: bool) -> ApiResult<Notice> {
+    check(tx, stream, is_archived)?;
+    if is_archived {
+        default::set(tx, stream.stream_id, false)?;
+    }
+    let mut changed = stream.clone();
+    changed.is_archived = is_archived;
+    sql::update(tx, &changed)?;
+    let record = record(tx, tx.now(), &changed)?;
+    let audience = visible::to(tx, &People::load(tx)?, tx.now(), stream)?;
+    tx.emit(&StreamUpdated::archived(stream, &record), Audience::set(audience));
+    if !is_archived {
+        subscriptions::join::emit_unarchived(tx, &changed, &record)?;
+    }
+    Ok(notices::archived(&changed))
+}
+
+fn check(tx: &Tx<'_>, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {
+    if stream.is_archived && is_archived {
+        return Err(ApiError::bad_request("Channel is already deactivated"));
+    }
+    if !stream.is_archived && !is_archived {
+        return Err(ApiError::bad_request("Channel is not currently deactivated"));
+    }
+    // Bringing it back would show it to nobody but administrators who cannot read it.
+    let subscribers = subscriptions::sql::subscribers(tx, stream.stream_id)?;
+    if !is_archived && stream.invite_only && subscribers.is_empty() {
+        return Err(ApiError::bad_request("Channel is private and have no subscribers"));
+    }
+    Ok(())
+}

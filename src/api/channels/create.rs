@@ -1,0 +1,77 @@
+//! `POST /channels/create`: one new channel with its first subscribers (feature level 417).
+
+use super::make::{self, CreationParams, NewChannel};
+use super::notices::{self, Notice};
+use super::{description, rules, sql};
+use crate::api::subscriptions::{join, principals};
+use crate::http::params::BoundedText;
+use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
+use crate::store::Tx;
+use crate::types::{StreamId, UserId};
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Parameters of `POST /channels/create`, beside those of a new channel.
+#[derive(Deserialize)]
+pub struct CreateParams {
+    /// The name.
+    name: String,
+    /// Markdown.
+    #[serde(default)]
+    description: BoundedText<{ rules::MAX_DESCRIPTION_LENGTH }>,
+    /// Who is subscribed; may be nobody.
+    #[serde(default)]
+    subscribers: Vec<UserId>,
+    /// Whether the notification bot announces the channel.
+    #[serde(default)]
+    announce: bool,
+}
+
+/// `POST /channels/create`: makes a channel and answers its `id`.
+pub async fn create(
+    call: Call<User>,
+    Both(params, creation): Both<CreateParams, CreationParams>,
+) -> ApiResult<Reply> {
+    let description = rules::description(&params.description);
+    let channel = NewChannel {
+        name: rules::name(&params.name)?,
+        rendered_description: description::render(&description),
+        description,
+    };
+    let app = Arc::clone(&call.app);
+    let job = move |tx: &mut Tx<'_>, caller: &User| make_one(tx, caller, &params, &creation, channel);
+    let (stream_id, notices) = call.write(job).await?;
+    notices::post(&app, notices).await?;
+    Reply::field("id", &stream_id)
+}
+
+fn make_one(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    params: &CreateParams,
+    creation: &CreationParams,
+    channel: NewChannel,
+) -> ApiResult<(StreamId, Vec<Notice>)> {
+    if caller.is_guest() {
+        return Err(ApiError::bad_request("Not allowed for guest users"));
+    }
+    if sql::by_name(tx, &channel.name)?.is_some() {
+        return Err(already_exists(&channel.name));
+    }
+    let subscribers = principals::by_ids(tx, &params.subscribers)?;
+    let made = make::channels(tx, caller, &[channel], creation)?;
+    let [stream] = made.as_slice() else { return Err(ApiError::internal()) };
+    join::subscribe(tx, &made, &subscribers, &HashMap::new())?;
+    let by = notices::name_of(tx, caller)?;
+    let mut notices = vec![notices::created(stream, &by)];
+    if params.announce {
+        notices.extend(notices::announced(tx, &made, &by)?);
+    }
+    Ok((stream.stream_id, notices))
+}
+
+fn already_exists(name: &str) -> ApiError {
+    ApiError::new(409, "CHANNEL_ALREADY_EXISTS", format!("Channel '{name}' already exists"))
+        .with("channel_name", name)
+}

@@ -1,0 +1,44 @@
+//! `POST /default_streams` and `DELETE /default_streams`: which channels new users are subscribed to.
+
+use super::visible::People;
+use super::{access, events, sql};
+use crate::http::{Administrator, ApiError, ApiResult, Caller, Reply};
+use crate::store::Tx;
+use crate::types::StreamId;
+use serde::Deserialize;
+
+/// Parameters of both.
+#[derive(Deserialize)]
+pub struct DefaultStreamParams {
+    /// The channel.
+    stream_id: StreamId,
+}
+
+/// `POST /default_streams`: new users will be subscribed to the channel.
+pub fn add(tx: &mut Tx<'_>, caller: &Administrator, params: DefaultStreamParams) -> ApiResult<Reply> {
+    let stream = access::find_for_metadata(tx, caller, tx.now(), params.stream_id)?;
+    if stream.is_archived {
+        return Err(access::no_such_channel());
+    }
+    if stream.invite_only {
+        return Err(ApiError::bad_request("Private channels cannot be made default."));
+    }
+    set(tx, stream.stream_id, true)?;
+    Ok(Reply::ok())
+}
+
+/// `DELETE /default_streams`: new users will not be subscribed to the channel.
+pub fn remove(tx: &mut Tx<'_>, caller: &Administrator, params: DefaultStreamParams) -> ApiResult<Reply> {
+    let caller: &Caller = caller;
+    let stream = access::find_for_metadata(tx, caller, tx.now(), params.stream_id)?;
+    set(tx, stream.stream_id, false)?;
+    Ok(Reply::ok())
+}
+
+/// Makes a channel a default one, or not, and tells members if that changed anything.
+pub fn set(tx: &mut Tx<'_>, stream_id: StreamId, is_default: bool) -> ApiResult<()> {
+    if sql::set_default(tx, stream_id, is_default)? {
+        events::emit_default_streams(tx, &People::load(tx)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! `GET /streams`, `GET /streams/{stream_id}` and `GET /get_stream_id`.
+
+use super::access::{self, Viewer};
+use super::record::{Records, record};
+use super::row::StreamRow;
+use super::sql;
+use crate::api::subscriptions;
+use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::types::{StreamId, UserId};
+use serde::Deserialize;
+use std::collections::HashSet;
+
+/// Parameters of `GET /streams` (spec, "get all channels").
+#[derive(Deserialize)]
+#[serde(default)]
+pub struct StreamsParams {
+    /// Public channels.
+    include_public: bool,
+    /// Channels that can be read without an account.
+    include_web_public: bool,
+    /// Channels that the caller is subscribed to.
+    include_subscribed: bool,
+    /// No archived channels.
+    exclude_archived: bool,
+    /// Everything that the caller may know of.
+    include_all: bool,
+    /// Deprecated name of `include_all`, for administrators.
+    include_all_active: bool,
+    /// The default channels, and `is_default` on each channel.
+    include_default: bool,
+    /// For a bot: channels that its owner is subscribed to.
+    include_owner_subscribed: bool,
+    /// Channels that the caller may read.
+    include_can_access_content: bool,
+}
+
+impl Default for StreamsParams {
+    fn default() -> Self {
+        Self {
+            include_public: true,
+            include_web_public: false,
+            include_subscribed: true,
+            exclude_archived: true,
+            include_all: false,
+            include_all_active: false,
+            include_default: false,
+            include_owner_subscribed: false,
+            include_can_access_content: false,
+        }
+    }
+}
+
+/// `GET /streams`: the channels that the switches choose, by name.
+pub fn streams(read: &Read<'_, User>, params: StreamsParams) -> ApiResult<Reply> {
+    if params.include_all_active && !read.caller.role.is_administrator() {
+        return Err(ApiError::bad_request("User not authorized for this query"));
+    }
+    let now = read.app.clock.seconds();
+    let choice = Choice::new(read, &params, now)?;
+    let records = Records::new(read, now)?;
+    let mut streams = Vec::new();
+    for stream in sql::all(read)? {
+        if choice.includes(&stream)? {
+            let mut record = records.of(&stream)?;
+            record.is_default = params.include_default.then(|| choice.defaults.contains(&stream.stream_id));
+            streams.push(record);
+        }
+    }
+    Reply::field("streams", &streams)
+}
+
+/// The switches of `GET /streams`, and the sets that they name.
+struct Choice<'a> {
+    params: &'a StreamsParams,
+    viewer: Viewer<'a>,
+    is_guest: bool,
+    subscribed: HashSet<StreamId>,
+    owner_subscribed: HashSet<StreamId>,
+    defaults: HashSet<StreamId>,
+}
+
+impl<'a> Choice<'a> {
+    fn new(read: &'a Read<'_, User>, params: &'a StreamsParams, now: i64) -> ApiResult<Self> {
+        let subscribed_to = |user_id: UserId| -> ApiResult<HashSet<StreamId>> {
+            let own = subscriptions::sql::own(read, user_id)?;
+            Ok(own.into_iter().map(|subscription| subscription.stream_id).collect())
+        };
+        let owner =
+            read.caller.bot_owner_id.filter(|_| params.include_owner_subscribed && read.caller.is_bot());
+        Ok(Self {
+            params,
+            viewer: Viewer::new(read, read.caller, now),
+            is_guest: read.caller.is_guest(),
+            subscribed: if params.include_subscribed {
+                subscribed_to(read.caller.user_id)?
+            } else {
+                HashSet::new()
+            },
+            owner_subscribed: match owner {
+                Some(owner) => subscribed_to(owner)?,
+                None => HashSet::new(),
+            },
+            defaults: if params.include_default {
+                sql::default_streams(read)?.into_iter().collect()
+            } else {
+                HashSet::new()
+            },
+        })
+    }
+
+    fn includes(&self, stream: &StreamRow) -> ApiResult<bool> {
+        if stream.is_archived && self.params.exclude_archived {
+            return Ok(false);
+        }
+        if (self.params.include_public && stream.is_public() && !self.is_guest)
+            || (self.params.include_web_public && stream.is_web_public)
+            || self.subscribed.contains(&stream.stream_id)
+            || self.owner_subscribed.contains(&stream.stream_id)
+        {
+            return Ok(true);
+        }
+        let everything = self.params.include_all || self.params.include_all_active;
+        if !everything
+            && !self.params.include_can_access_content
+            && !self.defaults.contains(&stream.stream_id)
+        {
+            return Ok(false);
+        }
+        let standing = self.viewer.standing(stream)?;
+        Ok(if self.params.include_can_access_content && !everything {
+            standing.may_read()
+        } else {
+            standing.may_know()
+        })
+    }
+}
+
+/// Parameters of `GET /streams/{stream_id}`.
+#[derive(Deserialize)]
+pub struct StreamParams {
+    /// The channel.
+    stream_id: StreamId,
+}
+
+/// `GET /streams/{stream_id}`: one channel that the caller may know of.
+pub fn stream(read: &Read<'_, User>, params: StreamParams) -> ApiResult<Reply> {
+    let now = read.app.clock.seconds();
+    let stream = access::find_for_metadata(read, read.caller, now, params.stream_id)?;
+    Reply::field("stream", &record(read, now, &stream)?)
+}
+
+/// Parameters of `GET /get_stream_id`.
+#[derive(Deserialize)]
+pub struct StreamIdParams {
+    /// The channel's name.
+    stream: String,
+}
+
+/// `GET /get_stream_id`: the id of a channel that the caller may read and that is not archived.
+pub fn stream_id(read: &Read<'_, User>, params: StreamIdParams) -> ApiResult<Reply> {
+    let now = read.app.clock.seconds();
+    let found = sql::by_name(read, &params.stream)?.filter(|stream| !stream.is_archived);
+    if let Some(stream) = found
+        && access::has_content_access(read, read.caller, now, &stream)?
+    {
+        return Reply::field("stream_id", &stream.stream_id);
+    }
+    Err(ApiError::bad_request(format!("Invalid channel name '{}'", params.stream)))
+}

@@ -1,0 +1,365 @@
+//! `PATCH /streams/{stream_id}`: changing a channel.
+
+use super::access::{self, Viewer};
+use super::events::StreamUpdated;
+use super::notices::{self, Notice};
+use super::permissions::{self, Permission};
+use super::row::{StreamRow, TopicsPolicy};
+use super::rules::{self, Privacy};
+use super::settings::{self, StreamSetting};
+use super::visible::{self, People};
+use super::{archive, default, description, folders, sql};
+use crate::api::groups::setting::{self, GroupSetting, Owner};
+use crate::api::groups::system::SystemGroup;
+use crate::api::realm;
+use crate::events::Audience;
+use crate::http::params::{BoundedText, JsonOrText, nullable};
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
+use crate::store::Tx;
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, StreamId, fold};
+use roaring::RoaringBitmap;
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// A change of a group setting: the value, and what the client took it for (spec, "Group-setting value").
+#[derive(Deserialize)]
+pub struct SettingChange {
+    /// The new value.
+    new: GroupSetting,
+    /// What it was; another value is refused.
+    #[serde(default)]
+    old: Option<GroupSetting>,
+}
+
+/// Parameters of `PATCH /streams/{stream_id}`. What is absent stays.
+#[derive(Deserialize)]
+pub struct UpdateParams {
+    /// The channel.
+    stream_id: StreamId,
+    /// Markdown.
+    #[serde(default)]
+    description: Option<BoundedText<{ rules::MAX_DESCRIPTION_LENGTH }>>,
+    /// The name.
+    #[serde(default)]
+    new_name: Option<String>,
+    /// Whether the channel is private.
+    #[serde(default)]
+    is_private: Option<bool>,
+    /// Whether it can be read without an account.
+    #[serde(default)]
+    is_web_public: Option<bool>,
+    /// Whether subscribers read what was sent before they came.
+    #[serde(default)]
+    history_public_to_subscribers: Option<bool>,
+    /// Whether new users are subscribed; administrators only.
+    #[serde(default)]
+    is_default_stream: Option<bool>,
+    /// Days, `realm_default` or `unlimited`; owners only.
+    #[serde(default)]
+    message_retention_days: Option<JsonOrText>,
+    /// `false` brings an archived channel back (feature level 388).
+    #[serde(default)]
+    is_archived: Option<bool>,
+    /// Whether the empty topic may be used.
+    #[serde(default)]
+    topics_policy: Option<TopicsPolicy>,
+    /// The folder to show it in; null for none.
+    #[serde(default, deserialize_with = "nullable")]
+    folder_id: Option<Option<i64>>,
+    /// Who may subscribe others.
+    #[serde(default)]
+    can_add_subscribers_group: Option<SettingChange>,
+    /// Who may change the channel.
+    #[serde(default)]
+    can_administer_channel_group: Option<SettingChange>,
+    /// Who may start topics.
+    #[serde(default)]
+    can_create_topic_group: Option<SettingChange>,
+    /// Who may delete anybody's messages.
+    #[serde(default)]
+    can_delete_any_message_group: Option<SettingChange>,
+    /// Who may delete their own messages.
+    #[serde(default)]
+    can_delete_own_message_group: Option<SettingChange>,
+    /// Who may move messages to other channels.
+    #[serde(default)]
+    can_move_messages_out_of_channel_group: Option<SettingChange>,
+    /// Who may move messages to other topics.
+    #[serde(default)]
+    can_move_messages_within_channel_group: Option<SettingChange>,
+    /// Who may unsubscribe others.
+    #[serde(default)]
+    can_remove_subscribers_group: Option<SettingChange>,
+    /// Who may resolve topics.
+    #[serde(default)]
+    can_resolve_topics_group: Option<SettingChange>,
+    /// Who may post.
+    #[serde(default)]
+    can_send_message_group: Option<SettingChange>,
+    /// Who may subscribe themselves to a private channel.
+    #[serde(default)]
+    can_subscribe_group: Option<SettingChange>,
+}
+
+impl UpdateParams {
+    fn setting(&self, setting: StreamSetting) -> Option<&SettingChange> {
+        let change = match setting {
+            StreamSetting::CanAddSubscribers => &self.can_add_subscribers_group,
+            StreamSetting::CanAdministerChannel => &self.can_administer_channel_group,
+            StreamSetting::CanCreateTopic => &self.can_create_topic_group,
+            StreamSetting::CanDeleteAnyMessage => &self.can_delete_any_message_group,
+            StreamSetting::CanDeleteOwnMessage => &self.can_delete_own_message_group,
+            StreamSetting::CanMoveMessagesOutOfChannel => &self.can_move_messages_out_of_channel_group,
+            StreamSetting::CanMoveMessagesWithinChannel => &self.can_move_messages_within_channel_group,
+            StreamSetting::CanRemoveSubscribers => &self.can_remove_subscribers_group,
+            StreamSetting::CanResolveTopics => &self.can_resolve_topics_group,
+            StreamSetting::CanSendMessage => &self.can_send_message_group,
+            StreamSetting::CanSubscribe => &self.can_subscribe_group,
+        };
+        change.as_ref()
+    }
+}
+
+/// A description, and the same as HTML.
+type Rendered = (String, String);
+
+/// `PATCH /streams/{stream_id}`: changes a channel.
+pub async fn update(call: Call<User>, params: UpdateParams) -> ApiResult<Reply> {
+    let rendered = params.description.as_ref().map(|text| {
+        let text = rules::description(text);
+        let html = description::render(&text);
+        (text, html)
+    });
+    let app = Arc::clone(&call.app);
+    let notices = call.write(move |tx, caller| change(tx, caller, &params, rendered)).await?;
+    notices::post(&app, notices).await?;
+    Ok(Reply::ok())
+}
+
+fn change(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    params: &UpdateParams,
+    rendered: Option<Rendered>,
+) -> ApiResult<Vec<Notice>> {
+    let now = tx.now();
+    let old = access::find_to_administer(tx, caller, now, params.stream_id)?;
+    let privacy = proposed_privacy(tx, caller, params, &old)?;
+    if params.is_default_stream.is_some() {
+        permissions::require_administrator(caller)?;
+    }
+    let people = People::load(tx)?;
+    let seen_before = visible::to(tx, &people, now, &old)?;
+    let mut change = Change { old: &old, new: old.clone(), updates: Vec::new(), notices: Vec::new() };
+    change.set_privacy(privacy);
+    change.set_retention(caller, params)?;
+    change.set_topics_policy(tx, caller, params)?;
+    change.set_description(rendered);
+    change.set_name(tx, caller, params)?;
+    change.set_folder(params)?;
+    sql::update(tx, &change.new)?;
+    change.set_groups(tx, caller, params)?;
+    let Change { new, updates, mut notices, .. } = change;
+
+    let seen_after = visible::to(tx, &people, now, &new)?;
+    visible::emit_changes(tx, &new, &seen_before, &seen_after)?;
+    emit_updates(tx, &updates, &seen_before & &seen_after);
+    if let Some(is_default) = params.is_default_stream {
+        default::set(tx, new.stream_id, is_default)?;
+    }
+    if let Some(is_archived) = params.is_archived
+        && is_archived != new.is_archived
+    {
+        notices.push(archive::set_archived(tx, &new, is_archived)?);
+    }
+    Ok(notices)
+}
+
+/// Tells those who saw the channel before and see it still what changed. To others its whole state is news.
+fn emit_updates(tx: &mut Tx<'_>, updates: &[StreamUpdated<'_>], audience: RoaringBitmap) {
+    let audience = Audience::set(audience);
+    for update in updates {
+        tx.emit(update, audience.clone());
+    }
+}
+
+/// Who will read the channel, if the caller may change that; `None` when it stays.
+fn proposed_privacy(
+    tx: &Tx<'_>,
+    caller: &Caller,
+    params: &UpdateParams,
+    old: &StreamRow,
+) -> ApiResult<Option<Privacy>> {
+    let viewer = Viewer::new(tx, caller, tx.now());
+    let before = Privacy {
+        invite_only: old.invite_only,
+        is_web_public: old.is_web_public,
+        history_public_to_subscribers: old.history_public_to_subscribers,
+    };
+    let after =
+        before.changed(params.is_private, params.is_web_public, params.history_public_to_subscribers)?;
+    let will_be_default = match params.is_default_stream {
+        Some(is_default) => is_default,
+        None => sql::default_streams(tx)?.contains(&old.stream_id),
+    };
+    if after.invite_only && will_be_default {
+        return Err(ApiError::bad_request("A default channel cannot be private."));
+    }
+    let for_moderators: i64 = realm::settings::get(tx, "moderation_request_channel_id")?;
+    if !after.invite_only && for_moderators == old.stream_id.0 {
+        return Err(ApiError::bad_request("A moderation request channel cannot be public."));
+    }
+    if let Some(is_private) = params.is_private {
+        if !viewer.standing(old)?.may_read() {
+            return Err(content_access_required());
+        }
+        let needed = if is_private { Permission::CreatePrivate } else { Permission::CreatePublic };
+        needed.require(tx, caller, &viewer)?;
+    }
+    if params.is_web_public == Some(true) {
+        permissions::require_web_public(tx, caller, &viewer)?;
+    }
+    Ok((after != before).then_some(after))
+}
+
+fn content_access_required() -> ApiError {
+    ApiError::bad_request("Channel content access is required.")
+}
+
+/// A change on its way: the channel as it was and as it will be, and what there is to say about it.
+struct Change<'a> {
+    old: &'a StreamRow,
+    new: StreamRow,
+    updates: Vec<StreamUpdated<'a>>,
+    notices: Vec<Notice>,
+}
+
+impl Change<'_> {
+    fn push(&mut self, property: &'static str, value: impl Into<Value>) {
+        self.updates.push(StreamUpdated::new(self.old, property, value));
+    }
+
+    fn set_privacy(&mut self, privacy: Option<Privacy>) {
+        let Some(privacy) = privacy else { return };
+        self.new.invite_only = privacy.invite_only;
+        self.new.is_web_public = privacy.is_web_public;
+        self.new.history_public_to_subscribers = privacy.history_public_to_subscribers;
+        let update = StreamUpdated::new(self.old, "invite_only", privacy.invite_only)
+            .with("history_public_to_subscribers", privacy.history_public_to_subscribers)
+            .with("is_web_public", privacy.is_web_public);
+        self.updates.push(update);
+    }
+
+    fn set_retention(&mut self, caller: &Caller, params: &UpdateParams) -> ApiResult<()> {
+        let Some(value) = &params.message_retention_days else { return Ok(()) };
+        permissions::require_owner(caller)?;
+        let days = rules::retention(value)?;
+        if days != self.new.message_retention_days {
+            self.new.message_retention_days = days;
+            self.push("message_retention_days", days);
+        }
+        Ok(())
+    }
+
+    fn set_topics_policy(&mut self, tx: &Tx<'_>, caller: &Caller, params: &UpdateParams) -> ApiResult<()> {
+        let Some(policy) = params.topics_policy else { return Ok(()) };
+        if policy == self.new.topics_policy {
+            return Ok(());
+        }
+        Permission::SetTopicsPolicy.require(tx, caller, &Viewer::new(tx, caller, tx.now()))?;
+        if policy == TopicsPolicy::EmptyTopicOnly && sql::has_named_topics(tx, self.new.stream_id)? {
+            return Err(ApiError::bad_request(format!(
+                "To enable this configuration, all messages in this channel must be in the \
+                 {EMPTY_TOPIC_DISPLAY_NAME} topic. Consider renaming other topics to {EMPTY_TOPIC_DISPLAY_NAME}."
+            )));
+        }
+        self.new.topics_policy = policy;
+        self.push("topics_policy", policy.name());
+        Ok(())
+    }
+
+    fn set_description(&mut self, rendered: Option<Rendered>) {
+        let Some((text, html)) = rendered else { return };
+        if text == self.new.description {
+            return;
+        }
+        let update = StreamUpdated::new(self.old, "description", text.as_str())
+            .with("rendered_description", html.as_str());
+        self.updates.push(update);
+        self.new.description = text;
+        self.new.rendered_description = html;
+    }
+
+    fn set_name(&mut self, tx: &Tx<'_>, caller: &Caller, params: &UpdateParams) -> ApiResult<()> {
+        let Some(name) = &params.new_name else { return Ok(()) };
+        let name = rules::name(name)?;
+        if name == self.new.name {
+            return Err(ApiError::bad_request("Channel already has that name."));
+        }
+        if fold(&name) != fold(&self.new.name) && sql::by_name(tx, &name)?.is_some() {
+            return Err(ApiError::bad_request("Channel name is already in use."));
+        }
+        self.push("name", name.as_str());
+        self.new.name = name;
+        self.notices.push(notices::renamed(&self.new, &self.old.name, &notices::name_of(tx, caller)?));
+        Ok(())
+    }
+
+    fn set_folder(&mut self, params: &UpdateParams) -> ApiResult<()> {
+        let Some(folder_id) = params.folder_id else { return Ok(()) };
+        folders::check(folder_id)?;
+        if folder_id != self.new.folder_id {
+            self.new.folder_id = folder_id;
+            self.push("folder_id", folder_id);
+        }
+        Ok(())
+    }
+
+    fn set_groups(&mut self, tx: &Tx<'_>, caller: &Caller, params: &UpdateParams) -> ApiResult<()> {
+        for name in StreamSetting::ALL {
+            if let Some(change) = params.setting(name) {
+                self.set_group(tx, caller, name, change)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_group(
+        &mut self,
+        tx: &Tx<'_>,
+        caller: &Caller,
+        name: StreamSetting,
+        change: &SettingChange,
+    ) -> ApiResult<()> {
+        let stream_id = self.old.stream_id;
+        let before = setting::to_wire(tx, name.group_of(tx, stream_id)?)?;
+        if let Some(expected) = &change.old
+            && settings::normal(expected) != before
+        {
+            let msg = "'old' value does not match the expected value.";
+            return Err(ApiError::new(400, "EXPECTATION_MISMATCH", msg));
+        }
+        let after = settings::normal(&change.new);
+        if after == before {
+            return Ok(());
+        }
+        let viewer = Viewer::new(tx, caller, tx.now());
+        if name.lets_in() && !viewer.standing(self.old)?.may_read() {
+            return Err(content_access_required());
+        }
+        if name.is_about_deleting() && after != GroupSetting::Group(SystemGroup::Nobody.id()) {
+            Permission::SetDeleteMessagePolicy.require(tx, caller, &viewer)?;
+        }
+        let group = name.parse(tx, &after)?;
+        setting::set(tx, Owner::Stream(stream_id.0), name.name(), group)?;
+        self.push(name.name(), serde_json::to_value(&after)?);
+        if name == StreamSetting::CanSendMessage {
+            // The two older words for who may post.
+            let policy = rules::stream_post_policy(Some(group));
+            self.push("stream_post_policy", policy);
+            self.push("is_announcement_only", super::record::is_announcement_only(policy));
+        }
+        Ok(())
+    }
+}

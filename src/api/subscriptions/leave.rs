@@ -1,0 +1,108 @@
+//! Ending subscriptions, whoever asks for it: rows, spans and events.
+
+use super::events::{PeersChanged, SubscriptionsRemoved, set};
+use super::{members, sql};
+use crate::api::channels::events::StreamDeleted;
+use crate::api::channels::row::StreamRow;
+use crate::api::channels::visible::{self, People};
+use crate::api::messages::unread;
+use crate::events::Audience;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::UserId;
+use roaring::RoaringBitmap;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What was ended, by the channels' names: one for each user and channel.
+#[derive(Debug, Default, Serialize)]
+pub struct Outcome {
+    /// Subscriptions that ended.
+    pub removed: Vec<String>,
+    /// There were none to end.
+    pub not_removed: Vec<String>,
+}
+
+/// A channel that users leave.
+struct Left<'a> {
+    stream: &'a StreamRow,
+    /// Who could see it before.
+    seen_before: RoaringBitmap,
+    /// Who can see it still.
+    seen_after: RoaringBitmap,
+    /// Who left.
+    users: Vec<UserId>,
+}
+
+/// Unsubscribes users from channels.
+pub fn unsubscribe(tx: &mut Tx<'_>, streams: &[StreamRow], users: &[UserId]) -> ApiResult<Outcome> {
+    let people = People::load(tx)?;
+    let mut all = Vec::with_capacity(streams.len());
+    for stream in streams {
+        let seen_before = visible::to(tx, &people, tx.now(), stream)?;
+        all.push(Left { stream, seen_before, seen_after: RoaringBitmap::new(), users: Vec::new() });
+    }
+    let next = sql::next_message_id(tx)?;
+    let mut outcome = Outcome::default();
+    // Users who left the same channels share an event.
+    let mut groups: BTreeMap<Vec<usize>, Vec<UserId>> = BTreeMap::new();
+    for &user_id in users {
+        let mut left = Vec::new();
+        for (index, channel) in all.iter_mut().enumerate() {
+            let stream = channel.stream;
+            if !sql::is_subscribed(tx, user_id, stream.stream_id)? {
+                outcome.not_removed.push(stream.name.clone());
+                continue;
+            }
+            sql::set_active(tx, user_id, stream.stream_id, false)?;
+            sql::close_span(tx, user_id, stream.stream_id, next)?;
+            // What they had not read there does not count any more, nor on return.
+            unread::mark_all_read(tx, user_id, stream.recipient_id)?;
+            outcome.removed.push(stream.name.clone());
+            channel.users.push(user_id);
+            left.push(index);
+        }
+        if !left.is_empty() {
+            groups.entry(left).or_default().push(user_id);
+        }
+    }
+    for channel in &mut all {
+        if !channel.users.is_empty() {
+            members::changed(tx, channel.stream.stream_id, &[], &channel.users);
+            channel.seen_after = visible::to(tx, &people, tx.now(), channel.stream)?;
+        }
+    }
+    for (indexes, users) in groups {
+        let streams: Vec<&StreamRow> = indexes.iter().map(|index| all[*index].stream).collect();
+        emit_removed(tx, &streams, &users);
+    }
+    for channel in all.iter().filter(|channel| !channel.users.is_empty()) {
+        emit_left(tx, channel);
+    }
+    Ok(outcome)
+}
+
+/// Tells users which channels they left. Archived channels are told apart: not every client has them.
+fn emit_removed(tx: &mut Tx<'_>, streams: &[&StreamRow], users: &[UserId]) {
+    for is_archived in [false, true] {
+        let mut named = streams
+            .iter()
+            .filter(|stream| stream.is_archived == is_archived)
+            .map(|stream| (stream.stream_id, stream.name.as_str()))
+            .peekable();
+        if named.peek().is_some() {
+            let audience = Audience::users(users.iter().copied());
+            tx.emit(&SubscriptionsRemoved::new(named, is_archived), audience);
+        }
+    }
+}
+
+/// Tells those who left and cannot see the channel any more that it is gone, and those who see it who left.
+fn emit_left(tx: &mut Tx<'_>, channel: &Left<'_>) {
+    let stream = channel.stream;
+    let lost = &channel.seen_before - &channel.seen_after;
+    tx.emit(&StreamDeleted::new(stream.stream_id, stream.is_archived), Audience::set(lost));
+    let left = set(&channel.users);
+    let event = PeersChanged::removed(vec![stream.stream_id], &left, stream.is_archived);
+    tx.emit(&event, Audience::set(&channel.seen_after - &left));
+}

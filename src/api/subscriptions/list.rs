@@ -1,0 +1,116 @@
+//! `GET /users/me/subscriptions`, `GET /users/{user_id}/subscriptions/{stream_id}`, `GET /streams/{stream_id}/members`,
+//! and the subscriptions in the answer of `POST /register`.
+
+use super::record::{SubscriberLists, SubscriptionRecord};
+use super::sql::{self, Defaults, OwnSubscription};
+use crate::api::channels::access::{self, Viewer};
+use crate::api::channels::record::Records;
+use crate::api::register::{StateRequest, Subscribers};
+use crate::api::{channels, users};
+use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::types::{StreamId, UserId};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Parameters of `GET /users/me/subscriptions`.
+#[derive(Deserialize)]
+pub struct SubscriptionsParams {
+    /// Whether each subscription names its subscribers: `true`, `false` or `partial`.
+    #[serde(default)]
+    include_subscribers: Subscribers,
+}
+
+/// `GET /users/me/subscriptions`: the caller's subscriptions to channels that are not archived, by name.
+pub fn subscriptions(read: &Read<'_, User>, params: SubscriptionsParams) -> ApiResult<Reply> {
+    let now = read.app.clock.seconds();
+    let own = sql::own(read, read.caller.user_id)?;
+    let own: HashMap<StreamId, OwnSubscription> = own.into_iter().map(|own| (own.stream_id, own)).collect();
+    let records = Records::new(read, now)?;
+    let mut lists = SubscriberLists::load(read, params.include_subscribers, now)?;
+    let mut subscriptions = Vec::with_capacity(own.len());
+    for stream in channels::sql::all(read)?.iter().filter(|stream| !stream.is_archived) {
+        if let Some(own) = own.get(&stream.stream_id) {
+            let mut record = SubscriptionRecord::new(Arc::new(records.of(stream)?), Some(own));
+            lists.add(&mut record);
+            subscriptions.push(record);
+        }
+    }
+    Reply::field("subscriptions", &subscriptions)
+}
+
+/// Parameters of `GET /users/{user_id}/subscriptions/{stream_id}`.
+#[derive(Deserialize)]
+pub struct StatusParams {
+    /// The user.
+    user_id: UserId,
+    /// The channel.
+    stream_id: StreamId,
+}
+
+/// `GET /users/{user_id}/subscriptions/{stream_id}`: whether a user is subscribed to a channel.
+pub fn status(read: &Read<'_, User>, params: StatusParams) -> ApiResult<Reply> {
+    let user = users::sql::by_id(read, params.user_id)?.filter(|user| !user.is_system_bot);
+    let user = user.ok_or_else(|| ApiError::bad_request("No such user"))?;
+    if !user.is_active {
+        return Err(ApiError::bad_request("User is deactivated"));
+    }
+    let now = read.app.clock.seconds();
+    let stream = access::find_for_metadata(read, read.caller, now, params.stream_id)?;
+    Reply::field("is_subscribed", &sql::is_subscribed(read, user.user_id, stream.stream_id)?)
+}
+
+/// Parameters of `GET /streams/{stream_id}/members`.
+#[derive(Deserialize)]
+pub struct MembersParams {
+    /// The channel.
+    stream_id: StreamId,
+}
+
+/// `GET /streams/{stream_id}/members`: the ids of the active users who are subscribed to a channel, ascending.
+pub fn members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply> {
+    let now = read.app.clock.seconds();
+    let stream = access::find_for_metadata(read, read.caller, now, params.stream_id)?;
+    let subscribers: Vec<u32> = sql::subscribers(read, stream.stream_id)?.iter().collect();
+    Reply::field("subscribers", &subscribers)
+}
+
+/// `subscriptions`, `unsubscribed` and `never_subscribed` in the answer of `POST /register`: every channel that the
+/// caller may know of, in one of the three, by name.
+pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+    let (connection, capabilities) = (request.connection, request.registration.client_capabilities);
+    let viewer = Viewer::new(connection, request.caller, request.now);
+    let records = Records::new(connection, request.now)?;
+    let mut lists = SubscriberLists::load(connection, request.include_subscribers, request.now)?;
+    let own = sql::own_with_ended(connection, request.caller.user_id)?;
+    let mut own: HashMap<StreamId, _> = own.into_iter().map(|own| (own.0.stream_id, own)).collect();
+    if !capabilities.notification_settings_null {
+        let defaults = Defaults::of(connection, request.caller.user_id)?;
+        for (own, _) in own.values_mut() {
+            defaults.fill(own);
+        }
+    }
+    let (mut subscribed, mut unsubscribed, mut never_subscribed) = (Vec::new(), Vec::new(), Vec::new());
+    for stream in channels::sql::all(connection)? {
+        if (stream.is_archived && !capabilities.archived_channels) || !viewer.standing(&stream)?.may_know() {
+            continue;
+        }
+        let own = own.get(&stream.stream_id);
+        let mut record = SubscriptionRecord::new(Arc::new(records.of(&stream)?), own.map(|(own, _)| own));
+        lists.add(&mut record);
+        match own {
+            Some((_, true)) => subscribed.push(record),
+            Some((_, false)) => unsubscribed.push(record),
+            None => never_subscribed.push(record),
+        }
+    }
+    for (name, list) in [
+        ("subscriptions", subscribed),
+        ("unsubscribed", unsubscribed),
+        ("never_subscribed", never_subscribed),
+    ] {
+        state.insert(name.into(), serde_json::to_value(list)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! `POST /users/me/subscriptions`: subscribing users to channels; channels that are not there are made.
+
+use super::join::{self, Outcome};
+use super::principals::{self, Principals};
+use super::rules;
+use crate::api::channels::access::{StreamSetting, Viewer};
+use crate::api::channels::make::{self, CreationParams, NewChannel};
+use crate::api::channels::notices::{self, Notice};
+use crate::api::channels::permissions::Permission;
+use crate::api::channels::row::StreamRow;
+use crate::api::channels::{self, description};
+use crate::api::users::record::UserRow;
+use crate::http::params::BoundedText;
+use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
+use crate::store::Tx;
+use crate::types::{StreamId, UserId, fold};
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// `max_bulk_new_subscription_messages` of `POST /register`: when more users are subscribed at once, nobody is told
+/// by a message.
+pub const MAX_NEW_SUBSCRIPTION_MESSAGES: usize = 100;
+
+/// One element of `subscriptions`.
+#[derive(Clone, Debug, Deserialize)]
+struct WantedChannel {
+    /// The name.
+    name: String,
+    /// Markdown, for a channel that is made.
+    #[serde(default)]
+    description: Option<BoundedText<{ channels::rules::MAX_DESCRIPTION_LENGTH }>>,
+    /// The colour to see it in.
+    #[serde(default)]
+    color: Option<String>,
+}
+
+/// Parameters of `POST /users/me/subscriptions`, beside those of new channels.
+#[derive(Deserialize)]
+pub struct SubscribeParams {
+    /// The channels, by name.
+    subscriptions: Vec<WantedChannel>,
+    /// The users; the caller when absent.
+    #[serde(default)]
+    principals: Option<Principals>,
+    /// Whether a channel that the caller may not read fails the request, or is listed.
+    #[serde(default = "yes")]
+    authorization_errors_fatal: bool,
+    /// Whether the notification bot announces new channels.
+    #[serde(default)]
+    announce: bool,
+    /// Whether the notification bot tells users who subscribed them (feature level 397).
+    #[serde(default = "yes")]
+    send_new_subscription_messages: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[derive(Serialize)]
+struct SubscribeReply {
+    #[serde(flatten)]
+    outcome: Outcome,
+    /// Channels that the caller may not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unauthorized: Option<Vec<String>>,
+    /// Whether users were told; only when that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_subscription_messages_sent: Option<bool>,
+}
+
+/// A channel that was named, checked before the writer is asked.
+struct Named {
+    channel: NewChannel,
+    color: Option<String>,
+}
+
+/// `POST /users/me/subscriptions` (spec, "subscribe users to channels").
+pub async fn subscribe(
+    call: Call<User>,
+    Both(params, creation): Both<SubscribeParams, CreationParams>,
+) -> ApiResult<Reply> {
+    let named = params.subscriptions.iter().map(check).collect::<ApiResult<Vec<_>>>()?;
+    let app = Arc::clone(&call.app);
+    let job = move |tx: &mut Tx<'_>, caller: &User| subscribe_all(tx, caller, &params, &creation, named);
+    let (reply, notices) = call.write(job).await?;
+    notices::post(&app, notices).await?;
+    Reply::data(&reply)
+}
+
+fn check(wanted: &WantedChannel) -> ApiResult<Named> {
+    let description = channels::rules::description(wanted.description.as_deref().unwrap_or_default());
+    Ok(Named {
+        channel: NewChannel {
+            name: channels::rules::name(&wanted.name)?,
+            rendered_description: description::render(&description),
+            description,
+        },
+        color: wanted.color.as_deref().map(|text| rules::color("add.color", text)).transpose()?,
+    })
+}
+
+fn subscribe_all(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    params: &SubscribeParams,
+    creation: &CreationParams,
+    named: Vec<Named>,
+) -> ApiResult<(SubscribeReply, Vec<Notice>)> {
+    if caller.is_guest() {
+        return Err(ApiError::bad_request("Not allowed for guest users"));
+    }
+    let users = principals::users(tx, caller, params.principals.as_ref())?;
+    let for_others = users.iter().any(|user| user.user_id != caller.user_id);
+    let Sorted { existing, missing, mut colors } = sort(tx, named)?;
+    let (mut streams, refused) = authorize(tx, caller, existing, for_others)?;
+    if let Some(first) = refused.first()
+        && params.authorization_errors_fatal
+    {
+        return Err(ApiError::bad_request(format!("Unable to access channel ({first}).")));
+    }
+    let (wanted_colors, new_channels): (Vec<_>, Vec<_>) =
+        missing.into_iter().map(|named| (named.color, named.channel)).unzip();
+    let made = make::channels(tx, caller, &new_channels, creation)?;
+    for (stream, color) in made.iter().zip(wanted_colors) {
+        colors.extend(color.map(|color| (stream.stream_id, color)));
+    }
+    streams.extend(made.iter().cloned());
+
+    let user_ids: Vec<UserId> = users.iter().map(|user| user.user_id).collect();
+    let outcome = join::subscribe(tx, &streams, &user_ids, &colors)?;
+    let sends = params.send_new_subscription_messages;
+    let sent = sends && users.len() <= MAX_NEW_SUBSCRIPTION_MESSAGES;
+    let notices = notices(tx, caller, &made, params.announce, sent.then_some((&users, &outcome)))?;
+    let reply = SubscribeReply {
+        outcome,
+        unauthorized: (!params.authorization_errors_fatal).then_some(refused),
+        new_subscription_messages_sent: sends.then_some(sent),
+    };
+    Ok((reply, notices))
+}
+
+/// The channels that were named, those that are there and those that are not.
+struct Sorted {
+    existing: Vec<StreamRow>,
+    missing: Vec<Named>,
+    /// Of those that are there.
+    colors: HashMap<StreamId, String>,
+}
+
+/// Looks the names up, each once.
+fn sort(tx: &Tx<'_>, named: Vec<Named>) -> ApiResult<Sorted> {
+    let mut sorted = Sorted { existing: Vec::new(), missing: Vec::new(), colors: HashMap::new() };
+    let mut seen = HashSet::new();
+    for named in named {
+        if !seen.insert(fold(&named.channel.name)) {
+            continue;
+        }
+        match channels::sql::by_name(tx, &named.channel.name)? {
+            Some(stream) => {
+                sorted.colors.extend(named.color.map(|color| (stream.stream_id, color)));
+                sorted.existing.push(stream);
+            }
+            None => sorted.missing.push(named),
+        }
+    }
+    Ok(sorted)
+}
+
+/// The channels that the caller may subscribe these users to, and the names of those that they may not read. That
+/// they may read but not subscribe others fails the request.
+fn authorize(
+    tx: &Tx<'_>,
+    caller: &Caller,
+    streams: Vec<StreamRow>,
+    for_others: bool,
+) -> ApiResult<(Vec<StreamRow>, Vec<String>)> {
+    let viewer = Viewer::new(tx, caller, tx.now());
+    let mut allowed = Vec::new();
+    let mut refused = Vec::new();
+    for stream in streams {
+        if !viewer.standing(&stream)?.may_read() {
+            refused.push(stream.name);
+            continue;
+        }
+        if for_others && !may_add_others(tx, caller, &viewer, &stream)? {
+            return Err(ApiError::insufficient_permission());
+        }
+        allowed.push(stream);
+    }
+    Ok((allowed, refused))
+}
+
+/// Whether the caller may subscribe others to a channel that they may read.
+pub fn may_add_others(
+    tx: &Tx<'_>,
+    caller: &Caller,
+    viewer: &Viewer<'_>,
+    stream: &StreamRow,
+) -> ApiResult<bool> {
+    Ok(viewer.may_administer(stream)?
+        || Permission::AddSubscribers.is_held(tx, caller, viewer)?
+        || (!caller.is_guest() && viewer.is_in(stream, StreamSetting::CanAddSubscribers)?))
+}
+
+/// What there is to say: in the new channels, in the announcement channel, and to the people that others subscribed to
+/// channels that were there before.
+fn notices(
+    tx: &Tx<'_>,
+    caller: &Caller,
+    made: &[StreamRow],
+    announce: bool,
+    to_users: Option<(&Vec<UserRow>, &Outcome)>,
+) -> ApiResult<Vec<Notice>> {
+    let by = notices::name_of(tx, caller)?;
+    let mut all: Vec<Notice> = made.iter().map(|stream| notices::created(stream, &by)).collect();
+    if announce {
+        all.extend(notices::announced(tx, made, &by)?);
+    }
+    let Some((users, outcome)) = to_users else { return Ok(all) };
+    let is_new = |name: &String| made.iter().any(|stream| stream.name == *name);
+    for user in users.iter().filter(|user| user.user_id != caller.user_id && !user.is_bot()) {
+        let names = outcome.subscribed.get(&user.user_id).into_iter().flatten();
+        let names: Vec<String> = names.filter(|name| !is_new(name)).cloned().collect();
+        if !names.is_empty() {
+            all.push(notices::subscribed(user.user_id, &names, &by));
+        }
+    }
+    Ok(all)
+}

@@ -1,0 +1,73 @@
+//! `DELETE /users/me/subscriptions`: ending one's own subscriptions, or those of others.
+
+use super::leave;
+use super::principals::{self, Principals};
+use crate::api::channels;
+use crate::api::channels::access::{StreamSetting, Viewer};
+use crate::api::channels::row::StreamRow;
+use crate::api::users::record::UserRow;
+use crate::http::{ApiError, ApiResult, Caller, Reply, User};
+use crate::store::Tx;
+use crate::types::UserId;
+use serde::Deserialize;
+
+/// Parameters of `DELETE /users/me/subscriptions`.
+#[derive(Deserialize)]
+pub struct UnsubscribeParams {
+    /// The channels, by name.
+    subscriptions: Vec<String>,
+    /// The users; the caller when absent.
+    #[serde(default)]
+    principals: Option<Principals>,
+}
+
+/// `DELETE /users/me/subscriptions`.
+pub fn unsubscribe(tx: &mut Tx<'_>, caller: &User, params: UnsubscribeParams) -> ApiResult<Reply> {
+    let users = principals::users(tx, caller, params.principals.as_ref())?;
+    let streams = find(tx, caller, &params.subscriptions)?;
+    if users.iter().any(|user| !controls(caller, user)) && !may_remove_others(tx, caller, &streams)? {
+        return Err(ApiError::insufficient_permission());
+    }
+    let user_ids: Vec<UserId> = users.iter().map(|user| user.user_id).collect();
+    Reply::data(&leave::unsubscribe(tx, &streams, &user_ids)?)
+}
+
+/// The channels with these names, each once. What the caller may not know of is not there.
+fn find(tx: &Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<Vec<StreamRow>> {
+    let viewer = Viewer::new(tx, caller, tx.now());
+    let mut streams: Vec<StreamRow> = Vec::new();
+    let mut missing = Vec::new();
+    for name in names {
+        let name = channels::rules::name(name)?;
+        match channels::sql::by_name(tx, &name)? {
+            Some(stream) if viewer.standing(&stream)?.may_know() => {
+                if !streams.iter().any(|other| other.stream_id == stream.stream_id) {
+                    streams.push(stream);
+                }
+            }
+            _ => missing.push(name),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(streams);
+    }
+    Err(ApiError::bad_request(format!("Channel(s) ({}) do not exist", missing.join(", "))))
+}
+
+/// Whether a user is the caller, or a bot of theirs.
+fn controls(caller: &Caller, user: &UserRow) -> bool {
+    user.user_id == caller.user_id || (user.is_bot() && user.bot_owner_id == Some(caller.user_id))
+}
+
+/// Whether the caller may unsubscribe others from all of these channels.
+fn may_remove_others(tx: &Tx<'_>, caller: &Caller, streams: &[StreamRow]) -> ApiResult<bool> {
+    let viewer = Viewer::new(tx, caller, tx.now());
+    for stream in streams {
+        let may = viewer.may_administer(stream)?
+            || (!caller.is_guest() && viewer.is_in(stream, StreamSetting::CanRemoveSubscribers)?);
+        if !may {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
