@@ -3,6 +3,7 @@
 //! A slice has its operations (one file each, named as the interface names them), `rules`, `sql` and `events`. It may
 //! use another slice's rules, statements and events, never its operations. Adding a slice means adding it to [`SLICES`].
 
+pub mod alert_words;
 pub mod channels;
 pub mod command_line;
 pub mod drafts;
@@ -17,6 +18,7 @@ pub mod register;
 pub mod saved_snippets;
 pub mod server_settings;
 pub mod server_state;
+pub mod submessages;
 pub mod subscriptions;
 pub mod topics;
 pub mod user_settings;
@@ -72,6 +74,8 @@ pub static SLICES: &[Slice] = &[
     channels::SLICE,
     subscriptions::SLICE,
     messages::SLICE,
+    alert_words::SLICE,
+    submessages::SLICE,
     reactions::SLICE,
     topics::SLICE,
     drafts::SLICE,

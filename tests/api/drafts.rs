@@ -80,7 +80,10 @@ async fn what_is_wrong_is_named_and_nothing_is_kept() {
         (with("to", json!([9999])), "Invalid channel ID"),
         (with("id", json!(1)), "Argument \"id\" at drafts[1][\"id\"] is unexpected"),
         (json!({"type": "private", "to": [9999], "topic": "", "content": "c"}), "Invalid user ID 9999"),
-        (json!({"type": "", "to": [], "topic": ""}), "drafts[1] field is missing: content"),
+        (
+            json!({"type": "", "to": [], "topic": ""}),
+            "drafts[1][\"content\"] field is missing: Field required",
+        ),
     ];
     for (draft, msg) in cases {
         let answer = ada.post("/drafts", json!({"drafts": [good, draft]})).await;

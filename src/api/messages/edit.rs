@@ -8,6 +8,7 @@ use super::rules::{self, EditFacts};
 use super::send::{attributes_of, mentioned};
 use super::sight::Sight;
 use super::{receivers, sql};
+use crate::api::alert_words::automaton::alerted;
 use crate::api::realm;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::markdown::Rendered;
@@ -61,6 +62,9 @@ struct Draft {
 
 fn edit(tx: &mut Tx<'_>, caller: &Caller, id: MessageId, draft: &Draft) -> ApiResult<()> {
     let message = Sight::new(tx, caller, tx.now()).find(id)?;
+    if message.has(attribute::HAS_SUBMESSAGE) {
+        return Err(ApiError::bad_request("Widgets cannot be edited."));
+    }
     let facts = EditFacts {
         editing_allowed: realm::settings::get(tx, "allow_message_editing")?,
         limit_seconds: realm::settings::get(tx, "message_content_edit_limit_seconds")?,
@@ -110,6 +114,8 @@ fn write(tx: &mut Tx<'_>, caller: &Caller, message: &MessageRow, draft: &Draft) 
         Some(topic_id) if rendered.mentions_topic_wildcard => sql::topic_participants(tx, topic_id)?,
         _ => Vec::new(),
     };
+    let alerted = alerted(tx, &rendered.text, &receivers.audience)?;
+    replace_flag(tx, id, bit::HAS_ALERT_WORD, &alerted)?;
     replace_flag(tx, id, bit::MENTIONED, &mentioned)?;
     replace_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED, &topic_wildcard)?;
     let flags = FlagHolders {
@@ -119,7 +125,7 @@ fn write(tx: &mut Tx<'_>, caller: &Caller, message: &MessageRow, draft: &Draft) 
         mentioned: &mentioned,
         stream_wildcard: attributes & attribute::STREAM_WILDCARD != 0,
         topic_wildcard: &topic_wildcard,
-        alerted: &sql::users_with_flag(tx, id, bit::HAS_ALERT_WORD)?,
+        alerted: &alerted,
     };
     let event = MessageEdited {
         stream_id: receivers.stream.as_ref().map(|stream| stream.stream_id),

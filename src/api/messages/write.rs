@@ -4,6 +4,7 @@ use super::flags::bit;
 use super::message::{DisplayRecipient, MessageRecord, MessageRow, attribute, shown_topic};
 use super::sight::Sight;
 use super::sql;
+use crate::api::submessages::sql as submessages;
 use crate::api::users::record::avatar_url;
 use crate::http::{ApiError, ApiResult};
 use crate::types::{MessageId, RecipientId, StreamId};
@@ -58,6 +59,11 @@ impl Writer<'_> {
         let recipient = &self.recipients[&row.recipient_id];
         let reactions =
             if row.has(attribute::HAS_REACTION) { sql::reactions(connection, row.id)? } else { Vec::new() };
+        let submessages = if row.has(attribute::HAS_SUBMESSAGE) {
+            submessages::of_message(connection, row.id)?
+        } else {
+            Vec::new()
+        };
         let edits = if row.has(attribute::IS_EDITED) { sql::edits(connection, row.id)? } else { Vec::new() };
         let flags = self.flags(row, flags)?;
         let avatar = avatar_url(row.sender_id, row.sender_avatar_version);
@@ -76,7 +82,7 @@ impl Writer<'_> {
             topic_links: &[],
             is_me_message: row.has(attribute::IS_ME),
             reactions: &reactions,
-            submessages: &[],
+            submessages: &submessages,
             sender_full_name: &row.sender_full_name,
             sender_email: &row.sender_email,
             sender_realm_str: "",

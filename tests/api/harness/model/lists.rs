@@ -52,6 +52,13 @@ pub fn merge(model: &mut Model, name: &str, key: &str, id: &Value, changed: &Val
     }
 }
 
+/// The whole list is another.
+pub fn replace_all(model: &mut Model, name: &str, items: &Value) {
+    if let Some(list) = model.list(name) {
+        list.clone_from(items.as_array().expect("a list"));
+    }
+}
+
 /// One is gone.
 pub fn remove(model: &mut Model, name: &str, key: &str, id: &Value) {
     if let Some(list) = model.list(name) {

@@ -28,6 +28,7 @@ impl Model {
         match kind(event).as_str() {
             // Who may be exported is asked for, not part of the state.
             "realm_export_consent" => {}
+            "alert_words" => lists::replace_all(self, "alert_words", &event["alert_words"]),
             "drafts/add" => lists::add_all(self, "drafts", &event["drafts"], lists::newest_first),
             "drafts/update" => lists::replace(self, "drafts", "id", &event["draft"], lists::newest_first),
             "drafts/remove" => lists::remove(self, "drafts", "id", &event["draft_id"]),

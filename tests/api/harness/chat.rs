@@ -1,6 +1,8 @@
-//! Channels for tests that are about something else.
+//! Channels and messages for tests that are about something else. Channels are made in the file: what making them tells
+//! and says would only be in the way.
 
 use super::{Client, TestServer};
+use serde_json::{Value, json};
 use teamchat::http::ApiError;
 use teamchat::types::UserId;
 
@@ -41,5 +43,26 @@ impl TestServer {
             Ok(stream_id)
         });
         made.await.unwrap()
+    }
+}
+
+impl Client {
+    /// Sends a channel message; answers its id.
+    pub async fn send(&self, stream_id: i64, topic: &str, content: &str) -> i64 {
+        let message = json!({"type": "channel", "to": stream_id, "topic": topic, "content": content});
+        self.post("/messages", message).await.ok()["id"].as_i64().unwrap()
+    }
+
+    /// Sends a direct message to these people and the sender; answers its id.
+    pub async fn send_direct(&self, people: &[&Self], content: &str) -> i64 {
+        let to: Vec<i64> = people.iter().map(|client| client.user_id).collect();
+        let message = json!({"type": "direct", "to": to, "content": content});
+        self.post("/messages", message).await.ok()["id"].as_i64().unwrap()
+    }
+
+    /// A message as this user sees it.
+    pub async fn message(&self, id: i64) -> Value {
+        let parameters = json!({"allow_empty_topic_name": true});
+        self.get(&format!("/messages/{id}"), parameters).await.ok()["message"].clone()
     }
 }
