@@ -8,6 +8,7 @@ pub mod channels;
 pub mod command_line;
 pub mod drafts;
 pub mod groups;
+pub mod images;
 pub mod keys;
 pub mod messages;
 pub mod navigation_views;
@@ -83,6 +84,7 @@ pub static SLICES: &[Slice] = &[
     navigation_views::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
+    images::SLICE,
     register::SLICE,
     queues::SLICE,
     command_line::SLICE,

@@ -9,6 +9,7 @@ mod drafts;
 mod groups;
 mod harness;
 mod http;
+mod images;
 mod keys;
 mod navigation_views;
 mod queues;
