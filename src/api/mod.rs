@@ -12,16 +12,22 @@ pub mod images;
 pub mod keys;
 pub mod messages;
 pub mod navigation_views;
+pub mod notification_bot;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
 pub mod register;
+pub mod reminders;
+pub mod reports;
 pub mod saved_snippets;
+pub mod scheduled_messages;
 pub mod server_settings;
 pub mod server_state;
 pub mod submessages;
 pub mod subscriptions;
+pub mod timetable;
 pub mod topics;
+pub mod typing;
 pub mod user_settings;
 pub mod users;
 
@@ -80,6 +86,10 @@ pub static SLICES: &[Slice] = &[
     reactions::SLICE,
     topics::SLICE,
     drafts::SLICE,
+    scheduled_messages::SLICE,
+    reminders::SLICE,
+    reports::SLICE,
+    typing::SLICE,
     saved_snippets::SLICE,
     navigation_views::SLICE,
     server_settings::SLICE,

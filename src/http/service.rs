@@ -165,7 +165,12 @@ fn json(status: StatusCode, body: String, compress: bool) -> Response<Full<Bytes
     respond(status, JSON, body.into(), compress)
 }
 
-fn respond(status: StatusCode, content_type: &'static str, body: Bytes, compress: bool) -> Response<Full<Bytes>> {
+fn respond(
+    status: StatusCode,
+    content_type: &'static str,
+    body: Bytes,
+    compress: bool,
+) -> Response<Full<Bytes>> {
     let large = body.len() >= COMPRESSED_FROM;
     let packed = if compress && large { gzip(&body) } else { None };
     let is_packed = packed.is_some();
