@@ -186,6 +186,9 @@ CREATE TABLE subscription_span (
     PRIMARY KEY (user_id, stream_id, from_message_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Who has left a channel but received its messages, for the events that tell of them.
+CREATE INDEX subscription_span_ended ON subscription_span (stream_id) WHERE until_message_id IS NOT NULL;
+
 -- Messages. Ids grow in the order of sending, and an id is never used again.
 CREATE TABLE message (
     id                      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -251,6 +254,8 @@ CREATE TABLE read_state (
     read_until      INTEGER NOT NULL,
     PRIMARY KEY (user_id, recipient_id)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX read_state_recipient ON read_state (recipient_id);
 
 CREATE TABLE read_chunk (
     user_id         INTEGER NOT NULL,

@@ -16,6 +16,8 @@ pub struct App {
     pub hub: Arc<Hub>,
     /// The time.
     pub clock: Clock,
+    /// When it started, UNIX seconds.
+    pub started_at: i64,
     /// Failed logins.
     pub limits: Limits,
     /// What the person who started the server chose.

@@ -6,7 +6,8 @@
 //! 3. [`store`]: the file, snapshots to read, one writer to change;
 //! 4. [`events`]: the log of changes, and the queues that are cursors into it;
 //! 5. [`app`] and [`server`]: what handlers share, and what runs;
-//! 6. [`api`]: the resources, one slice each.
+//! 6. [`markdown`]: text to HTML, pure;
+//! 7. [`api`]: the resources, one slice each.
 //!
 //! `ARCHITECTURE.md` tells how a request goes through these.
 
@@ -14,6 +15,7 @@ pub mod api;
 pub mod app;
 pub mod events;
 pub mod http;
+pub mod markdown;
 pub mod server;
 pub mod store;
 pub mod types;

@@ -83,7 +83,9 @@ impl Engine {
         let (writer, writer_thread) =
             Writer::start(&database, clock.clone(), move |committed| publisher.publish(committed))?;
         writer.run(api::set_up).await?;
-        let app = Arc::new(App { readers, writer, hub, clock, limits: Limits::default(), options });
+        let started_at = clock.seconds();
+        let limits = Limits::default();
+        let app = Arc::new(App { readers, writer, hub, clock, started_at, limits, options });
         Ok(Self { app, database, writer_thread })
     }
 

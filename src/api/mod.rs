@@ -7,11 +7,15 @@ pub mod channels;
 pub mod command_line;
 pub mod groups;
 pub mod keys;
+pub mod messages;
 pub mod queues;
+pub mod reactions;
 pub mod realm;
 pub mod register;
 pub mod server_settings;
+pub mod server_state;
 pub mod subscriptions;
+pub mod topics;
 pub mod users;
 
 use crate::app::App;
@@ -62,7 +66,11 @@ pub static SLICES: &[Slice] = &[
     keys::SLICE,
     channels::SLICE,
     subscriptions::SLICE,
+    messages::SLICE,
+    reactions::SLICE,
+    topics::SLICE,
     server_settings::SLICE,
+    server_state::SLICE,
     register::SLICE,
     queues::SLICE,
     command_line::SLICE,

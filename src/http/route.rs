@@ -361,10 +361,15 @@ impl Node {
                 if let Some(node) = self.literals.get(part) {
                     node.collect(rest, found);
                 }
-                if let Some(node) = &self.parameter {
+                // A parameter has a value: `/users/` is not a user.
+                if let Some(node) = &self.parameter
+                    && !part.is_empty()
+                {
                     node.collect(rest, found);
                 }
-                found.extend(&self.rests);
+                if parts != [""] {
+                    found.extend(&self.rests);
+                }
             }
         }
     }
@@ -466,8 +471,18 @@ mod tests {
             panic!("a known path");
         };
         assert_eq!(methods, [&Method::GET, &Method::PATCH]);
-        for path in ["/", "/api/v1", "/api/v1/users", "/api/v1/users/7/", "/api/v1/nothing", "/users/7", "//"]
-        {
+        for path in [
+            "/",
+            "/api/v1",
+            "/api/v1/users",
+            "/api/v1/users/",
+            "/api/v1/users/7/",
+            "/api/v1/users//subscriptions/7",
+            "/api/v1/navigation_views/",
+            "/api/v1/nothing",
+            "/users/7",
+            "//",
+        ] {
             assert!(matches!(router.find(&Method::GET, path), Found::Nothing), "{path}");
         }
         assert!(matches!(router.find(&Method::GET, "/api/v1/users/%ff"), Found::Nothing));

@@ -4,10 +4,12 @@
 
 mod clock;
 mod ids;
+mod property;
 mod role;
 mod topic;
 
 pub use clock::Clock;
 pub use ids::{ClientId, EventId, GroupId, MessageId, RecipientId, StreamId, TopicId, UserId};
+pub use property::{Kind, Property};
 pub use role::Role;
 pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, Topic, fold};

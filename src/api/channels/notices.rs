@@ -1,12 +1,22 @@
 //! What the notification bot says about channels (`semantics.md` section 8): the texts, and where they go.
 
-use super::row::StreamRow;
+use super::row::{StreamRow, TopicsPolicy};
+use crate::api::messages::address::Address;
+use crate::api::messages::directory::render_for;
+use crate::api::messages::send::{Draft, deliver};
 use crate::api::{realm, users};
 use crate::app::App;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::http::{ApiError, ApiResult, Call, Caller, User};
 use crate::store::Tx;
-use crate::types::{StreamId, UserId};
+use crate::types::{StreamId, Topic, UserId};
 use rusqlite::Connection;
+use std::sync::Arc;
+
+/// The notification bot's email begins so.
+const NOTIFICATION_BOT: &str = "notification-bot";
+
+/// The program that notices are sent by.
+const CLIENT: &str = "Internal";
 
 /// The topic of notices in the channel that they are about.
 const CHANNEL_EVENTS_TOPIC: &str = "channel events";
@@ -32,12 +42,72 @@ pub enum Place {
     Direct(UserId),
 }
 
-/// Sends notices. The one way from here to the messages; a caller has committed what the notices tell of.
-pub async fn post(_app: &App, notices: Vec<Notice>) -> ApiResult<()> {
-    for notice in notices {
-        tracing::debug!(?notice, "a notice");
+/// Sends notices for a request, once what they tell of is committed.
+pub struct Messenger {
+    app: Arc<App>,
+    origin: String,
+    caller: Caller,
+}
+
+impl Messenger {
+    /// For this request.
+    pub fn of(call: &Call<User>) -> Self {
+        Self { app: Arc::clone(&call.app), origin: call.info.origin.clone(), caller: (*call.caller).clone() }
     }
-    Ok(())
+
+    /// Sends them. The change that they tell of is done, so it does not fail when they do.
+    pub async fn post(&self, notices: Vec<Notice>) {
+        if let Err(error) = self.try_post(notices).await {
+            tracing::error!(%error, "notices about channels were not sent");
+        }
+    }
+
+    async fn try_post(&self, notices: Vec<Notice>) -> ApiResult<()> {
+        if notices.is_empty() {
+            return Ok(());
+        }
+        let drafts = self.app.readers.read(|snapshot| self.drafts(snapshot, notices)).await?;
+        let Some((bot, drafts)) = drafts else { return Ok(()) };
+        let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+            drafts.iter().try_for_each(|draft| deliver(tx, bot, draft).map(|_| ()))
+        };
+        self.app.writer.run(job).await
+    }
+
+    /// The messages, rendered as the caller sees the organization; `None` when it has no notification bot.
+    fn drafts(
+        &self,
+        connection: &Connection,
+        notices: Vec<Notice>,
+    ) -> ApiResult<Option<(UserId, Vec<Draft>)>> {
+        let bots = users::sql::system_bots(connection)?;
+        let bot = bots.iter().find(|bot| bot.email.split('@').next() == Some(NOTIFICATION_BOT));
+        let Some(bot) = bot else { return Ok(None) };
+        let now = self.app.clock.seconds();
+        let mut drafts = Vec::with_capacity(notices.len());
+        for Notice { to, content } in notices {
+            let Some(address) = to.address(connection, bot.user_id)? else { continue };
+            let rendered = render_for(connection, &self.caller, now, &self.origin, &content)?;
+            let client = CLIENT.to_owned();
+            drafts.push(Draft { address, content, rendered, client, read_by_sender: true, echo: None });
+        }
+        Ok(Some((bot.user_id, drafts)))
+    }
+}
+
+impl Place {
+    /// The address of a message; `None` when the channel is gone.
+    fn address(self, connection: &Connection, bot: UserId) -> ApiResult<Option<Address>> {
+        Ok(match self {
+            Self::Topic(stream_id, topic) => super::sql::by_id(connection, stream_id)?
+                .map(|stream| Address::Channel(Box::new(stream), Topic::stored(topic))),
+            Self::Direct(user_id) => {
+                let mut user_ids = vec![bot, user_id];
+                user_ids.sort_unstable();
+                Some(Address::Direct(user_ids))
+            }
+        })
+    }
 }
 
 /// How notices name the caller.
@@ -56,7 +126,8 @@ fn link(stream: &StreamRow) -> String {
 }
 
 fn in_channel(stream: &StreamRow, content: String) -> Notice {
-    Notice { to: Place::Topic(stream.stream_id, CHANNEL_EVENTS_TOPIC.to_owned()), content }
+    let topic = if stream.topics_policy == TopicsPolicy::EmptyTopicOnly { "" } else { CHANNEL_EVENTS_TOPIC };
+    Notice { to: Place::Topic(stream.stream_id, topic.to_owned()), content }
 }
 
 /// In a new channel: what it is, and who made it.
@@ -111,4 +182,87 @@ pub fn renamed(stream: &StreamRow, old_name: &str, by: &str) -> Notice {
 pub fn archived(stream: &StreamRow) -> Notice {
     let what = if stream.is_archived { "archived" } else { "unarchived" };
     in_channel(stream, format!("Channel {} has been {what}.", link(stream)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::RecipientId;
+
+    fn stream(name: &str) -> StreamRow {
+        StreamRow {
+            stream_id: StreamId(7),
+            recipient_id: RecipientId(7),
+            name: name.to_owned(),
+            is_archived: false,
+            description: String::new(),
+            rendered_description: String::new(),
+            date_created: 0,
+            creator_id: None,
+            invite_only: false,
+            is_web_public: false,
+            history_public_to_subscribers: true,
+            message_retention_days: None,
+            topics_policy: TopicsPolicy::Inherit,
+            folder_id: None,
+        }
+    }
+
+    fn content(notice: &Notice) -> &str {
+        &notice.content
+    }
+
+    #[test]
+    fn a_new_channel_says_what_it_is() {
+        let by = silent_mention("Ada", UserId(9));
+        let cases = [
+            (false, false, true, "Public"),
+            (false, true, true, "Web-public"),
+            (true, false, true, "Private, shared history"),
+            (true, false, false, "Private, protected history"),
+        ];
+        for (invite_only, is_web_public, history_public_to_subscribers, kind) in cases {
+            let stream = StreamRow {
+                invite_only,
+                is_web_public,
+                history_public_to_subscribers,
+                description: "Italy".to_owned(),
+                ..stream("Verona")
+            };
+            let text = format!(
+                "**{kind}** channel created by @_**Ada|9**. **Description:**\n```` quote\nItaly\n````"
+            );
+            assert_eq!(content(&created(&stream, &by)), text);
+        }
+        let notice = created(&stream("Verona"), &by);
+        assert!(notice.content.contains("*No description.*"), "{notice:?}");
+        assert_eq!(notice.to, Place::Topic(StreamId(7), "channel events".to_owned()));
+    }
+
+    #[test]
+    fn a_channel_of_one_topic_gets_its_notices_there() {
+        let stream = StreamRow { topics_policy: TopicsPolicy::EmptyTopicOnly, ..stream("Verona") };
+        assert_eq!(archived(&stream).to, Place::Topic(StreamId(7), String::new()));
+    }
+
+    #[test]
+    fn somebody_who_was_subscribed_hears_to_what() {
+        let one = subscribed(UserId(8), &["Verona".to_owned()], "@_**Ada|9**");
+        assert_eq!(one.to, Place::Direct(UserId(8)));
+        assert_eq!(one.content, "@_**Ada|9** subscribed you to #**Verona**.");
+        let two = subscribed(UserId(8), &["Verona".to_owned(), "Denmark".to_owned()], "@_**Ada|9**");
+        assert_eq!(
+            two.content,
+            "@_**Ada|9** subscribed you to the following channels:\n\n* #**Denmark**\n* #**Verona**\n"
+        );
+    }
+
+    #[test]
+    fn changes_are_told_in_the_channel() {
+        let renamed = renamed(&stream("Rome"), "Verona", "@_**Ada|9**");
+        assert_eq!(renamed.content, "@_**Ada|9** renamed channel **Verona** to **Rome**.");
+        let archived_stream = StreamRow { is_archived: true, ..stream("Rome") };
+        assert_eq!(archived(&archived_stream).content, "Channel #**Rome** has been archived.");
+        assert_eq!(archived(&stream("Rome")).content, "Channel #**Rome** has been unarchived.");
+    }
 }

@@ -5,6 +5,7 @@
 
 pub mod members;
 pub mod membership;
+pub mod permission;
 pub mod setting;
 pub mod sql;
 pub mod system;

@@ -9,6 +9,7 @@ use crate::http::{ApiError, ApiResult};
 use crate::types::{GroupId, UserId};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// A group setting's value as clients write and read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +60,12 @@ pub fn group_of(
 ) -> ApiResult<GroupId> {
     let (owner, owner_id) = owner.columns();
     Ok(sql::setting(connection, owner, owner_id, setting)?.unwrap_or_else(|| default.id()))
+}
+
+/// The groups of all settings of an owner that were ever changed.
+pub fn all_of(connection: &Connection, owner: Owner) -> ApiResult<HashMap<String, GroupId>> {
+    let (owner, owner_id) = owner.columns();
+    Ok(sql::settings(connection, owner, owner_id)?.into_iter().collect())
 }
 
 /// Sets the group that holds a permission.

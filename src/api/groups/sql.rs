@@ -1,6 +1,6 @@
 //! Every statement about groups.
 
-use crate::types::{GroupId, UserId};
+use crate::types::{GroupId, Role, UserId};
 use rusqlite::{Connection, OptionalExtension};
 
 /// The group of a setting, if it was ever set.
@@ -87,6 +87,31 @@ pub fn subgroups(connection: &Connection, group: GroupId) -> rusqlite::Result<Ve
             "SELECT subgroup_id FROM user_group_subgroup WHERE group_id = ?1 ORDER BY subgroup_id",
         )?
         .query_map([group], |row| row.get(0))?
+        .collect()
+}
+
+/// The groups that a group includes itself or through others, and the group itself.
+const ALL_SUBGROUPS: &str = "WITH RECURSIVE included (id) AS (
+         SELECT ?1
+         UNION SELECT subgroup_id FROM user_group_subgroup JOIN included ON group_id = included.id)";
+
+/// The groups that a group includes itself or through others, and the group itself.
+pub fn all_subgroups(connection: &Connection, group: GroupId) -> rusqlite::Result<Vec<GroupId>> {
+    connection
+        .prepare_cached(&format!("{ALL_SUBGROUPS} SELECT id FROM included"))?
+        .query_map([group], |row| row.get(0))?
+        .collect()
+}
+
+/// Roles and joining times of the active users that a group names itself or through named groups.
+pub fn roles_of_members(connection: &Connection, group: GroupId) -> rusqlite::Result<Vec<(Role, i64)>> {
+    connection
+        .prepare_cached(&format!(
+            "{ALL_SUBGROUPS}
+             SELECT DISTINCT role, date_joined FROM included
+             JOIN user_group_member ON group_id = included.id JOIN user USING (user_id) WHERE is_active"
+        ))?
+        .query_map([group], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }
 

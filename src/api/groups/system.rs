@@ -4,9 +4,10 @@ use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{GroupId, Role};
 use rusqlite::Connection;
+use serde::{Serialize, Serializer};
 
-/// A system group. The chain from owners to everyone on the internet: each includes the one before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A system group. The chain from owners to everyone on the internet: each includes the one before it, and is greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SystemGroup {
     /// Nobody, ever.
     Nobody,
@@ -102,6 +103,12 @@ impl SystemGroup {
             Role::Member => Self::FullMembers,
             Role::Guest => Self::Everyone,
         }
+    }
+}
+
+impl Serialize for SystemGroup {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 

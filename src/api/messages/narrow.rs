@@ -140,7 +140,8 @@ pub fn resolve(connection: &Connection, caller: &Caller, elements: &[Element]) -
         let test = resolve_element(connection, caller, element)?;
         terms.push(Term { test, negated: element.negated });
     }
-    let is_channel_term = |term: &Term| !term.negated && matches!(term.test, Test::Channel(_) | Test::Topic(_));
+    let is_channel_term =
+        |term: &Term| !term.negated && matches!(term.test, Test::Channel(_) | Test::Topic(_));
     let is_direct_term = |term: &Term| {
         !term.negated
             && matches!(

@@ -55,15 +55,23 @@ pub fn insert(connection: &Connection, message: &NewMessage<'_>) -> rusqlite::Re
 }
 
 /// Writes the words of a message for searching, in place of those it had.
-pub fn put_words(connection: &Connection, id: MessageId, content: &str, subject: &str) -> rusqlite::Result<()> {
+pub fn put_words(
+    connection: &Connection,
+    id: MessageId,
+    content: &str,
+    subject: &str,
+) -> rusqlite::Result<()> {
     connection
-        .prepare_cached("INSERT OR REPLACE INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)")?
+        .prepare_cached(
+            "INSERT OR REPLACE INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)",
+        )?
         .execute((id, content, subject))
         .map(|_| ())
 }
 
 /// The columns of [`MessageRow`].
-const COLUMNS: &str = "message.id, recipient_id, topic_id, subject, sender_id, timestamp, content, rendered_content,
+const COLUMNS: &str =
+    "message.id, recipient_id, topic_id, subject, sender_id, timestamp, content, rendered_content,
     attributes, last_edit_timestamp, last_moved_timestamp, full_name, email, avatar_version, client.name";
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
@@ -126,7 +134,10 @@ pub fn stream_of(connection: &Connection, recipient_id: RecipientId) -> rusqlite
 }
 
 /// The set of receivers of a direct conversation, if there ever was one; participants ascending.
-pub fn direct_recipient(connection: &Connection, user_ids: &[UserId]) -> rusqlite::Result<Option<RecipientId>> {
+pub fn direct_recipient(
+    connection: &Connection,
+    user_ids: &[UserId],
+) -> rusqlite::Result<Option<RecipientId>> {
     connection
         .prepare_cached("SELECT recipient_id FROM recipient WHERE user_ids = ?1")?
         .query_row([joined(user_ids)], |row| row.get(0))
@@ -134,13 +145,14 @@ pub fn direct_recipient(connection: &Connection, user_ids: &[UserId]) -> rusqlit
 }
 
 /// Makes the set of receivers of a direct conversation; participants ascending.
-pub fn insert_direct_recipient(connection: &Connection, user_ids: &[UserId]) -> rusqlite::Result<RecipientId> {
-    connection
-        .prepare_cached("INSERT INTO recipient (user_ids) VALUES (?1)")?
-        .execute([joined(user_ids)])?;
+pub fn insert_direct_recipient(
+    connection: &Connection,
+    user_ids: &[UserId],
+) -> rusqlite::Result<RecipientId> {
+    connection.prepare_cached("INSERT INTO recipient (user_ids) VALUES (?1)")?.execute([joined(user_ids)])?;
     let recipient_id = RecipientId(connection.last_insert_rowid());
-    let mut statement =
-        connection.prepare_cached("INSERT INTO direct_participant (user_id, recipient_id) VALUES (?1, ?2)")?;
+    let mut statement = connection
+        .prepare_cached("INSERT INTO direct_participant (user_id, recipient_id) VALUES (?1, ?2)")?;
     for user_id in user_ids {
         statement.execute((user_id, recipient_id))?;
     }
@@ -171,7 +183,12 @@ pub fn participants(connection: &Connection, user_ids: &[UserId]) -> rusqlite::R
         .iter()
         .map(|id| {
             statement.query_row([id], |row| {
-                Ok(Participant { id: *id, email: row.get(0)?, full_name: row.get(1)?, is_mirror_dummy: false })
+                Ok(Participant {
+                    id: *id,
+                    email: row.get(0)?,
+                    full_name: row.get(1)?,
+                    is_mirror_dummy: false,
+                })
             })
         })
         .collect()
@@ -334,7 +351,12 @@ pub fn flags(connection: &Connection, user_id: UserId, id: MessageId) -> rusqlit
 }
 
 /// Sets a user's flags on a message.
-pub fn put_flags(connection: &Connection, user_id: UserId, id: MessageId, flags: i64) -> rusqlite::Result<()> {
+pub fn put_flags(
+    connection: &Connection,
+    user_id: UserId,
+    id: MessageId,
+    flags: i64,
+) -> rusqlite::Result<()> {
     if flags == 0 {
         connection
             .prepare_cached("DELETE FROM user_message_flags WHERE user_id = ?1 AND message_id = ?2")?
@@ -358,4 +380,73 @@ pub fn users_with_flag(connection: &Connection, id: MessageId, mask: i64) -> rus
         )?
         .query_map((id, mask), |row| row.get(0))?
         .collect()
+}
+
+/// Adds flags to those that a user has on a message.
+pub fn add_flags(
+    connection: &Connection,
+    user_id: UserId,
+    id: MessageId,
+    flags: i64,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO user_message_flags (user_id, message_id, flags) VALUES (?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET flags = flags | excluded.flags",
+        )?
+        .execute((user_id, id, flags))
+        .map(|_| ())
+}
+
+/// Who took part in a topic: everybody who sent to it or reacted in it, ascending.
+pub fn topic_participants(connection: &Connection, topic_id: TopicId) -> rusqlite::Result<Vec<UserId>> {
+    connection
+        .prepare_cached(
+            "SELECT sender_id AS user_id FROM message WHERE topic_id = ?1
+             UNION SELECT reaction.user_id FROM message JOIN reaction ON message_id = message.id
+                 WHERE topic_id = ?1 AND attributes & 32
+             ORDER BY user_id",
+        )?
+        .query_map([topic_id], |row| row.get(0))?
+        .collect()
+}
+
+/// The set of receivers of a message, if it exists.
+pub fn recipient_of(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<RecipientId>> {
+    connection
+        .prepare_cached("SELECT recipient_id FROM message WHERE id = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()
+}
+
+/// The topic of a message, as it spells it.
+pub fn subject_of(connection: &Connection, id: MessageId) -> rusqlite::Result<String> {
+    connection.prepare_cached("SELECT subject FROM message WHERE id = ?1")?.query_row([id], |row| row.get(0))
+}
+
+/// The attributes of a message.
+pub fn attributes_of(connection: &Connection, id: MessageId) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached("SELECT attributes FROM message WHERE id = ?1")?
+        .query_row([id], |row| row.get(0))
+}
+
+/// The newest message of a conversation.
+pub fn newest_of(connection: &Connection, recipient_id: RecipientId) -> rusqlite::Result<Option<MessageId>> {
+    connection
+        .prepare_cached("SELECT max(id) FROM message WHERE recipient_id = ?1")?
+        .query_row([recipient_id], |row| row.get(0))
+}
+
+/// Whether a user muted a channel that they are subscribed to.
+pub fn is_stream_muted(
+    connection: &Connection,
+    user_id: UserId,
+    stream_id: StreamId,
+) -> rusqlite::Result<bool> {
+    let muted = connection
+        .prepare_cached("SELECT is_muted FROM subscription WHERE user_id = ?1 AND stream_id = ?2 AND active")?
+        .query_row((user_id, stream_id), |row| row.get(0))
+        .optional()?;
+    Ok(muted.unwrap_or(false))
 }

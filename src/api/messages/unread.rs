@@ -36,8 +36,10 @@ fn store(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId, set: &mut Read
     .execute((user_id, recipient_id, set.until()))?;
     for (chunk, bits) in set.take_changed() {
         if bits.is_empty() {
-            tx.prepare_cached("DELETE FROM read_chunk WHERE user_id = ?1 AND recipient_id = ?2 AND chunk = ?3")?
-                .execute((user_id, recipient_id, chunk))?;
+            tx.prepare_cached(
+                "DELETE FROM read_chunk WHERE user_id = ?1 AND recipient_id = ?2 AND chunk = ?3",
+            )?
+            .execute((user_id, recipient_id, chunk))?;
             continue;
         }
         let mut bytes = Vec::with_capacity(bits.serialized_size());
@@ -102,8 +104,14 @@ pub fn mark_all_read(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId) ->
     store(tx, user_id, recipient_id, &mut set)
 }
 
-fn has_message(connection: &Connection, recipient_id: RecipientId, range: RangeInclusive<u32>) -> ApiResult<bool> {
+fn has_message(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    range: RangeInclusive<u32>,
+) -> ApiResult<bool> {
     Ok(connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM message WHERE recipient_id = ?1 AND id BETWEEN ?2 AND ?3)")?
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM message WHERE recipient_id = ?1 AND id BETWEEN ?2 AND ?3)",
+        )?
         .query_row((recipient_id, range.start(), range.end()), |row| row.get(0))?)
 }

@@ -5,6 +5,7 @@ use super::{members, sql};
 use crate::api::channels::events::StreamDeleted;
 use crate::api::channels::row::StreamRow;
 use crate::api::channels::visible::{self, People};
+use crate::api::messages::unread;
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -55,6 +56,8 @@ pub fn unsubscribe(tx: &mut Tx<'_>, streams: &[StreamRow], users: &[UserId]) -> 
             }
             sql::set_active(tx, user_id, stream.stream_id, false)?;
             sql::close_span(tx, user_id, stream.stream_id, next)?;
+            // What they did not read there is no longer theirs to read.
+            unread::mark_all_read(tx, user_id, stream.recipient_id)?;
             outcome.removed.push(stream.name.clone());
             channel.users.push(user_id);
             left.push(index);

@@ -118,3 +118,19 @@ pub fn password_of(
         .query_row([email.trim().to_lowercase()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()
 }
+
+/// The user of a name, upper and lower case alike; `None` also when several have it. Active users come first.
+pub fn by_full_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<UserRow>> {
+    let mut users: Vec<UserRow> = connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM user WHERE lower(full_name) = ?1 ORDER BY is_active DESC, user_id LIMIT 2"
+        ))?
+        .query_map([name.to_lowercase()], UserRow::read)?
+        .collect::<Result<_, _>>()?;
+    let alone = match users.as_slice() {
+        [_] => true,
+        [first, second] => first.is_active && !second.is_active,
+        _ => false,
+    };
+    Ok(if alone { users.drain(..).next() } else { None })
+}

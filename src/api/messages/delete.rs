@@ -1,0 +1,69 @@
+//! `DELETE /messages/{message_id}`.
+
+use super::events::MessagesDeleted;
+use super::rules::{self, DeleteFacts};
+use super::sight::Sight;
+use super::{receivers, sql};
+use crate::api::channels::access::{self, StreamSetting};
+use crate::api::groups::membership::Membership;
+use crate::api::realm;
+use crate::api::realm::group_settings::{RealmGroup, is_held};
+use crate::api::users::sql as users;
+use crate::http::{ApiResult, Caller, Reply, User};
+use crate::store::Tx;
+use crate::types::{MessageId, StreamId};
+use rusqlite::Connection;
+use serde::Deserialize;
+
+/// Parameters of `DELETE /messages/{message_id}`.
+#[derive(Deserialize)]
+pub struct DeleteParams {
+    /// Which message.
+    message_id: MessageId,
+}
+
+/// `DELETE /messages/{message_id}`: removes a message for everybody.
+pub fn delete_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
+    let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
+    let stream_id = sql::stream_of(tx, message.recipient_id)?;
+    let sender = users::by_id(tx, message.sender_id)?;
+    let owns_sender = sender.is_some_and(|sender| sender.bot_owner_id == Some(caller.user_id));
+    let (may_delete_any, may_delete_own) = permissions(tx, caller, stream_id, tx.now())?;
+    rules::may_delete(DeleteFacts {
+        may_delete_any,
+        may_delete_own,
+        is_own: message.sender_id == caller.user_id || owns_sender,
+        limit_seconds: realm::settings::get(tx, "message_content_delete_limit_seconds")?,
+        age: tx.now() - message.timestamp,
+    })?;
+    let receivers = receivers::of(tx, &message)?;
+    sql::delete(tx, message.id)?;
+    let place = receivers.stream.as_ref().map(|stream| (stream.stream_id, message.subject.as_str()));
+    for event in MessagesDeleted::events(&[message.id], place) {
+        tx.emit(&event, receivers.audience.clone());
+    }
+    Ok(Reply::ok())
+}
+
+/// Whether the caller may delete any message, and whether their own, in a channel or a direct conversation.
+fn permissions(
+    connection: &Connection,
+    caller: &Caller,
+    stream_id: Option<StreamId>,
+    now: i64,
+) -> ApiResult<(bool, bool)> {
+    let membership = Membership::of(connection, caller.user_id, now)?;
+    let held = |organization: RealmGroup, channel: StreamSetting| -> ApiResult<bool> {
+        if is_held(connection, caller, &membership, organization)? {
+            return Ok(true);
+        }
+        match stream_id {
+            Some(stream_id) => access::is_in(connection, &membership, stream_id, channel),
+            None => Ok(false),
+        }
+    };
+    Ok((
+        held(RealmGroup::CanDeleteAnyMessage, StreamSetting::CanDeleteAnyMessage)?,
+        held(RealmGroup::CanDeleteOwnMessage, StreamSetting::CanDeleteOwnMessage)?,
+    ))
+}

@@ -1,0 +1,138 @@
+//! What the renderer asks about the organization, answered from a snapshot as the sender sees it.
+
+use crate::api::channels::{access, sql as channels};
+use crate::api::realm;
+use crate::api::users::sql as users;
+use crate::http::{ApiResult, Caller};
+use crate::markdown::{Directory, LinkedChannel, MentionedGroup, MentionedUser, Rendered, UserQuery, render};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, StreamId, Topic, UserId};
+use rusqlite::{Connection, OptionalExtension};
+use std::cell::RefCell;
+
+/// The organization as one sender sees it.
+struct Organization<'a> {
+    connection: &'a Connection,
+    caller: &'a Caller,
+    now: i64,
+    origin: &'a str,
+    code_block_language: String,
+    previews_media: bool,
+    /// The renderer's questions cannot fail; a statement that did is told afterwards.
+    failure: RefCell<Option<crate::http::ApiError>>,
+}
+
+/// Renders a message of a sender.
+pub fn render_for(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    origin: &str,
+    content: &str,
+) -> ApiResult<Rendered> {
+    let organization = Organization {
+        connection,
+        caller,
+        now,
+        origin,
+        code_block_language: realm::settings::get(connection, "default_code_block_language")?,
+        previews_media: realm::settings::get(connection, "inline_image_preview")?,
+        failure: RefCell::default(),
+    };
+    let rendered = render(content, &organization);
+    match organization.failure.into_inner() {
+        None => Ok(rendered),
+        Some(failure) => Err(failure),
+    }
+}
+
+impl Organization<'_> {
+    fn answer<T>(&self, answer: ApiResult<Option<T>>) -> Option<T> {
+        answer.unwrap_or_else(|error| {
+            self.failure.replace(Some(error));
+            None
+        })
+    }
+
+    fn find_user(&self, wanted: UserQuery<'_>) -> ApiResult<Option<MentionedUser>> {
+        let user = match wanted {
+            UserQuery::Id(id) => users::by_id(self.connection, UserId(id))?,
+            UserQuery::FullName(name) => users::by_full_name(self.connection, name)?,
+            UserQuery::FullNameAndId(name, id) => users::by_id(self.connection, UserId(id))?
+                .filter(|user| user.full_name.to_lowercase() == name.to_lowercase()),
+        };
+        Ok(user.map(|user| MentionedUser {
+            user_id: user.user_id.0,
+            full_name: user.full_name,
+            is_active: user.is_active,
+        }))
+    }
+
+    fn find_group(&self, name: &str) -> ApiResult<Option<MentionedGroup>> {
+        let group = self
+            .connection
+            .prepare_cached("SELECT id, name, deactivated FROM user_group WHERE name_key = ?1")?
+            .query_row([name.to_lowercase()], |row| {
+                Ok(MentionedGroup {
+                    group_id: row.get(0)?,
+                    name: row.get(1)?,
+                    is_active: !row.get::<_, bool>(2)?,
+                })
+            })
+            .optional()?;
+        Ok(group)
+    }
+
+    fn find_channel(&self, name: &str) -> ApiResult<Option<LinkedChannel>> {
+        let Some(stream) = channels::by_name(self.connection, name)? else { return Ok(None) };
+        let known = access::has_metadata_access(self.connection, self.caller, self.now, &stream)?;
+        Ok(known.then_some(LinkedChannel { stream_id: stream.stream_id.0, name: stream.name }))
+    }
+
+    fn find_newest(&self, stream_id: StreamId, topic: &str) -> ApiResult<Option<i64>> {
+        let Some(stream) = channels::by_id(self.connection, stream_id)? else { return Ok(None) };
+        let sight = super::sight::Sight::new(self.connection, self.caller, self.now);
+        let view = sight.view_of_stream(&stream)?;
+        let Some(visible) = view.visible.last() else { return Ok(None) };
+        let key = Topic::stored(topic.to_owned()).key();
+        let Some(topic_id) = super::sql::topic(self.connection, stream_id, &key)? else { return Ok(None) };
+        let newest: Option<MessageId> = self
+            .connection
+            .prepare_cached("SELECT max(id) FROM message WHERE topic_id = ?1 AND id BETWEEN ?2 AND ?3")?
+            .query_row((topic_id, visible.start(), visible.end()), |row| row.get(0))?;
+        Ok(newest.map(|id| id.0))
+    }
+}
+
+impl Directory for Organization<'_> {
+    fn user(&self, wanted: UserQuery<'_>) -> Option<MentionedUser> {
+        self.answer(self.find_user(wanted))
+    }
+
+    fn group(&self, name: &str) -> Option<MentionedGroup> {
+        self.answer(self.find_group(name))
+    }
+
+    fn channel(&self, name: &str) -> Option<LinkedChannel> {
+        self.answer(self.find_channel(name))
+    }
+
+    fn newest_message_in_topic(&self, stream_id: i64, topic: &str) -> Option<i64> {
+        self.answer(self.find_newest(StreamId(stream_id), topic))
+    }
+
+    fn realm_url(&self) -> &str {
+        self.origin
+    }
+
+    fn empty_topic_display_name(&self) -> &str {
+        EMPTY_TOPIC_DISPLAY_NAME
+    }
+
+    fn default_code_block_language(&self) -> &str {
+        &self.code_block_language
+    }
+
+    fn previews_media(&self) -> bool {
+        self.previews_media
+    }
+}

@@ -1,0 +1,367 @@
+//! Ids of messages in order, from indexes: the part of fetching that must not depend on how many messages there are.
+//!
+//! A [`Cursor`] answers "the first id from here on". Cursors over single indexes are joined: a union merges
+//! conversations from the newest end, an intersection leaps from one to the other. Nothing walks the whole table.
+
+use super::read_set::ReadSet;
+use super::sight::Ranges;
+use crate::http::ApiResult;
+use rusqlite::Connection;
+use std::collections::{BinaryHeap, VecDeque};
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+
+/// Ids asked of an index at a time, at most.
+const BATCH: usize = 256;
+
+/// Which way ids are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From a bound to older messages.
+    Down,
+    /// From a bound to newer messages.
+    Up,
+}
+
+impl Direction {
+    /// The bound behind an id; `None` at the end of all ids.
+    pub fn past(self, id: u32) -> Option<u32> {
+        match self {
+            Self::Down => id.checked_sub(1),
+            Self::Up => id.checked_add(1),
+        }
+    }
+
+    /// Whether an id is not yet at a bound.
+    fn before(self, id: u32, bound: u32) -> bool {
+        match self {
+            Self::Down => id > bound,
+            Self::Up => id < bound,
+        }
+    }
+
+    /// Larger for ids that come first.
+    fn rank(self, id: u32) -> u32 {
+        match self {
+            Self::Down => id,
+            Self::Up => u32::MAX - id,
+        }
+    }
+}
+
+/// Ids in one direction. Bounds only move in it.
+pub trait Cursor {
+    /// The first id at the bound or beyond it.
+    fn seek(&mut self, bound: u32) -> ApiResult<Option<u32>>;
+}
+
+/// An index that lists ids for a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// Messages of a conversation.
+    Recipient,
+    /// Messages of a topic.
+    Topic,
+    /// Messages of a sender.
+    Sender,
+    /// Messages of a conversation that mention everybody.
+    StreamWildcard,
+    /// Messages that a user starred.
+    Starred,
+    /// Messages that mention a user, not counting those that mention everybody in the channel.
+    Mentioned,
+    /// Messages with an alert word of a user.
+    Alerted,
+}
+
+impl Index {
+    /// `?1` is the key, `?2` and `?3` the bounds, `?4` the limit.
+    fn statement(self, direction: Direction) -> &'static str {
+        macro_rules! both {
+            ($table:literal, $id:literal, $condition:literal) => {
+                match direction {
+                    Direction::Down => concat!(
+                        "SELECT ",
+                        $id,
+                        " FROM ",
+                        $table,
+                        " WHERE ",
+                        $condition,
+                        " AND ",
+                        $id,
+                        " BETWEEN ?2 AND ?3 ORDER BY ",
+                        $id,
+                        " DESC LIMIT ?4"
+                    ),
+                    Direction::Up => concat!(
+                        "SELECT ",
+                        $id,
+                        " FROM ",
+                        $table,
+                        " WHERE ",
+                        $condition,
+                        " AND ",
+                        $id,
+                        " BETWEEN ?2 AND ?3 ORDER BY ",
+                        $id,
+                        " LIMIT ?4"
+                    ),
+                }
+            };
+        }
+        match self {
+            Self::Recipient => both!("message INDEXED BY message_recipient", "id", "recipient_id = ?1"),
+            Self::Topic => both!("message INDEXED BY message_topic", "id", "topic_id = ?1"),
+            Self::Sender => both!("message INDEXED BY message_sender", "id", "sender_id = ?1"),
+            Self::StreamWildcard => both!(
+                "message INDEXED BY message_stream_wildcard",
+                "id",
+                "recipient_id = ?1 AND attributes & 1"
+            ),
+            Self::Starred => both!(
+                "user_message_flags INDEXED BY user_message_starred",
+                "message_id",
+                "user_id = ?1 AND flags & 1"
+            ),
+            Self::Mentioned => both!(
+                "user_message_flags INDEXED BY user_message_mentioned",
+                "message_id",
+                "user_id = ?1 AND flags & 20"
+            ),
+            Self::Alerted => both!(
+                "user_message_flags INDEXED BY user_message_alerted",
+                "message_id",
+                "user_id = ?1 AND flags & 8"
+            ),
+        }
+    }
+}
+
+/// Which ids of an index count.
+pub enum Within {
+    /// Those in these ranges.
+    Ranges(Ranges),
+    /// Those in these ranges that are not read.
+    Unread(Ranges, Rc<ReadSet>),
+}
+
+impl Within {
+    /// The ranges from a bound on, in order.
+    fn pieces(&self, direction: Direction, bound: u32) -> Box<dyn Iterator<Item = RangeInclusive<u32>> + '_> {
+        let ranges = match self {
+            Self::Ranges(ranges) | Self::Unread(ranges, _) => ranges,
+        };
+        let cut = move |range: &RangeInclusive<u32>| {
+            let (start, end) = match direction {
+                Direction::Down => (*range.start(), bound.min(*range.end())),
+                Direction::Up => (bound.max(*range.start()), *range.end()),
+            };
+            (start <= end).then_some(start..=end)
+        };
+        match (self, direction) {
+            (Self::Ranges(_), Direction::Down) => Box::new(ranges.iter().rev().filter_map(cut)),
+            (Self::Ranges(_), Direction::Up) => Box::new(ranges.iter().filter_map(cut)),
+            (Self::Unread(_, set), Direction::Down) => {
+                Box::new(ranges.iter().rev().filter_map(cut).flat_map(|range| set.gaps_down(range)))
+            }
+            (Self::Unread(_, set), Direction::Up) => {
+                Box::new(ranges.iter().filter_map(cut).flat_map(|range| set.gaps(range)))
+            }
+        }
+    }
+}
+
+/// A cursor over one key of an index.
+pub struct IndexCursor<'c> {
+    connection: &'c Connection,
+    index: Index,
+    key: i64,
+    within: Within,
+    direction: Direction,
+    batch: usize,
+    found: VecDeque<u32>,
+    exhausted: bool,
+}
+
+impl<'c> IndexCursor<'c> {
+    /// A cursor that asks for `batch` ids first, and for more each time.
+    pub fn new(
+        connection: &'c Connection,
+        index: Index,
+        key: i64,
+        within: Within,
+        direction: Direction,
+        batch: usize,
+    ) -> Self {
+        let batch = batch.clamp(1, BATCH);
+        Self { connection, index, key, within, direction, batch, found: VecDeque::new(), exhausted: false }
+    }
+
+    fn refill(&mut self, bound: u32) -> ApiResult<()> {
+        let mut statement = self.connection.prepare_cached(self.index.statement(self.direction))?;
+        for piece in self.within.pieces(self.direction, bound) {
+            let wanted = self.batch - self.found.len();
+            let mut rows = statement.query((self.key, piece.start(), piece.end(), wanted as i64))?;
+            while let Some(row) = rows.next()? {
+                self.found.push_back(row.get(0)?);
+            }
+            if self.found.len() >= self.batch {
+                break;
+            }
+        }
+        self.exhausted = self.found.len() < self.batch;
+        self.batch = (self.batch * 4).min(BATCH);
+        Ok(())
+    }
+}
+
+impl Cursor for IndexCursor<'_> {
+    fn seek(&mut self, bound: u32) -> ApiResult<Option<u32>> {
+        while self.found.front().is_some_and(|id| self.direction.before(*id, bound)) {
+            self.found.pop_front();
+        }
+        if self.found.is_empty() && !self.exhausted {
+            self.refill(bound)?;
+        }
+        Ok(self.found.front().copied())
+    }
+}
+
+/// The ids of several cursors, merged.
+pub struct Union<'c> {
+    cursors: Vec<Box<dyn Cursor + 'c>>,
+    direction: Direction,
+    /// Rank and place of each cursor's head; empty before the first seek.
+    heads: BinaryHeap<(u32, usize)>,
+    started: bool,
+}
+
+impl<'c> Union<'c> {
+    /// Merges cursors of one direction.
+    pub fn new(cursors: Vec<Box<dyn Cursor + 'c>>, direction: Direction) -> Self {
+        Self { cursors, direction, heads: BinaryHeap::new(), started: false }
+    }
+
+    fn push(&mut self, place: usize, bound: u32) -> ApiResult<()> {
+        if let Some(id) = self.cursors[place].seek(bound)? {
+            self.heads.push((self.direction.rank(id), place));
+        }
+        Ok(())
+    }
+}
+
+impl Cursor for Union<'_> {
+    fn seek(&mut self, bound: u32) -> ApiResult<Option<u32>> {
+        if !self.started {
+            self.started = true;
+            for place in 0..self.cursors.len() {
+                self.push(place, bound)?;
+            }
+        }
+        let bound_rank = self.direction.rank(bound);
+        while let Some((rank, place)) = self.heads.peek().copied() {
+            if rank <= bound_rank {
+                // Ranking twice gives the id back.
+                return Ok(Some(self.direction.rank(rank)));
+            }
+            self.heads.pop();
+            self.push(place, bound)?;
+        }
+        Ok(None)
+    }
+}
+
+/// The ids that all of several cursors have.
+pub struct Intersection<'c> {
+    cursors: Vec<Box<dyn Cursor + 'c>>,
+}
+
+impl<'c> Intersection<'c> {
+    /// Meets cursors of one direction; there is at least one.
+    pub fn new(cursors: Vec<Box<dyn Cursor + 'c>>) -> Self {
+        Self { cursors }
+    }
+}
+
+impl Cursor for Intersection<'_> {
+    fn seek(&mut self, bound: u32) -> ApiResult<Option<u32>> {
+        let mut candidate = bound;
+        'leap: loop {
+            let mut agreed = None;
+            for cursor in &mut self.cursors {
+                let Some(id) = cursor.seek(candidate)? else { return Ok(None) };
+                if agreed.is_some_and(|agreed| agreed != id) {
+                    candidate = id;
+                    continue 'leap;
+                }
+                agreed = Some(id);
+                candidate = id;
+            }
+            return Ok(agreed);
+        }
+    }
+}
+
+/// A few known ids.
+pub struct Known {
+    ids: Vec<u32>,
+    direction: Direction,
+}
+
+impl Known {
+    /// A cursor over known ids.
+    pub fn new(mut ids: Vec<u32>, direction: Direction) -> Self {
+        ids.sort_unstable_by_key(|id| direction.rank(*id));
+        Self { ids, direction }
+    }
+}
+
+impl Cursor for Known {
+    fn seek(&mut self, bound: u32) -> ApiResult<Option<u32>> {
+        while self.ids.last().is_some_and(|id| self.direction.before(*id, bound)) {
+            self.ids.pop();
+        }
+        Ok(self.ids.last().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(mut cursor: impl Cursor, direction: Direction, start: u32) -> Vec<u32> {
+        let mut bound = Some(start);
+        let mut ids = Vec::new();
+        while let Some(from) = bound {
+            let Some(id) = cursor.seek(from).unwrap() else { break };
+            ids.push(id);
+            bound = direction.past(id);
+        }
+        ids
+    }
+
+    fn known(ids: &[u32], direction: Direction) -> Box<dyn Cursor> {
+        Box::new(Known::new(ids.to_vec(), direction))
+    }
+
+    #[test]
+    fn unions_merge_and_intersections_meet_in_both_directions() {
+        let (odd, three) = ([1, 3, 5, 7, 9, 11, 13, 15], [3, 6, 9, 12, 15]);
+        for direction in [Direction::Down, Direction::Up] {
+            let start = if direction == Direction::Down { 14 } else { 2 };
+            let order = |mut ids: Vec<u32>| {
+                if direction == Direction::Down {
+                    ids.reverse();
+                }
+                ids
+            };
+            let cursors = || vec![known(&odd, direction), known(&three, direction)];
+            let (union, both) = match direction {
+                Direction::Down => (vec![1, 3, 5, 6, 7, 9, 11, 12, 13], vec![3, 9]),
+                Direction::Up => (vec![3, 5, 6, 7, 9, 11, 12, 13, 15], vec![3, 9, 15]),
+            };
+            assert_eq!(all(Union::new(cursors(), direction), direction, start), order(union));
+            assert_eq!(all(Intersection::new(cursors()), direction, start), order(both));
+        }
+    }
+}

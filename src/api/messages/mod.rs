@@ -1,0 +1,56 @@
+//! Messages: sending, fetching, editing, deleting, flags.
+//!
+//! A message is written once, whoever receives it (`ARCHITECTURE.md`, "Storage"): who received it follows from spans of
+//! subscription, what is read from sets of ids ([`read_set`]), and only flags that few have are rows. Fetching is
+//! [`narrow`] (what is wanted) to [`plan`] (which indexes answer it) to [`feed`] (ids in order) to [`write`] (JSON).
+
+pub mod address;
+mod delete;
+pub mod directory;
+mod edit;
+pub mod events;
+pub mod feed;
+mod fetch;
+pub mod flags;
+pub mod message;
+pub mod narrow;
+pub mod plan;
+pub mod queue_narrow;
+pub mod read_set;
+pub mod receivers;
+mod render;
+pub mod rules;
+pub mod send;
+pub mod sight;
+pub mod sql;
+pub mod state;
+pub mod unread;
+mod update_flags;
+pub mod write;
+
+use super::Slice;
+use super::register::StatePart;
+use crate::http::{Route, USER};
+use hyper::Method;
+
+/// Messages.
+pub const SLICE: Slice =
+    Slice { name: "messages", routes, state: STATE, event_types: events::event_types, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[
+    StatePart { name: "message", fetch: state::message },
+    StatePart { name: "starred_messages", fetch: state::starred },
+    StatePart { name: "recent_private_conversations", fetch: state::recent_conversations },
+];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::call(Method::POST, "/messages", USER, send::send_message).for_webhooks(),
+        Route::read(Method::GET, "/messages", USER, fetch::get_messages),
+        Route::read(Method::GET, "/messages/{message_id}", USER, fetch::get_message),
+        Route::call(Method::PATCH, "/messages/{message_id}", USER, edit::update_message),
+        Route::write(Method::DELETE, "/messages/{message_id}", USER, delete::delete_message),
+        Route::write(Method::POST, "/messages/flags", USER, update_flags::update_flags),
+        Route::read(Method::POST, "/messages/render", USER, render::render_message),
+    ]
+}

@@ -1,0 +1,20 @@
+//! `POST /messages/render`: what a text would look like.
+
+use super::directory::render_for;
+use super::rules;
+use crate::http::{ApiResult, Read, Reply, User};
+use serde::Deserialize;
+
+/// Parameters of `POST /messages/render`.
+#[derive(Deserialize)]
+pub struct RenderParams {
+    /// Markdown.
+    content: String,
+}
+
+/// `POST /messages/render`.
+pub fn render_message(read: &Read<'_, User>, params: RenderParams) -> ApiResult<Reply> {
+    let content = rules::content(&params.content).unwrap_or_default();
+    let rendered = render_for(read, read.caller, read.app.clock.seconds(), &read.info.origin, &content)?;
+    Reply::field("rendered", &rendered.html)
+}

@@ -1,0 +1,135 @@
+//! What a viewer may see of a conversation, and what they received of it.
+
+use super::read_set::ReadSet;
+use super::{sql, unread};
+use crate::api::channels::{access, row::StreamRow, sql as channels};
+use crate::api::subscriptions::sql as subscriptions;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::types::{MessageId, RecipientId, UserId};
+use rusqlite::Connection;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+
+/// Ids of messages, ascending ranges that do not touch.
+pub type Ranges = Vec<RangeInclusive<u32>>;
+
+/// All ids that a message can have.
+pub const ALL_IDS: RangeInclusive<u32> = 1..=i32::MAX as u32;
+
+/// A conversation as one viewer sees it.
+#[derive(Debug, Default)]
+pub struct View {
+    /// The channel; `None` for direct conversations, and for what the viewer may not see at all.
+    pub stream: Option<StreamRow>,
+    /// The people of a direct conversation.
+    pub people: Vec<UserId>,
+    /// Ids that the viewer received: sent while they were subscribed, or to a conversation of theirs.
+    pub received: Ranges,
+    /// Ids that the viewer may read.
+    pub visible: Ranges,
+}
+
+/// One viewer's sight on one snapshot. Conversations are looked at when they are first asked for.
+pub struct Sight<'a> {
+    /// The snapshot, or the writer's connection.
+    pub connection: &'a Connection,
+    /// The viewer.
+    pub caller: &'a Caller,
+    now: i64,
+    views: RefCell<HashMap<RecipientId, Rc<View>>>,
+    read_sets: RefCell<HashMap<RecipientId, Rc<ReadSet>>>,
+}
+
+impl<'a> Sight<'a> {
+    /// A viewer's sight at a time.
+    pub fn new(connection: &'a Connection, caller: &'a Caller, now: i64) -> Self {
+        Self { connection, caller, now, views: RefCell::default(), read_sets: RefCell::default() }
+    }
+
+    /// A conversation.
+    pub fn view(&self, recipient_id: RecipientId) -> ApiResult<Rc<View>> {
+        if let Some(view) = self.views.borrow().get(&recipient_id) {
+            return Ok(Rc::clone(view));
+        }
+        let view = match sql::stream_of(self.connection, recipient_id)? {
+            Some(stream_id) => channels::by_id(self.connection, stream_id)?
+                .map_or_else(|| Ok(View::default()), |stream| self.channel_view(stream))?,
+            None => self.direct_view(recipient_id)?,
+        };
+        let view = Rc::new(view);
+        self.views.borrow_mut().insert(recipient_id, Rc::clone(&view));
+        Ok(view)
+    }
+
+    /// A channel whose row is there already.
+    pub fn view_of_stream(&self, stream: &StreamRow) -> ApiResult<Rc<View>> {
+        if let Some(view) = self.views.borrow().get(&stream.recipient_id) {
+            return Ok(Rc::clone(view));
+        }
+        let view = Rc::new(self.channel_view(stream.clone())?);
+        self.views.borrow_mut().insert(stream.recipient_id, Rc::clone(&view));
+        Ok(view)
+    }
+
+    fn channel_view(&self, stream: StreamRow) -> ApiResult<View> {
+        if !access::has_content_access(self.connection, self.caller, self.now, &stream)? {
+            return Ok(View::default());
+        }
+        let spans = subscriptions::spans(self.connection, self.caller.user_id, stream.stream_id)?;
+        let received: Ranges = spans
+            .iter()
+            .filter_map(|span| {
+                let first = span.from.bit()?;
+                let last = span.until.map_or(Some(*ALL_IDS.end()), |until| until.bit()?.checked_sub(1))?;
+                (first <= last).then_some(first..=last)
+            })
+            .collect();
+        let visible = if stream.has_public_history() { vec![ALL_IDS] } else { received.clone() };
+        Ok(View { stream: Some(stream), people: Vec::new(), received, visible })
+    }
+
+    fn direct_view(&self, recipient_id: RecipientId) -> ApiResult<View> {
+        let people = sql::direct_user_ids(self.connection, recipient_id)?.unwrap_or_default();
+        if !people.contains(&self.caller.user_id) {
+            return Ok(View::default());
+        }
+        Ok(View { stream: None, people, received: vec![ALL_IDS], visible: vec![ALL_IDS] })
+    }
+
+    /// What the viewer has read of a conversation.
+    pub fn read_set(&self, recipient_id: RecipientId) -> ApiResult<Rc<ReadSet>> {
+        if let Some(set) = self.read_sets.borrow().get(&recipient_id) {
+            return Ok(Rc::clone(set));
+        }
+        let set = Rc::new(unread::load(self.connection, self.caller.user_id, recipient_id)?);
+        self.read_sets.borrow_mut().insert(recipient_id, Rc::clone(&set));
+        Ok(set)
+    }
+
+    /// Whether a message was received.
+    pub fn received(&self, recipient_id: RecipientId, id: MessageId) -> ApiResult<bool> {
+        Ok(contains(&self.view(recipient_id)?.received, id))
+    }
+
+    /// Whether a message may be read.
+    pub fn visible(&self, recipient_id: RecipientId, id: MessageId) -> ApiResult<bool> {
+        Ok(contains(&self.view(recipient_id)?.visible, id))
+    }
+
+    /// A message that the viewer may read. One they may not is not found.
+    pub fn find(&self, id: MessageId) -> ApiResult<super::message::MessageRow> {
+        let message = sql::by_id(self.connection, id)?.ok_or_else(invalid_message)?;
+        if self.visible(message.recipient_id, id)? { Ok(message) } else { Err(invalid_message()) }
+    }
+}
+
+/// The refusal of a message that is not there, or not for the caller.
+pub fn invalid_message() -> ApiError {
+    ApiError::bad_request("Invalid message(s)")
+}
+
+fn contains(ranges: &Ranges, id: MessageId) -> bool {
+    id.bit().is_some_and(|id| ranges.iter().any(|range| range.contains(&id)))
+}

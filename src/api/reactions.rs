@@ -1,0 +1,204 @@
+//! `POST` and `DELETE /messages/{message_id}/reactions`.
+
+use super::Slice;
+use super::messages::message::{MessageRow, Reaction, attribute};
+use super::messages::sight::Sight;
+use super::messages::{receivers, sql as messages};
+use super::users::sql as users;
+use crate::events::Event;
+use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
+use crate::markdown::emoji;
+use crate::store::Tx;
+use crate::types::{MessageId, UserId};
+use hyper::Method;
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+
+/// Reactions.
+pub const SLICE: Slice = Slice { name: "reactions", routes, ..Slice::EMPTY };
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::write(Method::POST, "/messages/{message_id}/reactions", USER, add_reaction),
+        Route::write(Method::DELETE, "/messages/{message_id}/reactions", USER, remove_reaction),
+    ]
+}
+
+/// Parameters of both.
+#[derive(Deserialize)]
+pub struct ReactionParams {
+    /// Which message.
+    message_id: MessageId,
+    /// A name of the emoji.
+    #[serde(default)]
+    emoji_name: Option<String>,
+    /// What identifies it within its type; found by the name when absent.
+    #[serde(default)]
+    emoji_code: Option<String>,
+    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`; found by the name when absent.
+    #[serde(default)]
+    reaction_type: Option<String>,
+}
+
+/// An emoji of a reaction or a status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChosenEmoji {
+    /// What identifies it within its type.
+    pub code: String,
+    /// The type.
+    pub kind: &'static str,
+}
+
+const UNICODE: &str = "unicode_emoji";
+const CUSTOM: &str = "realm_emoji";
+const EXTRA: &str = "zulip_extra_emoji";
+
+/// `reaction`, `op: add` or `remove`.
+#[derive(Serialize)]
+struct ReactionChanged {
+    r#type: &'static str,
+    op: &'static str,
+    message_id: MessageId,
+    #[serde(flatten)]
+    reaction: Reaction,
+    /// Deprecated, for clients of older servers.
+    user: ReactingUser,
+}
+
+#[derive(Serialize)]
+struct ReactingUser {
+    user_id: UserId,
+    email: String,
+    full_name: String,
+}
+
+impl Event for ReactionChanged {
+    const TYPE: &'static str = "reaction";
+}
+
+/// `POST /messages/{message_id}/reactions`.
+fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
+    let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
+    let name = params.emoji_name.ok_or_else(|| ApiError::missing("emoji_name"))?;
+    let (code, kind) = (params.emoji_code.as_deref(), params.reaction_type.as_deref());
+    // Whoever joins a reaction that is there already takes its name: it may be an older one for the same emoji.
+    let joined = match code {
+        Some(code) => messages::reactions(tx, message.id)?
+            .into_iter()
+            .find(|there| there.emoji_code == code && kind.is_none_or(|kind| there.reaction_type == kind)),
+        None => None,
+    };
+    let reaction = match joined {
+        Some(there) => Reaction { user_id: caller.user_id, ..there },
+        None => {
+            let emoji = choose(&name, code, kind)?;
+            Reaction {
+                emoji_name: name,
+                emoji_code: emoji.code,
+                reaction_type: emoji.kind.to_owned(),
+                user_id: caller.user_id,
+            }
+        }
+    };
+    if find(tx, message.id, &reaction)?.is_some() {
+        return Err(ApiError::new(400, "REACTION_ALREADY_EXISTS", "Reaction already exists."));
+    }
+    insert(tx, message.id, &reaction)?;
+    messages::add_attributes(tx, message.id, attribute::HAS_REACTION)?;
+    tell(tx, "add", &message, reaction)
+}
+
+/// `DELETE /messages/{message_id}/reactions`.
+fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
+    let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
+    let (name, code) = (params.emoji_name.as_deref(), params.emoji_code.as_deref());
+    let wanted = |reaction: &Reaction| {
+        let by_code = code.is_none_or(|code| reaction.emoji_code == code);
+        let by_name = code.is_some() || name.is_none_or(|name| reaction.emoji_name == name);
+        let by_kind = params.reaction_type.as_deref().is_none_or(|kind| reaction.reaction_type == kind);
+        reaction.user_id == caller.user_id && by_code && by_name && by_kind
+    };
+    if name.is_none() && code.is_none() {
+        let msg = "At least one of the following arguments must be present: emoji_name, emoji_code";
+        return Err(ApiError::bad_request(msg));
+    }
+    let reaction = messages::reactions(tx, message.id)?
+        .into_iter()
+        .find(wanted)
+        .ok_or_else(|| ApiError::new(400, "REACTION_DOES_NOT_EXIST", "Reaction doesn't exist."))?;
+    tx.prepare_cached(
+        "DELETE FROM reaction WHERE message_id = ?1 AND user_id = ?2 AND reaction_type = ?3 AND emoji_code = ?4",
+    )?
+    .execute((message.id, caller.user_id, &reaction.reaction_type, &reaction.emoji_code))?;
+    tell(tx, "remove", &message, reaction)
+}
+
+fn tell(tx: &mut Tx<'_>, op: &'static str, message: &MessageRow, reaction: Reaction) -> ApiResult<Reply> {
+    let user = users::by_id(tx, reaction.user_id)?.ok_or_else(ApiError::internal)?;
+    let receivers = receivers::of(tx, message)?;
+    let user = ReactingUser { user_id: user.user_id, email: user.email, full_name: user.full_name };
+    let event = ReactionChanged { r#type: ReactionChanged::TYPE, op, message_id: message.id, reaction, user };
+    tx.emit(&event, receivers.audience);
+    Ok(Reply::ok())
+}
+
+/// Finds the emoji that a client means, and checks that its name, code and type belong together.
+pub fn choose(name: &str, code: Option<&str>, kind: Option<&str>) -> ApiResult<ChosenEmoji> {
+    let unknown = || ApiError::bad_request(format!("Emoji '{name}' does not exist"));
+    let (code, kind) = match (code, kind) {
+        (Some(code), Some(kind)) => (code.to_owned(), kind),
+        (code, kind) => {
+            let found = by_name(name).ok_or_else(unknown)?;
+            (code.map_or(found.code, str::to_owned), kind.unwrap_or(found.kind))
+        }
+    };
+    match kind {
+        UNICODE => {
+            if emoji::by_code(&code).is_none() {
+                return Err(ApiError::bad_request("Invalid emoji code."));
+            }
+            if !emoji::is_valid_pair(name, &code) {
+                return Err(ApiError::bad_request("Invalid emoji name."));
+            }
+            Ok(ChosenEmoji { code, kind: UNICODE })
+        }
+        EXTRA => {
+            if code != emoji::EXTRA_EMOJI_NAME {
+                return Err(ApiError::bad_request("Invalid emoji code."));
+            }
+            if name != emoji::EXTRA_EMOJI_NAME {
+                return Err(ApiError::bad_request("Invalid emoji name."));
+            }
+            Ok(ChosenEmoji { code, kind: EXTRA })
+        }
+        CUSTOM => Err(ApiError::bad_request("Invalid custom emoji.")),
+        _ => Err(ApiError::bad_request("Invalid emoji type.")),
+    }
+}
+
+fn by_name(name: &str) -> Option<ChosenEmoji> {
+    if name == emoji::EXTRA_EMOJI_NAME {
+        return Some(ChosenEmoji { code: name.to_owned(), kind: EXTRA });
+    }
+    emoji::by_name(name).map(|emoji| ChosenEmoji { code: emoji.code.to_owned(), kind: UNICODE })
+}
+
+fn find(connection: &Connection, id: MessageId, reaction: &Reaction) -> ApiResult<Option<i64>> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT number FROM reaction
+             WHERE message_id = ?1 AND user_id = ?2 AND reaction_type = ?3 AND emoji_code = ?4",
+        )?
+        .query_row((id, reaction.user_id, &reaction.reaction_type, &reaction.emoji_code), |row| row.get(0))
+        .optional()?)
+}
+
+fn insert(connection: &Connection, id: MessageId, reaction: &Reaction) -> ApiResult<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO reaction (message_id, number, user_id, emoji_name, emoji_code, reaction_type)
+             SELECT ?1, 1 + coalesce((SELECT max(number) FROM reaction WHERE message_id = ?1), 0), ?2, ?3, ?4, ?5",
+        )?
+        .execute((id, reaction.user_id, &reaction.emoji_name, &reaction.emoji_code, &reaction.reaction_type))?;
+    Ok(())
+}

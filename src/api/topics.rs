@@ -1,0 +1,87 @@
+//! `GET /users/me/{stream_id}/topics`: the topics of a channel.
+
+use super::Slice;
+use super::channels::{access, row::StreamRow, sql as channels};
+use super::messages::message::shown_topic;
+use super::messages::sight::{Ranges, Sight};
+use crate::http::{ApiResult, Caller, Read, Reply, Route, USER, User};
+use crate::types::{MessageId, StreamId, TopicId};
+use hyper::Method;
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+
+/// Topics.
+pub const SLICE: Slice = Slice { name: "topics", routes, ..Slice::EMPTY };
+
+fn routes() -> Vec<Route> {
+    vec![Route::read(Method::GET, "/users/me/{stream_id}/topics", USER, get_topics)]
+}
+
+/// Parameters of `GET /users/me/{stream_id}/topics`.
+#[derive(Deserialize)]
+pub struct TopicsParams {
+    /// The channel.
+    stream_id: StreamId,
+    /// The empty topic as an empty text.
+    #[serde(default)]
+    allow_empty_topic_name: bool,
+}
+
+/// A topic (spec, "Topic entry").
+#[derive(Serialize)]
+struct TopicEntry {
+    /// As the newest message spells it.
+    name: String,
+    /// The newest message that the caller may see.
+    max_id: MessageId,
+}
+
+/// `GET /users/me/{stream_id}/topics`: newest first. Where the history is protected, only topics with messages that the
+/// caller received.
+fn get_topics(read: &Read<'_, User>, params: TopicsParams) -> ApiResult<Reply> {
+    let stream = channels::by_id(read, params.stream_id)?.ok_or_else(access::no_such_channel)?;
+    let visible = visible(read, read.caller, &stream, read.app.clock.seconds())?;
+    let mut topics = Vec::new();
+    for topic_id in topics_of(read, stream.stream_id)? {
+        let mut newest = None;
+        for range in &visible {
+            newest = newest.max(newest_between(read, topic_id, *range.start(), *range.end())?);
+        }
+        if let Some((max_id, name)) = newest {
+            let name = shown_topic(&name, params.allow_empty_topic_name).to_owned();
+            topics.push(TopicEntry { name, max_id });
+        }
+    }
+    topics.sort_unstable_by_key(|topic| std::cmp::Reverse(topic.max_id));
+    Reply::field("topics", &topics)
+}
+
+/// Which ids of a channel's messages the caller may see.
+fn visible(connection: &Connection, caller: &Caller, stream: &StreamRow, now: i64) -> ApiResult<Ranges> {
+    let view = Sight::new(connection, caller, now).view_of_stream(stream)?;
+    if view.stream.is_none() {
+        return Err(access::no_such_channel());
+    }
+    Ok(view.visible.clone())
+}
+
+fn topics_of(connection: &Connection, stream_id: StreamId) -> ApiResult<Vec<TopicId>> {
+    let mut statement = connection.prepare_cached("SELECT topic_id FROM topic WHERE stream_id = ?1")?;
+    let ids = statement.query_map([stream_id], |row| row.get(0))?;
+    Ok(ids.collect::<Result<_, _>>()?)
+}
+
+/// The newest message of a topic within bounds, and its spelling of the topic.
+fn newest_between(
+    connection: &Connection,
+    topic_id: TopicId,
+    first: u32,
+    last: u32,
+) -> ApiResult<Option<(MessageId, String)>> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT id, subject FROM message WHERE topic_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row((topic_id, first, last), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?)
+}

@@ -1,0 +1,147 @@
+//! What a renderer asks about the organization: who is called what, and what is set.
+
+use super::linkifiers::Linkifier;
+
+/// How a mention names a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserQuery<'a> {
+    /// `@**|id**`
+    Id(i64),
+    /// `@**Full Name**`: compared without regard to case.
+    FullName(&'a str),
+    /// `@**Full Name|id**`: both must belong to the same user.
+    FullNameAndId(&'a str, i64),
+}
+
+/// A user who can be mentioned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MentionedUser {
+    /// The user's id.
+    pub user_id: i64,
+    /// The name that is shown.
+    pub full_name: String,
+    /// Users who are not active are mentioned silently, whatever was typed.
+    pub is_active: bool,
+}
+
+/// A group that can be mentioned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MentionedGroup {
+    /// The group's id.
+    pub group_id: i64,
+    /// What is shown: for a system group its display name, not `role:...`.
+    pub name: String,
+    /// Deactivated groups are mentioned silently, whatever was typed.
+    pub is_active: bool,
+}
+
+/// A channel that the sender may link to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkedChannel {
+    /// The channel's id.
+    pub stream_id: i64,
+    /// Its name, as it is shown.
+    pub name: String,
+}
+
+/// A custom emoji that is not deactivated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CustomEmoji {
+    /// Its id, which is the `emoji_code` of reactions.
+    pub emoji_id: i64,
+    /// The `source_url` of the emoji, relative to the server.
+    pub source_url: String,
+}
+
+/// What is known of an uploaded file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UploadedFile {
+    /// Media type, for example `image/png`.
+    pub content_type: String,
+    /// Width and height in pixels, of an image whose size is known.
+    pub dimensions: Option<(u32, u32)>,
+    /// Address of a smaller version, relative to the server; without one the original is shown.
+    pub thumbnail_url: Option<String>,
+}
+
+/// Answers about the organization, as the sender of the message may see it.
+///
+/// Every method has an answer for "nothing there", so an implementation gives what it has.
+pub trait Directory {
+    /// The user a mention means; `None` if there is none or the name is ambiguous.
+    fn user(&self, _wanted: UserQuery<'_>) -> Option<MentionedUser> {
+        None
+    }
+
+    /// The group of this name.
+    fn group(&self, _name: &str) -> Option<MentionedGroup> {
+        None
+    }
+
+    /// The channel of this name that the sender can access.
+    fn channel(&self, _name: &str) -> Option<LinkedChannel> {
+        None
+    }
+
+    /// The newest message in a topic that the sender can access: it makes a link to the topic survive a move.
+    fn newest_message_in_topic(&self, _stream_id: i64, _topic: &str) -> Option<i64> {
+        None
+    }
+
+    /// The custom emoji of this name.
+    fn custom_emoji(&self, _name: &str) -> Option<CustomEmoji> {
+        None
+    }
+
+    /// An uploaded file by its path id (what follows `/user_uploads/`).
+    fn uploaded_file(&self, _path_id: &str) -> Option<UploadedFile> {
+        None
+    }
+
+    /// Where clients load a picture or video of another site from: the address itself, or a proxy's.
+    fn external_media_url(&self, url: &str) -> String {
+        url.to_owned()
+    }
+
+    /// The organization's linkifiers, in order of precedence.
+    fn linkifiers(&self) -> &[Linkifier] {
+        &[]
+    }
+
+    /// The organization's address without a slash at the end; links to it become relative.
+    fn realm_url(&self) -> &str;
+
+    /// The name shown for the empty topic (`realm_empty_topic_display_name`).
+    fn empty_topic_display_name(&self) -> &str;
+
+    /// The language of fences that name none (`realm_default_code_block_language`); empty for plain text.
+    fn default_code_block_language(&self) -> &str;
+
+    /// Whether links to pictures and videos get a preview (`realm_inline_image_preview`).
+    fn previews_media(&self) -> bool {
+        true
+    }
+
+    /// Whether the sender wants `:)` to become an emoji (`translate_emoticons`).
+    fn translates_emoticons(&self) -> bool {
+        false
+    }
+}
+
+/// An organization without users, channels and settings.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoDirectory;
+
+impl Directory for NoDirectory {
+    fn realm_url(&self) -> &'static str {
+        ""
+    }
+
+    fn empty_topic_display_name(&self) -> &'static str {
+        "general chat"
+    }
+
+    fn default_code_block_language(&self) -> &'static str {
+        ""
+    }
+}

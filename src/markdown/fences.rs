@@ -1,0 +1,160 @@
+//! Pass 1: lines to sections. Fences (```` ``` ```` and `~~~`) are found before anything else.
+//!
+//! A fence stands at the start of a line and closes with the very same characters. Quotes and spoilers may hold
+//! further fences; code and formulas hold text. A fence that nobody closes ends with its surroundings.
+
+use super::MAXIMUM_DEPTH;
+
+/// A part of a message between fences, or what a fence encloses.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Section {
+    /// Lines without fences, still to be split into blocks.
+    Lines(Vec<String>),
+    /// The language as typed, empty if none.
+    Code {
+        language: String,
+        text: String,
+    },
+    Math(String),
+    Quote(Vec<Section>),
+    Spoiler {
+        header: String,
+        content: Vec<Section>,
+    },
+}
+
+/// The first line of a fence.
+struct Opening<'a> {
+    /// What closes it again.
+    fence: &'a str,
+    language: &'a str,
+    header: &'a str,
+}
+
+fn opening(line: &str) -> Option<Opening<'_>> {
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let rest = line.trim_start_matches(mark);
+    let fence = &line[..line.len() - rest.len()];
+    let rest = rest.trim();
+    // Text in backticks that happens to start a line is not a fence.
+    if fence.len() < 3 || rest.contains(['`', '~']) {
+        return None;
+    }
+    // `{.rust}` is an old way to write `rust`.
+    let rest = rest.strip_prefix('{').map_or(rest, |inner| inner.strip_suffix('}').unwrap_or(inner));
+    let rest = rest.strip_prefix('.').unwrap_or(rest);
+    let is_language = |c: char| c.is_ascii_alphanumeric() || "_+-,./#".contains(c);
+    let (language, header) = rest.split_at(rest.find(|c| !is_language(c)).unwrap_or(rest.len()));
+    Some(Opening { fence, language, header: header.trim() })
+}
+
+/// Splits lines into sections.
+pub fn sections(lines: &[&str]) -> Vec<Section> {
+    let mut position = 0;
+    until(lines, &mut position, None, 0)
+}
+
+/// Sections up to the line that closes the surrounding fence, which is consumed.
+fn until(lines: &[&str], position: &mut usize, closing: Option<&str>, depth: usize) -> Vec<Section> {
+    let mut found = Vec::new();
+    let mut open_lines: Vec<String> = Vec::new();
+    while *position < lines.len() {
+        let line = lines[*position];
+        *position += 1;
+        if closing.is_some_and(|closing| line.trim_end() == closing) {
+            break;
+        }
+        let Some(opening) = opening(line) else {
+            open_lines.push(line.to_owned());
+            continue;
+        };
+        if !open_lines.is_empty() {
+            found.push(Section::Lines(std::mem::take(&mut open_lines)));
+        }
+        let language = opening.language.to_ascii_lowercase();
+        found.push(match language.as_str() {
+            "quote" | "quoted" if depth < MAXIMUM_DEPTH => {
+                Section::Quote(until(lines, position, Some(opening.fence), depth + 1))
+            }
+            "spoiler" if depth < MAXIMUM_DEPTH => Section::Spoiler {
+                header: opening.header.to_owned(),
+                content: until(lines, position, Some(opening.fence), depth + 1),
+            },
+            "math" => Section::Math(verbatim(lines, position, opening.fence)),
+            _ => Section::Code {
+                language: opening.language.to_owned(),
+                text: verbatim(lines, position, opening.fence),
+            },
+        });
+    }
+    if !open_lines.is_empty() {
+        found.push(Section::Lines(open_lines));
+    }
+    found
+}
+
+/// The text up to the closing line, without blank lines around it and without spaces at line ends.
+fn verbatim(lines: &[&str], position: &mut usize, closing: &str) -> String {
+    let mut text = String::new();
+    while *position < lines.len() {
+        let line = lines[*position].trim_end();
+        *position += 1;
+        if line == closing {
+            break;
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.trim_matches('\n').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Vec<Section> {
+        sections(&text.split('\n').collect::<Vec<_>>())
+    }
+
+    fn code(language: &str, text: &str) -> Section {
+        Section::Code { language: language.to_owned(), text: text.to_owned() }
+    }
+
+    #[test]
+    fn fences_open_and_close_with_the_same_characters() {
+        assert_eq!(of("```py\na\n~~~\n````\nb\n```"), [code("py", "a\n~~~\n````\nb")]);
+        assert_eq!(of("~~~~ {.rust}\na"), [code("rust", "a")]);
+        assert_eq!(of("``` a ```"), [Section::Lines(vec!["``` a ```".to_owned()])]);
+        assert_eq!(of("```x: y\na"), [code("x", "a")]);
+        assert_eq!(of("``x\n```x`"), [Section::Lines(vec!["``x".to_owned(), "```x`".to_owned()])]);
+    }
+
+    #[test]
+    fn quotes_and_spoilers_hold_further_fences() {
+        assert_eq!(
+            of("```spoiler the *end*\n~~~quote\n~~~~\ncode\n~~~~\n~~~\n```\nafter"),
+            [
+                Section::Spoiler {
+                    header: "the *end*".to_owned(),
+                    content: vec![Section::Quote(vec![code("", "code")])],
+                },
+                Section::Lines(vec!["after".to_owned()]),
+            ]
+        );
+    }
+
+    #[test]
+    fn too_deep_a_quote_is_shown_as_code() {
+        let text: String = (0..=MAXIMUM_DEPTH)
+            .fold(String::new(), |text, level| text + &"`".repeat(level + 3) + "quote\n")
+            + "inside";
+        let mut sections = of(&text);
+        for _ in 0..MAXIMUM_DEPTH {
+            sections = match sections.pop() {
+                Some(Section::Quote(inner)) => inner,
+                other => panic!("expected a quote, found {other:?}"),
+            };
+        }
+        assert_eq!(sections, [code("quote", "inside")]);
+    }
+}

@@ -1,0 +1,488 @@
+//! The only way to HTML: a tree of tags and attributes that clients know, and its writer.
+//!
+//! A tag that is not in [`Tag`] or an attribute that is not in [`Attribute`] cannot be written, text is always
+//! escaped, and an address must have passed [`SafeUrl`]. So no message can bring markup of its own.
+
+use std::fmt::Write as _;
+
+/// The tags that clients know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tag {
+    Anchor,
+    Audio,
+    BlockQuote,
+    Break,
+    Code,
+    Deletion,
+    Division,
+    Emphasis,
+    /// Level 1 to 6; other levels are written as 6.
+    Heading(u8),
+    Image,
+    ListItem,
+    OrderedList,
+    Paragraph,
+    Preformatted,
+    Rule,
+    Span,
+    Strong,
+    Table,
+    TableBody,
+    TableCell,
+    TableHead,
+    TableHeaderCell,
+    TableRow,
+    Time,
+    UnorderedList,
+    Video,
+}
+
+impl Tag {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Anchor => "a",
+            Self::Audio => "audio",
+            Self::BlockQuote => "blockquote",
+            Self::Break => "br",
+            Self::Code => "code",
+            Self::Deletion => "del",
+            Self::Division => "div",
+            Self::Emphasis => "em",
+            Self::Heading(1) => "h1",
+            Self::Heading(2) => "h2",
+            Self::Heading(3) => "h3",
+            Self::Heading(4) => "h4",
+            Self::Heading(5) => "h5",
+            Self::Heading(_) => "h6",
+            Self::Image => "img",
+            Self::ListItem => "li",
+            Self::OrderedList => "ol",
+            Self::Paragraph => "p",
+            Self::Preformatted => "pre",
+            Self::Rule => "hr",
+            Self::Span => "span",
+            Self::Strong => "strong",
+            Self::Table => "table",
+            Self::TableBody => "tbody",
+            Self::TableCell => "td",
+            Self::TableHead => "thead",
+            Self::TableHeaderCell => "th",
+            Self::TableRow => "tr",
+            Self::Time => "time",
+            Self::UnorderedList => "ul",
+            Self::Video => "video",
+        }
+    }
+
+    /// Tags without content and without an end tag.
+    fn is_void(self) -> bool {
+        matches!(self, Self::Break | Self::Image | Self::Rule)
+    }
+}
+
+/// The attributes that clients know. Write them in the alphabetical order of their names, as the published
+/// server does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attribute {
+    Alt(String),
+    AriaHidden,
+    AriaLabel(String),
+    Class(String),
+    Controls,
+    DataCodeLanguage(String),
+    DataOriginalContentType(String),
+    DataOriginalDimensions(u32, u32),
+    DataStreamId(i64),
+    DataUserGroupId(i64),
+    /// A user's id as text, or `*` for everybody.
+    DataUserId(String),
+    DateTime(String),
+    Href(SafeUrl),
+    /// The id of a video on its platform.
+    DataId(String),
+    PreloadMetadata,
+    RoleImage,
+    Src(SafeUrl),
+    /// The number of the first item of an ordered list.
+    Start(u64),
+    TextAlign(TextAlign),
+    Title(String),
+}
+
+/// Where the text of a table's column stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextAlign {
+    Left,
+    Center,
+    Right,
+}
+
+impl Attribute {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Alt(_) => "alt",
+            Self::AriaHidden => "aria-hidden",
+            Self::AriaLabel(_) => "aria-label",
+            Self::Class(_) => "class",
+            Self::Controls => "controls",
+            Self::DataCodeLanguage(_) => "data-code-language",
+            Self::DataId(_) => "data-id",
+            Self::DataOriginalContentType(_) => "data-original-content-type",
+            Self::DataOriginalDimensions(..) => "data-original-dimensions",
+            Self::DataStreamId(_) => "data-stream-id",
+            Self::DataUserGroupId(_) => "data-user-group-id",
+            Self::DataUserId(_) => "data-user-id",
+            Self::DateTime(_) => "datetime",
+            Self::Href(_) => "href",
+            Self::PreloadMetadata => "preload",
+            Self::RoleImage => "role",
+            Self::Src(_) => "src",
+            Self::Start(_) => "start",
+            Self::TextAlign(_) => "style",
+            Self::Title(_) => "title",
+        }
+    }
+
+    fn value(&self) -> Option<String> {
+        Some(match self {
+            Self::Controls => return None,
+            Self::Alt(text)
+            | Self::AriaLabel(text)
+            | Self::Class(text)
+            | Self::DataCodeLanguage(text)
+            | Self::DataId(text)
+            | Self::DataOriginalContentType(text)
+            | Self::DataUserId(text)
+            | Self::DateTime(text)
+            | Self::Title(text) => text.clone(),
+            Self::Href(url) | Self::Src(url) => url.as_str().to_owned(),
+            Self::AriaHidden => "true".to_owned(),
+            Self::DataOriginalDimensions(width, height) => format!("{width}x{height}"),
+            Self::DataStreamId(id) | Self::DataUserGroupId(id) => id.to_string(),
+            Self::PreloadMetadata => "metadata".to_owned(),
+            Self::RoleImage => "img".to_owned(),
+            Self::Start(number) => number.to_string(),
+            Self::TextAlign(TextAlign::Left) => "text-align: left;".to_owned(),
+            Self::TextAlign(TextAlign::Center) => "text-align: center;".to_owned(),
+            Self::TextAlign(TextAlign::Right) => "text-align: right;".to_owned(),
+        })
+    }
+}
+
+/// An address that a client may follow: relative to this server, or of a scheme that runs no code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SafeUrl(String);
+
+impl SafeUrl {
+    /// Checks an address as somebody typed it. One without a scheme is taken as `mailto:` if it looks like an
+    /// email address, as a path or fragment on this server if it starts with `/` or `#`, and else as `http://`.
+    /// `None` for every scheme that is not known to be harmless, and for an empty address.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let text = text.trim();
+        if text.is_empty() || text.chars().any(char::is_control) {
+            return None;
+        }
+        let scheme_end = text.find([':', '/', '?', '#']).filter(|&at| text.as_bytes()[at] == b':');
+        if let Some((scheme, rest)) = scheme_end.map(|at| (text[..at].to_ascii_lowercase(), &text[at + 1..]))
+        {
+            let has_host =
+                rest.strip_prefix("//").is_some_and(|host| !host.is_empty() && !host.starts_with('/'));
+            return match scheme.as_str() {
+                "http" | "https" | "ftp" if has_host => Some(Self(format!("{scheme}:{rest}"))),
+                "mailto" | "news" | "bitcoin" | "sms" | "tel" if !rest.is_empty() => {
+                    Some(Self(format!("{scheme}:{rest}")))
+                }
+                // `example.com:8080/x` has no scheme: what stands before the colon is a host.
+                _ if scheme.contains('.') && rest.starts_with(|c: char| c.is_ascii_digit()) => {
+                    Some(Self(format!("http://{text}")))
+                }
+                _ => None,
+            };
+        }
+        if text.starts_with("//") {
+            return (text.len() > 2).then(|| Self(format!("http:{text}")));
+        }
+        if text.starts_with('/') || (text.starts_with('#') && text.len() > 1) {
+            return Some(Self(text.to_owned()));
+        }
+        if text.starts_with(['#', '?']) {
+            return None;
+        }
+        if text.contains('@') && !text.contains('/') {
+            return Some(Self(format!("mailto:{text}")));
+        }
+        Some(Self(format!("http://{text}")))
+    }
+
+    /// The address as it is written into the attribute, before escaping.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A piece of the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// Text, escaped when written.
+    Text(String),
+    /// Text whose quotation marks and apostrophes are escaped too, as the published server does in some places.
+    FixedText(String),
+    /// A character reference as typed, without `&` and `;`: ASCII letters, digits and `#` only.
+    Reference(String),
+    Element(Element),
+    /// Formulas come from the typesetter as HTML; see `math`.
+    Formula(super::math::Formula),
+}
+
+/// A tag with its attributes and content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Element {
+    pub tag: Tag,
+    pub attributes: Vec<Attribute>,
+    pub children: Vec<Node>,
+}
+
+impl Element {
+    /// An element without attributes.
+    pub fn new(tag: Tag, children: Vec<Node>) -> Self {
+        Self { tag, attributes: Vec::new(), children }
+    }
+
+    /// The same with these attributes.
+    #[must_use]
+    pub fn with(mut self, attributes: Vec<Attribute>) -> Self {
+        self.attributes = attributes;
+        self
+    }
+
+    /// As a node of a tree.
+    pub fn node(self) -> Node {
+        Node::Element(self)
+    }
+
+    /// Whether the element has this class.
+    pub fn has_class(&self, wanted: &str) -> bool {
+        self.attributes
+            .iter()
+            .any(|attribute| matches!(attribute, Attribute::Class(classes) if classes.split(' ').any(|c| c == wanted)))
+    }
+
+    /// The address of a link, or of what a player plays.
+    pub fn address(&self) -> Option<&SafeUrl> {
+        self.attributes.iter().find_map(|attribute| match (self.tag, attribute) {
+            (Tag::Anchor, Attribute::Href(url)) | (Tag::Audio, Attribute::Src(url)) => Some(url),
+            _ => None,
+        })
+    }
+
+    /// The address of a link.
+    pub fn href(&self) -> Option<&SafeUrl> {
+        self.attributes.iter().find_map(|attribute| match attribute {
+            Attribute::Href(url) => Some(url),
+            _ => None,
+        })
+    }
+}
+
+/// Text as a node.
+pub fn text(content: impl Into<String>) -> Node {
+    Node::Text(content.into())
+}
+
+/// All text below these nodes, as a reader sees it.
+pub fn text_content(nodes: &[Node]) -> String {
+    fn collect(nodes: &[Node], into: &mut String) {
+        for node in nodes {
+            match node {
+                Node::Text(text) | Node::FixedText(text) => into.push_str(text),
+                Node::Reference(name) => {
+                    let _ = write!(into, "&{name};");
+                }
+                Node::Element(element) => collect(&element.children, into),
+                Node::Formula(formula) => into.push_str(formula.source()),
+            }
+        }
+    }
+    let mut collected = String::new();
+    collect(nodes, &mut collected);
+    collected
+}
+
+/// Writes blocks, one per line, as the published server lays them out.
+pub fn write_blocks(blocks: &[Node]) -> String {
+    let mut output = String::new();
+    write_nodes(blocks, true, &mut output);
+    output
+}
+
+/// Blocks stand on lines of their own; inline content is written as it is.
+fn write_nodes(nodes: &[Node], on_lines: bool, output: &mut String) {
+    for (index, node) in nodes.iter().enumerate() {
+        // Nothing separates a preview from what follows it.
+        if on_lines && index > 0 && !is_preview(&nodes[index - 1]) {
+            output.push('\n');
+        }
+        write_node(node, false, output);
+    }
+}
+
+fn is_preview(node: &Node) -> bool {
+    matches!(node, Node::Element(element) if element.tag == Tag::Division && element.has_class("message_inline_image"))
+}
+
+/// `in_code_block`: where quotation marks are escaped too.
+fn write_node(node: &Node, in_code_block: bool, output: &mut String) {
+    match node {
+        Node::Text(text) => escape(text, in_code_block, output),
+        Node::FixedText(text) => {
+            let mut escaped = String::new();
+            escape(text, true, &mut escaped);
+            output.push_str(&escaped.replace('\'', "&#x27;"));
+        }
+        Node::Reference(name) => {
+            output.push('&');
+            output.extend(name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '#'));
+            output.push(';');
+        }
+        Node::Formula(formula) => output.push_str(formula.html()),
+        Node::Element(element) => write_element(element, in_code_block, output),
+    }
+}
+
+fn write_element(element: &Element, in_code_block: bool, output: &mut String) {
+    let name = element.tag.name();
+    output.push('<');
+    output.push_str(name);
+    for attribute in &element.attributes {
+        output.push(' ');
+        output.push_str(attribute.name());
+        if let Some(value) = attribute.value() {
+            output.push_str("=\"");
+            escape(&value, true, output);
+            output.push('"');
+        }
+    }
+    output.push('>');
+    if element.tag == Tag::Break {
+        output.push('\n');
+    }
+    if element.tag.is_void() {
+        return;
+    }
+    match element.tag {
+        Tag::BlockQuote
+        | Tag::OrderedList
+        | Tag::UnorderedList
+        | Tag::Table
+        | Tag::TableHead
+        | Tag::TableBody
+        | Tag::TableRow => {
+            output.push('\n');
+            write_nodes(&element.children, true, output);
+            output.push('\n');
+        }
+        Tag::ListItem => write_list_item(&element.children, output),
+        Tag::Division if element.has_class("spoiler-header") || element.has_class("spoiler-content") => {
+            output.push('\n');
+            write_nodes(&element.children, true, output);
+            if !element.children.is_empty() {
+                output.push('\n');
+            }
+        }
+        _ => {
+            let in_code_block = in_code_block || element.tag == Tag::Preformatted;
+            for child in &element.children {
+                write_node(child, in_code_block, output);
+            }
+        }
+    }
+    output.push_str("</");
+    output.push_str(name);
+    output.push('>');
+}
+
+/// The text of a tight item stands in its line; blocks inside an item take lines of their own.
+fn write_list_item(children: &[Node], output: &mut String) {
+    let mut ends_with_block = false;
+    for (index, node) in children.iter().enumerate() {
+        let block = is_block(node);
+        if (block && index == 0) || ends_with_block {
+            output.push('\n');
+        }
+        write_node(node, false, output);
+        ends_with_block = block;
+    }
+    if ends_with_block {
+        output.push('\n');
+    }
+}
+
+fn is_block(node: &Node) -> bool {
+    match node {
+        Node::Element(element) => match element.tag {
+            Tag::Division => !is_preview(node),
+            Tag::BlockQuote
+            | Tag::Heading(_)
+            | Tag::OrderedList
+            | Tag::Paragraph
+            | Tag::Rule
+            | Tag::Table
+            | Tag::UnorderedList => true,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Writes text so that it is text: `quotes` also for the inside of attribute values and code.
+fn escape(text: &str, quotes: bool, output: &mut String) {
+    for character in text.chars() {
+        match character {
+            '&' => output.push_str("&amp;"),
+            '<' => output.push_str("&lt;"),
+            '>' => output.push_str("&gt;"),
+            '"' if quotes => output.push_str("&quot;"),
+            _ => output.push(character),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_completed_or_refused() {
+        for (typed, written) in [
+            ("example.com", Some("http://example.com")),
+            ("HTTPS://example.com", Some("https://example.com")),
+            ("someone@example.com", Some("mailto:someone@example.com")),
+            ("/user_uploads/1/x", Some("/user_uploads/1/x")),
+            ("#narrow/search/x", Some("#narrow/search/x")),
+            ("//example.com", Some("http://example.com")),
+            ("example.com:8080/x", Some("http://example.com:8080/x")),
+            ("tel:+14155551234", Some("tel:+14155551234")),
+            ("javascript:alert(1)", None),
+            ("JavaScript://example.com", None),
+            ("java\tscript:alert(1)", None),
+            ("data:text/html,x", None),
+            ("vbscript:x", None),
+            ("http://", None),
+            ("http:///x", None),
+            ("", None),
+            ("#", None),
+        ] {
+            assert_eq!(SafeUrl::from_text(typed).as_ref().map(SafeUrl::as_str), written, "{typed}");
+        }
+    }
+
+    #[test]
+    fn text_and_attributes_cannot_leave_their_place() {
+        let link = Element::new(Tag::Anchor, vec![text("</a><script>\"&")])
+            .with(vec![Attribute::Title("\"><script>".to_owned())]);
+        assert_eq!(
+            write_blocks(&[link.node()]),
+            "<a title=\"&quot;&gt;&lt;script&gt;\">&lt;/a&gt;&lt;script&gt;\"&amp;</a>"
+        );
+    }
+}

@@ -1,0 +1,243 @@
+//! Linkifiers: the organization's patterns that become links, in messages and in topics.
+
+use regex::{Regex, RegexBuilder};
+use serde::Serialize;
+use uritemplate::{TemplateVar, UriTemplate};
+
+use super::{autolinks, html::SafeUrl};
+
+/// Memory that one compiled pattern may take, in bytes.
+const COMPILED_SIZE_LIMIT: usize = 256 * 1024;
+
+/// A pattern and where its matches link to.
+#[derive(Clone, Debug)]
+pub struct Linkifier {
+    pattern: Regex,
+    group_names: Vec<String>,
+    url_template: String,
+}
+
+/// What is wrong with a linkifier, in the published words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinkifierError {
+    /// Also for look-around and back-references, which cannot be matched in linear time.
+    #[error("Bad regular expression: {0}")]
+    BadPattern(String),
+    /// Not RFC 6570.
+    #[error("Invalid URL template.")]
+    BadTemplate,
+    /// The template uses a name that no group of the pattern has.
+    #[error("Group '{0}' in URL template is not present in linkifier pattern.")]
+    GroupNotInPattern(String),
+    /// The pattern has a group that the template does not use.
+    #[error("Group '{0}' in linkifier pattern is not present in URL template.")]
+    GroupNotInTemplate(String),
+}
+
+/// The name of the group around a whole match. No template can use it: it is not a name of RFC 6570.
+const MATCH: &str = "linkifier[match]";
+
+/// A link in a topic (`topic_links` of a message).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TopicLink {
+    /// The part of the topic that links.
+    pub text: String,
+    /// Where it leads.
+    pub url: String,
+}
+
+/// A match of a linkifier.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LinkifierMatch {
+    /// The part of the text, in bytes.
+    pub range: std::ops::Range<usize>,
+    pub url: SafeUrl,
+}
+
+impl Linkifier {
+    /// Compiles a pattern (a regular expression with named groups) and its RFC 6570 template.
+    pub fn compile(pattern: &str, url_template: &str) -> Result<Self, LinkifierError> {
+        // On its own first: in the frame below, a stray parenthesis could close the frame's.
+        let own = build(pattern)?;
+        let group_names: Vec<String> = own.capture_names().flatten().map(str::to_owned).collect();
+        let variables = template_variables(url_template).ok_or(LinkifierError::BadTemplate)?;
+        if let Some(variable) = variables.iter().find(|variable| !group_names.contains(variable)) {
+            return Err(LinkifierError::GroupNotInPattern(variable.clone()));
+        }
+        if let Some(group) = group_names.iter().find(|group| !variables.contains(group)) {
+            return Err(LinkifierError::GroupNotInTemplate(group.clone()));
+        }
+        // The match must stand free: behind a space or an opening mark, and not before a letter or a digit.
+        let framed = format!(
+            r#"(?:^|\s|\u{{85}}|\pZ|['"(,:<])(?P<{MATCH}>(?:{pattern}))(?:$|\s|\u{{85}}|\pZ|[^\pL\pM\pN])"#
+        );
+        Ok(Self { pattern: build(&framed)?, group_names, url_template: url_template.to_owned() })
+    }
+
+    /// The first match at or after a position, in bytes. One whose address clients must not follow is skipped.
+    pub fn find_at(&self, text: &str, start: usize) -> Option<LinkifierMatch> {
+        let mut from = start;
+        while from <= text.len() {
+            let captures = self.pattern.captures_at(text, from)?;
+            let matched = captures.name(MATCH)?;
+            let mut template = UriTemplate::new(&self.url_template);
+            for name in &self.group_names {
+                if let Some(group) = captures.name(name) {
+                    template.set(name, TemplateVar::Scalar(group.as_str().to_owned()));
+                }
+            }
+            if !matched.is_empty()
+                && let Some(url) = SafeUrl::from_text(&template.build())
+            {
+                return Some(LinkifierMatch { range: matched.range(), url });
+            }
+            from = matched.end() + text[matched.end()..].chars().next().map_or(1, char::len_utf8);
+        }
+        None
+    }
+}
+
+fn build(pattern: &str) -> Result<Regex, LinkifierError> {
+    let bad = |error: regex::Error| {
+        // The last line says what is wrong; those before it point into the pattern.
+        let message = error.to_string();
+        let reason = message.lines().last().unwrap_or_default();
+        LinkifierError::BadPattern(reason.strip_prefix("error: ").unwrap_or(reason).to_owned())
+    };
+    RegexBuilder::new(pattern).size_limit(COMPILED_SIZE_LIMIT).build().map_err(bad)
+}
+
+/// The names that an RFC 6570 template uses; `None` if it is not one.
+fn template_variables(template: &str) -> Option<Vec<String>> {
+    let mut variables = Vec::new();
+    let mut rest = template;
+    while let Some(start) = rest.find(['{', '}']) {
+        let expression = rest[start..].strip_prefix('{')?;
+        let (expression, after) = expression.split_once('}')?;
+        rest = after;
+        let names = expression.strip_prefix(['+', '#', '.', '/', ';', '?', '&']).unwrap_or(expression);
+        for name in names.split(',') {
+            let name = match name.split_once(':') {
+                Some((name, length)) => {
+                    let digits =
+                        (1..=4).contains(&length.len()) && length.bytes().all(|byte| byte.is_ascii_digit());
+                    (digits && !length.starts_with('0')).then_some(name)?
+                }
+                None => name.strip_suffix('*').unwrap_or(name),
+            };
+            let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '%');
+            if name.is_empty() || !name.chars().all(is_name) {
+                return None;
+            }
+            variables.push(name.to_owned());
+        }
+    }
+    Some(variables)
+}
+
+/// The links in a topic: matches of linkifiers and addresses, in the order they stand. Where they overlap, the
+/// first linkifier wins, and every linkifier wins over a plain address.
+pub fn topic_links(topic: &str, linkifiers: &[Linkifier]) -> Vec<TopicLink> {
+    let mut taken: Vec<(std::ops::Range<usize>, String)> = Vec::new();
+    let mut take = |range: std::ops::Range<usize>, url: &SafeUrl| {
+        if taken.iter().all(|(other, _)| range.end <= other.start || other.end <= range.start) {
+            taken.push((range, url.as_str().to_owned()));
+        }
+    };
+    for linkifier in linkifiers {
+        let mut position = 0;
+        while let Some(found) = linkifier.find_at(topic, position) {
+            position = found.range.end;
+            take(found.range, &found.url);
+        }
+    }
+    let mut position = 0;
+    while let Some(range) = autolinks::find_at(topic, position) {
+        position = range.end;
+        if let Some(url) = SafeUrl::from_text(&topic[range.clone()]) {
+            take(range, &url);
+        }
+    }
+    taken.sort_by_key(|(range, _)| range.start);
+    taken.into_iter().map(|(range, url)| TopicLink { text: topic[range].to_owned(), url }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tickets() -> Linkifier {
+        Linkifier::compile(r"#(?P<id>[0-9]+)", "https://tickets.example.com/{id}").unwrap()
+    }
+
+    fn links(topic: &str, linkifiers: &[Linkifier]) -> Vec<(String, String)> {
+        topic_links(topic, linkifiers).into_iter().map(|link| (link.text, link.url)).collect()
+    }
+
+    fn pair(text: &str, url: &str) -> (String, String) {
+        (text.to_owned(), url.to_owned())
+    }
+
+    #[test]
+    fn matches_stand_free() {
+        assert_eq!(
+            links("#1 #2,#3 (#4) x#5 #6x", &[tickets()]),
+            [1, 2, 3, 4].map(|id| pair(&format!("#{id}"), &format!("https://tickets.example.com/{id}")))
+        );
+    }
+
+    #[test]
+    fn values_are_encoded_as_the_template_says() {
+        let search =
+            Linkifier::compile(r"find:(?P<words>\S+)(?P<rest>!)?", "https://example.com/{?words,rest}")
+                .unwrap();
+        assert_eq!(
+            links("find:a&b/c", &[search]),
+            [pair("find:a&b/c", "https://example.com/?words=a%26b%2Fc")]
+        );
+    }
+
+    #[test]
+    fn earlier_linkifiers_win_and_addresses_come_last() {
+        let pages =
+            Linkifier::compile(r"https://example\.com/(?P<page>\w+)", "https://wiki.example.com/{page}")
+                .unwrap();
+        assert_eq!(
+            links("see https://example.com/home and example.org or #7", &[tickets(), pages]),
+            [
+                pair("https://example.com/home", "https://wiki.example.com/home"),
+                pair("example.org", "http://example.org"),
+                pair("#7", "https://tickets.example.com/7"),
+            ]
+        );
+    }
+
+    #[test]
+    fn no_template_leads_to_code() {
+        let bad = Linkifier::compile(r"run:(?P<code>\w+)", "javascript:{code}").unwrap();
+        assert_eq!(links("run:alert", &[bad]), []);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let error =
+            |pattern: &str, template: &str| Linkifier::compile(pattern, template).unwrap_err().to_string();
+        for pattern in ["(?=x)y", r"(a)\1", "(unclosed", "a)(b", "(a{1000}){1000}"] {
+            assert!(
+                error(pattern, "https://example.com").starts_with("Bad regular expression: "),
+                "{pattern}"
+            );
+        }
+        for template in ["{", "}", "{}", "{id", "{id:0}", "{i d}", "{=id}", "{{id}}"] {
+            assert_eq!(error("(?P<id>x)", template), "Invalid URL template.", "{template}");
+        }
+        assert_eq!(
+            error("(?P<id>x)", "https://example.com/{id}{?other}"),
+            "Group 'other' in URL template is not present in linkifier pattern."
+        );
+        assert_eq!(
+            error("(?P<id>x)(?P<more>y)", "https://example.com/{+id:3}"),
+            "Group 'more' in linkifier pattern is not present in URL template."
+        );
+    }
+}

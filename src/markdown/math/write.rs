@@ -1,0 +1,271 @@
+//! Writes the typesetter's tree with the tags, attributes and style properties that clients know, and no others.
+//!
+//! The typesetter keeps attributes and styles in hash maps. Here they have a fixed order, so that the same formula
+//! is always the same HTML.
+
+use std::fmt::Write as _;
+
+use katex::{
+    dom_tree::{HtmlDomNode, Span, SymbolNode},
+    mathml_tree::{MathDomNode, MathNode, MathNodeType},
+    types::{ClassList, CssProperty, CssStyle},
+};
+
+/// Style properties in the order they are written, with their names.
+const PROPERTIES: [(CssProperty, &str); 22] = [
+    (CssProperty::Position, "position"),
+    (CssProperty::Height, "height"),
+    (CssProperty::VerticalAlign, "vertical-align"),
+    (CssProperty::Width, "width"),
+    (CssProperty::MinWidth, "min-width"),
+    (CssProperty::Top, "top"),
+    (CssProperty::Bottom, "bottom"),
+    (CssProperty::Left, "left"),
+    (CssProperty::Margin, "margin"),
+    (CssProperty::MarginTop, "margin-top"),
+    (CssProperty::MarginLeft, "margin-left"),
+    (CssProperty::MarginRight, "margin-right"),
+    (CssProperty::PaddingLeft, "padding-left"),
+    (CssProperty::BackgroundColor, "background-color"),
+    (CssProperty::BorderStyle, "border-style"),
+    (CssProperty::BorderWidth, "border-width"),
+    (CssProperty::BorderTopWidth, "border-top-width"),
+    (CssProperty::BorderRightStyle, "border-right-style"),
+    (CssProperty::BorderRightWidth, "border-right-width"),
+    (CssProperty::BorderBottomWidth, "border-bottom-width"),
+    (CssProperty::BorderColor, "border-color"),
+    (CssProperty::Color, "color"),
+];
+
+/// Attributes of MathML and SVG in the order they are written.
+const ATTRIBUTES: [&str; 35] = [
+    "xmlns",
+    "accent",
+    "accentunder",
+    "align",
+    "background",
+    "columnalign",
+    "columnlines",
+    "columnspacing",
+    "depth",
+    "display",
+    "displaystyle",
+    "encoding",
+    "fence",
+    "height",
+    "largeop",
+    "linebreak",
+    "linethickness",
+    "lspace",
+    "mathbackground",
+    "mathcolor",
+    "mathsize",
+    "mathvariant",
+    "maxsize",
+    "minsize",
+    "movablelimits",
+    "notation",
+    "rowlines",
+    "rowspacing",
+    "rspace",
+    "scriptlevel",
+    "separator",
+    "side",
+    "stretchy",
+    "voffset",
+    "width",
+];
+
+/// The HTML of a formula; `None` if the tree holds anything that is not known to be harmless.
+pub fn html(tree: &Span<HtmlDomNode>) -> Option<String> {
+    let mut output = String::new();
+    write_span(tree, &mut output)?;
+    Some(output)
+}
+
+fn write_span(span: &Span<HtmlDomNode>, output: &mut String) -> Option<()> {
+    output.push_str("<span");
+    write_classes(&span.classes, output);
+    write_style(0.0, &span.style, output)?;
+    if span.attributes.get("aria-hidden").is_some_and(|value| value == "true") {
+        output.push_str(" aria-hidden=\"true\"");
+    }
+    output.push('>');
+    write_nodes(&span.children, output)?;
+    output.push_str("</span>");
+    Some(())
+}
+
+/// Neighbouring symbols that look alike share one element, with the lean of the last.
+fn write_nodes(nodes: &[HtmlDomNode], output: &mut String) -> Option<()> {
+    let mut rest = nodes;
+    while let Some((first, following)) = rest.split_first() {
+        rest = following;
+        let HtmlDomNode::Symbol(first) = first else {
+            write_node(first, output)?;
+            continue;
+        };
+        let mut combined = first.clone();
+        while let Some((HtmlDomNode::Symbol(next), following)) = rest.split_first()
+            && looks_alike(&combined, next)
+        {
+            combined.text.push_str(&next.text);
+            combined.italic = next.italic;
+            rest = following;
+        }
+        write_symbol(&combined, output)?;
+    }
+    Some(())
+}
+
+fn looks_alike(one: &SymbolNode, other: &SymbolNode) -> bool {
+    // Binary operators keep their own space.
+    one.classes == other.classes
+        && !one.classes.iter().eq(["mbin"])
+        && one.style == other.style
+        && one.skew.total_cmp(&other.skew).is_eq()
+        && one.max_font_size.total_cmp(&other.max_font_size).is_eq()
+}
+
+fn write_symbol(symbol: &SymbolNode, output: &mut String) -> Option<()> {
+    if symbol.italic <= 0.0 && symbol.classes.is_empty() && symbol.style.is_empty() {
+        escape(&symbol.text, output);
+        return Some(());
+    }
+    output.push_str("<span");
+    write_classes(&symbol.classes, output);
+    write_style(symbol.italic, &symbol.style, output)?;
+    output.push('>');
+    escape(&symbol.text, output);
+    output.push_str("</span>");
+    Some(())
+}
+
+fn write_node(node: &HtmlDomNode, output: &mut String) -> Option<()> {
+    match node {
+        HtmlDomNode::DomSpan(span) => write_span(span, output)?,
+        HtmlDomNode::Symbol(symbol) => write_symbol(symbol, output)?,
+        HtmlDomNode::SvgNode(svg) => {
+            output.push_str("<svg xmlns=\"http://www.w3.org/2000/svg\"");
+            for name in ["width", "height", "viewBox", "preserveAspectRatio", "style"] {
+                if let Some(value) = svg.attributes.get(name).filter(|value| is_plain(value)) {
+                    write_attribute(name, value, output);
+                }
+            }
+            output.push('>');
+            for child in &svg.children {
+                // Lines and paths: their geometry is the typesetter's own, and its numbers.
+                output.push_str(&child.to_markup().ok()?);
+            }
+            output.push_str("</svg>");
+        }
+        HtmlDomNode::MathML(math) => write_math(math, output)?,
+        HtmlDomNode::Fragment(fragment) => write_nodes(&fragment.children, output)?,
+        // Only what the writer of a message should not be trusted with makes links and images.
+        HtmlDomNode::Anchor(_) | HtmlDomNode::Img(_) => return None,
+    }
+    Some(())
+}
+
+fn write_math(node: &MathNode, output: &mut String) -> Option<()> {
+    // Glyphs are images.
+    if node.node_type == MathNodeType::Mglyph {
+        return None;
+    }
+    let name = node.node_type.as_ref();
+    output.push('<');
+    output.push_str(name);
+    write_classes(&node.classes, output);
+    for name in ATTRIBUTES {
+        if let Some(value) = node.attributes.get(name) {
+            write_attribute(name, value, output);
+        }
+    }
+    output.push('>');
+    for child in &node.children {
+        write_math_child(child, output)?;
+    }
+    let _ = write!(output, "</{name}>");
+    Some(())
+}
+
+fn write_math_child(child: &MathDomNode, output: &mut String) -> Option<()> {
+    match child {
+        MathDomNode::Math(node) => write_math(node, output)?,
+        MathDomNode::Text(node) => escape(&node.text, output),
+        MathDomNode::Space(space) => match &space.character {
+            Some(character) => {
+                output.push_str("<mtext>");
+                escape(character, output);
+                output.push_str("</mtext>");
+            }
+            None => {
+                let _ = write!(output, "<mspace width=\"{}em\"></mspace>", rounded(space.width));
+            }
+        },
+        MathDomNode::Fragment(fragment) => {
+            for child in &fragment.children {
+                write_math_child(child, output)?;
+            }
+        }
+    }
+    Some(())
+}
+
+/// Four digits, as the typesetter writes lengths.
+fn rounded(length: f64) -> f64 {
+    (length * 10_000.0).round() / 10_000.0
+}
+
+fn write_classes(classes: &ClassList, output: &mut String) {
+    let names: Vec<&str> = classes.iter().filter(|class| !class.is_empty()).collect();
+    if !names.is_empty() {
+        write_attribute("class", &names.join(" "), output);
+    }
+}
+
+/// `italic` is how far a slanted symbol leans over, in em. Clients get it in full.
+fn write_style(italic: f64, style: &CssStyle, output: &mut String) -> Option<()> {
+    let mut declarations = String::new();
+    if italic > 0.0 {
+        let _ = write!(declarations, "margin-right:{italic}em;");
+    }
+    for (property, name) in PROPERTIES {
+        if let Some(value) = style.get(property) {
+            if !is_plain(value) {
+                return None;
+            }
+            let _ = write!(declarations, "{name}:{value};");
+        }
+    }
+    if !declarations.is_empty() {
+        write_attribute("style", &declarations, output);
+    }
+    Some(())
+}
+
+/// Lengths, colours, key words: nothing that could call or load something.
+fn is_plain(value: &str) -> bool {
+    value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '#' | '%' | ' '))
+}
+
+fn write_attribute(name: &str, value: &str, output: &mut String) {
+    output.push(' ');
+    output.push_str(name);
+    output.push_str("=\"");
+    escape(value, output);
+    output.push('"');
+}
+
+fn escape(text: &str, output: &mut String) {
+    for character in text.chars() {
+        match character {
+            '&' => output.push_str("&amp;"),
+            '<' => output.push_str("&lt;"),
+            '>' => output.push_str("&gt;"),
+            '"' => output.push_str("&quot;"),
+            '\'' => output.push_str("&#x27;"),
+            _ => output.push(character),
+        }
+    }
+}

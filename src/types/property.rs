@@ -1,0 +1,89 @@
+//! Settings as rows of a table: a name on the wire, the values it may have, and the one it has at first.
+
+use serde_json::Value;
+
+/// A setting of the organization or of a user.
+#[derive(Clone, Copy, Debug)]
+pub struct Property {
+    /// The name on the wire and in the file.
+    pub name: &'static str,
+    /// Its values, and the default.
+    pub kind: Kind,
+}
+
+/// What values a setting may have, and which it has until somebody changes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// True or false.
+    Bool(bool),
+    /// Any whole number that its endpoint allows.
+    Number(i64),
+    /// A whole number, or null for none.
+    NumberOrNull(Option<i64>),
+    /// Any text that its endpoint allows.
+    Text(&'static str),
+    /// A text, or null for none.
+    TextOrNull(Option<&'static str>),
+    /// One of these numbers; the default comes second.
+    NumberOf(&'static [i64], i64),
+    /// One of these words; the default comes second.
+    WordOf(&'static [&'static str], &'static str),
+}
+
+impl Property {
+    /// The value until somebody changes it.
+    pub fn default_value(&self) -> Value {
+        match self.kind {
+            Kind::Bool(value) => value.into(),
+            Kind::Number(value) | Kind::NumberOf(_, value) => value.into(),
+            Kind::NumberOrNull(value) => value.into(),
+            Kind::Text(value) | Kind::WordOf(_, value) => value.into(),
+            Kind::TextOrNull(value) => value.into(),
+        }
+    }
+
+    /// Whether a value is one of those that the setting may have.
+    pub fn allows(&self, value: &Value) -> bool {
+        match self.kind {
+            Kind::Bool(_) => value.is_boolean(),
+            Kind::Number(_) => value.is_i64(),
+            Kind::NumberOrNull(_) => value.is_i64() || value.is_null(),
+            Kind::Text(_) => value.is_string(),
+            Kind::TextOrNull(_) => value.is_string() || value.is_null(),
+            Kind::NumberOf(numbers, _) => value.as_i64().is_some_and(|number| numbers.contains(&number)),
+            Kind::WordOf(words, _) => value.as_str().is_some_and(|word| words.contains(&word)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_held_to_their_kind() {
+        let property = |kind| Property { name: "x", kind };
+        let cases = [
+            (Kind::Bool(true), json!(false), true),
+            (Kind::Bool(true), json!("false"), false),
+            (Kind::Number(1), json!(-7), true),
+            (Kind::Number(1), json!(1.5), false),
+            (Kind::NumberOrNull(Some(600)), Value::Null, true),
+            (Kind::NumberOrNull(None), json!("no"), false),
+            (Kind::Text(""), json!("any"), true),
+            (Kind::Text(""), Value::Null, false),
+            (Kind::TextOrNull(None), Value::Null, true),
+            (Kind::TextOrNull(None), json!(1), false),
+            (Kind::NumberOf(&[1, 2], 1), json!(2), true),
+            (Kind::NumberOf(&[1, 2], 1), json!(3), false),
+            (Kind::WordOf(&["all", "none"], "all"), json!("none"), true),
+            (Kind::WordOf(&["all", "none"], "all"), json!("some"), false),
+        ];
+        for (kind, value, allowed) in cases {
+            assert_eq!(property(kind).allows(&value), allowed, "{kind:?} {value}");
+        }
+        assert_eq!(property(Kind::NumberOrNull(None)).default_value(), Value::Null);
+        assert_eq!(property(Kind::NumberOf(&[1, 2], 2)).default_value(), json!(2));
+    }
+}

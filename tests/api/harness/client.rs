@@ -1,0 +1,259 @@
+//! One user's way to the server, and the answers.
+
+use super::{Queue, WhereItRuns};
+use reqwest::header::HeaderMap;
+use reqwest::{Method, RequestBuilder};
+use serde_json::Value;
+use std::ops::Index;
+use std::sync::{Arc, Mutex, Weak};
+use teamchat::api::command_line::CreatedUser;
+use teamchat::app::App;
+
+/// A user who calls, or somebody without credentials.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    where_it_runs: Arc<Mutex<WhereItRuns>>,
+    /// 0 without credentials.
+    pub user_id: i64,
+    /// The real email, which is also the API email of a new user.
+    pub email: String,
+    /// The name shown.
+    pub full_name: String,
+    /// Absent without credentials.
+    pub api_key: Option<String>,
+}
+
+impl Client {
+    pub(super) fn anonymous(where_it_runs: Arc<Mutex<WhereItRuns>>) -> Self {
+        let http = reqwest::Client::builder().user_agent("teamchat-tests/1.0").build().unwrap();
+        let (email, full_name) = Default::default();
+        Self { http, where_it_runs, user_id: 0, email, full_name, api_key: None }
+    }
+
+    pub(super) fn new(where_it_runs: Arc<Mutex<WhereItRuns>>, user: CreatedUser) -> Self {
+        Self {
+            user_id: user.user_id.0,
+            email: user.email,
+            full_name: user.full_name,
+            api_key: Some(user.api_key),
+            ..Self::anonymous(where_it_runs)
+        }
+    }
+
+    /// The server behind the address; `None` while it is stopped.
+    pub(super) fn app(&self) -> Option<Arc<App>> {
+        Weak::upgrade(&self.where_it_runs.lock().unwrap().app)
+    }
+
+    /// `GET` with a query string. Paths are those below `/api/v1`.
+    pub async fn get(&self, path: &str, parameters: impl Parameters) -> Answer {
+        self.request(Method::GET, path).query(parameters).send().await
+    }
+
+    /// `POST` with an urlencoded body.
+    pub async fn post(&self, path: &str, parameters: impl Parameters) -> Answer {
+        self.request(Method::POST, path).form(parameters).send().await
+    }
+
+    /// `PATCH` with an urlencoded body.
+    pub async fn patch(&self, path: &str, parameters: impl Parameters) -> Answer {
+        self.request(Method::PATCH, path).form(parameters).send().await
+    }
+
+    /// `DELETE` with a query string; `request(Method::DELETE, ..).form(..)` sends a body.
+    pub async fn delete(&self, path: &str, parameters: impl Parameters) -> Answer {
+        self.request(Method::DELETE, path).query(parameters).send().await
+    }
+
+    /// Any request, built step by step.
+    pub fn request(&self, method: Method, path: &str) -> Request {
+        self.request_outside(method, &format!("/api/v1{path}"))
+    }
+
+    /// A request for a path that is not below `/api/v1`.
+    pub fn request_outside(&self, method: Method, path: &str) -> Request {
+        let origin = self.where_it_runs.lock().unwrap().origin.clone();
+        let line = format!("{method} {path}");
+        let mut builder = self.http.request(method, format!("{origin}{path}"));
+        if let Some(api_key) = &self.api_key {
+            builder = builder.basic_auth(&self.email, Some(api_key));
+        }
+        Request { builder, line }
+    }
+
+    /// Registers a queue.
+    pub async fn register(&self, parameters: impl Parameters) -> Queue {
+        let parameters = parameters.pairs();
+        let state = self.post("/register", parameters.as_slice()).await.ok();
+        Queue::new(self.clone(), state)
+    }
+}
+
+/// Parameters of a request: `()`, pairs of texts, or a JSON object. An object's strings are sent as they stand, its
+/// other values as JSON text, which is what the interface wants.
+pub trait Parameters {
+    /// Names and values.
+    fn pairs(self) -> Vec<(String, String)>;
+}
+
+impl Parameters for () {
+    fn pairs(self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+}
+
+impl<const N: usize> Parameters for &[(&str, &str); N] {
+    fn pairs(self) -> Vec<(String, String)> {
+        self.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+}
+
+impl Parameters for &[(String, String)] {
+    fn pairs(self) -> Vec<(String, String)> {
+        self.to_vec()
+    }
+}
+
+impl Parameters for Value {
+    fn pairs(self) -> Vec<(String, String)> {
+        let Self::Object(members) = self else { panic!("parameters are an object, not {self}") };
+        let text = |value| match value {
+            Self::String(text) => text,
+            other => other.to_string(),
+        };
+        members.into_iter().map(|(name, value)| (name, text(value))).collect()
+    }
+}
+
+impl Parameters for &Value {
+    fn pairs(self) -> Vec<(String, String)> {
+        self.clone().pairs()
+    }
+}
+
+/// A request that is being built.
+pub struct Request {
+    builder: RequestBuilder,
+    line: String,
+}
+
+impl Request {
+    /// Adds parameters to the query string.
+    #[must_use]
+    pub fn query(self, parameters: impl Parameters) -> Self {
+        Self { builder: self.builder.query(&parameters.pairs()), ..self }
+    }
+
+    /// Sends parameters as an urlencoded body.
+    #[must_use]
+    pub fn form(self, parameters: impl Parameters) -> Self {
+        Self { builder: self.builder.form(&parameters.pairs()), ..self }
+    }
+
+    /// Sends parameters, and files of field name, file name and content, as a multipart body.
+    #[must_use]
+    pub fn multipart(self, parameters: impl Parameters, files: &[(&str, &str, &[u8])]) -> Self {
+        let mut form = reqwest::multipart::Form::new();
+        for (name, value) in parameters.pairs() {
+            form = form.text(name, value);
+        }
+        for (field, file, content) in files {
+            let part = reqwest::multipart::Part::bytes(content.to_vec()).file_name((*file).to_owned());
+            form = form.part((*field).to_owned(), part);
+        }
+        Self { builder: self.builder.multipart(form), ..self }
+    }
+
+    /// Sends a body as it stands.
+    #[must_use]
+    pub fn body(self, content_type: &str, body: impl Into<reqwest::Body>) -> Self {
+        Self { builder: self.builder.header("Content-Type", content_type).body(body), ..self }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(self, name: &str, value: &str) -> Self {
+        Self { builder: self.builder.header(name, value), ..self }
+    }
+
+    /// Sends it and reads the whole answer.
+    pub async fn send(self) -> Answer {
+        let response = self.builder.send().await.unwrap_or_else(|error| panic!("{}: {error:?}", self.line));
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
+        let bytes = response.bytes().await.unwrap().to_vec();
+        let json = serde_json::from_slice(&bytes).unwrap_or_default();
+        Answer { line: self.line, status, headers, bytes, json }
+    }
+}
+
+/// An answer.
+pub struct Answer {
+    line: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body as it came.
+    pub bytes: Vec<u8>,
+    /// The body as JSON; null if it is none.
+    pub json: Value,
+}
+
+impl Answer {
+    /// Success, and every parameter was understood. Answers the whole object.
+    #[track_caller]
+    pub fn ok(self) -> Value {
+        self.ok_ignoring(&[])
+    }
+
+    /// Success, and exactly these parameters were not understood.
+    #[track_caller]
+    pub fn ok_ignoring(self, parameters: &[&str]) -> Value {
+        self.check_form();
+        assert_eq!((self.status, &self.json["result"]), (200, &"success".into()), "{self}");
+        assert_eq!(self.json["msg"], "", "{self}");
+        let ignored = self.json.get("ignored_parameters_unsupported").cloned();
+        let expected = (!parameters.is_empty()).then(|| Value::from(parameters.to_vec()));
+        assert_eq!(ignored, expected, "ignored parameters of {self}");
+        self.json
+    }
+
+    /// This error. Answers the whole object, for the fields that some errors add.
+    #[track_caller]
+    pub fn error(self, status: u16, code: &str, msg: &str) -> Value {
+        self.check_form();
+        let found = (self.status, &self.json["result"], &self.json["code"], &self.json["msg"]);
+        assert_eq!(found, (status, &"error".into(), &code.into(), &msg.into()), "{self}");
+        assert_eq!(self.json.get("ignored_parameters_unsupported"), None, "{self}");
+        self.json
+    }
+
+    /// A header's text; empty when it is absent.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// What every JSON answer looks like.
+    #[track_caller]
+    fn check_form(&self) {
+        assert_eq!(self.header("content-type"), "application/json", "{self}");
+        assert_eq!(self.bytes.last(), Some(&b'\n'), "{self}");
+        assert!(self.json.is_object(), "{self}");
+    }
+}
+
+impl std::fmt::Display for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {} {}", self.line, self.status, String::from_utf8_lossy(&self.bytes))
+    }
+}
+
+impl Index<&str> for Answer {
+    type Output = Value;
+
+    fn index(&self, member: &str) -> &Value {
+        &self.json[member]
+    }
+}

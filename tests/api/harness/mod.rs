@@ -1,0 +1,209 @@
+//! Servers for tests.
+//!
+//! ```ignore
+//! let server = TestServer::start().await;
+//! let ada = server.member("ada").await;
+//! let mut queue = ada.register(json!({"event_types": ["realm_user"]})).await;
+//! server.member("bob").await;
+//! queue.expect(&[json!({"type": "realm_user", "op": "add", "person": "*"})]).await;
+//! ada.get("/users/9999", ()).await.error(400, "BAD_REQUEST", "No such user");
+//! ```
+//!
+//! The clock of a test server stands still until the test moves it ([`TestServer::clock`]). Nothing ever sleeps.
+
+mod client;
+mod matching;
+mod model;
+mod queue;
+mod sync;
+mod tests;
+
+pub use client::Client;
+pub use matching::{differences, mask};
+pub use queue::Queue;
+
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock, Mutex, Weak};
+use teamchat::api::command_line::{self, Command, CreatedUser};
+use teamchat::app::{App, Options};
+use teamchat::server::{Engine, Server};
+use teamchat::types::{Clock, Role};
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::OnceCell;
+
+/// When the clocks of test servers start: 2026-09-21, in UNIX seconds.
+pub const START: i64 = 1_790_000_000;
+
+/// What the command line would have to know; tests call [`TestServer::command`] instead.
+pub const CONTROL_TOKEN: &str = "control token of the tests";
+
+/// All servers run here, apart from the tests' own runtimes: a test may block its thread, and needs no attribute beyond
+/// `#[tokio::test]`.
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| Builder::new_multi_thread().worker_threads(4).enable_all().build().unwrap());
+
+/// A new, empty organization as bytes of its file: made once, copied for each test.
+static PREPARED: OnceCell<Vec<u8>> = OnceCell::const_new();
+
+/// A server in this process, on a file of its own, with real HTTP.
+pub struct TestServer {
+    running: Option<Server>,
+    where_it_runs: Arc<Mutex<WhereItRuns>>,
+    /// Moves only when the test moves it: `server.clock.advance(60)`.
+    pub clock: Clock,
+    options: Options,
+    folder: TempDir,
+}
+
+/// Shared with the clients, which stay good when the server starts again at another port.
+struct WhereItRuns {
+    origin: String,
+    app: Weak<App>,
+}
+
+impl TestServer {
+    /// A server on a new file.
+    pub async fn start() -> Self {
+        Self::start_with(Options::default()).await
+    }
+
+    /// A server with options of its own.
+    pub async fn start_with(options: Options) -> Self {
+        let prepared = PREPARED.get_or_init(prepare).await;
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(database_in(&folder), prepared).unwrap();
+        let options = Options { control_token: CONTROL_TOKEN.to_owned(), ..options };
+        let where_it_runs = WhereItRuns { origin: String::new(), app: Weak::new() };
+        let where_it_runs = Arc::new(Mutex::new(where_it_runs));
+        let mut server = Self { running: None, where_it_runs, clock: Clock::manual(START), options, folder };
+        server.run().await;
+        server
+    }
+
+    async fn run(&mut self) {
+        let (path, clock, options) = (self.database(), self.clock.clone(), self.options.clone());
+        let started = RUNTIME.spawn(async move {
+            let engine = Engine::open(&path, clock, options).await.unwrap();
+            Server::start(engine, "127.0.0.1:0".parse().unwrap()).await.unwrap()
+        });
+        let server = started.await.unwrap();
+        *self.where_it_runs.lock().unwrap() =
+            WhereItRuns { origin: format!("http://{}", server.address()), app: Arc::downgrade(server.app()) };
+        self.running = Some(server);
+    }
+
+    /// Stops cleanly.
+    pub async fn stop(&mut self) {
+        if let Some(server) = self.running.take() {
+            RUNTIME.spawn(server.stop()).await.unwrap();
+        }
+    }
+
+    /// Stops cleanly and starts again on the same file. Clients and queues stay good.
+    pub async fn restart(&mut self) {
+        self.stop().await;
+        self.run().await;
+    }
+
+    /// Starts again on the file as it is on the disk at this moment, as after a crash: nothing was drained, saved or
+    /// checkpointed.
+    pub async fn crash(&mut self) {
+        let after = tempfile::tempdir().unwrap();
+        for ending in ["", "-wal"] {
+            let name = format!("chat.sqlite{ending}");
+            std::fs::copy(self.folder.path().join(&name), after.path().join(&name)).unwrap();
+        }
+        let before = std::mem::replace(&mut self.folder, after);
+        self.running = None;
+        self.run().await;
+        drop(before);
+    }
+
+    /// The file.
+    pub fn database(&self) -> PathBuf {
+        database_in(&self.folder)
+    }
+
+    /// What handlers share, to look behind the interface.
+    pub fn app(&self) -> &Arc<App> {
+        self.running.as_ref().expect("the server runs").app()
+    }
+
+    /// Carries out a command as the command line does.
+    pub async fn command(&self, command: Command) -> serde_json::Value {
+        command_line::run(self.app(), command).await.unwrap()
+    }
+
+    /// A client without credentials.
+    pub fn anonymous(&self) -> Client {
+        Client::anonymous(Arc::clone(&self.where_it_runs))
+    }
+
+    /// A new owner, with the email `owner@example.com`.
+    pub async fn owner(&self) -> Client {
+        self.user("owner", Role::Owner, None, None).await
+    }
+
+    /// A new administrator.
+    pub async fn administrator(&self, name: &str) -> Client {
+        self.user(name, Role::Administrator, None, None).await
+    }
+
+    /// A new moderator.
+    pub async fn moderator(&self, name: &str) -> Client {
+        self.user(name, Role::Moderator, None, None).await
+    }
+
+    /// A new member: `ada` gets the email `ada@example.com` and the name `Ada`.
+    pub async fn member(&self, name: &str) -> Client {
+        self.user(name, Role::Member, None, None).await
+    }
+
+    /// A new guest.
+    pub async fn guest(&self, name: &str) -> Client {
+        self.user(name, Role::Guest, None, None).await
+    }
+
+    /// A new generic bot.
+    pub async fn bot(&self, name: &str, owner: &Client) -> Client {
+        self.user(name, Role::Member, Some(owner), None).await
+    }
+
+    /// A new user. Passwords are slow to hash: only tests about passwords give one.
+    pub async fn user(
+        &self,
+        name: &str,
+        role: Role,
+        bot_owner: Option<&Client>,
+        password: Option<&str>,
+    ) -> Client {
+        let mut letters = name.chars();
+        let capital = letters.next().into_iter().flat_map(char::to_uppercase);
+        let command = Command::CreateUser {
+            email: format!("{name}@example.com"),
+            full_name: capital.chain(letters).collect(),
+            role,
+            bot_owner: bot_owner.map(|owner| owner.email.clone()),
+            password: password.map(str::to_owned),
+        };
+        let user: CreatedUser = serde_json::from_value(self.command(command).await).unwrap();
+        Client::new(Arc::clone(&self.where_it_runs), user)
+    }
+}
+
+fn database_in(folder: &TempDir) -> PathBuf {
+    folder.path().join("chat.sqlite")
+}
+
+/// Makes the file that all tests start from.
+async fn prepare() -> Vec<u8> {
+    let prepared = RUNTIME.spawn(async {
+        let folder = tempfile::tempdir().unwrap();
+        let path = database_in(&folder);
+        let engine = Engine::open(&path, Clock::manual(START), Options::default()).await.unwrap();
+        tokio::task::spawn_blocking(move || engine.close()).await.unwrap();
+        std::fs::read(path).unwrap()
+    });
+    prepared.await.unwrap()
+}

@@ -1,0 +1,137 @@
+//! An event queue, and what came through it.
+
+use super::{Client, RUNTIME, matching};
+use serde_json::{Value, json};
+use std::sync::mpsc;
+use teamchat::events::{Delivery, QueueId};
+use teamchat::types::{EventId, UserId};
+
+/// A registered queue. When it goes out of scope with events that the test has not looked at, the test fails: an event
+/// that nobody expected is a mistake. [`Queue::ignore`] says that a test does not care.
+#[expect(clippy::struct_field_names, reason = "`queue_id` is the interface's word")]
+pub struct Queue {
+    client: Client,
+    /// The queue's name.
+    pub queue_id: String,
+    /// The answer of `POST /register`.
+    pub state: Value,
+    /// What was acknowledged.
+    pub last_event_id: i64,
+    ignored: bool,
+}
+
+impl Queue {
+    pub(super) fn new(client: Client, state: Value) -> Self {
+        let queue_id = state["queue_id"].as_str().expect("register names the queue").to_owned();
+        let last_event_id = state["last_event_id"].as_i64().expect("register names the last event");
+        Self { client, queue_id, state, last_event_id, ignored: false }
+    }
+
+    /// Takes all events so far, the oldest first.
+    pub async fn events(&mut self) -> Vec<Value> {
+        let mut events = Vec::new();
+        loop {
+            let answer = self.client.get("/events", self.poll(true)).await.ok();
+            let page = answer["events"].as_array().expect("a list of events").clone();
+            if page.is_empty() {
+                return events;
+            }
+            for event in page {
+                let id = event["id"].as_i64().expect("an event has an id");
+                assert!(id > self.last_event_id, "event ids grow: {id} after {}", self.last_event_id);
+                assert!(event["type"].is_string(), "an event has a type: {event}");
+                self.last_event_id = id;
+                events.push(event);
+            }
+        }
+    }
+
+    /// Waits for events as clients do: answers at once if there are any.
+    pub async fn wait(&mut self) -> Vec<Value> {
+        let answer = self.client.get("/events", self.poll(false)).await.ok();
+        let events = answer["events"].as_array().expect("a list of events").clone();
+        self.last_event_id = events.last().map_or(self.last_event_id, |event| event["id"].as_i64().unwrap());
+        events
+    }
+
+    /// Parameters of `GET /events` that acknowledge what came so far.
+    pub fn poll(&self, dont_block: bool) -> Value {
+        json!({"queue_id": self.queue_id, "last_event_id": self.last_event_id, "dont_block": dont_block})
+    }
+
+    /// Takes all events so far, which must be exactly these, in this order. Ids are left out; the text `"*"` stands for
+    /// any value. Answers the events, with ids.
+    pub async fn expect(&mut self, expected: &[Value]) -> Vec<Value> {
+        let events = self.events().await;
+        let without_ids: Vec<Value> = events.iter().map(without_id).collect();
+        let differences = matching::differences(&json!(expected), &json!(without_ids));
+        let (who, all) = (&self.client.full_name, serde_json::to_string_pretty(&without_ids).unwrap());
+        assert!(
+            differences.is_empty(),
+            "events of {who} differ:\n{}\n\nall of them: {all}",
+            differences.join("\n")
+        );
+        events
+    }
+
+    /// Nothing came.
+    pub async fn expect_nothing(&mut self) {
+        self.expect(&[]).await;
+    }
+
+    /// Takes all events so far, of exactly these kinds, in this order: `message`, `stream/create`.
+    pub async fn expect_kinds(&mut self, expected: &[&str]) -> Vec<Value> {
+        let events = self.events().await;
+        let kinds: Vec<String> = events.iter().map(kind).collect();
+        assert_eq!(kinds, expected, "events of {}: {}", self.client.full_name, json!(events));
+        events
+    }
+
+    /// The test does not care what comes through this queue.
+    pub fn ignore(&mut self) {
+        self.ignored = true;
+    }
+
+    /// Looks for events that nobody took, without HTTP and without waiting.
+    fn unread(&self) -> Option<String> {
+        let app = self.client.app()?;
+        let queue_id = QueueId(self.queue_id.as_str().into());
+        let user_id = UserId(self.client.user_id);
+        let last = EventId(self.last_event_id);
+        let (sender, receiver) = mpsc::channel();
+        RUNTIME.spawn(async move {
+            let delivery = app.hub.poll(&queue_id, user_id, Some(last), None, &app.clock).await;
+            drop(app);
+            // The test may have given up already.
+            let _gone = sender.send(delivery);
+        });
+        match receiver.recv().ok()? {
+            Ok(Delivery::Events(events)) if !events.is_empty() => Some(events),
+            // Deleted or expired queues have nothing to say.
+            _ => None,
+        }
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        if self.ignored || std::thread::panicking() {
+            return;
+        }
+        if let Some(events) = self.unread() {
+            panic!("{} has events that the test has not looked at: [{events}]", self.client.full_name);
+        }
+    }
+}
+
+/// An event's type, with its `op` where it has one.
+pub fn kind(event: &Value) -> String {
+    let name = event["type"].as_str().unwrap_or_default();
+    event["op"].as_str().map_or_else(|| name.to_owned(), |op| format!("{name}/{op}"))
+}
+
+fn without_id(event: &Value) -> Value {
+    let mut event = event.clone();
+    event.as_object_mut().expect("an event is an object").remove("id");
+    event
+}

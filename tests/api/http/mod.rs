@@ -1,0 +1,3 @@
+//! Requests of every shape, before any handler.
+
+mod requests;

@@ -1,0 +1,102 @@
+//! Paths, methods, bodies, encodings, headers.
+
+use crate::harness::TestServer;
+use flate2::read::GzDecoder;
+use reqwest::Method;
+use serde_json::json;
+use std::io::Read;
+
+#[tokio::test]
+async fn a_wrong_path_is_not_found() {
+    let server = TestServer::start().await;
+    let anonymous = server.anonymous();
+    for path in ["", "/", "/nothing", "/users/", "/users//", "/users/me/", "/server_settings/x", "/users/%ff"]
+    {
+        anonymous.get(path, ()).await.error(404, "BAD_REQUEST", "Not found");
+    }
+    for path in ["/", "/api", "/json/users", "/server_settings", "//api/v1/users"] {
+        anonymous.request_outside(Method::GET, path).send().await.error(404, "BAD_REQUEST", "Not found");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_told_the_right_ones() {
+    let server = TestServer::start().await;
+    for method in ["DELETE", "HEAD", "OPTIONS", "TRACE", "PATCH", "BREW"] {
+        let request = server.anonymous().request(method.parse().unwrap(), "/server_settings");
+        let answer = request.send().await;
+        assert_eq!((answer.status, answer.header("allow")), (405, "GET"), "{method}");
+        if method != "HEAD" {
+            let error = answer.error(405, "BAD_REQUEST", "Method Not Allowed");
+            assert_eq!(error["allowed_methods"], json!(["GET"]), "{method}");
+        }
+    }
+    let answer = server.anonymous().post("/events", ()).await;
+    assert_eq!(answer.header("allow"), "DELETE, GET");
+}
+
+#[tokio::test]
+async fn parameters_come_in_the_query_string_and_in_every_kind_of_body() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let parameters = json!({"event_types": ["realm_user"]});
+    let register = || owner.request(Method::POST, "/register");
+    let answers = [
+        register().query(&parameters).send().await,
+        register().form(&parameters).send().await,
+        register().multipart(&parameters, &[]).send().await,
+        register().multipart(&parameters, &[("file", "a.txt", b"content")]).send().await,
+    ];
+    for answer in answers {
+        let state = answer.ok();
+        assert!(state["realm_users"].is_array() && state["realm_name"].is_null(), "{state}");
+    }
+    let json_body = register().body("application/json", parameters.to_string()).send().await.ok();
+    assert!(json_body["realm_users"].is_array(), "a JSON body holds no parameters, so nothing is filtered");
+}
+
+#[tokio::test]
+async fn broken_encodings_are_refused_in_words() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let post = |content_type: &str, body: &'static [u8]| {
+        owner.request(Method::POST, "/register").body(content_type, body).send()
+    };
+    let urlencoded = "application/x-www-form-urlencoded";
+    let answer = post(urlencoded, b"event_types=%ff").await;
+    answer.error(400, "BAD_REQUEST", "Request parameters are not valid UTF-8");
+    let answer = post(urlencoded, b"\xff\xfe=1").await;
+    answer.error(400, "BAD_REQUEST", "Request parameters are not valid UTF-8");
+    let answer = post("multipart/form-data; boundary=x", b"--x\r\nContent-Disposition: form-data").await;
+    assert_eq!((answer.status, &answer["code"]), (400, &json!("BAD_REQUEST")));
+    assert!(answer["msg"].as_str().unwrap().starts_with("Malformed multipart/form-data body: "));
+    let answer = post("multipart/form-data", b"").await;
+    assert_eq!((answer.status, &answer["code"]), (400, &json!("BAD_REQUEST")));
+}
+
+#[tokio::test]
+async fn a_long_answer_is_compressed_for_who_wants_it() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    for number in 0..20 {
+        server.member(&format!("user{number}")).await;
+    }
+    let get =
+        |accepted: &str| owner.request(Method::GET, "/users").header("Accept-Encoding", accepted).send();
+    let plain = get("identity").await;
+    assert_eq!((plain.header("content-encoding"), plain.header("vary")), ("", "Accept-Encoding"));
+    for accepted in ["gzip", "br, gzip;q=0.5", "deflate,gzip"] {
+        let packed = get(accepted).await;
+        assert_eq!((packed.status, packed.header("content-encoding")), (200, "gzip"), "{accepted}");
+        let mut unpacked = String::new();
+        GzDecoder::new(packed.bytes.as_slice()).read_to_string(&mut unpacked).unwrap();
+        assert_eq!(unpacked.as_bytes(), plain.bytes, "{accepted}");
+    }
+    for accepted in ["gzip;q=0", "br", "", "x-gzip"] {
+        assert_eq!(get(accepted).await.header("content-encoding"), "", "{accepted}");
+    }
+    plain.ok();
+    let short = owner.request(Method::GET, "/users/me").header("Accept-Encoding", "gzip").send().await;
+    assert_eq!((short.header("content-encoding"), short.header("vary")), ("", ""));
+    short.ok();
+}

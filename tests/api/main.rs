@@ -1,0 +1,10 @@
+//! The interface as a client meets it: every test starts a server on a file of its own and talks HTTP to it.
+//!
+//! `harness` starts servers, makes users, reads queues, and compares what events told with what a new registration
+//! tells. The other folders and files are named as in `src/api`.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod harness;
+mod http;
+mod queues;
+mod users;

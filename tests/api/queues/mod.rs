@@ -1,0 +1,3 @@
+//! Event queues.
+
+mod events;
