@@ -4,7 +4,9 @@
 //! tells. The other folders and files are named as in `src/api`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod channels;
 mod harness;
 mod http;
 mod queues;
+mod subscriptions;
 mod users;

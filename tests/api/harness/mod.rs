@@ -18,7 +18,7 @@ mod queue;
 mod sync;
 mod tests;
 
-pub use client::Client;
+pub use client::{Answer, Client};
 pub use matching::{differences, mask};
 pub use queue::Queue;
 
