@@ -5,6 +5,7 @@ use crate::http::Limits;
 use crate::store::{Readers, Writer};
 use crate::types::Clock;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A running server, as handlers see it.
 pub struct App {
@@ -31,4 +32,6 @@ pub struct Options {
     pub public_url: Option<String>,
     /// What a command has to know to have the running server do its work.
     pub control_token: String,
+    /// A poll without events is answered after this time; absent means the published 45 to 50 seconds.
+    pub heartbeat: Option<Duration>,
 }

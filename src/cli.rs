@@ -205,6 +205,7 @@ impl Serve {
         let options = Options {
             public_url: self.public_url.clone().map(|url| url.trim_end_matches('/').to_owned()),
             control_token: rand::rng().sample_iter(Alphanumeric).take(32).map(char::from).collect(),
+            heartbeat: None,
         };
         runtime()?.block_on(async {
             let engine = Engine::open(&self.file.db, Clock::System, options).await?;

@@ -3,7 +3,7 @@
 use crate::api;
 use crate::app::{App, Options};
 use crate::events::{self, Hub};
-use crate::http::{ApiError, Limits, Router, service};
+use crate::http::{ApiError, JsonRefusals, Limits, Router, service};
 use crate::store::{Database, OpenError, Readers, StoreError, Writer};
 use crate::types::Clock;
 use hyper::Request;
@@ -215,7 +215,7 @@ async fn connection(
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(HEAD_LIMIT)
         .half_close(false)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(JsonRefusals::new(TokioIo::new(stream)), service);
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,

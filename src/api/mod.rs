@@ -6,6 +6,7 @@
 pub mod channels;
 pub mod command_line;
 pub mod groups;
+pub mod images;
 pub mod keys;
 pub mod messages;
 pub mod queues;
@@ -16,6 +17,7 @@ pub mod server_settings;
 pub mod server_state;
 pub mod subscriptions;
 pub mod topics;
+pub mod user_settings;
 pub mod users;
 
 use crate::app::App;
@@ -63,6 +65,7 @@ pub static SLICES: &[Slice] = &[
     groups::SLICE,
     realm::SLICE,
     users::SLICE,
+    user_settings::SLICE,
     keys::SLICE,
     channels::SLICE,
     subscriptions::SLICE,
@@ -71,6 +74,7 @@ pub static SLICES: &[Slice] = &[
     topics::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
+    images::SLICE,
     register::SLICE,
     queues::SLICE,
     command_line::SLICE,

@@ -142,7 +142,8 @@ impl Hub {
             acknowledged: head,
             pruned: None,
             saved: head,
-            first: head,
+            // Not the newest event itself: one that is not in the log has a greater number than any in the state.
+            first: EventId(head.0 + 1),
             newest: head,
             waiter: None,
             last_seen: now,

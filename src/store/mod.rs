@@ -11,11 +11,13 @@ mod error;
 mod locals;
 pub mod open;
 mod readers;
+#[cfg(test)]
+mod tests;
 mod tx;
 mod writer;
 
 pub use error::StoreError;
-pub use open::{Database, OpenError};
+pub use open::{Database, OpenError, SCHEMA};
 pub use readers::{Readers, Snapshot};
 pub use tx::{Tx, Unsent};
 pub use writer::{Committed, Writer};

@@ -5,8 +5,14 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod channels;
+mod groups;
 mod harness;
 mod http;
+mod images;
+mod keys;
 mod queues;
+mod register;
 mod subscriptions;
+mod user_settings;
 mod users;
+mod whole;

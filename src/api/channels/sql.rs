@@ -26,6 +26,16 @@ pub fn by_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<S
         .optional()
 }
 
+/// The sets of receivers of all public channels.
+pub fn public_recipients(connection: &Connection) -> rusqlite::Result<Vec<RecipientId>> {
+    connection
+        .prepare_cached(
+            "SELECT recipient_id FROM stream JOIN recipient USING (stream_id) WHERE NOT invite_only",
+        )?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
+
 /// All channels, also archived ones, in the order of their names.
 pub fn all(connection: &Connection) -> rusqlite::Result<Vec<StreamRow>> {
     connection
@@ -215,13 +225,3 @@ pub fn subscriber_counts(connection: &Connection) -> rusqlite::Result<HashMap<St
 const DEACTIVATED_SUBSCRIBERS: &str =
     "SELECT stream_id, count(*) FROM user CROSS JOIN subscription USING (user_id)
      WHERE NOT is_active AND active GROUP BY stream_id";
-
-/// The sets of receivers of all public channels.
-pub fn public_recipients(connection: &Connection) -> rusqlite::Result<Vec<RecipientId>> {
-    connection
-        .prepare_cached(
-            "SELECT recipient_id FROM stream JOIN recipient USING (stream_id) WHERE NOT invite_only",
-        )?
-        .query_map([], |row| row.get(0))?
-        .collect()
-}

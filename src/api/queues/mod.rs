@@ -70,8 +70,8 @@ async fn get_events(
     let app = call.app;
     let last_event_id = params.last_event_id.map(EventId);
     let refused = |error| refusal(error, &queue_id);
-    let mut patience =
-        (!params.dont_block).then(|| Duration::from_millis(rand::rng().random_range(HEARTBEAT)));
+    let heartbeat = || Duration::from_millis(rand::rng().random_range(HEARTBEAT));
+    let mut patience = (!params.dont_block).then(|| app.options.heartbeat.unwrap_or_else(heartbeat));
     loop {
         let delivery = app.hub.poll(&queue_id, user_id, last_event_id, patience, &app.clock).await;
         match delivery.map_err(refused)? {

@@ -56,7 +56,7 @@ pub fn unsubscribe(tx: &mut Tx<'_>, streams: &[StreamRow], users: &[UserId]) -> 
             }
             sql::set_active(tx, user_id, stream.stream_id, false)?;
             sql::close_span(tx, user_id, stream.stream_id, next)?;
-            // What they did not read there is no longer theirs to read.
+            // What they had not read there does not count any more, nor on return.
             unread::mark_all_read(tx, user_id, stream.recipient_id)?;
             outcome.removed.push(stream.name.clone());
             channel.users.push(user_id);

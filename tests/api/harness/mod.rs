@@ -22,11 +22,14 @@ pub use client::{Answer, Client};
 pub use matching::{differences, mask};
 pub use queue::Queue;
 
+use rusqlite::types::Value;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
 use teamchat::api::command_line::{self, Command, CreatedUser};
 use teamchat::app::{App, Options};
 use teamchat::server::{Engine, Server};
+use teamchat::store::StoreError;
 use teamchat::types::{Clock, Role};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
@@ -130,9 +133,34 @@ impl TestServer {
         self.running.as_ref().expect("the server runs").app()
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.running.as_ref().expect("the server runs").address()
+    }
+
     /// Carries out a command as the command line does.
     pub async fn command(&self, command: Command) -> serde_json::Value {
         command_line::run(self.app(), command).await.unwrap()
+    }
+
+    /// Changes the file behind the interface's back, for what has no way in yet or never will.
+    pub async fn sql(&self, statement: &str) {
+        let statement = statement.to_owned();
+        let done = self.app().writer.run(move |tx| Ok::<_, StoreError>(tx.execute_batch(&statement)?));
+        done.await.unwrap();
+    }
+
+    /// Looks into the file: the first column of a query, as text.
+    pub async fn column(&self, query: &str) -> Vec<String> {
+        let (app, query) = (Arc::clone(self.app()), query.to_owned());
+        let read = RUNTIME.spawn_blocking(move || {
+            app.readers.read_now(|snapshot| -> Result<Vec<String>, StoreError> {
+                let mut statement = snapshot.prepare(&query)?;
+                let rows = statement.query_map([], |row| row.get::<_, Value>(0))?;
+                Ok(rows.map(|value| text_of(&value.unwrap())).collect())
+            })
+        });
+        read.await.unwrap().unwrap()
     }
 
     /// A client without credentials.
@@ -189,6 +217,14 @@ impl TestServer {
         };
         let user: CreatedUser = serde_json::from_value(self.command(command).await).unwrap();
         Client::new(Arc::clone(&self.where_it_runs), user)
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        Value::Integer(number) => number.to_string(),
+        other => format!("{other:?}"),
     }
 }
 

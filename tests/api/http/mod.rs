@@ -1,3 +1,6 @@
 //! Requests of every shape, before any handler.
 
+mod authentication;
+mod bytes;
+mod full_disk;
 mod requests;

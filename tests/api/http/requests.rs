@@ -33,6 +33,8 @@ async fn a_wrong_method_is_told_the_right_ones() {
     }
     let answer = server.anonymous().post("/events", ()).await;
     assert_eq!(answer.header("allow"), "DELETE, GET");
+    let answer = server.anonymous().patch("/events", ()).await;
+    answer.error(405, "BAD_REQUEST", "Method Not Allowed");
 }
 
 #[tokio::test]
@@ -99,4 +101,52 @@ async fn a_long_answer_is_compressed_for_who_wants_it() {
     let short = owner.request(Method::GET, "/users/me").header("Accept-Encoding", "gzip").send().await;
     assert_eq!((short.header("content-encoding"), short.header("vary")), ("", ""));
     short.ok();
+}
+
+#[tokio::test]
+async fn parameters_that_nobody_knows_are_named() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let unknown = &[("zoo", "1"), ("client", "me"), ("Anchor", "2"), ("zoo", "3")];
+    owner.get("/users/me", unknown).await.ok_ignoring(&["Anchor", "zoo"]);
+    let both =
+        owner.request(Method::POST, "/users/me/api_key/regenerate").query(&[("b", "1")]).form(&[("a", "1")]);
+    both.send().await.ok_ignoring(&["a", "b"]);
+    let error = server.anonymous().get("/users/me", unknown).await;
+    error.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
+}
+
+#[tokio::test]
+async fn the_path_wins_over_parameters_of_the_same_name() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let ada = server.member("ada").await;
+    let path = format!("/users/{}", ada.user_id);
+    let request = owner.request(Method::GET, &path).query(&[("user_id_or_email", "1")]);
+    assert_eq!(request.send().await.ok()["user"]["user_id"], ada.user_id);
+    let by_email = owner.get("/users/ada%40EXAMPLE.com", ()).await.ok();
+    assert_eq!(by_email["user"]["user_id"], ada.user_id);
+}
+
+#[tokio::test]
+async fn the_client_is_named_by_its_parameter_or_its_agent() {
+    let server = TestServer::start().await;
+    let anonymous = server.anonymous();
+    let is_incompatible = async |agent: &str, parameter: &[(&str, &str); 1]| {
+        let request = anonymous.request(Method::GET, "/server_settings").header("User-Agent", agent);
+        request.query(parameter).send().await.ok()["is_incompatible"].clone()
+    };
+    assert_eq!(is_incompatible("ZulipInvalid/1.0 (Linux)", &[("client", "")]).await, true);
+    assert_eq!(is_incompatible("ZulipInvalid", &[("client", "")]).await, true);
+    assert_eq!(is_incompatible("ZulipInvalid/1.0", &[("client", "other")]).await, false);
+    assert_eq!(is_incompatible("ZulipMobile/1.0", &[("client", "ZulipInvalid")]).await, true);
+}
+
+#[tokio::test]
+async fn too_many_parameters_are_refused() {
+    let server = TestServer::start().await;
+    let body = vec!["a=1"; 1001].join("&");
+    let request = server.anonymous().request(Method::POST, "/fetch_api_key");
+    let answer = request.body("application/x-www-form-urlencoded", body).send().await;
+    answer.error(400, "BAD_REQUEST", "Too many request parameters (limit: 1000)");
 }

@@ -1,7 +1,17 @@
-//! `GET /events`.
+//! `GET /events`: what is acknowledged, what comes again, what is refused.
 
-use crate::harness::TestServer;
-use serde_json::json;
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+fn ping(number: i64) -> Value {
+    json!({"type": "ping", "number": number})
+}
+
+/// The numbers of the pings in an answer.
+async fn numbers(client: &Client, parameters: Value) -> Vec<i64> {
+    let answer = client.get("/events", parameters).await.ok();
+    answer["events"].as_array().unwrap().iter().map(|event| event["number"].as_i64().unwrap()).collect()
+}
 
 #[tokio::test]
 async fn a_poll_that_waits_is_answered_by_the_event() {
@@ -15,14 +25,180 @@ async fn a_poll_that_waits_is_answered_by_the_event() {
 }
 
 #[tokio::test]
+async fn a_poll_that_may_not_block_answers_an_empty_list() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let queue = owner.register(()).await;
+    let answer = owner.get("/events", queue.poll(true)).await.ok();
+    assert_eq!(answer, json!({"result": "success", "msg": "", "events": [], "queue_id": queue.queue_id}));
+}
+
+#[tokio::test]
+async fn events_come_again_until_they_are_acknowledged() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut queue = ada.register(()).await;
+    let first = queue.poll(true);
+    let without_last = json!({"queue_id": queue.queue_id, "dont_block": true});
+    let from_older_servers = json!({"queue_id": queue.queue_id, "dont_block": true, "last_event_id": -1});
+    for number in 1..=3 {
+        server.ping(&[&ada], number, true).await;
+    }
+    for parameters in [&first, &without_last, &from_older_servers, &first] {
+        assert_eq!(numbers(&ada, parameters.clone()).await, [1, 2, 3], "{parameters}");
+    }
+    let events = queue.expect(&[ping(1), ping(2), ping(3)]).await;
+    assert_eq!(numbers(&ada, without_last.clone()).await, [0; 0], "the last poll acknowledged all three");
+
+    let acknowledged = events[2]["id"].as_i64().unwrap();
+    let earlier = events[1]["id"].as_i64().unwrap();
+    let mut again = first.clone();
+    again["last_event_id"] = earlier.into();
+    let pruned = format!("An event newer than {earlier} has already been pruned!");
+    ada.get("/events", again).await.error(400, "BAD_REQUEST", &pruned);
+    let mut again = first;
+    again["last_event_id"] = acknowledged.into();
+    assert_eq!(numbers(&ada, again).await, [0; 0]);
+}
+
+#[tokio::test]
+async fn an_event_that_was_never_there_cannot_be_acknowledged() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut queue = ada.register(()).await;
+    server.ping(&[&ada], 1, true).await;
+    let future = json!({"queue_id": queue.queue_id, "last_event_id": 1_000_000, "dont_block": true});
+    ada.get("/events", future).await.error(400, "BAD_REQUEST", "Event 1000000 was not in this queue");
+    let text = json!({"queue_id": queue.queue_id, "last_event_id": "last"});
+    ada.get("/events", text).await.error(400, "BAD_REQUEST", "last_event_id is not valid JSON");
+    queue.expect(&[ping(1)]).await;
+}
+
+#[tokio::test]
+async fn a_queue_is_its_owners_alone() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let ada = server.member("ada").await;
+    let queue = ada.register(()).await;
+    let refusal = format!("Bad event queue ID: {}", queue.queue_id);
+    let error = owner.get("/events", queue.poll(true)).await.error(400, "BAD_EVENT_QUEUE_ID", &refusal);
+    assert_eq!(error["queue_id"], queue.queue_id);
+    let nobody = server.anonymous().get("/events", queue.poll(true)).await;
+    nobody.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
+    ada.get("/events", queue.poll(true)).await.ok();
+    let unknown = ada.get("/events", &[("queue_id", "…"), ("dont_block", "true")]).await;
+    unknown.error(400, "BAD_EVENT_QUEUE_ID", "Bad event queue ID: …");
+}
+
+#[tokio::test]
+async fn a_queue_hears_what_is_for_its_user_and_of_its_types() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let mut all = ada.register(()).await;
+    let mut pings = ada.register(json!({"event_types": ["ping", "message"]})).await;
+    let mut none = ada.register(json!({"event_types": []})).await;
+    let mut other = bob.register(()).await;
+    server.ping(&[&ada], 1, true).await;
+    server.ping(&[&bob], 2, true).await;
+    server.ping(&[&ada, &bob], 3, false).await;
+    all.expect(&[ping(1), ping(3)]).await;
+    pings.expect(&[ping(1), ping(3)]).await;
+    none.expect_nothing().await;
+    other.expect(&[ping(2), ping(3)]).await;
+}
+
+#[tokio::test]
+async fn a_new_queue_hears_nothing_of_the_past() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    server.ping(&[&ada], 1, true).await;
+    let mut after_logged = ada.register(()).await;
+    server.ping(&[&ada], 2, false).await;
+    let mut after_unlogged = ada.register(()).await;
+    after_logged.expect(&[ping(2)]).await;
+    after_unlogged.expect_nothing().await;
+    server.ping(&[&ada], 3, false).await;
+    after_unlogged.expect(&[ping(3)]).await;
+    after_logged.expect(&[ping(3)]).await;
+}
+
+#[tokio::test]
+async fn a_queue_far_behind_reads_the_log_page_by_page() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut behind = ada.register(json!({"event_types": ["ping"]})).await;
+    let mut other = ada.register(json!({"event_types": ["realm_user"]})).await;
+    // More than the tail in memory holds.
+    let audience = teamchat::events::Audience::user(teamchat::types::UserId(ada.user_id));
+    let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), teamchat::store::StoreError> {
+        for number in 0..6000 {
+            tx.emit(&super::Ping { r#type: "ping", number }, audience.clone());
+        }
+        Ok(())
+    };
+    server.app().writer.run(job).await.unwrap();
+    let page = ada.get("/events", behind.poll(true)).await.ok();
+    assert_eq!(page["events"].as_array().unwrap().len(), 1000);
+    let found: Vec<i64> =
+        behind.events().await.iter().map(|event| event["number"].as_i64().unwrap()).collect();
+    assert_eq!(found, (0..6000).collect::<Vec<_>>());
+    other.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn a_second_poll_ends_the_first() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let queue = ada.register(()).await;
+    let one = ada.get("/events", queue.poll(false));
+    let other = ada.get("/events", queue.poll(false));
+    tokio::pin!(one, other);
+    // Whichever came first is ended by the other, and no event is needed for that.
+    let (ended, survivor) = tokio::select! {
+        ended = &mut one => (ended, other),
+        ended = &mut other => (ended, one),
+    };
+    assert_eq!(ended.ok()["events"], json!([]));
+    let receivers = [&ada];
+    let (answer, ()) = tokio::join!(survivor, server.ping(&receivers, 1, true));
+    let answer = answer.ok();
+    assert_eq!(answer["events"][0]["number"], 1);
+    let acknowledge =
+        json!({"queue_id": queue.queue_id, "last_event_id": answer["events"][0]["id"], "dont_block": true});
+    ada.get("/events", acknowledge).await.ok();
+}
+
+#[tokio::test]
+async fn a_client_can_register_with_its_first_poll() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let answer = ada.get("/events", json!({"dont_block": true, "event_types": ["ping"]})).await.ok();
+    assert_eq!(answer["events"], json!([]));
+    server.ping(&[&ada], 1, true).await;
+    server.member("bob").await;
+    let poll = json!({"queue_id": answer["queue_id"], "last_event_id": -1, "dont_block": true});
+    assert_eq!(numbers(&ada, poll).await, [1]);
+
+    let waiting = ada.get("/events", json!({"event_types": ["realm_user"]}));
+    // The queue's row is there before the poll waits; the event may come before or after that.
+    let new_users = async {
+        while server.column("SELECT queue_id FROM event_queue").await.len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        server.member("cleo").await
+    };
+    let (answer, cleo) = tokio::join!(waiting, new_users);
+    assert_eq!(answer.ok()["events"][0]["person"]["user_id"], cleo.user_id);
+}
+
+#[tokio::test]
 async fn a_missing_queue_id_is_named() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let answer = owner.get("/events", ()).await;
     let error = answer.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'queue_id' argument");
     assert_eq!(error["var_name"], "queue_id");
-    let answer = owner.patch("/events", ()).await;
-    answer.error(405, "BAD_REQUEST", "Method Not Allowed");
-    let answer = owner.delete("/events", &[("queue_id", "x"), ("more", "1")]).await;
-    answer.error(400, "BAD_EVENT_QUEUE_ID", "Bad event queue ID: x");
+    let answer = owner.get("/events", &[("dont_block", "maybe")]).await;
+    answer.error(400, "BAD_REQUEST", "dont_block is not valid JSON");
 }

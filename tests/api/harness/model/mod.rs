@@ -5,6 +5,8 @@
 //! adds an event says here what it means.
 
 mod channels;
+mod groups;
+mod settings;
 mod subscriptions;
 mod users;
 
@@ -25,6 +27,8 @@ impl Model {
     /// Learns from an event.
     pub fn apply(&mut self, event: &Value) {
         match kind(event).as_str() {
+            // Who may be exported is asked for, not part of the state.
+            "realm_export_consent" => {}
             "realm_user/add" => users::add(self, event),
             "stream/create" => channels::create(self, event),
             "stream/delete" => channels::delete(self, event),
@@ -35,6 +39,12 @@ impl Model {
             "subscription/update" => subscriptions::update(self, event),
             "subscription/peer_add" => subscriptions::peers(self, event, true),
             "subscription/peer_remove" => subscriptions::peers(self, event, false),
+            "realm_user/update" => users::update(self, event),
+            "realm_user_settings_defaults/update" => settings::update_default(self, event),
+            "update_display_settings" => settings::update_display(self, event),
+            "update_global_notifications" => settings::update_notifications(self, event),
+            "user_group/add_members" => groups::add_members(self, event),
+            "user_settings/update" => settings::update(self, event),
             unknown => panic!("the model client does not know what {unknown} means: {event}"),
         }
     }

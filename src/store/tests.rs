@@ -1,0 +1,303 @@
+//! The writer and the readers together, on a file.
+
+use super::{Committed, Database, Readers, StoreError, Tx, Writer};
+use crate::events::{Audience, Event};
+use crate::types::{Clock, UserId};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
+
+#[derive(Serialize)]
+struct Ping {
+    number: i64,
+}
+
+impl Event for Ping {
+    const TYPE: &'static str = "ping";
+}
+
+/// A file with its writer, and all events that were published.
+struct Bench {
+    writer: Writer,
+    thread: JoinHandle<()>,
+    readers: Readers,
+    published: Arc<Mutex<Vec<(i64, String)>>>,
+    /// Held against other processes.
+    _database: Database,
+}
+
+impl Bench {
+    fn open(path: &Path) -> Self {
+        let database = Database::open(path).unwrap();
+        let readers = Readers::open(&database, 2).unwrap();
+        let published: Arc<Mutex<Vec<_>>> = Arc::default();
+        let list = Arc::clone(&published);
+        let publish = move |events: Vec<Committed>| {
+            list.lock().unwrap().extend(
+                events.into_iter().map(|committed| (committed.id.0, committed.event.payload.into_string())),
+            );
+        };
+        let (writer, thread) = Writer::start(&database, Clock::manual(0), publish).unwrap();
+        Self { writer, thread, readers, published, _database: database }
+    }
+
+    fn close(self) {
+        let Self { writer, thread, .. } = self;
+        drop(writer);
+        thread.join().unwrap();
+    }
+
+    /// Writes a row and an event of this number.
+    async fn write(&self, number: i64) -> Result<(), StoreError> {
+        self.writer.run(move |tx| write(tx, number)).await
+    }
+
+    /// The numbers of all rows.
+    fn rows(&self) -> Vec<i64> {
+        self.readers
+            .read_now(|snapshot| -> Result<Vec<i64>, StoreError> {
+                let mut statement =
+                    snapshot.prepare_cached("SELECT value FROM counter WHERE name <> 'event'")?;
+                let mut rows = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?;
+                rows.sort_unstable();
+                Ok(rows)
+            })
+            .unwrap()
+    }
+
+    /// The payloads of the log.
+    fn log(&self) -> Vec<String> {
+        self.readers
+            .read_now(|snapshot| -> Result<Vec<String>, StoreError> {
+                let mut statement = snapshot.prepare_cached("SELECT payload FROM event ORDER BY id")?;
+                Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+            })
+            .unwrap()
+    }
+
+    /// The payloads that were published, in order.
+    fn published(&self) -> Vec<String> {
+        self.published.lock().unwrap().iter().map(|(_, payload)| payload.clone()).collect()
+    }
+}
+
+fn write(tx: &mut Tx<'_>, number: i64) -> Result<(), StoreError> {
+    tx.execute("INSERT INTO counter (name, value) VALUES (?1, ?2)", (format!("row {number}"), number))?;
+    tx.emit(&Ping { number }, Audience::user(UserId(1)));
+    Ok(())
+}
+
+fn payloads(numbers: &[i64]) -> Vec<String> {
+    numbers.iter().map(|number| format!("{{\"number\":{number}}}")).collect()
+}
+
+#[tokio::test]
+async fn a_job_that_fails_or_panics_loses_its_rows_and_events_and_nobody_elses() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (open, gate) = mpsc::channel::<()>();
+    // While the first job waits, the others come into its group.
+    let first = bench.writer.run(move |tx| {
+        gate.recv().unwrap();
+        write(tx, 1)
+    });
+    let fails = bench.writer.run(|tx| {
+        write(tx, 2)?;
+        Err::<(), _>(StoreError::Stopped)
+    });
+    let panics = bench.writer.run(|tx| -> Result<(), StoreError> {
+        write(tx, 3)?;
+        panic!("number {}", 3)
+    });
+    let breaks = bench.writer.run(|tx| {
+        write(tx, 4)?;
+        write(tx, 4)
+    });
+    let last = bench.write(5);
+    let (first, fails, panics, breaks, last, ()) = tokio::join!(first, fails, panics, breaks, last, async {
+        open.send(()).unwrap();
+    });
+    first.unwrap();
+    last.unwrap();
+    assert!(matches!(fails, Err(StoreError::Stopped)));
+    assert!(matches!(panics, Err(StoreError::Panicked(text)) if text == "number 3"));
+    assert!(matches!(breaks, Err(StoreError::Sqlite(error)) if error.to_string().contains("UNIQUE")));
+    assert_eq!(bench.rows(), [1, 5]);
+    assert_eq!(bench.log(), payloads(&[1, 5]));
+    assert_eq!(bench.published(), payloads(&[1, 5]));
+    bench.close();
+}
+
+#[tokio::test]
+async fn what_is_answered_is_published_and_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    for number in 1..=20 {
+        bench.write(number).await.unwrap();
+        assert_eq!(bench.rows().last(), Some(&number));
+        assert_eq!(bench.published().len(), number as usize);
+    }
+    bench.close();
+}
+
+#[tokio::test]
+async fn a_full_disk_is_an_error_and_reading_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    bench.write(1).await.unwrap();
+    let limit = |pages: i64| {
+        bench.writer.run(move |tx| -> Result<(), StoreError> {
+            Ok(tx.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?)
+        })
+    };
+    limit(1).await.unwrap();
+    let large = |number: i64| {
+        bench.writer.run(move |tx| {
+            write(tx, number)?;
+            tx.execute("INSERT INTO counter (name, value) VALUES (?1, 0)", ["x".repeat(1 << 20)])?;
+            Ok::<_, StoreError>(())
+        })
+    };
+    let (one, other) = tokio::join!(large(2), bench.write(3));
+    let error = one.unwrap_err();
+    assert!(error.is_disk(), "{error}");
+    // The other may have come into the same group, which is lost as a whole, or after it.
+    if let Err(error) = &other {
+        assert!(error.is_disk(), "{error}");
+    }
+    let mut kept = vec![1];
+    kept.extend(other.is_ok().then_some(3));
+    assert_eq!(bench.rows(), kept);
+    assert_eq!(bench.published(), payloads(&kept));
+    limit(1 << 30).await.unwrap();
+    large(4).await.unwrap();
+    bench.write(5).await.unwrap();
+    kept.extend([4, 5]);
+    assert_eq!(bench.published(), payloads(&kept));
+    assert_eq!(bench.log(), payloads(&kept));
+    let numbers: Vec<i64> = bench.published.lock().unwrap().iter().map(|(number, _)| *number).collect();
+    assert!(numbers.is_sorted_by(|one, other| one < other), "{numbers:?}");
+    bench.close();
+}
+
+#[tokio::test]
+async fn numbers_grow_over_stops_and_over_crashes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.sqlite");
+    let bench = Bench::open(&path);
+    bench.write(1).await.unwrap();
+    let emit_unlogged = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
+        tx.emit_unlogged(&Ping { number: 0 }, Audience::user(UserId(1)));
+        Ok(())
+    };
+    bench.writer.run(emit_unlogged).await.unwrap();
+    let last = |bench: &Bench| bench.published.lock().unwrap().last().unwrap().0;
+    let before = last(&bench);
+    bench.close();
+    let bench = Bench::open(&path);
+    bench.write(2).await.unwrap();
+    assert_eq!(last(&bench), before + 1, "a clean stop gives the rest of the block back");
+    bench.writer.run(emit_unlogged).await.unwrap();
+
+    // What a crash leaves: the file and its log as they are now.
+    let after_crash = folder.path().join("crashed.sqlite");
+    for ending in ["", "-wal"] {
+        let from = folder.path().join(format!("chat.sqlite{ending}"));
+        std::fs::copy(from, folder.path().join(format!("crashed.sqlite{ending}"))).unwrap();
+    }
+    let crashed = Bench::open(&after_crash);
+    assert_eq!(crashed.rows(), [1, 2]);
+    crashed.write(3).await.unwrap();
+    assert!(last(&crashed) > last(&bench), "the number of an event that was not stored is not used again");
+    crashed.close();
+    bench.close();
+}
+
+#[tokio::test]
+async fn events_without_receivers_take_no_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let job = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
+        tx.emit(&Ping { number: 1 }, Audience::users([]));
+        tx.emit(&Ping { number: 2 }, Audience::user(UserId(7)));
+        tx.emit(&Ping { number: 3 }, Audience::users([]).and_public_queues());
+        Ok(())
+    };
+    bench.writer.run(job).await.unwrap();
+    assert_eq!(bench.published(), payloads(&[2, 3]));
+    bench.close();
+}
+
+#[tokio::test]
+async fn a_failed_job_takes_the_caches_it_touched_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let add = |number: i64, fails: bool| {
+        bench.writer.run(move |tx| -> Result<Vec<i64>, StoreError> {
+            let (_, numbers) = tx.local::<Vec<i64>>();
+            numbers.push(number);
+            let numbers = numbers.clone();
+            if fails { Err(StoreError::Stopped) } else { Ok(numbers) }
+        })
+    };
+    assert_eq!(add(1, false).await.unwrap(), [1]);
+    assert_eq!(add(2, false).await.unwrap(), [1, 2]);
+    bench.writer.run(|_| Err::<(), _>(StoreError::Stopped)).await.unwrap_err();
+    assert_eq!(add(3, false).await.unwrap(), [1, 2, 3], "a failed job that touched nothing does no harm");
+    add(4, true).await.unwrap_err();
+    assert_eq!(add(5, false).await.unwrap(), [5], "a cache that may be wrong is filled anew");
+    bench.close();
+}
+
+#[tokio::test]
+async fn a_job_is_done_whole_when_its_caller_has_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (open, gate) = mpsc::channel::<()>();
+    {
+        let job = bench.writer.run(move |tx| {
+            gate.recv().unwrap();
+            write(tx, 1)
+        });
+        tokio::pin!(job);
+        // Handed over with the first poll, and dropped before it is done.
+        assert!(futures_util::FutureExt::now_or_never(job.as_mut()).is_none());
+    }
+    open.send(()).unwrap();
+    bench.write(2).await.unwrap();
+    assert_eq!(bench.rows(), [1, 2]);
+    assert_eq!(bench.published(), payloads(&[1, 2]));
+    bench.close();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_snapshot_does_not_see_later_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    bench.write(1).await.unwrap();
+    let count = |connection: &rusqlite::Connection| {
+        connection.query_row("SELECT count(*) FROM event", [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let handle = tokio::runtime::Handle::current();
+    let counts = bench.readers.read(|snapshot| -> Result<_, StoreError> {
+        let before = count(snapshot);
+        handle.block_on(bench.write(2))?;
+        Ok((before, count(snapshot)))
+    });
+    assert_eq!(counts.await.unwrap(), (1, 1));
+    assert_eq!(bench.log().len(), 2);
+    bench.close();
+}
+
+#[tokio::test]
+async fn readers_cannot_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let refused = bench.readers.read_now(|snapshot| -> Result<usize, StoreError> {
+        Ok(snapshot.execute("INSERT INTO counter VALUES ('x', 1)", [])?)
+    });
+    assert!(refused.unwrap_err().to_string().contains("readonly"), "the connection refuses");
+    assert_eq!(bench.rows(), [0; 0]);
+    bench.close();
+}

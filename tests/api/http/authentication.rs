@@ -1,0 +1,127 @@
+//! Who calls: every way to fail, in the published words.
+
+use crate::harness::{Client, TestServer};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::Method;
+
+const NOT_LOGGED_IN: &str = "Not logged in: API authentication or user session required";
+const INVALID_HEADER: &str = "Invalid authorization header for basic auth";
+
+fn basic(email: &str, key: &str) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{email}:{key}")))
+}
+
+fn key_of(client: &Client) -> &str {
+    client.api_key.as_deref().unwrap()
+}
+
+#[tokio::test]
+async fn credentials_are_refused_in_the_published_words() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let key = key_of(&ada);
+    let other_key = "x".repeat(32);
+    let cases = [
+        (String::new(), 401, "UNAUTHORIZED", NOT_LOGGED_IN),
+        ("Bearer token".into(), 400, "BAD_REQUEST", "This endpoint requires HTTP basic authentication."),
+        ("Basic".into(), 401, "UNAUTHORIZED", INVALID_HEADER),
+        ("Basic %%%".into(), 401, "UNAUTHORIZED", INVALID_HEADER),
+        (format!("Basic {}", STANDARD.encode(b"\xff:\xff")), 401, "UNAUTHORIZED", INVALID_HEADER),
+        (format!("Basic {}", STANDARD.encode("no colon")), 401, "UNAUTHORIZED", INVALID_HEADER),
+        (basic("ada@example.com", ""), 401, "INVALID_API_KEY", "Malformed API key"),
+        (basic("ada@example.com", &key[1..]), 401, "INVALID_API_KEY", "Malformed API key"),
+        (basic("ada@example.com", &format!("{key}0")), 401, "INVALID_API_KEY", "Malformed API key"),
+        (basic("ada@example.com", &"ä".repeat(16)), 401, "INVALID_API_KEY", "Malformed API key"),
+        (basic("ada@example.com", &other_key), 401, "INVALID_API_KEY", "Invalid API key"),
+        (basic("eve@example.com", key), 401, "INVALID_API_KEY", "Invalid API key"),
+        (basic("", key), 401, "INVALID_API_KEY", "Invalid API key"),
+    ];
+    for (header, status, code, msg) in cases {
+        let mut request = server.anonymous().request(Method::GET, "/users/me");
+        if !header.is_empty() {
+            request = request.header("Authorization", &header);
+        }
+        let answer = request.send().await;
+        let challenge = if code == "UNAUTHORIZED" { r#"Basic realm="zulip""# } else { "" };
+        assert_eq!(answer.header("www-authenticate"), challenge, "{header}");
+        answer.error(status, code, msg);
+    }
+}
+
+#[tokio::test]
+async fn the_scheme_and_the_email_are_read_without_regard_to_case_and_space() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let key = key_of(&ada);
+    let headers = [
+        basic("ADA@Example.com", key),
+        basic(" ada@example.com ", key),
+        basic("ada@example.com", key).replace("Basic", "bASIC"),
+        basic("ada@example.com", key).replace("Basic", "Basic  "),
+    ];
+    for header in headers {
+        let request = server.anonymous().request(Method::GET, "/users/me").header("Authorization", &header);
+        assert_eq!(request.send().await.ok()["user_id"], ada.user_id, "{header}");
+    }
+}
+
+#[tokio::test]
+async fn who_is_deactivated_hears_it_after_the_organization() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    ada.get("/users/me", ()).await.ok();
+    server.sql("UPDATE user SET is_active = 0 WHERE email = 'ada@example.com'").await;
+    ada.get("/users/me", ()).await.error(401, "USER_DEACTIVATED", "Account is deactivated");
+    ada.post("/users/me/api_key/regenerate", ()).await.error(
+        401,
+        "USER_DEACTIVATED",
+        "Account is deactivated",
+    );
+    server.sql("UPDATE realm SET deactivated = 1").await;
+    let deactivated = "This organization has been deactivated";
+    ada.get("/users/me", ()).await.error(401, "REALM_DEACTIVATED", deactivated);
+    server.anonymous().get("/server_settings", ()).await.ok();
+}
+
+#[tokio::test]
+async fn incoming_webhook_bots_only_deliver() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let bot = server.bot("hook", &owner).await;
+    bot.get("/users/me", ()).await.ok();
+    server.sql("UPDATE user SET bot_type = 2 WHERE email = 'hook@example.com'").await;
+    let refusal = "This API is not available to incoming webhook bots.";
+    bot.get("/users/me", ()).await.error(400, "BAD_REQUEST", refusal);
+    bot.post("/register", ()).await.error(400, "BAD_REQUEST", refusal);
+}
+
+#[tokio::test]
+async fn wrong_credentials_do_no_harm_where_nobody_has_to_log_in() {
+    let server = TestServer::start().await;
+    for header in ["Bearer x", "Basic", &basic("ada@example.com", &"x".repeat(32))] {
+        let request = server.anonymous().request(Method::GET, "/server_settings");
+        request.header("Authorization", header).send().await.ok();
+    }
+}
+
+#[tokio::test]
+async fn guessing_keys_is_limited_and_right_ones_always_pass() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let guess = || {
+        let header = basic("ada@example.com", &"x".repeat(32));
+        server.anonymous().request(Method::GET, "/users/me").header("Authorization", &header).send()
+    };
+    for _ in 0..100 {
+        guess().await.error(401, "INVALID_API_KEY", "Invalid API key");
+    }
+    server.clock.advance(20);
+    let answer = guess().await;
+    assert_eq!(answer.header("retry-after"), "40");
+    let error = answer.error(429, "RATE_LIMIT_HIT", "API usage exceeded rate limit");
+    assert_eq!(error["retry-after"], 40.0);
+    ada.get("/users/me", ()).await.ok();
+    server.clock.advance(40);
+    guess().await.error(401, "INVALID_API_KEY", "Invalid API key");
+}

@@ -1,0 +1,126 @@
+//! Requests that no HTTP library would send.
+
+use crate::harness::TestServer;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+/// Sends bytes and reads the answer: status, head, body.
+fn exchange(server: &TestServer, request: &[u8]) -> (u16, String, String) {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all(request).unwrap();
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        assert_eq!(stream.read(&mut byte).unwrap(), 1, "the head ends: {}", String::from_utf8_lossy(&head));
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap().to_lowercase();
+    let status = head[9..12].parse().unwrap();
+    let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+    let mut body = vec![0; length.parse().unwrap()];
+    stream.read_exact(&mut body).unwrap();
+    (status, head, String::from_utf8(body).unwrap())
+}
+
+/// An error of this status and text, in JSON.
+#[track_caller]
+fn expect(server: &TestServer, request: &[u8], status: u16, msg: &str) {
+    let (found, head, body) = exchange(server, request);
+    let start = String::from_utf8_lossy(&request[..request.len().min(80)]).into_owned();
+    assert!(head.contains("content-type: application/json\r\n"), "{start}: {head}");
+    let json: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((found, &json["msg"], &json["result"]), (status, &msg.into(), &"error".into()), "{start}");
+    assert!(json["code"].is_string(), "{start}: {body}");
+    assert!(body.ends_with("}\n"), "{start}: {body}");
+}
+
+const INVALID: &str = "The request is not valid HTTP";
+
+#[tokio::test]
+async fn what_is_not_http_is_answered_in_json() {
+    let server = TestServer::start().await;
+    let long = "a".repeat(70_000);
+    let headers = "X: a\r\n".repeat(150);
+    let too_long = "The address of the request is too long";
+    let too_large = "The headers of the request are too large";
+    let cases: &[(&[u8], u16, &str)] = &[
+        (b"GARBAGE\r\n\r\n", 400, INVALID),
+        (b"GET / HTTP/3.0\r\nHost: x\r\n\r\n", 400, INVALID),
+        (b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n", 400, INVALID),
+        (b"GET / HTTP/1.1\r\nBad Header\r\n\r\n", 400, INVALID),
+        (b"GET / HTTP/1.1\r\nX: \x00\r\n\r\n", 400, INVALID),
+        (b"\x16\x03\x01\x02\x00\x01\x00", 400, INVALID),
+        (b"POST / HTTP/1.1\r\nContent-Length: many\r\n\r\n", 400, INVALID),
+        (b"POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", 400, INVALID),
+        (b"POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 400, INVALID),
+        (&format!("GET /{long} HTTP/1.1\r\n\r\n").into_bytes(), 414, too_long),
+        (&format!("GET / HTTP/1.1\r\n{headers}\r\n").into_bytes(), 431, too_large),
+    ];
+    for (request, status, msg) in cases {
+        expect(&server, request, *status, msg);
+    }
+}
+
+#[tokio::test]
+async fn unusual_requests_reach_the_router() {
+    let server = TestServer::start().await;
+    for line in [
+        "OPTIONS *",
+        "CONNECT chat.example.com:443",
+        "GET http://elsewhere/api/v1/nothing",
+        "GET /api/v1/%zz",
+        "GET /?%00",
+    ] {
+        let request = format!("{line} HTTP/1.1\r\nHost: x\r\n\r\n");
+        expect(&server, request.as_bytes(), 404, "Not found");
+    }
+    for request in [
+        "GET /api/v1/server_settings HTTP/1.0\r\n\r\n",
+        "GET http://elsewhere/api/v1/server_settings HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /api/v1/server_settings HTTP/1.1\r\nHost: \r\n\r\n",
+        "GET /api/v1/server_settings HTTP/1.1\r\nUser-Agent: \u{e4}/1\r\nAccept-Encoding: \u{e4}\r\n\r\n",
+        "GET /api/v1/server_settings?%ZZ=%&=&&a HTTP/1.1\r\n\r\n",
+        "GET /api/v1/server_settings HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
+    ] {
+        let (status, _, body) = exchange(&server, request.as_bytes());
+        assert_eq!(status, 200, "{request}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn giant_bodies_are_refused_before_and_while_they_come() {
+    let server = TestServer::start().await;
+    let too_large = "Request body is too large";
+    let head = "POST /api/v1/register HTTP/1.1\r\nHost: x\r\n";
+    let announced = format!("{head}Content-Length: 1048577\r\n\r\n");
+    expect(&server, announced.as_bytes(), 413, too_large);
+    let announced = format!("{head}Content-Length: 99999999999999\r\nExpect: 100-continue\r\n\r\n");
+    expect(&server, announced.as_bytes(), 413, too_large);
+
+    let chunk = format!("10000\r\n{}\r\n", "a".repeat(0x10000));
+    let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n{}", chunk.repeat(16));
+    let over = format!("{chunked}1\r\na\r\n");
+    let (_, answer, _) = exchange(&server, over.as_bytes());
+    assert!(answer.contains("connection: close\r\n"), "{answer}");
+    expect(&server, over.as_bytes(), 413, too_large);
+    let just_right = format!("{chunked}0\r\n\r\n");
+    let not_logged_in = "Not logged in: API authentication or user session required";
+    expect(&server, just_right.as_bytes(), 401, not_logged_in);
+    let broken = format!("{head}Transfer-Encoding: chunked\r\n\r\nzz\r\n");
+    expect(&server, broken.as_bytes(), 400, "The request body could not be read");
+}
+
+#[tokio::test]
+async fn requests_on_one_connection_are_answered_in_order() {
+    let server = TestServer::start().await;
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let request = "GET /api/v1/nothing HTTP/1.1\r\nHost: x\r\n\r\n";
+    let last = "GET /api/v1/server_settings HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    stream.write_all(format!("{request}{request}{last}").as_bytes()).unwrap();
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).unwrap();
+    let statuses: Vec<&str> =
+        answers.split("HTTP/1.1 ").filter(|answer| !answer.is_empty()).map(|answer| &answer[..3]).collect();
+    assert_eq!(statuses, ["404", "404", "200"]);
+}

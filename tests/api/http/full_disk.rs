@@ -1,0 +1,30 @@
+//! A full disk: changes are refused in words, reading goes on, and nothing has to be started again.
+
+use crate::harness::TestServer;
+use teamchat::store::StoreError;
+
+#[tokio::test]
+async fn a_full_disk_refuses_changes_and_nothing_else() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut queue = ada.register(()).await;
+    let limit = |pages: i64| {
+        server.app().writer.run(move |tx| -> Result<(), StoreError> {
+            Ok(tx.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?)
+        })
+    };
+    limit(1).await.unwrap();
+    let event_types = format!("[{}\"message\"]", "\"no such type\",".repeat(1000));
+    let parameters = [("event_types", event_types.as_str()), ("fetch_event_types", "[]")];
+    let msg = "The server could not save this change: its disk is full, read-only or failing";
+    for _ in 0..3 {
+        ada.post("/register", &parameters).await.error(500, "INTERNAL_SERVER_ERROR", msg);
+    }
+    assert_eq!(server.app().hub.len(), 1, "a queue that is not in the file is not in memory either");
+    ada.get("/users/me", ()).await.ok();
+    queue.expect_nothing().await;
+    limit(1 << 30).await.unwrap();
+    ada.post("/register", &parameters).await.ok();
+    server.member("bob").await;
+    queue.expect_kinds(&["realm_user/add", "user_group/add_members", "user_group/add_members"]).await;
+}

@@ -1,0 +1,198 @@
+//! How long queues live, what survives a restart or a crash, and what the log keeps for them.
+
+use crate::harness::{Queue, TestServer};
+use serde_json::{Value, json};
+use teamchat::events;
+
+const TEN_MINUTES: i64 = 600;
+
+fn ping(number: i64) -> Value {
+    json!({"type": "ping", "number": number})
+}
+
+impl Queue {
+    /// The queue is gone; its client has to register anew.
+    async fn expect_gone(&self, client: &crate::harness::Client) {
+        let refusal = format!("Bad event queue ID: {}", self.queue_id);
+        client.get("/events", self.poll(true)).await.error(400, "BAD_EVENT_QUEUE_ID", &refusal);
+    }
+}
+
+#[tokio::test]
+async fn a_queue_that_nobody_asks_for_expires_after_ten_minutes() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let idle = ada.register(()).await;
+    let mut polled = ada.register(()).await;
+    server.clock.advance(TEN_MINUTES);
+    events::keep_house(server.app()).await;
+    polled.expect_nothing().await;
+    assert_eq!(server.column("SELECT queue_id FROM event_queue").await.len(), 2, "just in time");
+    server.clock.advance(1);
+    events::keep_house(server.app()).await;
+    idle.expect_gone(&ada).await;
+    assert_eq!(server.column("SELECT queue_id FROM event_queue").await, [polled.queue_id.as_str()]);
+    polled.expect_nothing().await;
+    server.restart().await;
+    idle.expect_gone(&ada).await;
+    polled.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn a_queue_whose_client_waits_does_not_expire() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let queue = ada.register(()).await;
+    let (one, other) = (ada.get("/events", queue.poll(false)), ada.get("/events", queue.poll(false)));
+    tokio::pin!(one, other);
+    // The second of two polls ends the first, so that the test knows that one waits.
+    let waiting = tokio::select! {
+        _ = &mut one => other,
+        _ = &mut other => one,
+    };
+    server.clock.advance(10 * TEN_MINUTES);
+    events::keep_house(server.app()).await;
+    let receivers = [&ada];
+    let (answer, ()) = tokio::join!(waiting, server.ping(&receivers, 1, true));
+    let last = answer.ok()["events"][0]["id"].clone();
+    let poll = json!({"queue_id": queue.queue_id, "last_event_id": last, "dont_block": true});
+    assert_eq!(ada.get("/events", poll).await.ok()["events"], json!([]));
+}
+
+#[tokio::test]
+async fn queues_go_on_where_they_were_after_a_restart_and_after_a_crash() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut reader = ada.register(()).await;
+    let mut late = ada.register(json!({"event_types": ["ping"]})).await;
+    server.ping(&[&ada], 1, true).await;
+    reader.expect(&[ping(1)]).await;
+    server.ping(&[&ada], 2, true).await;
+    server.restart().await;
+    server.ping(&[&ada], 3, true).await;
+    reader.expect(&[ping(2), ping(3)]).await;
+    server.ping(&[&ada], 4, true).await;
+    server.crash().await;
+    server.ping(&[&ada], 5, true).await;
+    reader.expect(&[ping(4), ping(5)]).await;
+    server.crash().await;
+    late.expect(&[ping(1), ping(2), ping(3), ping(4), ping(5)]).await;
+    reader.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn a_poll_that_waits_is_answered_when_the_server_stops() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut queue = ada.register(()).await;
+    let (one, other) = (ada.get("/events", queue.poll(false)), ada.get("/events", queue.poll(false)));
+    let (mut one, mut other) = (Box::pin(one), Box::pin(other));
+    let waiting = tokio::select! {
+        _ = &mut one => other,
+        _ = &mut other => one,
+    };
+    let (answer, ()) = tokio::join!(waiting, server.restart());
+    assert_eq!(answer.ok()["events"], json!([]));
+    server.ping(&[&ada], 1, true).await;
+    queue.expect(&[ping(1)]).await;
+}
+
+#[tokio::test]
+async fn event_numbers_are_never_used_again() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut queue = ada.register(()).await;
+    let mut last = queue.last_event_id;
+    for round in 0..6 {
+        server.ping(&[&ada], round, round % 2 == 0).await;
+        server.ping(&[&ada], round, round % 3 == 0).await;
+        for event in queue.events().await {
+            let id = event["id"].as_i64().unwrap();
+            assert!(id > last, "{id} after {last} in round {round}");
+            last = id;
+        }
+        if round % 2 == 0 {
+            server.crash().await;
+        } else {
+            server.restart().await;
+        }
+        // An empty log does not start again at 1 either.
+        events::keep_house(server.app()).await;
+        server.sql("DELETE FROM event").await;
+    }
+}
+
+#[tokio::test]
+async fn a_clean_stop_wastes_no_numbers() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut queue = ada.register(()).await;
+    let mut ids = Vec::new();
+    for number in 0..3 {
+        server.ping(&[&ada], number, true).await;
+        ids.extend(queue.expect(&[ping(number)]).await.iter().map(|event| event["id"].as_i64().unwrap()));
+        server.restart().await;
+    }
+    assert_eq!(ids, [ids[0], ids[0] + 1, ids[0] + 2]);
+}
+
+#[tokio::test]
+async fn the_log_keeps_what_a_living_queue_can_still_ask_for() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let logged = "SELECT json_extract(payload, '$.number') FROM event WHERE type = 'ping'";
+    let mut slow = ada.register(()).await;
+    let mut quick = bob.register(()).await;
+    for number in 1..=3 {
+        server.ping(&[&ada, &bob], number, true).await;
+    }
+    quick.expect(&[ping(1), ping(2), ping(3)]).await;
+    events::keep_house(server.app()).await;
+    assert_eq!(server.column(logged).await, ["1", "2", "3"], "one queue has not asked yet");
+    server.crash().await;
+    let events = slow.expect(&[ping(1), ping(2), ping(3)]).await;
+    server.ping(&[&bob], 4, true).await;
+    quick.expect(&[ping(4)]).await;
+    events::keep_house(server.app()).await;
+    assert_eq!(server.column(logged).await, ["4"], "what both acknowledged is gone");
+
+    // A number that was trimmed is still one that the client may name.
+    let poll = json!({"queue_id": slow.queue_id, "last_event_id": events[2]["id"], "dont_block": true});
+    assert_eq!(ada.get("/events", poll).await.ok()["events"], json!([]));
+    server.ping(&[&ada], 5, true).await;
+    slow.expect(&[ping(5)]).await;
+    quick.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn large_audiences_are_stored_once_and_go_with_their_events() {
+    let mut server = TestServer::start().await;
+    let mut clients = Vec::new();
+    for number in 0..30 {
+        clients.push(server.member(&format!("user{number}")).await);
+    }
+    let mut queue = clients[29].register(json!({"event_types": ["ping"]})).await;
+    let audience = teamchat::events::Audience::users(
+        clients.iter().map(|client| teamchat::types::UserId(client.user_id)),
+    );
+    for number in 1..=2 {
+        let audience = audience.clone();
+        let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), teamchat::store::StoreError> {
+            tx.emit(&super::Ping { r#type: "ping", number }, audience);
+            Ok(())
+        };
+        server.app().writer.run(job).await.unwrap();
+    }
+    let audiences = "SELECT count(DISTINCT audience_id) FROM event WHERE type = 'ping'";
+    assert_eq!(server.column(audiences).await, ["1"]);
+    server.crash().await;
+    queue.expect(&[ping(1), ping(2)]).await;
+    server.ping(&[&clients[0]], 3, true).await;
+    queue.expect_nothing().await;
+    server.app().hub.take_unsaved();
+    server.clock.advance(2 * TEN_MINUTES);
+    events::keep_house(server.app()).await;
+    assert_eq!(server.column("SELECT count(*) FROM event_audience").await, ["0"]);
+    queue.expect_gone(&clients[29]).await;
+}

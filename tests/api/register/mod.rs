@@ -1,0 +1,4 @@
+//! `POST /register`: its parameters, and what clients need of the answer.
+
+mod conformance;
+mod parameters;

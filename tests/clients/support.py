@@ -1,0 +1,132 @@
+"""What the client tests share: a server of their own, and steps that are told one line each."""
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+import traceback
+
+BINARY = os.environ["TEAMCHAT_BIN"]
+
+# How long something may take before we call it stuck. Not a limit on speed: nothing here comes near it.
+STUCK_AFTER = 60
+
+
+class Steps:
+    """Counts steps and tells each in one line. `run` adds up the lines that start with `ok` and `FAILED`."""
+
+    def __init__(self):
+        self.failed = 0
+
+    @contextlib.contextmanager
+    def step(self, text):
+        try:
+            yield
+        except Exception as error:  # Whatever it is, the step failed, and the next ones may still tell something.
+            self.failed += 1
+            frames = traceback.extract_tb(error.__traceback__)
+            place = next(frame for frame in frames if frame.filename != __file__)
+            print(f"FAILED  {text}", flush=True)
+            print(f"        line {place.lineno}: {type(error).__name__}: {error}", flush=True)
+        else:
+            print(f"ok      {text}", flush=True)
+
+    def exit_code(self):
+        return 1 if self.failed else 0
+
+
+def expect(actual, expected):
+    """Both are JSON values; the difference is told by its first place."""
+    difference = first_difference(actual, expected, "")
+    if difference:
+        raise AssertionError(difference)
+
+
+def first_difference(actual, expected, path):
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        for key in sorted(set(actual) | set(expected)):
+            if key not in actual:
+                return f"{path}/{key} is missing, expected {expected[key]!r}"
+            if key not in expected:
+                return f"{path}/{key} is not expected: {actual[key]!r}"
+            difference = first_difference(actual[key], expected[key], f"{path}/{key}")
+            if difference:
+                return difference
+        return None
+    if isinstance(actual, list) and isinstance(expected, list) and len(actual) == len(expected):
+        for index, pair in enumerate(zip(actual, expected)):
+            difference = first_difference(*pair, f"{path}/{index}")
+            if difference:
+                return difference
+        return None
+    return None if actual == expected else f"{path or '/'} is {actual!r}, expected {expected!r}"
+
+
+class Server:
+    """A `teamchat serve` process on an empty file in a folder of its own."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="teamchat-clients-")
+        self.database = os.path.join(self.folder.name, "chat.sqlite")
+        self.address = "127.0.0.1:0"
+        self.process = None
+        self.greeting = ""
+
+    @property
+    def url(self):
+        return f"http://{self.address}"
+
+    def start(self):
+        """Starts it, the first time on a port that it picks, later on the same one. Ready when this returns."""
+        self.end()  # A failed step may have left one.
+        self.process = subprocess.Popen(
+            [BINARY, "serve", "--db", self.database, "--listen", self.address],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        lines = []
+        for line in self.process.stdout:
+            lines.append(line)
+            listening = re.search(r"listening\s+http://(\S+)", line)
+            if listening:
+                self.address = listening.group(1)
+            if "database" in line:
+                break
+        else:
+            raise AssertionError(f"the server ended with code {self.process.wait()}: {''.join(lines)}")
+        self.greeting = "".join(lines)
+
+    def terminate(self):
+        """SIGTERM. Returns the rest of what it said, and its exit code."""
+        self.process.terminate()
+        rest, _ = self.process.communicate(timeout=STUCK_AFTER)
+        return self.process.returncode, rest
+
+    def kill(self):
+        """SIGKILL: no last words, nothing saved that was not saved already."""
+        self.process.kill()
+        self.process.communicate(timeout=STUCK_AFTER)
+
+    def end(self):
+        if self.process and self.process.poll() is None:
+            self.kill()
+
+    def close(self):
+        self.end()
+        self.folder.cleanup()
+
+    def create_user(self, email, full_name, role="member", password=None, bot_owner=None):
+        """`teamchat user create`; what it printed."""
+        command = [BINARY, "user", "create", "--db", self.database, "--json"]
+        command += ["--email", email, "--full-name", full_name, "--role", role]
+        command += ["--bot-owner", bot_owner] if bot_owner else []
+        command += ["--password-stdin"] if password else []
+        done = subprocess.run(
+            command, input=f"{password}\n" if password else "", capture_output=True, text=True, timeout=STUCK_AFTER
+        )
+        if done.returncode != 0:
+            raise AssertionError(f"user create: {done.stderr.strip()}")
+        return json.loads(done.stdout)
