@@ -9,6 +9,7 @@ pub mod groups;
 pub mod images;
 pub mod keys;
 pub mod messages;
+pub mod notifications;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
@@ -18,6 +19,7 @@ pub mod server_state;
 pub mod subscriptions;
 pub mod topics;
 pub mod user_settings;
+pub mod user_topics;
 pub mod users;
 
 use crate::app::App;
@@ -65,6 +67,7 @@ pub static SLICES: &[Slice] = &[
     groups::SLICE,
     realm::SLICE,
     users::SLICE,
+    notifications::SLICE,
     user_settings::SLICE,
     keys::SLICE,
     channels::SLICE,
@@ -72,6 +75,7 @@ pub static SLICES: &[Slice] = &[
     messages::SLICE,
     reactions::SLICE,
     topics::SLICE,
+    user_topics::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
     images::SLICE,

@@ -1,7 +1,7 @@
 //! `POST /channels/create`: one new channel with its first subscribers (feature level 417).
 
 use super::make::{self, CreationParams, NewChannel};
-use super::notices::{self, Messenger, Notice};
+use super::notices;
 use super::{rules, sql};
 use crate::api::subscriptions::{join, principals};
 use crate::http::params::BoundedText;
@@ -34,11 +34,8 @@ pub async fn create(
 ) -> ApiResult<Reply> {
     let named = (rules::name(&params.name)?, rules::description(&params.description));
     let channel = make::new_channels(&call, vec![named]).await?.pop().ok_or_else(ApiError::internal)?;
-    let messenger = Messenger::of(&call);
     let job = move |tx: &mut Tx<'_>, caller: &User| make_one(tx, caller, &params, &creation, channel);
-    let (stream_id, notices) = call.write(job).await?;
-    messenger.post(notices).await;
-    Reply::field("id", &stream_id)
+    Reply::field("id", &call.write(job).await?)
 }
 
 fn make_one(
@@ -47,7 +44,7 @@ fn make_one(
     params: &CreateParams,
     creation: &CreationParams,
     channel: NewChannel,
-) -> ApiResult<(StreamId, Vec<Notice>)> {
+) -> ApiResult<StreamId> {
     if caller.is_guest() {
         return Err(ApiError::bad_request("Not allowed for guest users"));
     }
@@ -63,7 +60,8 @@ fn make_one(
     if params.announce {
         notices.extend(notices::announced(tx, &made, &by)?);
     }
-    Ok((stream.stream_id, notices))
+    notices::send(tx, notices, caller.user_id)?;
+    Ok(stream.stream_id)
 }
 
 fn already_exists(name: &str) -> ApiError {

@@ -2,21 +2,12 @@
 
 use super::row::{StreamRow, TopicsPolicy};
 use crate::api::messages::address::Address;
-use crate::api::messages::directory::render_for;
-use crate::api::messages::send::{Draft, deliver};
-use crate::api::{realm, users};
-use crate::app::App;
-use crate::http::{ApiError, ApiResult, Call, Caller, User};
+pub use crate::api::notifications::name_of;
+use crate::api::{notifications, realm};
+use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{StreamId, Topic, UserId};
 use rusqlite::Connection;
-use std::sync::Arc;
-
-/// The notification bot's email begins so.
-const NOTIFICATION_BOT: &str = "notification-bot";
-
-/// The program that notices are sent by.
-const CLIENT: &str = "Internal";
 
 /// The topic of notices in the channel that they are about.
 const CHANNEL_EVENTS_TOPIC: &str = "channel events";
@@ -42,83 +33,22 @@ pub enum Place {
     Direct(UserId),
 }
 
-/// Sends notices for a request, once what they tell of is committed.
-pub struct Messenger {
-    app: Arc<App>,
-    origin: String,
-    caller: Caller,
+/// Sends notices of what a user did, in the job that did it: there is neither one without the other. They have read
+/// what they did.
+pub fn send(tx: &mut Tx<'_>, notices: Vec<Notice>, by: UserId) -> ApiResult<()> {
+    notices.into_iter().try_for_each(|notice| send_one(tx, notice, by))
 }
 
-impl Messenger {
-    /// For this request.
-    pub fn of(call: &Call<User>) -> Self {
-        Self { app: Arc::clone(&call.app), origin: call.info.origin.clone(), caller: (*call.caller).clone() }
-    }
-
-    /// Sends them. The change that they tell of is done, so it does not fail when they do.
-    pub async fn post(&self, notices: Vec<Notice>) {
-        if let Err(error) = self.try_post(notices).await {
-            tracing::error!(%error, "notices about channels were not sent");
+fn send_one(tx: &mut Tx<'_>, notice: Notice, by: UserId) -> ApiResult<()> {
+    let address = match notice.to {
+        Place::Topic(stream_id, topic) => {
+            // A channel that is gone has nobody to hear of it.
+            let Some(stream) = super::sql::by_id(tx, stream_id)? else { return Ok(()) };
+            Address::Channel(Box::new(stream), Topic::stored(topic))
         }
-    }
-
-    async fn try_post(&self, notices: Vec<Notice>) -> ApiResult<()> {
-        if notices.is_empty() {
-            return Ok(());
-        }
-        let drafts = self.app.readers.read(|snapshot| self.drafts(snapshot, notices)).await?;
-        let Some((bot, drafts)) = drafts else { return Ok(()) };
-        let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
-            drafts.iter().try_for_each(|draft| deliver(tx, bot, draft).map(|_| ()))
-        };
-        self.app.writer.run(job).await
-    }
-
-    /// The messages, rendered as the caller sees the organization; `None` when it has no notification bot.
-    fn drafts(
-        &self,
-        connection: &Connection,
-        notices: Vec<Notice>,
-    ) -> ApiResult<Option<(UserId, Vec<Draft>)>> {
-        let bots = users::sql::system_bots(connection)?;
-        let bot = bots.iter().find(|bot| bot.email.split('@').next() == Some(NOTIFICATION_BOT));
-        let Some(bot) = bot else { return Ok(None) };
-        let now = self.app.clock.seconds();
-        let mut drafts = Vec::with_capacity(notices.len());
-        for Notice { to, content } in notices {
-            let Some(address) = to.address(connection, bot.user_id)? else { continue };
-            let rendered = render_for(connection, &self.caller, now, &self.origin, &content)?;
-            let client = CLIENT.to_owned();
-            drafts.push(Draft { address, content, rendered, client, read_by_sender: true, echo: None });
-        }
-        Ok(Some((bot.user_id, drafts)))
-    }
-}
-
-impl Place {
-    /// The address of a message; `None` when the channel is gone.
-    fn address(self, connection: &Connection, bot: UserId) -> ApiResult<Option<Address>> {
-        Ok(match self {
-            Self::Topic(stream_id, topic) => super::sql::by_id(connection, stream_id)?
-                .map(|stream| Address::Channel(Box::new(stream), Topic::stored(topic))),
-            Self::Direct(user_id) => {
-                let mut user_ids = vec![bot, user_id];
-                user_ids.sort_unstable();
-                Some(Address::Direct(user_ids))
-            }
-        })
-    }
-}
-
-/// How notices name the caller.
-pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<String> {
-    let user = users::sql::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
-    Ok(silent_mention(&user.full_name, user.user_id))
-}
-
-/// A mention that notifies nobody.
-fn silent_mention(full_name: &str, user_id: UserId) -> String {
-    format!("@_**{full_name}|{user_id}**")
+        Place::Direct(user_id) => notifications::direct_address(tx, user_id)?,
+    };
+    notifications::send_and_read(tx, address, notice.content, by).map(|_| ())
 }
 
 fn link(stream: &StreamRow) -> String {
@@ -214,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_new_channel_says_what_it_is() {
-        let by = silent_mention("Ada", UserId(9));
+        let by = "@_**Ada|9**";
         let cases = [
             (false, false, true, "Public"),
             (false, true, true, "Web-public"),
@@ -232,9 +162,9 @@ mod tests {
             let text = format!(
                 "**{kind}** channel created by @_**Ada|9**. **Description:**\n```` quote\nItaly\n````"
             );
-            assert_eq!(content(&created(&stream, &by)), text);
+            assert_eq!(content(&created(&stream, by)), text);
         }
-        let notice = created(&stream("Verona"), &by);
+        let notice = created(&stream("Verona"), by);
         assert!(notice.content.contains("*No description.*"), "{notice:?}");
         assert_eq!(notice.to, Place::Topic(StreamId(7), "channel events".to_owned()));
     }

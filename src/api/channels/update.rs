@@ -2,7 +2,7 @@
 
 use super::access::{self, Viewer};
 use super::events::StreamUpdated;
-use super::notices::{self, Messenger, Notice};
+use super::notices::{self, Notice};
 use super::permissions;
 use super::row::{StreamRow, TopicsPolicy};
 use super::rules::{self, Privacy};
@@ -133,9 +133,7 @@ pub async fn update(call: Call<User>, params: UpdateParams) -> ApiResult<Reply> 
             html.map(|html| (text, html))
         }
     };
-    let messenger = Messenger::of(&call);
-    let notices = call.write(move |tx, caller| change(tx, caller, &params, rendered)).await?;
-    messenger.post(notices).await;
+    call.write(move |tx, caller| change(tx, caller, &params, rendered)).await?;
     Ok(Reply::ok())
 }
 
@@ -144,7 +142,7 @@ fn change(
     caller: &Caller,
     params: &UpdateParams,
     rendered: Option<Rendered>,
-) -> ApiResult<Vec<Notice>> {
+) -> ApiResult<()> {
     let now = tx.now();
     let old = access::find_to_administer(tx, caller, now, params.stream_id)?;
     let privacy = proposed_privacy(tx, caller, params, &old)?;
@@ -162,7 +160,7 @@ fn change(
     change.set_folder(params)?;
     sql::update(tx, &change.new)?;
     change.set_groups(tx, caller, params)?;
-    let Change { new, updates, mut notices, .. } = change;
+    let Change { new, updates, notices, .. } = change;
 
     let seen_after = visible::to(tx, &people, now, &new)?;
     visible::emit_changes(tx, &new, &seen_before, &seen_after)?;
@@ -170,12 +168,13 @@ fn change(
     if let Some(is_default) = params.is_default_stream {
         default::set(tx, new.stream_id, is_default)?;
     }
+    notices::send(tx, notices, caller.user_id)?;
     if let Some(is_archived) = params.is_archived
         && is_archived != new.is_archived
     {
-        notices.push(archive::set_archived(tx, &new, is_archived)?);
+        archive::set_archived(tx, caller.user_id, &new, is_archived)?;
     }
-    Ok(notices)
+    Ok(())
 }
 
 /// Tells those who saw the channel before and see it still what changed. To others its whole state is news.

@@ -146,7 +146,7 @@ fn may_reach(connection: &Connection, caller: &Caller, now: i64, stream: &Stream
 }
 
 /// Whether the channel's policy allows a topic.
-fn check_topic(connection: &Connection, stream: &StreamRow, topic: &Topic) -> ApiResult<()> {
+pub fn check_topic(connection: &Connection, stream: &StreamRow, topic: &Topic) -> ApiResult<()> {
     let is_empty = topic.as_str().is_empty();
     let policy = match stream.topics_policy {
         TopicsPolicy::Inherit => realm::settings::get(connection, "topics_policy")?,

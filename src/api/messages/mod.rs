@@ -5,19 +5,27 @@
 //! [`narrow`] (what is wanted) to [`plan`] (which indexes answer it) to [`feed`] (ids in order) to [`write`] (JSON).
 
 pub mod address;
+pub mod arrivals;
 mod delete;
+pub mod deliver;
 pub mod directory;
 mod edit;
 pub mod events;
 pub mod feed;
 mod fetch;
+mod first_message;
 pub mod flags;
 pub mod message;
+mod move_notices;
+pub mod move_rules;
+mod moved;
+mod moving;
 pub mod narrow;
 pub mod plan;
 pub mod queue_narrow;
 pub mod read_set;
 pub mod receivers;
+mod removal;
 mod render;
 pub mod rules;
 pub mod send;

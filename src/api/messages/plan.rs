@@ -261,10 +261,9 @@ impl<'a> Planner<'a> {
     /// Every conversation that the viewer received something of.
     fn everywhere(&self) -> ApiResult<Vec<Place>> {
         let (connection, user_id) = (self.sight.connection, self.sight.caller.user_id);
-        let channels = subscriptions::all_span_channels(connection, user_id)?;
-        let channels = channels.into_iter().map(|(_, recipient_id, _)| recipient_id);
+        let channels = subscriptions::ever_subscribed(connection, user_id)?;
         let direct = sql::direct_recipients(connection, user_id)?;
-        Ok(channels.chain(direct).map(conversation).collect())
+        Ok(channels.into_iter().chain(direct).map(conversation).collect())
     }
 
     /// A conversation, as far as the viewer sees it; `None` if that is not at all.

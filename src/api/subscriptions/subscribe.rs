@@ -6,7 +6,7 @@ use super::rules;
 use crate::api::channels;
 use crate::api::channels::access::{StreamSetting, Viewer};
 use crate::api::channels::make::{self, CreationParams, NewChannel};
-use crate::api::channels::notices::{self, Messenger, Notice};
+use crate::api::channels::notices::{self, Notice};
 use crate::api::channels::permissions;
 use crate::api::channels::row::StreamRow;
 use crate::api::realm::settings::RealmGroup;
@@ -85,11 +85,8 @@ pub async fn subscribe(
     let colors = params.subscriptions.iter().map(color).collect::<ApiResult<Vec<_>>>()?;
     let prepared = make::new_channels(&call, named).await?;
     let named = prepared.into_iter().zip(colors).map(|(channel, color)| Named { channel, color }).collect();
-    let messenger = Messenger::of(&call);
     let job = move |tx: &mut Tx<'_>, caller: &User| subscribe_all(tx, caller, &params, &creation, named);
-    let (reply, notices) = call.write(job).await?;
-    messenger.post(notices).await;
-    Reply::data(&reply)
+    Reply::data(&call.write(job).await?)
 }
 
 fn name_and_description(wanted: &WantedChannel) -> ApiResult<(String, String)> {
@@ -107,7 +104,7 @@ fn subscribe_all(
     params: &SubscribeParams,
     creation: &CreationParams,
     named: Vec<Named>,
-) -> ApiResult<(SubscribeReply, Vec<Notice>)> {
+) -> ApiResult<SubscribeReply> {
     if caller.is_guest() {
         return Err(ApiError::bad_request("Not allowed for guest users"));
     }
@@ -133,12 +130,12 @@ fn subscribe_all(
     let sends = params.send_new_subscription_messages;
     let sent = sends && users.len() <= MAX_NEW_SUBSCRIPTION_MESSAGES;
     let notices = notices(tx, caller, &made, params.announce, sent.then_some((&users, &outcome)))?;
-    let reply = SubscribeReply {
+    notices::send(tx, notices, caller.user_id)?;
+    Ok(SubscribeReply {
         outcome,
         unauthorized: (!params.authorization_errors_fatal).then_some(refused),
         new_subscription_messages_sent: sends.then_some(sent),
-    };
-    Ok((reply, notices))
+    })
 }
 
 /// The channels that were named, those that are there and those that are not.

@@ -196,6 +196,17 @@ CREATE TABLE subscription_span (
 -- Who has left a channel but received its messages, for the events that tell of them.
 CREATE INDEX subscription_span_ended ON subscription_span (stream_id) WHERE until_message_id IS NOT NULL;
 
+-- Messages that came to a channel from another one. Spans tell who received a message where it was sent; for these,
+-- `user_ids` tells it, and spans of the channel do not. Messages with the same receivers share a row, so a whole topic
+-- is one row or a few, however many messages and receivers it has. Ids of messages that are gone do no harm.
+CREATE TABLE arrival (
+    arrival_id      INTEGER PRIMARY KEY,
+    recipient_id    INTEGER NOT NULL REFERENCES recipient (recipient_id),   -- the channel's
+    message_ids     BLOB    NOT NULL,             -- a set of ids
+    user_ids        BLOB    NOT NULL              -- a set of ids
+) STRICT;
+CREATE INDEX arrival_recipient ON arrival (recipient_id);
+
 -- Messages. Ids grow in the order of sending, and an id is never used again.
 CREATE TABLE message (
     id                      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -271,6 +282,18 @@ CREATE TABLE read_chunk (
     bits            BLOB    NOT NULL,             -- a roaring bitmap of whole ids
     PRIMARY KEY (user_id, recipient_id, chunk)
 ) STRICT, WITHOUT ROWID;
+
+-- Topics that a user muted, unmuted or follows: those that differ from their channel. The topic need not have messages.
+CREATE TABLE user_topic (
+    user_id             INTEGER NOT NULL REFERENCES user (user_id),
+    stream_id           INTEGER NOT NULL REFERENCES stream (stream_id),
+    name_key            TEXT    NOT NULL,
+    topic_name          TEXT    NOT NULL,         -- as it was spelt when the policy was set
+    visibility_policy   INTEGER NOT NULL CHECK (visibility_policy IN (1, 2, 3)), -- muted, unmuted, followed
+    last_updated        INTEGER NOT NULL,
+    PRIMARY KEY (user_id, stream_id, name_key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX user_topic_topic ON user_topic (stream_id, name_key);
 
 -- Flags that some users have on a message. Flags that follow from the message for all receivers (wildcard mentions) or
 -- from read state are not here. A message without flags has no row.
