@@ -1,8 +1,8 @@
 //! Where a message goes: `type`, `to` and `topic` of a request to a channel or a set of people.
 
 use super::sql;
-use crate::api::channels::row::{StreamRow, TopicsPolicy};
 use crate::api::channels::access::{self, StreamSetting};
+use crate::api::channels::row::{StreamRow, TopicsPolicy};
 use crate::api::channels::sql as channels;
 use crate::api::groups::membership::Membership;
 use crate::api::groups::system::SystemGroup;
