@@ -20,6 +20,9 @@ pub const ALL_CAPABILITIES: &[&str] = &[
     "individual_emoji_changes",
 ];
 
+/// The `visibility_policy` of a muted topic.
+const MUTED: i64 = 1;
+
 /// Differs between two registrations though nothing happened, or follows from what no event is for: the newest message
 /// of all, whoever received it.
 const VOLATILE: &[&str] = &["queue_id", "last_event_id", "max_message_id"];
@@ -120,7 +123,17 @@ fn comparable(mut state: Value) -> Value {
         forget_names(message);
         sort(&mut message["flags"]);
     }
+    if let Some(topics) = members.get_mut("user_topics") {
+        sort(topics);
+    }
+    if let Some(topics) = members.get_mut("muted_topics") {
+        sort(topics);
+    }
     if let Some(unread) = members.get_mut("unread_msgs") {
+        // A topic is shown as its newest message spells it, which may be one that the client does not have.
+        for entry in unread["streams"].as_array_mut().expect("a list of unread") {
+            entry["topic"] = lower(&entry["topic"]).into();
+        }
         for list in UNREAD_LISTS {
             sort(&mut unread[*list]);
         }
@@ -135,11 +148,11 @@ fn ids_of(streams: Option<&Value>) -> Vec<Value> {
     streams.map(|stream| stream["stream_id"].clone()).collect()
 }
 
-/// Names and images of people and channels, which clients look up when they show a message: a changed name changes no
+/// What clients look up when they show a message, names and images of people and channels: a changed name changes no
 /// message.
 fn forget_names(message: &mut Value) {
     let message = message.as_object_mut().expect("a message");
-    for name in ["sender_full_name", "sender_email", "avatar_url"] {
+    for name in ["sender_full_name", "sender_email", "avatar_url", "recipient_id"] {
         message.remove(name);
     }
     match message["display_recipient"].as_array_mut() {
@@ -152,13 +165,31 @@ fn sort(list: &mut Value) {
     list.as_array_mut().expect("a list").sort_by_key(Value::to_string);
 }
 
-/// How many unread messages count: those that are not in a muted channel.
+fn lower(topic: &Value) -> String {
+    topic.as_str().expect("a topic is a text").to_lowercase()
+}
+
+/// How many unread messages count: those that are not muted, with their channel or their topic.
 fn count_unread(state: &Value) -> usize {
-    let subscriptions = state["subscriptions"].as_array().into_iter().flatten();
-    let muted: Vec<&Value> =
-        subscriptions.filter(|own| own["is_muted"] == true).map(|own| &own["stream_id"]).collect();
-    let entries = UNREAD_LISTS.iter().filter_map(|list| state["unread_msgs"][*list].as_array()).flatten();
-    let counted = entries.filter(|entry| !muted.contains(&&entry["stream_id"]));
+    let list = |list: &Value| list.as_array().cloned().unwrap_or_default();
+    let (subscriptions, topics) = (list(&state["subscriptions"]), list(&state["user_topics"]));
+    let counts = |entry: &&Value| {
+        let stream_id = &entry["stream_id"];
+        if stream_id.is_null() {
+            return true;
+        }
+        let same = |topic: &&Value| {
+            topic["stream_id"] == *stream_id && lower(&topic["topic_name"]) == lower(&entry["topic"])
+        };
+        match topics.iter().find(same).map(|topic| topic["visibility_policy"].as_i64().unwrap()) {
+            Some(policy) => policy != MUTED,
+            None => {
+                !subscriptions.iter().any(|own| own["stream_id"] == *stream_id && own["is_muted"] == true)
+            }
+        }
+    };
+    let entries = UNREAD_LISTS.iter().flat_map(|name| list(&state["unread_msgs"][*name])).collect::<Vec<_>>();
+    let counted = entries.iter().filter(counts);
     counted.map(|entry| entry["unread_message_ids"].as_array().unwrap().len()).sum()
 }
 
