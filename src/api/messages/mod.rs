@@ -2,7 +2,8 @@
 //!
 //! A message is written once, whoever receives it (`ARCHITECTURE.md`, "Storage"): who received it follows from spans of
 //! subscription, what is read from sets of ids ([`read_set`]), and only flags that few have are rows. Fetching is
-//! [`narrow`] (what is wanted) to [`plan`] (which indexes answer it) to [`feed`] (ids in order) to [`write`] (JSON).
+//! [`narrow`] (what is wanted) and [`resolve`] (whom and what it names) to [`plan`] (which indexes answer it) to [`feed`]
+//! (ids in order) to [`write`] (JSON).
 
 pub mod address;
 pub mod arrivals;
@@ -17,6 +18,7 @@ mod fetch;
 mod first_message;
 pub mod flags;
 mod history;
+mod holds;
 mod html_diff;
 pub mod message;
 mod move_notices;
@@ -24,15 +26,19 @@ pub mod move_rules;
 mod moved;
 mod moving;
 pub mod narrow;
+pub mod page;
 pub mod plan;
 pub mod queue_narrow;
+pub mod quote;
 mod read_receipts;
 pub mod read_set;
 pub mod receivers;
 mod removal;
 mod render;
+pub mod resolve;
 pub mod rules;
-mod send;
+pub mod search;
+pub mod send;
 pub mod sight;
 pub mod sql;
 pub mod state;

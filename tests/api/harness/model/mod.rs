@@ -5,6 +5,7 @@
 //! adds an event says here what it means.
 
 mod groups;
+mod lists;
 mod messages;
 mod settings;
 mod topics;
@@ -41,6 +42,24 @@ impl Model {
             "reaction/remove" => messages::reaction_removed(self, event),
             // Who may be exported is asked for, not part of the state.
             "realm_export_consent" => {}
+            "alert_words" => lists::replace_all(self, "alert_words", &event["alert_words"]),
+            "drafts/add" => lists::add_all(self, "drafts", &event["drafts"], lists::newest_first),
+            "drafts/update" => lists::replace(self, "drafts", "id", &event["draft"], lists::newest_first),
+            "drafts/remove" => lists::remove(self, "drafts", "id", &event["draft_id"]),
+            "navigation_view/add" => lists::add(self, "navigation_views", &event["navigation_view"]),
+            "navigation_view/update" => {
+                lists::merge(self, "navigation_views", "fragment", &event["fragment"], &event["data"]);
+            }
+            "navigation_view/remove" => {
+                lists::remove(self, "navigation_views", "fragment", &event["fragment"]);
+            }
+            "saved_snippets/add" => lists::add(self, "saved_snippets", &event["saved_snippet"]),
+            "saved_snippets/update" => {
+                lists::replace(self, "saved_snippets", "id", &event["saved_snippet"], lists::as_they_are);
+            }
+            "saved_snippets/remove" => {
+                lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
+            }
             "realm_user/add" => users::add(self, event),
             "realm_user/update" => users::update(self, event),
             "realm_user_settings_defaults/update" => settings::update_default(self, event),
