@@ -6,6 +6,7 @@
 pub mod channels;
 pub mod command_line;
 pub mod groups;
+pub mod images;
 pub mod keys;
 pub mod messages;
 pub mod notifications;
@@ -77,6 +78,7 @@ pub static SLICES: &[Slice] = &[
     user_topics::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
+    images::SLICE,
     register::SLICE,
     queues::SLICE,
     command_line::SLICE,

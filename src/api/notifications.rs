@@ -58,7 +58,7 @@ pub fn send_as_notification_bot(tx: &mut Tx<'_>, address: Address, content: Stri
     let bot = users::by_delivery_email(tx, NOTIFICATION_BOT)?.ok_or_else(ApiError::internal)?;
     let rendered = render_for_server(tx, &content)?;
     let draft =
-        Draft { address, content, rendered, client: CLIENT.to_owned(), read_by_sender: false, echo: None };
+        Draft { address, content, rendered, client: CLIENT.to_owned(), read_by_sender: true, echo: None };
     deliver(tx, bot.user_id, &draft)
 }
 
@@ -73,5 +73,10 @@ pub fn direct_address(tx: &Tx<'_>, user_id: UserId) -> ApiResult<Address> {
 /// How notices name the caller: a mention that notifies nobody.
 pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<String> {
     let user = users::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
-    Ok(format!("@_**{}|{}**", user.full_name, user.user_id))
+    Ok(silent_mention(&user.full_name, user.user_id))
+}
+
+/// A mention that notifies nobody.
+pub fn silent_mention(full_name: &str, user_id: UserId) -> String {
+    format!("@_**{full_name}|{user_id}**")
 }

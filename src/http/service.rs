@@ -25,6 +25,8 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// Answers from this size on are worth compressing, in bytes.
 const COMPRESSED_FROM: usize = 4096;
 
+const JSON: &str = "application/json";
+
 /// The published server stores no more of a client's name.
 const CLIENT_NAME_LENGTH: usize = 30;
 
@@ -131,12 +133,10 @@ fn success(answer: Answer, compress: bool) -> Response<Full<Bytes>> {
     match answer.reply {
         Reply::Json(members) => json(StatusCode::OK, success_body(&members, &answer.ignored), compress),
         Reply::Other(other) => {
-            let mut response = Response::new(Full::new(other.body));
-            *response.status_mut() = StatusCode::from_u16(other.status).unwrap_or(StatusCode::OK);
-            let headers = response.headers_mut();
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(other.content_type));
-            headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-            insert_all(headers, &other.headers);
+            let status = StatusCode::from_u16(other.status).unwrap_or(StatusCode::OK);
+            let is_text = other.content_type.starts_with("text/") || other.content_type == JSON;
+            let mut response = respond(status, other.content_type, other.body, compress && is_text);
+            insert_all(response.headers_mut(), &other.headers);
             response
         }
     }
@@ -162,13 +162,22 @@ fn insert_all(headers: &mut HeaderMap, more: &[(&'static str, String)]) {
 }
 
 fn json(status: StatusCode, body: String, compress: bool) -> Response<Full<Bytes>> {
+    respond(status, JSON, body.into(), compress)
+}
+
+fn respond(
+    status: StatusCode,
+    content_type: &'static str,
+    body: Bytes,
+    compress: bool,
+) -> Response<Full<Bytes>> {
     let large = body.len() >= COMPRESSED_FROM;
-    let packed = if compress && large { gzip(body.as_bytes()) } else { None };
+    let packed = if compress && large { gzip(&body) } else { None };
     let is_packed = packed.is_some();
-    let mut response = Response::new(Full::new(packed.map_or_else(|| Bytes::from(body), Bytes::from)));
+    let mut response = Response::new(Full::new(packed.map_or(body, Bytes::from)));
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if large {
         headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));

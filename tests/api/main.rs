@@ -4,13 +4,16 @@
 //! tells. The other folders and files are named as in `src/api`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod channels;
 mod groups;
 mod harness;
 mod http;
+mod images;
 mod keys;
 mod messages;
 mod queues;
 mod register;
+mod subscriptions;
 mod user_settings;
 mod users;
 mod whole;

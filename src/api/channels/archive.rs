@@ -3,7 +3,7 @@
 use super::access;
 use super::default;
 use super::events::StreamUpdated;
-use super::notices::{self, Notice};
+use super::notices::{self, Messenger, Notice};
 use super::record::record;
 use super::row::StreamRow;
 use super::sql;
@@ -14,7 +14,6 @@ use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use crate::store::Tx;
 use crate::types::StreamId;
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// Parameters of `DELETE /streams/{stream_id}`.
 #[derive(Deserialize)]
@@ -25,14 +24,14 @@ pub struct ArchiveParams {
 
 /// `DELETE /streams/{stream_id}`: archives a channel.
 pub async fn archive(call: Call<User>, params: ArchiveParams) -> ApiResult<Reply> {
-    let app = Arc::clone(&call.app);
+    let messenger = Messenger::of(&call);
     let notice = call
         .write(move |tx, caller| {
             let stream = access::find_to_administer(tx, caller, tx.now(), params.stream_id)?;
             set_archived(tx, &stream, true)
         })
         .await?;
-    notices::post(&app, vec![notice]).await?;
+    messenger.post(vec![notice]).await;
     Ok(Reply::ok())
 }
 

@@ -5,7 +5,7 @@ use super::events::{FlagHolders, MessageSent};
 use super::flags::bit;
 use super::message::{DisplayRecipient, MessageRecord, attribute};
 use super::{sql, unread};
-use crate::api::groups::sql as groups;
+use crate::api::groups::members as members_of_group;
 use crate::api::subscriptions::members;
 use crate::api::users::record::avatar_url;
 use crate::api::users::sql as users;
@@ -130,7 +130,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
 pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiResult<Vec<UserId>> {
     let mut user_ids: Vec<UserId> = rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
     for group in &rendered.mentioned_group_ids {
-        user_ids.extend(groups::all_members(tx, GroupId(*group))?);
+        user_ids.extend(members_of_group::all(tx, GroupId(*group), tx.now())?.iter().map(UserId::from));
     }
     user_ids.sort_unstable();
     user_ids.dedup();

@@ -32,7 +32,7 @@ pub mod receivers;
 mod removal;
 mod render;
 pub mod rules;
-mod send;
+pub mod send;
 pub mod sight;
 pub mod sql;
 pub mod state;

@@ -27,5 +27,5 @@ async fn a_full_disk_refuses_changes_and_nothing_else() {
     limit(1 << 30).await.unwrap();
     ada.post("/register", &parameters).await.ok();
     server.member("bob").await;
-    queue.expect_kinds(&["realm_user/add"]).await;
+    queue.expect_kinds(&["realm_user/add", "user_group/add_members", "user_group/add_members"]).await;
 }
