@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Operations in a run.
-const STEPS: usize = 1500;
+const STEPS: usize = 1200;
 
 /// Operations between two comparisons.
-const STRETCH: usize = 25;
+const STRETCH: usize = 40;
 
 /// A row of the model: somebody received a message, and has read it or not.
 type Rows = BTreeMap<(i64, usize), bool>;
@@ -68,6 +68,8 @@ struct World {
     /// What was done, for the text of a failure.
     done: Vec<String>,
 }
+
+const MODES: [&str; 3] = ["change_one", "change_later", "change_all"];
 
 const TOPICS: [&str; 3] = ["apples", "pears", "plums"];
 
@@ -160,7 +162,7 @@ impl World {
         }
         let mode = self.dice.below(3);
         let mut request = json!({
-            "propagate_mode": ["change_one", "change_later", "change_all"][mode],
+            "propagate_mode": MODES[mode],
             "send_notification_to_new_thread": false,
         });
         if channel != from.channel {
