@@ -272,6 +272,92 @@ CREATE TABLE reaction (
     UNIQUE (message_id, user_id, reaction_type, emoji_code)
 ) STRICT, WITHOUT ROWID;
 
+-- Data of polls and to-do lists, and what people did to them: JSON that the server keeps for the clients.
+CREATE TABLE submessage (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    message_id      INTEGER NOT NULL REFERENCES message (id),
+    sender_id       INTEGER NOT NULL REFERENCES user (user_id),
+    msg_type        TEXT    NOT NULL,
+    content         TEXT    NOT NULL
+) STRICT;
+CREATE INDEX submessage_message ON submessage (message_id);
+
+-- Words that users want to hear of.
+CREATE TABLE alert_word (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    word            TEXT    NOT NULL,
+    word_key        TEXT    NOT NULL,
+    UNIQUE (user_id, word_key)
+) STRICT;
+
+-- Unsent texts that a user's clients share. One without channel and people is not addressed yet.
+CREATE TABLE draft (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    stream_id       INTEGER REFERENCES stream (stream_id),
+    user_ids        TEXT,                         -- direct messages: a JSON list of the others, ascending
+    topic           TEXT    NOT NULL,
+    content         TEXT    NOT NULL,
+    last_edit_time  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX draft_user ON draft (user_id, last_edit_time);
+
+-- Texts that a user keeps to use again.
+CREATE TABLE saved_snippet (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    title           TEXT    NOT NULL,
+    content         TEXT    NOT NULL,
+    date_created    INTEGER NOT NULL
+) STRICT;
+CREATE INDEX saved_snippet_user ON saved_snippet (user_id);
+
+-- Views that a user keeps at hand.
+CREATE TABLE navigation_view (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    fragment        TEXT    NOT NULL,
+    is_pinned       INTEGER NOT NULL,
+    name            TEXT,                         -- null for built-in views
+    UNIQUE (user_id, fragment),
+    UNIQUE (user_id, name)
+) STRICT;
+
+-- Messages that wait for their time. A delivered one is gone; one that could not be delivered stays, with `failed`.
+CREATE TABLE scheduled_message (
+    scheduled_message_id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    sender_id                       INTEGER NOT NULL REFERENCES user (user_id),
+    stream_id                       INTEGER REFERENCES stream (stream_id),  -- null for direct messages
+    user_ids                        TEXT,         -- direct messages: a JSON list of all participants, ascending
+    topic                           TEXT    NOT NULL,
+    content                         TEXT    NOT NULL,
+    rendered_content                TEXT    NOT NULL,
+    scheduled_delivery_timestamp    INTEGER NOT NULL,
+    client                          TEXT    NOT NULL,
+    read_by_sender                  INTEGER NOT NULL,
+    origin                          TEXT    NOT NULL, -- under which the sender reached the server: links are made from it
+    failed                          INTEGER NOT NULL DEFAULT 0,
+    CHECK ((stream_id IS NULL) <> (user_ids IS NULL))
+) STRICT;
+CREATE INDEX scheduled_message_sender ON scheduled_message (sender_id, scheduled_delivery_timestamp);
+CREATE INDEX scheduled_message_due ON scheduled_message (scheduled_delivery_timestamp) WHERE NOT failed;
+
+-- Reminders of messages. The text is made again at delivery; the one here is for when the message is gone by then.
+CREATE TABLE reminder (
+    reminder_id                     INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id                         INTEGER NOT NULL REFERENCES user (user_id),
+    message_id                      INTEGER NOT NULL, -- may be deleted before its time comes
+    note                            TEXT    NOT NULL,
+    content                         TEXT    NOT NULL,
+    rendered_content                TEXT    NOT NULL,
+    scheduled_delivery_timestamp    INTEGER NOT NULL,
+    origin                          TEXT    NOT NULL,
+    failed                          INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX reminder_user ON reminder (user_id, scheduled_delivery_timestamp);
+CREATE INDEX reminder_due ON reminder (scheduled_delivery_timestamp) WHERE NOT failed;
+
 -- What a user has read of a conversation (a channel, or a direct conversation): every message up to `read_until`, and
 -- those whose bit is set in `read_chunk`. Bits stand for ids, not for messages of the conversation: between two read
 -- messages with nothing unread between them, all bits are set. So a set stays a few runs however much was read, and

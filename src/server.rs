@@ -89,7 +89,8 @@ impl Engine {
         writer.run(api::set_up).await?;
         let started_at = clock.seconds();
         let limits = Limits::default();
-        let app = Arc::new(App { readers, writer, hub, clock, started_at, limits, options });
+        let timetable = watch::Sender::new(());
+        let app = Arc::new(App { readers, writer, hub, clock, started_at, limits, timetable, options });
         Ok(Self { app, database, writer_thread })
     }
 

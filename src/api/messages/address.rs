@@ -1,8 +1,8 @@
 //! Where a message goes: `type`, `to` and `topic` of a request to a channel or a set of people.
 
 use super::sql;
-use crate::api::channels::row::{StreamRow, TopicsPolicy};
 use crate::api::channels::access::{self, StreamSetting};
+use crate::api::channels::row::{StreamRow, TopicsPolicy};
 use crate::api::channels::sql as channels;
 use crate::api::groups::membership::Membership;
 use crate::api::groups::system::SystemGroup;
@@ -124,6 +124,17 @@ fn check_channel(
     stream: &StreamRow,
     topic: &Topic,
 ) -> ApiResult<()> {
+    check_may_post(connection, caller, now, stream)?;
+    check_topic(connection, stream, topic)
+}
+
+/// Whether the sender may write into a channel, whatever the topic.
+pub fn check_may_post(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    stream: &StreamRow,
+) -> ApiResult<()> {
     let not_authorized =
         || ApiError::bad_request(format!("Not authorized to send to channel '{}'", stream.name));
     if stream.is_archived || !may_reach(connection, caller, now, stream)? {
@@ -132,7 +143,7 @@ fn check_channel(
     if !may_post(connection, caller, now, stream)? {
         return Err(ApiError::bad_request("You do not have permission to post in this channel."));
     }
-    check_topic(connection, stream, topic)
+    Ok(())
 }
 
 /// Groups are looked at only where not everybody may post.

@@ -4,8 +4,11 @@ use super::address::Address;
 use super::events::{FlagHolders, MessageSent};
 use super::flags::bit;
 use super::message::{DisplayRecipient, MessageRecord, attribute};
-use super::{sql, unread};
-use crate::api::groups::sql as groups;
+use super::{first_message, sql, unread};
+use crate::api::alert_words::automaton::alerted;
+use crate::api::groups::members as members_of_group;
+use crate::api::submessages::sql as submessages;
+use crate::api::submessages::widget::{WIDGET, Widget};
 use crate::api::subscriptions::members;
 use crate::api::users::record::avatar_url;
 use crate::api::users::sql as users;
@@ -28,6 +31,8 @@ pub struct Draft {
     pub client: String,
     /// Whether the sender has read it.
     pub read_by_sender: bool,
+    /// Somebody else who knows it: who did what a notice tells of.
+    pub known_to: Option<UserId>,
     /// The sender's queue and the client's own name of the message.
     pub echo: Option<(QueueId, String)>,
 }
@@ -53,6 +58,9 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         }
         _ => Vec::new(),
     };
+    let alerted = alerted(tx, &rendered.text, &audience)?;
+    let widget = Widget::of(&draft.content);
+    let widget_attribute = if widget.is_some() { attribute::HAS_SUBMESSAGE } else { 0 };
     let is_channel = topic_id.is_some();
     let message = sql::NewMessage {
         recipient_id,
@@ -63,19 +71,32 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         timestamp: tx.now(),
         content: &draft.content,
         rendered_content: &rendered.html,
-        attributes: attributes_of(rendered, is_channel),
+        attributes: attributes_of(rendered, is_channel) | widget_attribute,
     };
     let id = sql::insert(tx, &message)?;
-    for (user_ids, flag) in [(&mentioned, bit::MENTIONED), (&topic_wildcard, bit::TOPIC_WILDCARD_MENTIONED)] {
+    let submessage = match widget {
+        Some(widget) => {
+            let content = serde_json::to_string(&widget)?;
+            Some(submessages::insert(tx, id, sender_id, WIDGET, &content)?)
+        }
+        None => None,
+    };
+    for (user_ids, flag) in [
+        (&mentioned, bit::MENTIONED),
+        (&topic_wildcard, bit::TOPIC_WILDCARD_MENTIONED),
+        (&alerted, bit::HAS_ALERT_WORD),
+    ] {
         for user_id in user_ids {
             sql::add_flags(tx, *user_id, id, flag)?;
         }
     }
-    let sender_read = if draft.read_by_sender && audience.contains(sender_id) {
-        unread::mark_read(tx, sender_id, recipient_id, &[id])?
-    } else {
-        Vec::new()
-    };
+    let mut readers = Vec::new();
+    for user_id in draft.read_by_sender.then_some(sender_id).into_iter().chain(draft.known_to) {
+        let is_receiver = audience.contains(user_id) && !readers.contains(&user_id);
+        if is_receiver && !unread::mark_read(tx, user_id, recipient_id, &[id])?.is_empty() {
+            readers.push(user_id);
+        }
+    }
     let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
     let avatar = avatar_url(sender.user_id, sender.avatar_version);
     let (display_recipient, stream_id) = match &draft.address {
@@ -97,7 +118,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
             topic_links: &[],
             is_me_message: rendered.is_me_message,
             reactions: &[],
-            submessages: &[],
+            submessages: submessage.as_slice(),
             sender_full_name: &sender.full_name,
             sender_email: &sender.email,
             sender_realm_str: "",
@@ -114,15 +135,19 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         },
         raw_content: &draft.content,
         flags: FlagHolders {
-            read: if sender_read.is_empty() { &[] } else { std::slice::from_ref(&sender_id) },
+            read: &readers,
             mentioned: &mentioned,
             stream_wildcard: is_channel && rendered.mentions_stream_wildcard,
             topic_wildcard: &topic_wildcard,
+            alerted: &alerted,
             ..FlagHolders::default()
         },
         echo: draft.echo.as_ref().map(|(queue_id, local_id)| (queue_id, local_id.as_str())),
     };
     tx.emit(&event, audience);
+    if let Address::Channel(stream, _) = &draft.address {
+        first_message::tell_if_first(tx, stream, id)?;
+    }
     Ok(id)
 }
 
@@ -130,7 +155,8 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
 pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiResult<Vec<UserId>> {
     let mut user_ids: Vec<UserId> = rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
     for group in &rendered.mentioned_group_ids {
-        user_ids.extend(groups::all_members(tx, GroupId(*group))?);
+        let members = members_of_group::all(tx, GroupId(*group), tx.now())?;
+        user_ids.extend(members.into_iter().map(UserId::from));
     }
     user_ids.sort_unstable();
     user_ids.dedup();

@@ -408,6 +408,7 @@ pub fn delete(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
         "DELETE FROM message_search WHERE rowid = ?1",
         "DELETE FROM message_edit WHERE message_id = ?1",
         "DELETE FROM reaction WHERE message_id = ?1",
+        "DELETE FROM submessage WHERE message_id = ?1",
         "DELETE FROM user_message_flags WHERE message_id = ?1",
         "DELETE FROM message WHERE id = ?1",
     ] {

@@ -6,6 +6,7 @@ use super::message::{DisplayRecipient, MessageRecord, MessageRow, attribute, sho
 use super::search::{SearchQuery, highlight};
 use super::sight::Sight;
 use super::sql;
+use crate::api::submessages::sql as submessages;
 use crate::api::users::record::avatar_url;
 use crate::http::{ApiError, ApiResult};
 use crate::types::{MessageId, RecipientId, StreamId};
@@ -96,6 +97,11 @@ impl Writer<'_> {
         let recipient = &self.recipients[&row.recipient_id];
         let reactions =
             if row.has(attribute::HAS_REACTION) { sql::reactions(connection, row.id)? } else { Vec::new() };
+        let submessages = if row.has(attribute::HAS_SUBMESSAGE) {
+            submessages::of_message(connection, row.id)?
+        } else {
+            Vec::new()
+        };
         let edits = if row.has(attribute::IS_EDITED) && self.visibility != Visibility::None {
             self.visibility.show(sql::edits(connection, row.id)?)
         } else {
@@ -120,7 +126,7 @@ impl Writer<'_> {
             topic_links: &[],
             is_me_message: row.has(attribute::IS_ME),
             reactions: &reactions,
-            submessages: &[],
+            submessages: &submessages,
             sender_full_name: &row.sender_full_name,
             sender_email: &row.sender_email,
             sender_realm_str: "",

@@ -132,6 +132,7 @@ fn comparable(mut state: Value) -> Value {
         }
         unread["count"] = count.into();
     }
+    forget_counts(members);
     state
 }
 
@@ -143,4 +144,18 @@ fn sort(list: &mut Value, key: impl Fn(&Value) -> String) {
 fn muted_streams(state: &Value) -> Vec<Value> {
     let subscriptions = state["subscriptions"].as_array().into_iter().flatten();
     subscriptions.filter(|own| own["is_muted"] == true).map(|own| own["stream_id"].clone()).collect()
+}
+
+/// Who does not know the subscribers of channels cannot keep their number: it would have to know who was counted.
+fn forget_counts(state: &mut serde_json::Map<String, Value>) {
+    let lists = ["subscriptions", "unsubscribed", "never_subscribed", "streams"];
+    let knows = |list: &str| state.get(list).is_some_and(|list| list[0].get("subscribers").is_some());
+    if lists.into_iter().any(knows) {
+        return;
+    }
+    for list in lists {
+        for stream in state.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            stream["subscriber_count"] = Value::Null;
+        }
+    }
 }
