@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod alert_words;
+mod channels;
 mod drafts;
 mod groups;
 mod harness;
@@ -18,6 +19,7 @@ mod reactions;
 mod register;
 mod saved_snippets;
 mod submessages;
+mod subscriptions;
 mod user_settings;
 mod users;
 mod whole;

@@ -4,9 +4,9 @@ use super::address::Address;
 use super::events::{FlagHolders, MessageSent};
 use super::flags::bit;
 use super::message::{DisplayRecipient, MessageRecord, attribute};
-use super::{sql, unread};
+use super::{first_message, sql, unread};
 use crate::api::alert_words::automaton::alerted;
-use crate::api::groups::sql as groups;
+use crate::api::groups::members as members_of_group;
 use crate::api::submessages::sql as submessages;
 use crate::api::submessages::widget::{WIDGET, Widget};
 use crate::api::subscriptions::members;
@@ -31,6 +31,8 @@ pub struct Draft {
     pub client: String,
     /// Whether the sender has read it.
     pub read_by_sender: bool,
+    /// Somebody else who knows it: who did what a notice tells of.
+    pub known_to: Option<UserId>,
     /// The sender's queue and the client's own name of the message.
     pub echo: Option<(QueueId, String)>,
 }
@@ -88,11 +90,13 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
             sql::add_flags(tx, *user_id, id, flag)?;
         }
     }
-    let sender_read = if draft.read_by_sender && audience.contains(sender_id) {
-        unread::mark_read(tx, sender_id, recipient_id, &[id])?
-    } else {
-        Vec::new()
-    };
+    let mut readers = Vec::new();
+    for user_id in draft.read_by_sender.then_some(sender_id).into_iter().chain(draft.known_to) {
+        let is_receiver = audience.contains(user_id) && !readers.contains(&user_id);
+        if is_receiver && !unread::mark_read(tx, user_id, recipient_id, &[id])?.is_empty() {
+            readers.push(user_id);
+        }
+    }
     let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
     let avatar = avatar_url(sender.user_id, sender.avatar_version);
     let (display_recipient, stream_id) = match &draft.address {
@@ -131,7 +135,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         },
         raw_content: &draft.content,
         flags: FlagHolders {
-            read: if sender_read.is_empty() { &[] } else { std::slice::from_ref(&sender_id) },
+            read: &readers,
             mentioned: &mentioned,
             stream_wildcard: is_channel && rendered.mentions_stream_wildcard,
             topic_wildcard: &topic_wildcard,
@@ -141,6 +145,9 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         echo: draft.echo.as_ref().map(|(queue_id, local_id)| (queue_id, local_id.as_str())),
     };
     tx.emit(&event, audience);
+    if let Address::Channel(stream, _) = &draft.address {
+        first_message::tell_if_first(tx, stream, id)?;
+    }
     Ok(id)
 }
 
@@ -148,7 +155,8 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
 pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiResult<Vec<UserId>> {
     let mut user_ids: Vec<UserId> = rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
     for group in &rendered.mentioned_group_ids {
-        user_ids.extend(groups::all_members(tx, GroupId(*group))?);
+        let members = members_of_group::all(tx, GroupId(*group), tx.now())?;
+        user_ids.extend(members.into_iter().map(UserId::from));
     }
     user_ids.sort_unstable();
     user_ids.dedup();

@@ -1,4 +1,4 @@
-//! `first_message_id` of channels: derived from the messages, and told when deleting or moving changes it (feature
+//! `first_message_id` of channels: derived from the messages, and told when sending, deleting or moving changes it (feature
 //! level 256).
 
 use crate::api::channels::events::StreamUpdated;
@@ -24,4 +24,9 @@ pub fn tell_if_changed(tx: &mut Tx<'_>, stream: &StreamRow, before: Option<Messa
         tx.emit(&StreamUpdated::new(stream, "first_message_id", value), Audience::set(audience));
     }
     Ok(())
+}
+
+/// Tells the same of a message that was just sent, if it is the channel's first.
+pub fn tell_if_first(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiResult<()> {
+    if of(tx, stream)? == Some(id) { tell_if_changed(tx, stream, None) } else { Ok(()) }
 }

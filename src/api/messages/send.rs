@@ -48,7 +48,15 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
             let rendered = render_for(snapshot, &call.caller, now, &call.info.origin, &content)?;
             let read_by_sender = params.read_by_sender.unwrap_or_else(|| rules::is_read_by_sender(&client));
             let echo = params.queue_id.map(|id| QueueId(id.into())).zip(params.local_id);
-            Ok::<_, ApiError>(Draft { address, content, rendered, client, read_by_sender, echo })
+            Ok::<_, ApiError>(Draft {
+                address,
+                content,
+                rendered,
+                client,
+                read_by_sender,
+                known_to: None,
+                echo,
+            })
         })
         .await?;
     let id = call.write(move |tx, caller| send(tx, caller, draft)).await?;

@@ -4,10 +4,12 @@
 //! One small function for each type of event, in a file for each slice. A type that is not here fails the test: whoever
 //! adds an event says here what it means.
 
+mod channels;
 mod groups;
 mod lists;
 mod messages;
 mod settings;
+mod subscriptions;
 mod topics;
 mod users;
 
@@ -61,6 +63,15 @@ impl Model {
                 lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
             }
             "realm_user/add" => users::add(self, event),
+            "stream/create" => channels::create(self, event),
+            "stream/delete" => channels::delete(self, event),
+            "stream/update" => channels::update(self, event),
+            "default_streams" => channels::default_streams(self, event),
+            "subscription/add" => subscriptions::add(self, event),
+            "subscription/remove" => subscriptions::remove(self, event),
+            "subscription/update" => subscriptions::update(self, event),
+            "subscription/peer_add" => subscriptions::peers(self, event, true),
+            "subscription/peer_remove" => subscriptions::peers(self, event, false),
             "realm_user/update" => users::update(self, event),
             "realm_user_settings_defaults/update" => settings::update_default(self, event),
             "update_display_settings" => settings::update_display(self, event),
@@ -82,6 +93,18 @@ impl Model {
             self.state.insert("messages".to_owned(), messages.into());
         }
         Value::Object(self.state)
+    }
+
+    /// Replaces a member of the state, if the client asked for it.
+    fn set(&mut self, name: &str, value: Value) {
+        if let Some(known) = self.state.get_mut(name) {
+            *known = value;
+        }
+    }
+
+    /// Whose client it is.
+    fn own_user_id(&self) -> i64 {
+        self.state["user_id"].as_i64().expect("the state names its user")
     }
 
     /// A list of the state, if the client asked for it.
