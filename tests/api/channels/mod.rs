@@ -4,6 +4,7 @@ mod archive;
 mod create;
 mod default;
 mod list;
+mod notices;
 mod update;
 
 use crate::harness::{Client, TestServer};
@@ -51,6 +52,11 @@ pub async fn set_realm_setting(server: &TestServer, name: &'static str, value: V
         settings::set(tx, name, &value).map(|_| ())
     };
     server.app().writer.run(job).await.unwrap();
+}
+
+/// The types of events that are about channels and subscriptions. Notices of the notification bot are not among them.
+pub fn state_of_channels() -> Value {
+    json!(["realm_user", "stream", "subscription", "default_streams"])
 }
 
 /// What every refusal of a permission says.

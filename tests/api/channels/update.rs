@@ -2,7 +2,7 @@
 
 use super::{
     NO_CHANNEL, NO_PERMISSION, channel, channel_with, private_channel, seen, set_realm_group,
-    set_realm_setting,
+    set_realm_setting, state_of_channels,
 };
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
@@ -219,12 +219,15 @@ async fn permissions_of_the_organization_are_asked() {
 async fn one_topic_only_needs_that_there_is_one_topic_only() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
-    let id = channel(&ada, "verona").await;
+    let parameters =
+        json!({"name": "verona", "topics_policy": "empty_topic_only", "subscribers": [ada.user_id]});
+    let id = channel_with(&ada, parameters).await;
     let send = |topic: &str| json!({"type": "channel", "to": id, "topic": topic, "content": "hi"});
     ada.post("/messages", send("")).await.ok();
     let only = json!({"topics_policy": "empty_topic_only"});
-    change(&ada, id, only.clone()).await.ok();
     change(&ada, id, json!({"topics_policy": "inherit"})).await.ok();
+    change(&ada, id, only.clone()).await.ok();
+    change(&ada, id, json!({"topics_policy": "allow_empty_topic"})).await.ok();
     ada.post("/messages", send("lunch")).await.ok();
     let msg = "To enable this configuration, all messages in this channel must be in the general chat topic. \
                Consider renaming other topics to general chat.";
@@ -282,7 +285,7 @@ async fn changes_are_in_the_state_that_events_told() {
         json!({"is_web_public": true}),
     ] {
         server
-            .check_state_sync(&[&owner, &ada, &bob, &guest], async || {
+            .check_state_sync_of(&state_of_channels(), &[&owner, &ada, &bob, &guest], async || {
                 change(&owner, id, parameters).await.ok()
             })
             .await;

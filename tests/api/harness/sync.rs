@@ -27,9 +27,22 @@ impl TestServer {
     /// Registers each of these clients in several ways, runs the operation, has a model client apply the events of each
     /// queue to its state, and compares that with a new registration. Answers what the operation answers.
     pub async fn check_state_sync<T>(&self, clients: &[&Client], operation: impl AsyncFnOnce() -> T) -> T {
+        self.check_state_sync_of(&Value::Null, clients, operation).await
+    }
+
+    /// The same for clients that ask for these types of events only, and for their state.
+    pub async fn check_state_sync_of<T>(
+        &self,
+        types: &Value,
+        clients: &[&Client],
+        operation: impl AsyncFnOnce() -> T,
+    ) -> T {
         let mut queues = Vec::new();
         for client in clients {
-            for parameters in registrations() {
+            for mut parameters in registrations() {
+                if !types.is_null() {
+                    parameters["event_types"] = types.clone();
+                }
                 queues.push((*client, parameters.clone(), client.register(parameters).await));
             }
         }
