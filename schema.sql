@@ -228,13 +228,23 @@ CREATE INDEX message_topic ON message (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX message_sender ON message (sender_id);
 -- Few messages mention everybody; the flags of their receivers are derived from this.
 CREATE INDEX message_stream_wildcard ON message (recipient_id) WHERE attributes & 1;
+-- What few messages have is not looked for in all of them.
+CREATE INDEX message_link ON message (recipient_id) WHERE attributes & 4;
+CREATE INDEX message_image ON message (recipient_id) WHERE attributes & 8;
+CREATE INDEX message_attachment ON message (recipient_id) WHERE attributes & 16;
+CREATE INDEX message_reaction ON message (recipient_id) WHERE attributes & 32;
 
--- Words of messages, stemmed. The text itself stays in `message`.
+-- Words of messages, stemmed. The text itself stays in `message`. Text in scripts that do not put spaces between words
+-- is given to the index in pairs of characters; src/api/messages/search/ does that. Marks are part of words, so that
+-- those of Indian scripts are not torn apart.
 CREATE VIRTUAL TABLE message_search USING fts5 (
     content, subject,
     content = '', contentless_delete = 1,
-    tokenize = 'porter unicode61 remove_diacritics 2'
+    tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 );
+
+-- The words of that index, to complete the beginning of one.
+CREATE VIRTUAL TABLE message_word USING fts5vocab (message_search, 'instance');
 
 -- What each edit or move of a message changed: the state before it, and for moves the state after.
 CREATE TABLE message_edit (
@@ -261,6 +271,92 @@ CREATE TABLE reaction (
     PRIMARY KEY (message_id, number),
     UNIQUE (message_id, user_id, reaction_type, emoji_code)
 ) STRICT, WITHOUT ROWID;
+
+-- Data of polls and to-do lists, and what people did to them: JSON that the server keeps for the clients.
+CREATE TABLE submessage (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    message_id      INTEGER NOT NULL REFERENCES message (id),
+    sender_id       INTEGER NOT NULL REFERENCES user (user_id),
+    msg_type        TEXT    NOT NULL,
+    content         TEXT    NOT NULL
+) STRICT;
+CREATE INDEX submessage_message ON submessage (message_id);
+
+-- Words that users want to hear of.
+CREATE TABLE alert_word (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    word            TEXT    NOT NULL,
+    word_key        TEXT    NOT NULL,
+    UNIQUE (user_id, word_key)
+) STRICT;
+
+-- Unsent texts that a user's clients share. One without channel and people is not addressed yet.
+CREATE TABLE draft (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    stream_id       INTEGER REFERENCES stream (stream_id),
+    user_ids        TEXT,                         -- direct messages: a JSON list of the others, ascending
+    topic           TEXT    NOT NULL,
+    content         TEXT    NOT NULL,
+    last_edit_time  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX draft_user ON draft (user_id, last_edit_time);
+
+-- Texts that a user keeps to use again.
+CREATE TABLE saved_snippet (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    title           TEXT    NOT NULL,
+    content         TEXT    NOT NULL,
+    date_created    INTEGER NOT NULL
+) STRICT;
+CREATE INDEX saved_snippet_user ON saved_snippet (user_id);
+
+-- Views that a user keeps at hand.
+CREATE TABLE navigation_view (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    fragment        TEXT    NOT NULL,
+    is_pinned       INTEGER NOT NULL,
+    name            TEXT,                         -- null for built-in views
+    UNIQUE (user_id, fragment),
+    UNIQUE (user_id, name)
+) STRICT;
+
+-- Messages that wait for their time. A delivered one is gone; one that could not be delivered stays, with `failed`.
+CREATE TABLE scheduled_message (
+    scheduled_message_id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    sender_id                       INTEGER NOT NULL REFERENCES user (user_id),
+    stream_id                       INTEGER REFERENCES stream (stream_id),  -- null for direct messages
+    user_ids                        TEXT,         -- direct messages: a JSON list of all participants, ascending
+    topic                           TEXT    NOT NULL,
+    content                         TEXT    NOT NULL,
+    rendered_content                TEXT    NOT NULL,
+    scheduled_delivery_timestamp    INTEGER NOT NULL,
+    client                          TEXT    NOT NULL,
+    read_by_sender                  INTEGER NOT NULL,
+    origin                          TEXT    NOT NULL, -- under which the sender reached the server: links are made from it
+    failed                          INTEGER NOT NULL DEFAULT 0,
+    CHECK ((stream_id IS NULL) <> (user_ids IS NULL))
+) STRICT;
+CREATE INDEX scheduled_message_sender ON scheduled_message (sender_id, scheduled_delivery_timestamp);
+CREATE INDEX scheduled_message_due ON scheduled_message (scheduled_delivery_timestamp) WHERE NOT failed;
+
+-- Reminders of messages. The text is made again at delivery; the one here is for when the message is gone by then.
+CREATE TABLE reminder (
+    reminder_id                     INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id                         INTEGER NOT NULL REFERENCES user (user_id),
+    message_id                      INTEGER NOT NULL, -- may be deleted before its time comes
+    note                            TEXT    NOT NULL,
+    content                         TEXT    NOT NULL,
+    rendered_content                TEXT    NOT NULL,
+    scheduled_delivery_timestamp    INTEGER NOT NULL,
+    origin                          TEXT    NOT NULL,
+    failed                          INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX reminder_user ON reminder (user_id, scheduled_delivery_timestamp);
+CREATE INDEX reminder_due ON reminder (scheduled_delivery_timestamp) WHERE NOT failed;
 
 -- What a user has read of a conversation (a channel, or a direct conversation): every message up to `read_until`, and
 -- those whose bit is set in `read_chunk`. Bits stand for ids, not for messages of the conversation: between two read

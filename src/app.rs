@@ -6,6 +6,7 @@ use crate::store::{Readers, Writer};
 use crate::types::Clock;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// A running server, as handlers see it.
 pub struct App {
@@ -21,6 +22,8 @@ pub struct App {
     pub started_at: i64,
     /// Failed logins.
     pub limits: Limits,
+    /// Changes when something is to be done at another time than before.
+    pub timetable: watch::Sender<()>,
     /// What the person who started the server chose.
     pub options: Options,
 }

@@ -176,11 +176,13 @@ fn remove_folder(folder: &Path) -> Outcome<()> {
     }
 }
 
-/// What the figures depend on: build, cores, and the disk.
+/// What the figures depend on: build, cores, who else is at work, and the disk.
 fn conditions(directory: &Path) -> Outcome<Vec<String>> {
     let cores = std::thread::available_parallelism()?;
+    let load = std::fs::read_to_string("/proc/loadavg")?;
     let mut conditions = vec![format!(
-        "{cores} cores; a 4 KiB write reaches the disk in {} ms.",
+        "{cores} cores, load {} before the start; a 4 KiB write reaches the disk in {} ms.",
+        load.split(' ').next().unwrap_or_default(),
         number(sync_time(directory)?)
     )];
     if cfg!(debug_assertions) {

@@ -3,21 +3,31 @@
 //! A slice has its operations (one file each, named as the interface names them), `rules`, `sql` and `events`. It may
 //! use another slice's rules, statements and events, never its operations. Adding a slice means adding it to [`SLICES`].
 
+pub mod alert_words;
 pub mod channels;
 pub mod command_line;
+pub mod drafts;
 pub mod groups;
 pub mod images;
 pub mod keys;
 pub mod messages;
+pub mod navigation_views;
 pub mod notifications;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
 pub mod register;
+pub mod reminders;
+pub mod reports;
+pub mod saved_snippets;
+pub mod scheduled_messages;
 pub mod server_settings;
 pub mod server_state;
+pub mod submessages;
 pub mod subscriptions;
+pub mod timetable;
 pub mod topics;
+pub mod typing;
 pub mod user_settings;
 pub mod user_topics;
 pub mod users;
@@ -73,9 +83,18 @@ pub static SLICES: &[Slice] = &[
     channels::SLICE,
     subscriptions::SLICE,
     messages::SLICE,
+    alert_words::SLICE,
+    submessages::SLICE,
     reactions::SLICE,
     topics::SLICE,
     user_topics::SLICE,
+    drafts::SLICE,
+    scheduled_messages::SLICE,
+    reminders::SLICE,
+    reports::SLICE,
+    typing::SLICE,
+    saved_snippets::SLICE,
+    navigation_views::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
     images::SLICE,

@@ -6,11 +6,13 @@
 use super::Slice;
 use super::messages::address::Address;
 use super::messages::deliver::{Draft, deliver};
-use super::messages::directory::render_for_server;
+use super::messages::directory::{render_for, render_for_server};
 use super::users::sql as users;
 use crate::http::{ApiError, ApiResult, Caller};
+use crate::markdown::Rendered;
 use crate::store::Tx;
 use crate::types::{MessageId, Role, UserId};
+use rusqlite::Connection;
 
 /// System bots.
 pub const SLICE: Slice = Slice { name: "notifications", set_up, ..Slice::EMPTY };
@@ -55,33 +57,69 @@ fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
 
 /// Sends a message of the notification bot. Nobody is asked whether it may.
 pub fn send_as_notification_bot(tx: &mut Tx<'_>, address: Address, content: String) -> ApiResult<MessageId> {
-    send(tx, address, content, None)
+    let rendered = render_for_server(tx, &content)?;
+    let bot = bot(tx)?;
+    deliver(tx, bot, &draft(address, content, rendered))
 }
 
 /// The same; who did what it tells of has read it.
 pub fn send_and_read(tx: &mut Tx<'_>, address: Address, content: String, by: UserId) -> ApiResult<MessageId> {
-    send(tx, address, content, Some(by))
-}
-
-fn send(
-    tx: &mut Tx<'_>,
-    address: Address,
-    content: String,
-    known_to: Option<UserId>,
-) -> ApiResult<MessageId> {
-    let bot = users::by_delivery_email(tx, NOTIFICATION_BOT)?.ok_or_else(ApiError::internal)?;
     let rendered = render_for_server(tx, &content)?;
-    let client = CLIENT.to_owned();
-    let draft = Draft { address, content, rendered, client, read_by_sender: false, known_to, echo: None };
-    deliver(tx, bot.user_id, &draft)
+    let bot = bot(tx)?;
+    deliver(tx, bot, &Draft { known_to: Some(by), ..draft(address, content, rendered) })
 }
 
 /// The address of direct messages of the notification bot to a user.
-pub fn direct_address(tx: &Tx<'_>, user_id: UserId) -> ApiResult<Address> {
-    let bot = users::by_delivery_email(tx, NOTIFICATION_BOT)?.ok_or_else(ApiError::internal)?;
-    let mut user_ids = vec![bot.user_id, user_id];
+pub fn direct_address(connection: &Connection, user_id: UserId) -> ApiResult<Address> {
+    let mut user_ids = vec![bot(connection)?, user_id];
     user_ids.sort_unstable();
     Ok(Address::Direct(user_ids))
+}
+
+/// A message of the notification bot that was rendered on a snapshot, as its reader sees the organization.
+pub struct BotMessage {
+    bot: UserId,
+    draft: Draft,
+}
+
+impl BotMessage {
+    /// Prepares a message.
+    pub fn new(
+        connection: &Connection,
+        reader: &Caller,
+        now: i64,
+        origin: &str,
+        address: Address,
+        content: String,
+    ) -> ApiResult<Self> {
+        let rendered = render_for(connection, reader, now, origin, &content)?;
+        Ok(Self { bot: bot(connection)?, draft: draft(address, content, rendered) })
+    }
+
+    /// Sends it. Nobody is asked whether the bot may.
+    pub fn send(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        deliver(tx, self.bot, &self.draft).map(|_| ())
+    }
+}
+
+fn bot(connection: &Connection) -> ApiResult<UserId> {
+    let bot = users::by_delivery_email(connection, NOTIFICATION_BOT)?;
+    bot.map(|bot| bot.user_id).ok_or_else(|| {
+        tracing::error!("the organization has no notification bot");
+        ApiError::internal()
+    })
+}
+
+fn draft(address: Address, content: String, rendered: Rendered) -> Draft {
+    Draft {
+        address,
+        content,
+        rendered,
+        client: CLIENT.to_owned(),
+        read_by_sender: false,
+        known_to: None,
+        echo: None,
+    }
 }
 
 /// How notices name the caller: a mention that notifies nobody.

@@ -80,22 +80,20 @@ impl Event for ReactionChanged {
 fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
     let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
     let name = params.emoji_name.ok_or_else(|| ApiError::missing("emoji_name"))?;
-    let (code, kind) = (params.emoji_code.as_deref(), params.reaction_type.as_deref());
-    // Whoever joins a reaction that is there already takes its name: it may be an older one for the same emoji.
-    let joined = match code {
-        Some(code) => messages::reactions(tx, message.id)?
-            .into_iter()
-            .find(|there| there.emoji_code == code && kind.is_none_or(|kind| there.reaction_type == kind)),
-        None => None,
-    };
+    let (code, kind) = complete(&name, params.emoji_code, params.reaction_type)?;
+    // Whoever joins a reaction that is there already takes its name: it may be another one for the same emoji, or one
+    // that is not given any more.
+    let joined = messages::reactions(tx, message.id)?
+        .into_iter()
+        .find(|there| there.emoji_code == code && there.reaction_type == kind);
     let reaction = match joined {
         Some(there) => Reaction { user_id: caller.user_id, ..there },
         None => {
-            let emoji = choose(&name, code, kind)?;
+            let kind = check(&name, &code, &kind)?;
             Reaction {
                 emoji_name: name,
-                emoji_code: emoji.code,
-                reaction_type: emoji.kind.to_owned(),
+                emoji_code: code,
+                reaction_type: kind.to_owned(),
                 user_id: caller.user_id,
             }
         }
@@ -111,17 +109,18 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
 /// `DELETE /messages/{message_id}/reactions`.
 fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
     let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
-    let (name, code) = (params.emoji_name.as_deref(), params.emoji_code.as_deref());
-    let wanted = |reaction: &Reaction| {
-        let by_code = code.is_none_or(|code| reaction.emoji_code == code);
-        let by_name = code.is_some() || name.is_none_or(|name| reaction.emoji_name == name);
-        let by_kind = params.reaction_type.as_deref().is_none_or(|kind| reaction.reaction_type == kind);
-        reaction.user_id == caller.user_id && by_code && by_name && by_kind
+    // What is removed need not be an emoji that could be added: it could when it was.
+    let (code, kind) = match (params.emoji_name, params.emoji_code) {
+        (_, Some(code)) => (code, params.reaction_type.unwrap_or_else(|| UNICODE.to_owned())),
+        (Some(name), None) => complete(&name, None, params.reaction_type)?,
+        (None, None) => {
+            let msg = "At least one of the following arguments must be present: emoji_name, emoji_code";
+            return Err(ApiError::bad_request(msg));
+        }
     };
-    if name.is_none() && code.is_none() {
-        let msg = "At least one of the following arguments must be present: emoji_name, emoji_code";
-        return Err(ApiError::bad_request(msg));
-    }
+    let wanted = |reaction: &Reaction| {
+        reaction.user_id == caller.user_id && reaction.emoji_code == code && reaction.reaction_type == kind
+    };
     let reaction = messages::reactions(tx, message.id)?
         .into_iter()
         .find(wanted)
@@ -143,24 +142,33 @@ fn tell(tx: &mut Tx<'_>, op: &'static str, message: &MessageRow, reaction: React
 }
 
 /// Finds the emoji that a client means, and checks that its name, code and type belong together.
-pub fn choose(name: &str, code: Option<&str>, kind: Option<&str>) -> ApiResult<ChosenEmoji> {
-    let unknown = || ApiError::bad_request(format!("Emoji '{name}' does not exist"));
-    let (code, kind) = match (code, kind) {
-        (Some(code), Some(kind)) => (code.to_owned(), kind),
-        (code, kind) => {
-            let found = by_name(name).ok_or_else(unknown)?;
-            (code.map_or(found.code, str::to_owned), kind.unwrap_or(found.kind))
-        }
-    };
+pub fn choose(name: &str, code: Option<String>, kind: Option<String>) -> ApiResult<ChosenEmoji> {
+    let (code, kind) = complete(name, code, kind)?;
+    let kind = check(name, &code, &kind)?;
+    Ok(ChosenEmoji { code, kind })
+}
+
+/// Fills in what a client left out: the code and the type that a name has now.
+fn complete(name: &str, code: Option<String>, kind: Option<String>) -> ApiResult<(String, String)> {
+    if let (Some(code), Some(kind)) = (&code, &kind) {
+        return Ok((code.clone(), kind.clone()));
+    }
+    let found =
+        by_name(name).ok_or_else(|| ApiError::bad_request(format!("Emoji '{name}' does not exist")))?;
+    Ok((code.unwrap_or(found.code), kind.unwrap_or_else(|| found.kind.to_owned())))
+}
+
+/// Checks that a name, a code and a type belong together, and answers the type.
+fn check(name: &str, code: &str, kind: &str) -> ApiResult<&'static str> {
     match kind {
         UNICODE => {
-            if emoji::by_code(&code).is_none() {
+            if emoji::by_code(code).is_none() {
                 return Err(ApiError::bad_request("Invalid emoji code."));
             }
-            if !emoji::is_valid_pair(name, &code) {
+            if !emoji::is_valid_pair(name, code) {
                 return Err(ApiError::bad_request("Invalid emoji name."));
             }
-            Ok(ChosenEmoji { code, kind: UNICODE })
+            Ok(UNICODE)
         }
         EXTRA => {
             if code != emoji::EXTRA_EMOJI_NAME {
@@ -169,7 +177,7 @@ pub fn choose(name: &str, code: Option<&str>, kind: Option<&str>) -> ApiResult<C
             if name != emoji::EXTRA_EMOJI_NAME {
                 return Err(ApiError::bad_request("Invalid emoji name."));
             }
-            Ok(ChosenEmoji { code, kind: EXTRA })
+            Ok(EXTRA)
         }
         CUSTOM => Err(ApiError::bad_request("Invalid custom emoji.")),
         _ => Err(ApiError::bad_request("Invalid emoji type.")),

@@ -4,14 +4,21 @@
 //! tells. The other folders and files are named as in `src/api`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod alert_words;
 mod channels;
+mod drafts;
 mod groups;
 mod harness;
 mod http;
 mod images;
 mod keys;
+mod messages;
+mod navigation_views;
 mod queues;
+mod reactions;
 mod register;
+mod saved_snippets;
+mod submessages;
 mod subscriptions;
 mod user_settings;
 mod users;

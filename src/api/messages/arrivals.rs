@@ -15,7 +15,7 @@ use std::ops::RangeInclusive;
 /// Messages of a channel that came from elsewhere and have the same receivers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrival {
-    arrival_id: i64,
+    row_id: i64,
     /// The messages.
     pub message_ids: RoaringBitmap,
     /// Who received them.
@@ -24,7 +24,7 @@ pub struct Arrival {
 
 impl Arrival {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self { arrival_id: row.get(0)?, message_ids: set_at(row, 1)?, user_ids: set_at(row, 2)? })
+        Ok(Self { row_id: row.get(0)?, message_ids: set_at(row, 1)?, user_ids: set_at(row, 2)? })
     }
 }
 
@@ -142,13 +142,11 @@ fn put_messages(
     message_ids: &RoaringBitmap,
 ) -> rusqlite::Result<()> {
     if message_ids.is_empty() {
-        connection
-            .prepare_cached("DELETE FROM arrival WHERE arrival_id = ?1")?
-            .execute([arrival.arrival_id])?;
+        connection.prepare_cached("DELETE FROM arrival WHERE arrival_id = ?1")?.execute([arrival.row_id])?;
     } else {
         connection
             .prepare_cached("UPDATE arrival SET message_ids = ?2 WHERE arrival_id = ?1")?
-            .execute((arrival.arrival_id, bytes_of(message_ids)))?;
+            .execute((arrival.row_id, bytes_of(message_ids)))?;
     }
     Ok(())
 }
@@ -221,7 +219,7 @@ mod tests {
     fn arrivals_correct_spans_both_ways() {
         let set = |ids: &[u32]| ids.iter().copied().collect::<RoaringBitmap>();
         let arrival = |messages: &[u32], users: &[u32]| Arrival {
-            arrival_id: 0,
+            row_id: 0,
             message_ids: set(messages),
             user_ids: set(users),
         };

@@ -5,7 +5,10 @@ use super::events::{FlagHolders, MessageSent};
 use super::flags::bit;
 use super::message::{DisplayRecipient, MessageRecord, attribute};
 use super::{first_message, sql, unread};
+use crate::api::alert_words::automaton::alerted;
 use crate::api::groups::members as members_of_group;
+use crate::api::submessages::sql as submessages;
+use crate::api::submessages::widget::{WIDGET, Widget};
 use crate::api::subscriptions::members;
 use crate::api::users::record::avatar_url;
 use crate::api::users::sql as users;
@@ -55,6 +58,9 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         }
         _ => Vec::new(),
     };
+    let alerted = alerted(tx, &rendered.text, &audience)?;
+    let widget = Widget::of(&draft.content);
+    let widget_attribute = if widget.is_some() { attribute::HAS_SUBMESSAGE } else { 0 };
     let is_channel = topic_id.is_some();
     let message = sql::NewMessage {
         recipient_id,
@@ -65,10 +71,21 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         timestamp: tx.now(),
         content: &draft.content,
         rendered_content: &rendered.html,
-        attributes: attributes_of(rendered, is_channel),
+        attributes: attributes_of(rendered, is_channel) | widget_attribute,
     };
     let id = sql::insert(tx, &message)?;
-    for (user_ids, flag) in [(&mentioned, bit::MENTIONED), (&topic_wildcard, bit::TOPIC_WILDCARD_MENTIONED)] {
+    let submessage = match widget {
+        Some(widget) => {
+            let content = serde_json::to_string(&widget)?;
+            Some(submessages::insert(tx, id, sender_id, WIDGET, &content)?)
+        }
+        None => None,
+    };
+    for (user_ids, flag) in [
+        (&mentioned, bit::MENTIONED),
+        (&topic_wildcard, bit::TOPIC_WILDCARD_MENTIONED),
+        (&alerted, bit::HAS_ALERT_WORD),
+    ] {
         for user_id in user_ids {
             sql::add_flags(tx, *user_id, id, flag)?;
         }
@@ -101,7 +118,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
             topic_links: &[],
             is_me_message: rendered.is_me_message,
             reactions: &[],
-            submessages: &[],
+            submessages: submessage.as_slice(),
             sender_full_name: &sender.full_name,
             sender_email: &sender.email,
             sender_realm_str: "",
@@ -122,6 +139,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
             mentioned: &mentioned,
             stream_wildcard: is_channel && rendered.mentions_stream_wildcard,
             topic_wildcard: &topic_wildcard,
+            alerted: &alerted,
             ..FlagHolders::default()
         },
         echo: draft.echo.as_ref().map(|(queue_id, local_id)| (queue_id, local_id.as_str())),

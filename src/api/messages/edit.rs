@@ -12,6 +12,7 @@ use super::moving::{self, Destination, Move};
 use super::rules::{self, EditFacts};
 use super::sight::Sight;
 use super::{first_message, moved, receivers, sql};
+use crate::api::alert_words::automaton::alerted;
 use crate::api::channels::row::StreamRow;
 use crate::api::realm;
 use crate::events::Audience;
@@ -192,10 +193,10 @@ fn apply(
         write_content(tx, caller, edit, content, rendered)?;
     }
     emit(tx, caller, edit, content, told)?;
-    let Some((mv, (first_here, first_there))) = edit.mv.as_ref().zip(first) else { return Ok(()) };
-    first_message::tell_if_changed(tx, &mv.from, first_here)?;
+    let Some((mv, (first_in_old, first_in_new))) = edit.mv.as_ref().zip(first) else { return Ok(()) };
+    first_message::tell_if_changed(tx, &mv.from, first_in_old)?;
     if mv.changes_stream() {
-        first_message::tell_if_changed(tx, &mv.to, first_there)?;
+        first_message::tell_if_changed(tx, &mv.to, first_in_new)?;
     }
     let wanted = Wanted {
         in_old_topic: params.send_notification_to_old_thread,
@@ -237,7 +238,9 @@ fn write_content(
         Some(topic_id) if rendered.mentions_topic_wildcard => sql::topic_participants(tx, topic_id)?,
         _ => Vec::new(),
     };
-    replace_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED, &topic_wildcard)
+    replace_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED, &topic_wildcard)?;
+    let alerted = alerted(tx, &rendered.text, &audience)?;
+    replace_flag(tx, id, bit::HAS_ALERT_WORD, &alerted)
 }
 
 /// Makes these users, and no others, have a flag on a message.

@@ -235,6 +235,12 @@ impl EditRecord {
             stream: None,
         }
     }
+
+    /// The same without content; `None` if nothing was moved.
+    pub fn only_move(self) -> Option<Self> {
+        let is_move = self.prev_topic.is_some() || self.prev_stream.is_some();
+        is_move.then_some(Self { prev_content: None, prev_rendered_content: None, ..self })
+    }
 }
 
 /// A topic as a client may see it: those that do not know the empty one see its display name.

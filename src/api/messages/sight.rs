@@ -4,10 +4,11 @@ use super::read_set::ReadSet;
 use super::{arrivals, sql, unread};
 use crate::api::channels::{access, row::StreamRow, sql as channels};
 use crate::api::subscriptions::sql::{self as subscriptions, Span};
+use crate::api::user_topics::muting::Muting;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{MessageId, RecipientId, UserId};
 use rusqlite::Connection;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -41,12 +42,28 @@ pub struct Sight<'a> {
     now: i64,
     views: RefCell<HashMap<RecipientId, Rc<View>>>,
     read_sets: RefCell<HashMap<RecipientId, Rc<ReadSet>>>,
+    muting: OnceCell<Muting>,
 }
 
 impl<'a> Sight<'a> {
     /// A viewer's sight at a time.
     pub fn new(connection: &'a Connection, caller: &'a Caller, now: i64) -> Self {
-        Self { connection, caller, now, views: RefCell::default(), read_sets: RefCell::default() }
+        let (views, read_sets, muting) = Default::default();
+        Self { connection, caller, now, views, read_sets, muting }
+    }
+
+    /// The time of the sight, UNIX seconds.
+    pub fn now(&self) -> i64 {
+        self.now
+    }
+
+    /// What the viewer muted, unmuted and follows.
+    pub fn muting(&self) -> ApiResult<&Muting> {
+        if let Some(muting) = self.muting.get() {
+            return Ok(muting);
+        }
+        let loaded = Muting::of(self.connection, self.caller.user_id)?;
+        Ok(self.muting.get_or_init(|| loaded))
     }
 
     /// A conversation.

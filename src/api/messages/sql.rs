@@ -1,6 +1,7 @@
 //! Every statement about messages, and rows to structs.
 
 use super::message::{EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute};
+use super::search::index_text;
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -65,8 +66,20 @@ pub fn put_words(
         .prepare_cached(
             "INSERT OR REPLACE INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)",
         )?
-        .execute((id, content, subject))
+        .execute((id, index_text(content), index_text(subject)))
         .map(|_| ())
+}
+
+/// Whether a message has the words of an FTS5 expression.
+pub fn has_words(connection: &Connection, id: MessageId, expression: &str) -> rusqlite::Result<bool> {
+    if expression.is_empty() {
+        return Ok(false);
+    }
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM message_search WHERE message_search MATCH ?1 AND rowid = ?2)",
+        )?
+        .query_row((expression, id), |row| row.get(0))
 }
 
 /// The columns of [`MessageRow`].
@@ -208,6 +221,17 @@ pub fn topic(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlit
         .prepare_cached("SELECT topic_id FROM topic WHERE stream_id = ?1 AND name_key = ?2")?
         .query_row((stream_id, key), |row| row.get(0))
         .optional()
+}
+
+/// The resolved topics of a channel.
+pub fn resolved_topics(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<Vec<TopicId>> {
+    // Behind the prefix, which ends in a space, comes the exclamation mark.
+    connection
+        .prepare_cached(
+            "SELECT topic_id FROM topic WHERE stream_id = ?1 AND name_key >= '✔ ' AND name_key < '✔!'",
+        )?
+        .query_map([stream_id], |row| row.get(0))?
+        .collect()
 }
 
 /// A topic of a channel; made if it is new.
@@ -384,6 +408,7 @@ pub fn delete(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
         "DELETE FROM message_search WHERE rowid = ?1",
         "DELETE FROM message_edit WHERE message_id = ?1",
         "DELETE FROM reaction WHERE message_id = ?1",
+        "DELETE FROM submessage WHERE message_id = ?1",
         "DELETE FROM user_message_flags WHERE message_id = ?1",
         "DELETE FROM message WHERE id = ?1",
     ] {

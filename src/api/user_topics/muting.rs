@@ -41,9 +41,28 @@ impl Muting {
         self.policy(stream_id, key).mutes(self.is_channel_muted(stream_id))
     }
 
-    /// Whether a channel has topics with a policy of this kind.
-    pub fn has(&self, stream_id: StreamId, wanted: impl Fn(VisibilityPolicy) -> bool) -> bool {
-        self.topics.get(&stream_id).is_some_and(|topics| topics.values().any(|policy| wanted(*policy)))
+    /// Whether a topic is muted by itself, whatever its channel is.
+    pub fn is_topic_muted(&self, stream_id: StreamId, key: &str) -> bool {
+        self.policy(stream_id, key) == VisibilityPolicy::Muted
+    }
+
+    /// Whether a topic is followed.
+    pub fn is_followed(&self, stream_id: StreamId, key: &str) -> bool {
+        self.policy(stream_id, key) == VisibilityPolicy::Followed
+    }
+
+    /// The topics of a channel with a policy of this kind, by channel and key.
+    pub fn topics_of(
+        &self,
+        stream_id: StreamId,
+        wanted: impl Fn(VisibilityPolicy) -> bool,
+    ) -> impl Iterator<Item = (StreamId, &str)> {
+        self.topics
+            .get(&stream_id)
+            .into_iter()
+            .flatten()
+            .filter(move |(_, policy)| wanted(**policy))
+            .map(move |(key, _)| (stream_id, key.as_str()))
     }
 
     /// The topics with a policy of this kind, by channel and key.

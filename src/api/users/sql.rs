@@ -1,6 +1,7 @@
 //! Every statement about users.
 
 use super::record::{COLUMNS, UserRow};
+use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension};
@@ -11,6 +12,20 @@ pub fn by_id(connection: &Connection, user_id: UserId) -> rusqlite::Result<Optio
         .prepare_cached(&format!("SELECT {COLUMNS} FROM user WHERE user_id = ?1"))?
         .query_row([user_id], UserRow::read)
         .optional()
+}
+
+/// An active user as one who calls, for what the server does in their name. The refusals are those of their keys.
+pub fn caller(connection: &Connection, user_id: UserId) -> ApiResult<Caller> {
+    let is_closed: bool =
+        connection.prepare_cached("SELECT deactivated FROM realm")?.query_row([], |row| row.get(0))?;
+    if is_closed {
+        return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
+    }
+    let user = by_id(connection, user_id)?.ok_or_else(ApiError::internal)?;
+    let (role, bot_type, bot_owner_id) = (user.role, user.bot_type, user.bot_owner_id);
+    let mut caller = Caller { user_id, role, bot_type, bot_owner_id, api_key_id: 0 };
+    caller.reload(connection)?;
+    Ok(caller)
 }
 
 /// A user by real email, upper and lower case alike.

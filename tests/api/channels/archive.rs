@@ -1,6 +1,6 @@
 //! `DELETE /streams/{stream_id}`, and the way back.
 
-use super::{NO_CHANNEL, channel, channel_with, private_channel, seen, state_of_channels};
+use super::{NO_CHANNEL, channel, channel_with, private_channel, seen};
 use crate::harness::TestServer;
 use serde_json::json;
 
@@ -112,13 +112,9 @@ async fn archiving_and_its_undoing_are_in_the_state_that_events_told() {
     let id =
         channel_with(&owner, json!({"name": "verona", "subscribers": [ada.user_id, guest.user_id]})).await;
     let clients = [&owner, &ada, &bob, &guest];
+    server.check_state_sync(&clients, async || owner.delete(&format!("/streams/{id}"), ()).await.ok()).await;
     server
-        .check_state_sync_of(&state_of_channels(), &clients, async || {
-            owner.delete(&format!("/streams/{id}"), ()).await.ok()
-        })
-        .await;
-    server
-        .check_state_sync_of(&state_of_channels(), &clients, async || {
+        .check_state_sync(&clients, async || {
             owner
                 .patch(&format!("/streams/{id}"), json!({"is_archived": false, "new_name": "rome"}))
                 .await

@@ -2,7 +2,6 @@
 
 use super::{
     NO_PERMISSION, channel, channel_with, private_channel, seen, set_realm_group, set_realm_setting,
-    state_of_channels,
 };
 use crate::harness::{START, TestServer};
 use serde_json::json;
@@ -308,7 +307,7 @@ async fn new_channels_are_in_the_state_that_events_told() {
     let guest = server.guest("guest").await;
     channel_with(&owner, json!({"name": "m", "subscribers": [guest.user_id]})).await;
     server
-        .check_state_sync_of(&state_of_channels(), &[&owner, &ada, &bob, &guest], async || {
+        .check_state_sync(&[&owner, &ada, &bob, &guest], async || {
             let both = json!([ada.user_id, guest.user_id]);
             channel_with(&owner, json!({"name": "a", "subscribers": both, "is_default_stream": true})).await;
             channel_with(&ada, json!({"name": "z", "subscribers": both, "invite_only": true})).await;

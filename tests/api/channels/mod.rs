@@ -54,11 +54,6 @@ pub async fn set_realm_setting(server: &TestServer, name: &'static str, value: V
     server.app().writer.run(job).await.unwrap();
 }
 
-/// The types of events that are about channels and subscriptions. Notices of the notification bot are not among them.
-pub fn state_of_channels() -> Value {
-    json!(["realm_user", "stream", "subscription", "default_streams"])
-}
-
 /// What every refusal of a permission says.
 pub const NO_PERMISSION: (u16, &str, &str) = (400, "BAD_REQUEST", "Insufficient permission");
 

@@ -65,15 +65,15 @@ async fn people_hear_who_subscribed_them_to_what_was_there_before() {
     let bot = server.bot("helper", &ada).await;
     channel(&ada, "old").await;
     channel(&ada, "older").await;
-    let to_bots = json!({"event_types": ["message"]});
-    let mut bots = bot.register(&to_bots).await;
-    let mut bobs = bob.register(&to_bots).await;
+    let messages = json!({"event_types": ["message"]});
+    let mut to_helper = bot.register(&messages).await;
+    let mut to_bob = bob.register(&messages).await;
     let both = json!([bob.user_id, bot.user_id]);
     let silent = json!({"principals": both, "send_new_subscription_messages": false});
     let answer = subscribe(&ada, "new", silent).await.ok();
     assert!(answer.get("new_subscription_messages_sent").is_none(), "{answer}");
     // A new channel's own notice reaches its subscribers; nobody is written to.
-    for queue in [&mut bots, &mut bobs] {
+    for queue in [&mut to_helper, &mut to_bob] {
         let events = queue.expect_kinds(&["message"]).await;
         assert_eq!(events[0]["message"]["type"], json!("stream"));
     }
@@ -81,8 +81,8 @@ async fn people_hear_who_subscribed_them_to_what_was_there_before() {
         "subscriptions": [{"name": "older"}, {"name": "old"}, {"name": "newer"}], "principals": both,
     });
     ada.post("/users/me/subscriptions", parameters).await.ok();
-    bots.expect_kinds(&["message"]).await;
-    let events = bobs.expect_kinds(&["message", "message"]).await;
+    to_helper.expect_kinds(&["message"]).await;
+    let events = to_bob.expect_kinds(&["message", "message"]).await;
     let direct = events.iter().find(|event| event["message"]["type"] == "private").expect("a direct message");
     assert_eq!(direct["message"]["sender_email"], json!("notification-bot@zulip.com"));
     assert_eq!(
@@ -94,13 +94,13 @@ async fn people_hear_who_subscribed_them_to_what_was_there_before() {
     );
     channel(&ada, "same").await;
     subscribe(&ada, "same", json!({"principals": [bob.user_id]})).await.ok();
-    let events = bobs.expect_kinds(&["message"]).await;
+    let events = to_bob.expect_kinds(&["message"]).await;
     assert_eq!(
         events[0]["message"]["content"],
         json!(format!("{} subscribed you to #**same**.", mention(&ada)))
     );
     subscribe(&bob, "same", json!({})).await.ok();
-    bobs.expect_nothing().await;
+    to_bob.expect_nothing().await;
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use super::{
     NO_CHANNEL, NO_PERMISSION, channel, channel_with, private_channel, seen, set_realm_group,
-    set_realm_setting, state_of_channels,
+    set_realm_setting,
 };
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
@@ -285,7 +285,7 @@ async fn changes_are_in_the_state_that_events_told() {
         json!({"is_web_public": true}),
     ] {
         server
-            .check_state_sync_of(&state_of_channels(), &[&owner, &ada, &bob, &guest], async || {
+            .check_state_sync(&[&owner, &ada, &bob, &guest], async || {
                 change(&owner, id, parameters).await.ok()
             })
             .await;

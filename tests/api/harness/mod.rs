@@ -11,6 +11,7 @@
 //!
 //! The clock of a test server stands still until the test moves it ([`TestServer::clock`]). Nothing ever sleeps.
 
+mod chat;
 mod client;
 mod matching;
 mod model;

@@ -20,53 +20,65 @@ pub const ALL_CAPABILITIES: &[&str] = &[
     "individual_emoji_changes",
 ];
 
-/// Differs between two registrations though nothing happened.
-const VOLATILE: &[&str] = &["queue_id", "last_event_id"];
+/// Differs between two registrations though nothing happened, or follows from what no event is for: the newest message
+/// of all, whoever received it.
+const VOLATILE: &[&str] = &["queue_id", "last_event_id", "max_message_id"];
+
+/// What clients look up in the user's record when they show a message: a changed name changes no message.
+const FROM_USERS: &[&str] = &["sender_full_name", "sender_email", "avatar_url"];
+
+/// One of a client's registrations, with what was told at its time.
+struct Registered<'c> {
+    client: &'c Client,
+    parameters: Value,
+    queue: super::Queue,
+    messages: Vec<Value>,
+}
 
 impl TestServer {
-    /// Registers each of these clients in several ways, runs the operation, has a model client apply the events of each
-    /// queue to its state, and compares that with a new registration. Answers what the operation answers.
+    /// Registers each of these clients in several ways, and fetches its messages; runs the operation; has a model
+    /// client apply the events of each queue; and compares what that client knows then with a new registration and a
+    /// new fetch. Answers what the operation answers.
     pub async fn check_state_sync<T>(&self, clients: &[&Client], operation: impl AsyncFnOnce() -> T) -> T {
-        self.check_state_sync_of(&Value::Null, clients, operation).await
-    }
-
-    /// The same for clients that ask for these types of events only, and for their state.
-    pub async fn check_state_sync_of<T>(
-        &self,
-        types: &Value,
-        clients: &[&Client],
-        operation: impl AsyncFnOnce() -> T,
-    ) -> T {
-        let mut queues = Vec::new();
+        let mut all = Vec::new();
         for client in clients {
-            for mut parameters in registrations() {
-                if !types.is_null() {
-                    parameters["event_types"] = types.clone();
-                }
-                queues.push((*client, parameters.clone(), client.register(parameters).await));
+            for parameters in registrations() {
+                let queue = client.register(&parameters).await;
+                let messages = messages_of(client, &parameters).await;
+                all.push(Registered { client, parameters, queue, messages });
             }
         }
         let answer = operation().await;
-        for (client, parameters, mut queue) in queues {
-            let events = queue.events().await;
-            let mut model = Model::new(&queue.state);
-            for event in &events {
-                model.apply(event);
-            }
-            let mut fresh = client.register(parameters.clone()).await;
-            fresh.ignore();
-            let differences =
-                matching::differences(&comparable(fresh.state.clone()), &comparable(model.into_state()));
-            assert!(
-                differences.is_empty(),
-                "{} registered with {parameters}, and what the events told (found) differs from the state \
-                 (expected):\n{}\n\nthe events: {}",
-                client.full_name,
-                differences.join("\n"),
-                serde_json::to_string_pretty(&events).unwrap(),
-            );
+        for registered in all {
+            registered.check().await;
         }
         answer
+    }
+}
+
+impl Registered<'_> {
+    async fn check(mut self) {
+        let events = self.queue.events().await;
+        let before = Some(self.messages);
+        let mut model = Model::new(self.client.user_id, &self.parameters, &self.queue.state, before);
+        for event in &events {
+            model.apply(event);
+        }
+        let mut fresh = self.client.register(&self.parameters).await;
+        fresh.ignore();
+        let after = Some(messages_of(self.client, &self.parameters).await);
+        let fresh = Model::new(self.client.user_id, &self.parameters, &fresh.state, after);
+        let differences =
+            matching::differences(&comparable(fresh.into_state()), &comparable(model.into_state()));
+        assert!(
+            differences.is_empty(),
+            "{} registered with {}, and what the events told (found) differs from the state (expected):\n{}\n\n\
+             the events: {}",
+            self.client.full_name,
+            self.parameters,
+            differences.join("\n"),
+            serde_json::to_string_pretty(&events).unwrap(),
+        );
     }
 }
 
@@ -79,25 +91,81 @@ fn registrations() -> Vec<Value> {
     ]
 }
 
+/// The messages that a client receives, the oldest first, in the form of its registration.
+async fn messages_of(client: &Client, parameters: &Value) -> Vec<Value> {
+    let fetch = json!({
+        "anchor": "newest",
+        "num_before": 1000,
+        "num_after": 0,
+        "apply_markdown": parameters["apply_markdown"],
+        "allow_empty_topic_name": parameters["client_capabilities"]["empty_topic_name"] == true,
+    });
+    let answer = client.get("/messages", fetch).await.ok();
+    answer["messages"].as_array().expect("a list of messages").clone()
+}
+
+/// A copy in which what may differ does not: the order of lists that are sets, and counts that follow from others.
 fn comparable(mut state: Value) -> Value {
+    let muted = muted_streams(&state);
     let members = state.as_object_mut().expect("the state is an object");
     for name in VOLATILE {
         members.remove(*name);
     }
-    forget_counts(members);
+    // Messages that a client cannot see any more, it has and will not fetch again.
+    let subscribed = ids_of(&members["subscriptions"], |_| true);
+    let public = ids_of(&members["streams"], |stream| stream["invite_only"] == false);
+    let readable = |id: &Value| subscribed.contains(id) || public.contains(id);
+    let messages = members["messages"].as_array_mut().expect("a list of messages");
+    messages.retain(|message| message.get("stream_id").is_none_or(readable));
+    for message in messages {
+        let message = message.as_object_mut().expect("a message");
+        for name in FROM_USERS {
+            message.remove(*name);
+        }
+        if let Some(people) = message["display_recipient"].as_array_mut() {
+            *people = people.iter().map(|person| json!({"id": person["id"]})).collect();
+        }
+        sort(&mut message["flags"], Value::to_string);
+    }
+    if let Some(unread) = members.get_mut("unread_msgs") {
+        let mut count = 0;
+        for list in ["pms", "streams", "huddles"] {
+            let entries = unread[list].as_array().expect("a list of unread");
+            let counted = entries.iter().filter(|entry| !muted.contains(&entry["stream_id"]));
+            count +=
+                counted.map(|entry| entry["unread_message_ids"].as_array().unwrap().len()).sum::<usize>();
+            sort(&mut unread[list], Value::to_string);
+        }
+        unread["count"] = count.into();
+    }
+    forget_counts(&mut state);
     state
 }
 
+fn ids_of(list: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
+    let streams = list.as_array().into_iter().flatten().filter(|stream| wanted(stream));
+    streams.map(|stream| stream["stream_id"].clone()).collect()
+}
+
 /// Who does not know the subscribers of channels cannot keep their number: it would have to know who was counted.
-fn forget_counts(state: &mut serde_json::Map<String, Value>) {
+fn forget_counts(state: &mut Value) {
     let lists = ["subscriptions", "unsubscribed", "never_subscribed", "streams"];
-    let knows = |list: &str| state.get(list).is_some_and(|list| list[0].get("subscribers").is_some());
-    if lists.into_iter().any(knows) {
+    if lists.into_iter().any(|list| state[list][0].get("subscribers").is_some()) {
         return;
     }
     for list in lists {
-        for stream in state.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+        for stream in state[list].as_array_mut().into_iter().flatten() {
             stream["subscriber_count"] = Value::Null;
         }
     }
+}
+
+fn sort(list: &mut Value, key: impl Fn(&Value) -> String) {
+    list.as_array_mut().expect("a list").sort_by_key(key);
+}
+
+/// Channels whose unread messages do not count.
+fn muted_streams(state: &Value) -> Vec<Value> {
+    let subscriptions = state["subscriptions"].as_array().into_iter().flatten();
+    subscriptions.filter(|own| own["is_muted"] == true).map(|own| own["stream_id"].clone()).collect()
 }

@@ -1,6 +1,6 @@
 //! `POST /users/me/subscriptions/properties` and `PATCH /users/me/subscriptions/{stream_id}`.
 
-use crate::channels::{NO_CHANNEL, channel, private_channel, state_of_channels};
+use crate::channels::{NO_CHANNEL, channel, private_channel};
 use crate::harness::TestServer;
 use serde_json::json;
 
@@ -103,7 +103,7 @@ async fn choices_are_in_the_state_that_events_told() {
     let ada = server.member("ada").await;
     let id = channel(&ada, "verona").await;
     server
-        .check_state_sync_of(&state_of_channels(), &[&ada], async || {
+        .check_state_sync(&[&ada], async || {
             let changes = json!([
                 {"stream_id": id, "property": "is_muted", "value": true},
                 {"stream_id": id, "property": "color", "value": "#123456"},

@@ -1,9 +1,7 @@
 //! `POST /users/me/subscriptions`.
 
 use super::{members, subscribe};
-use crate::channels::{
-    NO_PERMISSION, channel, channel_with, names, private_channel, set_realm_group, state_of_channels,
-};
+use crate::channels::{NO_PERMISSION, channel, channel_with, names, private_channel, set_realm_group};
 use crate::harness::TestServer;
 use serde_json::{Value, json};
 use teamchat::api::groups::system::SystemGroup;
@@ -304,7 +302,7 @@ async fn what_was_joined_is_in_the_state_that_events_told() {
     channel_with(&owner, json!({"name": "m", "subscribers": [guest.user_id]})).await;
     private_channel(&ada, "p").await;
     server
-        .check_state_sync_of(&state_of_channels(), &[&owner, &ada, &bob, &guest], async || {
+        .check_state_sync(&[&owner, &ada, &bob, &guest], async || {
             let parameters = json!({
                 "subscriptions": [{"name": "m"}, {"name": "p"}, {"name": "new", "description": "x"}],
                 "principals": [ada.user_id, bob.user_id, guest.user_id],

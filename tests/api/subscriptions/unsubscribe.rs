@@ -1,7 +1,7 @@
 //! `DELETE /users/me/subscriptions`.
 
 use super::{members, subscribe};
-use crate::channels::{NO_PERMISSION, channel, channel_with, private_channel, state_of_channels};
+use crate::channels::{NO_PERMISSION, channel, channel_with, private_channel};
 use crate::harness::{Answer, Client, TestServer};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -129,7 +129,7 @@ async fn what_was_left_is_in_the_state_that_events_told() {
     channel_with(&ada, parameters).await;
     private_channel(&owner, "owner's").await;
     server
-        .check_state_sync_of(&state_of_channels(), &[&owner, &ada, &bob, &guest], async || {
+        .check_state_sync(&[&owner, &ada, &bob, &guest], async || {
             leave(&owner, &["public", "private"], Some(json!([bob.user_id, guest.user_id]))).await.ok();
             leave(&ada, &["open"], None).await.ok();
             leave(&owner, &["owner's"], None).await.ok();

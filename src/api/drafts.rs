@@ -1,0 +1,327 @@
+//! `/drafts`: unsent texts that a user's clients share.
+
+use super::Slice;
+use super::channels::access;
+use super::messages::{address, rules};
+use super::register::{StatePart, StateRequest};
+use super::user_settings;
+use super::users::sql as users;
+use crate::events::{Audience, Event};
+use crate::http::{ApiError, ApiResult, Caller, Read, Reply, Route, USER, User};
+use crate::store::Tx;
+use crate::types::{StreamId, UserId};
+use hyper::Method;
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::de;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value, json};
+
+/// Drafts.
+pub const SLICE: Slice = Slice { name: "drafts", routes, state: STATE, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "drafts", fetch: state }];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/drafts", USER, get_drafts),
+        Route::write(Method::POST, "/drafts", USER, create_drafts),
+        Route::write(Method::PATCH, "/drafts/{draft_id}", USER, edit_draft),
+        Route::write(Method::DELETE, "/drafts/{draft_id}", USER, delete_draft),
+    ]
+}
+
+/// `POST /register` tells no more than these, the newest.
+const MAX_IN_STATE: usize = 1000;
+
+/// A draft as clients send it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DraftParams {
+    /// Whom it is for.
+    r#type: DraftType,
+    /// One channel's id, or people's.
+    to: Vec<i64>,
+    /// For channel messages.
+    topic: String,
+    /// Markdown.
+    #[serde(deserialize_with = "not_blank")]
+    content: String,
+    /// When it was last edited, UNIX seconds; now, when absent.
+    #[serde(default)]
+    timestamp: Option<f64>,
+}
+
+/// White space at the beginning of a message has a meaning, so it stays.
+fn not_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    if text.trim().is_empty() { Err(de::Error::custom("{} cannot be blank")) } else { Ok(text) }
+}
+
+/// Whom a draft is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DraftType {
+    /// Nobody yet.
+    #[serde(rename = "")]
+    Unaddressed,
+    /// A channel.
+    Stream,
+    /// People.
+    Private,
+}
+
+/// A draft on the wire.
+#[derive(Clone, Debug, Serialize)]
+pub struct Draft {
+    /// The id.
+    pub id: i64,
+    /// Whom it is for.
+    pub r#type: DraftType,
+    /// One channel's id, or people's without the caller's.
+    pub to: Vec<i64>,
+    /// Empty but for channel messages.
+    pub topic: String,
+    /// Markdown.
+    pub content: String,
+    /// When it was last edited, UNIX seconds.
+    pub timestamp: i64,
+}
+
+/// `drafts`, `op: add`.
+#[derive(Serialize)]
+struct DraftsAdded<'a> {
+    r#type: &'static str,
+    op: &'static str,
+    drafts: &'a [Draft],
+}
+
+/// `drafts`, `op: update`.
+#[derive(Serialize)]
+struct DraftChanged<'a> {
+    r#type: &'static str,
+    op: &'static str,
+    draft: &'a Draft,
+}
+
+/// `drafts`, `op: remove`.
+#[derive(Serialize)]
+struct DraftRemoved {
+    r#type: &'static str,
+    op: &'static str,
+    draft_id: i64,
+}
+
+impl Event for DraftsAdded<'_> {
+    const TYPE: &'static str = "drafts";
+}
+
+impl Event for DraftChanged<'_> {
+    const TYPE: &'static str = "drafts";
+}
+
+impl Event for DraftRemoved {
+    const TYPE: &'static str = "drafts";
+}
+
+/// `GET /drafts` has no parameters.
+#[derive(Deserialize)]
+pub struct NoParams {}
+
+/// `GET /drafts`: the caller's own, the last edited first.
+fn get_drafts(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    check_synchronized(read, read.caller)?;
+    let drafts = newest(read, read.caller.user_id, usize::MAX)?;
+    Reply::data(&json!({ "count": drafts.len(), "drafts": drafts }))
+}
+
+/// Parameters of `POST /drafts`.
+#[derive(Deserialize)]
+pub struct CreateParams {
+    /// The new drafts.
+    drafts: Vec<DraftParams>,
+}
+
+/// `POST /drafts`: all of them, or none.
+fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Reply> {
+    check_synchronized(tx, caller)?;
+    let mut drafts = Vec::with_capacity(params.drafts.len());
+    for params in params.drafts {
+        let mut draft = checked(tx, caller, tx.now(), params)?;
+        draft.id = insert(tx, caller.user_id, &draft)?;
+        drafts.push(draft);
+    }
+    if !drafts.is_empty() {
+        let event = DraftsAdded { r#type: DraftsAdded::TYPE, op: "add", drafts: &drafts };
+        tx.emit(&event, Audience::user(caller.user_id));
+    }
+    let ids: Vec<i64> = drafts.iter().map(|draft| draft.id).collect();
+    Reply::field("ids", &ids)
+}
+
+/// Parameters of `PATCH /drafts/{draft_id}`.
+#[derive(Deserialize)]
+pub struct EditParams {
+    /// Which one.
+    draft_id: i64,
+    /// What it is from now on, whole.
+    draft: DraftParams,
+}
+
+/// `PATCH /drafts/{draft_id}`.
+fn edit_draft(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<Reply> {
+    check_synchronized(tx, caller)?;
+    check_exists(tx, caller.user_id, params.draft_id)?;
+    let draft = Draft { id: params.draft_id, ..checked(tx, caller, tx.now(), params.draft)? };
+    update(tx, &draft)?;
+    let event = DraftChanged { r#type: DraftChanged::TYPE, op: "update", draft: &draft };
+    tx.emit(&event, Audience::user(caller.user_id));
+    Ok(Reply::ok())
+}
+
+/// Parameters of `DELETE /drafts/{draft_id}`.
+#[derive(Deserialize)]
+pub struct DeleteParams {
+    /// Which one.
+    draft_id: i64,
+}
+
+/// `DELETE /drafts/{draft_id}`.
+fn delete_draft(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
+    check_synchronized(tx, caller)?;
+    check_exists(tx, caller.user_id, params.draft_id)?;
+    tx.prepare_cached("DELETE FROM draft WHERE id = ?1")?.execute([params.draft_id])?;
+    let event = DraftRemoved { r#type: DraftRemoved::TYPE, op: "remove", draft_id: params.draft_id };
+    tx.emit(&event, Audience::user(caller.user_id));
+    Ok(Reply::ok())
+}
+
+/// Word `drafts`: none, for whoever does not want them on the server.
+fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+    let drafts = if is_synchronized(request.connection, request.caller)? {
+        newest(request.connection, request.caller.user_id, MAX_IN_STATE)?
+    } else {
+        Vec::new()
+    };
+    state.insert("drafts".into(), json!(drafts));
+    Ok(())
+}
+
+fn is_synchronized(connection: &Connection, caller: &Caller) -> ApiResult<bool> {
+    user_settings::get(connection, caller.user_id, "enable_drafts_synchronization")
+}
+
+fn check_synchronized(connection: &Connection, caller: &Caller) -> ApiResult<()> {
+    if is_synchronized(connection, caller)? {
+        return Ok(());
+    }
+    Err(ApiError::bad_request("User has disabled synchronizing drafts."))
+}
+
+/// Reads a draft as clients send it, with id 0. What may not be sent may still be drafted: only that its place exists is
+/// asked.
+fn checked(connection: &Connection, caller: &Caller, now: i64, params: DraftParams) -> ApiResult<Draft> {
+    let content = rules::content(&params.content)?;
+    let timestamp = params.timestamp.map_or(now, |timestamp| timestamp.floor() as i64);
+    if timestamp < 0 {
+        return Err(ApiError::bad_request("Timestamp must not be negative."));
+    }
+    let (to, topic) = match params.r#type {
+        DraftType::Unaddressed => (Vec::new(), String::new()),
+        DraftType::Stream => {
+            if params.topic.contains('\0') {
+                return Err(ApiError::bad_request("Topic must not contain null bytes"));
+            }
+            let [stream_id] = params.to[..] else {
+                let msg = "Must specify exactly 1 channel ID for channel messages";
+                return Err(ApiError::bad_request(msg));
+            };
+            let stream = access::find_for_content(connection, caller, now, StreamId(stream_id))?;
+            (vec![stream.stream_id.0], address::read_topic(&params.topic)?.as_str().to_owned())
+        }
+        DraftType::Private => (people(connection, caller, params.to)?, String::new()),
+    };
+    Ok(Draft { id: 0, r#type: params.r#type, to, topic, content, timestamp })
+}
+
+/// The people of a direct message, ascending; the caller only when alone.
+fn people(connection: &Connection, caller: &Caller, mut to: Vec<i64>) -> ApiResult<Vec<i64>> {
+    for id in &to {
+        if users::by_id(connection, UserId(*id))?.is_none() {
+            return Err(ApiError::bad_request(format!("Invalid user ID {id}")));
+        }
+    }
+    to.sort_unstable();
+    to.dedup();
+    if to.len() > 1 {
+        to.retain(|id| *id != caller.user_id.0);
+    }
+    Ok(to)
+}
+
+fn read_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
+    let stream_id: Option<i64> = row.get(1)?;
+    let user_ids: Option<String> = row.get(2)?;
+    let (r#type, to) = match (stream_id, user_ids) {
+        (Some(stream_id), _) => (DraftType::Stream, vec![stream_id]),
+        (None, Some(ids)) => (DraftType::Private, serde_json::from_str(&ids).unwrap_or_default()),
+        (None, None) => (DraftType::Unaddressed, Vec::new()),
+    };
+    Ok(Draft {
+        id: row.get(0)?,
+        r#type,
+        to,
+        topic: row.get(3)?,
+        content: row.get(4)?,
+        timestamp: row.get(5)?,
+    })
+}
+
+fn newest(connection: &Connection, user_id: UserId, limit: usize) -> rusqlite::Result<Vec<Draft>> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    connection
+        .prepare_cached(
+            "SELECT id, stream_id, user_ids, topic, content, last_edit_time FROM draft
+             WHERE user_id = ?1 ORDER BY last_edit_time DESC, id DESC LIMIT ?2",
+        )?
+        .query_map((user_id, limit), read_row)?
+        .collect()
+}
+
+/// Another user's draft does not exist for the caller.
+fn check_exists(connection: &Connection, user_id: UserId, id: i64) -> ApiResult<()> {
+    connection
+        .prepare_cached("SELECT 1 FROM draft WHERE id = ?1 AND user_id = ?2")?
+        .query_row((id, user_id), |_| Ok(()))
+        .optional()?
+        .ok_or_else(|| ApiError::bad_request("Draft does not exist"))
+}
+
+/// The columns `stream_id` and `user_ids` of a draft.
+fn place(draft: &Draft) -> (Option<i64>, Option<String>) {
+    match draft.r#type {
+        DraftType::Unaddressed => (None, None),
+        DraftType::Stream => (draft.to.first().copied(), None),
+        DraftType::Private => (None, Some(json!(draft.to).to_string())),
+    }
+}
+
+fn insert(connection: &Connection, user_id: UserId, draft: &Draft) -> rusqlite::Result<i64> {
+    let (stream_id, user_ids) = place(draft);
+    connection
+        .prepare_cached(
+            "INSERT INTO draft (user_id, stream_id, user_ids, topic, content, last_edit_time)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .insert((user_id, stream_id, user_ids, &draft.topic, &draft.content, draft.timestamp))
+}
+
+fn update(connection: &Connection, draft: &Draft) -> rusqlite::Result<()> {
+    let (stream_id, user_ids) = place(draft);
+    connection
+        .prepare_cached(
+            "UPDATE draft SET stream_id = ?2, user_ids = ?3, topic = ?4, content = ?5, last_edit_time = ?6
+             WHERE id = ?1",
+        )?
+        .execute((draft.id, stream_id, user_ids, &draft.topic, &draft.content, draft.timestamp))
+        .map(|_| ())
+}

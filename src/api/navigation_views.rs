@@ -1,0 +1,257 @@
+//! `/navigation_views`: views that a user keeps at hand (feature level 390, `semantics.md` section 17).
+
+use super::Slice;
+use super::register::{StatePart, StateRequest};
+use crate::events::{Audience, Event};
+use crate::http::params::RequiredText;
+use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
+use crate::store::Tx;
+use crate::types::UserId;
+use hyper::Method;
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// Navigation views.
+pub const SLICE: Slice = Slice { name: "navigation_views", routes, state: STATE, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "navigation_views", fetch: state }];
+
+fn routes() -> Vec<Route> {
+    // A fragment has slashes, and not every client encodes them.
+    vec![
+        Route::read(Method::GET, "/navigation_views", USER, get_navigation_views),
+        Route::write(Method::POST, "/navigation_views", USER, add_navigation_view),
+        Route::write(Method::PATCH, "/navigation_views/{fragment...}", USER, edit_navigation_view),
+        Route::write(Method::DELETE, "/navigation_views/{fragment...}", USER, remove_navigation_view),
+    ]
+}
+
+/// Views that every client has; what is stored of them is only where they are shown.
+const BUILT_IN: [&str; 7] = [
+    "inbox",
+    "recent",
+    "feed",
+    "drafts",
+    "narrow/has/reaction/sender/me",
+    "narrow/is/mentioned",
+    "narrow/is/starred",
+];
+
+/// A view on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NavigationView {
+    /// What identifies it: the part of a client's address that follows `#`.
+    pub fragment: String,
+    /// In the sidebar rather than under the menu of more views.
+    pub is_pinned: bool,
+    /// Null for built-in views.
+    pub name: Option<String>,
+}
+
+/// `navigation_view`, `op: add`.
+#[derive(Serialize)]
+struct ViewAdded<'a> {
+    r#type: &'static str,
+    op: &'static str,
+    navigation_view: &'a NavigationView,
+}
+
+/// `navigation_view`, `op: update`.
+#[derive(Serialize)]
+struct ViewChanged<'a> {
+    r#type: &'static str,
+    op: &'static str,
+    fragment: &'a str,
+    data: ChangedParts<'a>,
+}
+
+#[derive(Serialize)]
+struct ChangedParts<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_pinned: Option<bool>,
+}
+
+/// `navigation_view`, `op: remove`.
+#[derive(Serialize)]
+struct ViewRemoved<'a> {
+    r#type: &'static str,
+    op: &'static str,
+    fragment: &'a str,
+}
+
+impl Event for ViewAdded<'_> {
+    const TYPE: &'static str = "navigation_view";
+}
+
+impl Event for ViewChanged<'_> {
+    const TYPE: &'static str = "navigation_view";
+}
+
+impl Event for ViewRemoved<'_> {
+    const TYPE: &'static str = "navigation_view";
+}
+
+/// `GET /navigation_views` has no parameters.
+#[derive(Deserialize)]
+pub struct NoParams {}
+
+/// `GET /navigation_views`: the caller's own, in the order in which they were added.
+fn get_navigation_views(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    Reply::field("navigation_views", &all(read, read.caller.user_id)?)
+}
+
+/// Parameters of `POST /navigation_views`.
+#[derive(Deserialize)]
+pub struct AddParams {
+    /// What identifies the view.
+    fragment: RequiredText,
+    /// In the sidebar rather than under the menu of more views.
+    is_pinned: bool,
+    /// For views that are not built in.
+    #[serde(default)]
+    name: Option<RequiredText>,
+}
+
+/// `POST /navigation_views`.
+fn add_navigation_view(tx: &mut Tx<'_>, caller: &User, params: AddParams) -> ApiResult<Reply> {
+    let view = NavigationView {
+        fragment: params.fragment.into_inner(),
+        is_pinned: params.is_pinned,
+        name: params.name.map(RequiredText::into_inner),
+    };
+    if is_built_in(&view.fragment) {
+        refuse_name(view.name.as_ref())?;
+    } else if view.name.is_none() {
+        return Err(ApiError::bad_request("Custom views must have a valid name."));
+    }
+    if find(tx, caller.user_id, &view.fragment)?.is_some() {
+        return Err(already_exists());
+    }
+    check_name_is_free(tx, caller.user_id, &view)?;
+    tx.prepare_cached(
+        "INSERT INTO navigation_view (user_id, fragment, is_pinned, name) VALUES (?1, ?2, ?3, ?4)",
+    )?
+    .execute((caller.user_id, &view.fragment, view.is_pinned, &view.name))?;
+    let event = ViewAdded { r#type: ViewAdded::TYPE, op: "add", navigation_view: &view };
+    tx.emit(&event, Audience::user(caller.user_id));
+    Ok(Reply::ok())
+}
+
+/// Parameters of `PATCH /navigation_views/{fragment}`.
+#[derive(Deserialize)]
+pub struct EditParams {
+    /// Which one.
+    fragment: RequiredText,
+    /// In the sidebar rather than under the menu of more views.
+    #[serde(default)]
+    is_pinned: Option<bool>,
+    /// For views that are not built in.
+    #[serde(default)]
+    name: Option<RequiredText>,
+}
+
+/// `PATCH /navigation_views/{fragment}`: either part, or both.
+fn edit_navigation_view(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<Reply> {
+    let before = find(tx, caller.user_id, &params.fragment)?.ok_or_else(does_not_exist)?;
+    let name = params.name.map(RequiredText::into_inner);
+    if is_built_in(&before.fragment) {
+        refuse_name(name.as_ref())?;
+    }
+    let view = NavigationView {
+        is_pinned: params.is_pinned.unwrap_or(before.is_pinned),
+        name: name.or_else(|| before.name.clone()),
+        fragment: before.fragment.clone(),
+    };
+    if view == before {
+        return Ok(Reply::ok());
+    }
+    check_name_is_free(tx, caller.user_id, &view)?;
+    tx.prepare_cached(
+        "UPDATE navigation_view SET is_pinned = ?3, name = ?4 WHERE user_id = ?1 AND fragment = ?2",
+    )?
+    .execute((caller.user_id, &view.fragment, view.is_pinned, &view.name))?;
+    let data = ChangedParts {
+        name: view.name.as_deref().filter(|name| before.name.as_deref() != Some(name)),
+        is_pinned: (view.is_pinned != before.is_pinned).then_some(view.is_pinned),
+    };
+    let event = ViewChanged { r#type: ViewChanged::TYPE, op: "update", fragment: &view.fragment, data };
+    tx.emit(&event, Audience::user(caller.user_id));
+    Ok(Reply::ok())
+}
+
+/// Parameters of `DELETE /navigation_views/{fragment}`.
+#[derive(Deserialize)]
+pub struct RemoveParams {
+    /// Which one.
+    fragment: RequiredText,
+}
+
+/// `DELETE /navigation_views/{fragment}`.
+fn remove_navigation_view(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
+    let view = find(tx, caller.user_id, &params.fragment)?.ok_or_else(does_not_exist)?;
+    tx.prepare_cached("DELETE FROM navigation_view WHERE user_id = ?1 AND fragment = ?2")?
+        .execute((caller.user_id, &view.fragment))?;
+    let event = ViewRemoved { r#type: ViewRemoved::TYPE, op: "remove", fragment: &view.fragment };
+    tx.emit(&event, Audience::user(caller.user_id));
+    Ok(Reply::ok())
+}
+
+/// Word `navigation_views`.
+fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+    state.insert("navigation_views".into(), json!(all(request.connection, request.caller.user_id)?));
+    Ok(())
+}
+
+fn is_built_in(fragment: &str) -> bool {
+    BUILT_IN.contains(&fragment)
+}
+
+/// Clients name the built-in views, in their user's language.
+fn refuse_name(name: Option<&String>) -> ApiResult<()> {
+    if name.is_some() {
+        return Err(ApiError::bad_request("Built-in views cannot have a custom name."));
+    }
+    Ok(())
+}
+
+fn check_name_is_free(connection: &Connection, user_id: UserId, view: &NavigationView) -> ApiResult<()> {
+    let is_taken: bool = connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM navigation_view WHERE user_id = ?1 AND name = ?2 AND fragment <> ?3)",
+        )?
+        .query_row((user_id, &view.name, &view.fragment), |row| row.get(0))?;
+    if is_taken { Err(already_exists()) } else { Ok(()) }
+}
+
+fn already_exists() -> ApiError {
+    ApiError::bad_request("Navigation view already exists.")
+}
+
+fn does_not_exist() -> ApiError {
+    ApiError::bad_request("Navigation view does not exist.")
+}
+
+fn read_row(row: &Row<'_>) -> rusqlite::Result<NavigationView> {
+    Ok(NavigationView { fragment: row.get(0)?, is_pinned: row.get(1)?, name: row.get(2)? })
+}
+
+fn all(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<NavigationView>> {
+    connection
+        .prepare_cached(
+            "SELECT fragment, is_pinned, name FROM navigation_view WHERE user_id = ?1 ORDER BY id",
+        )?
+        .query_map([user_id], read_row)?
+        .collect()
+}
+
+fn find(connection: &Connection, user_id: UserId, fragment: &str) -> ApiResult<Option<NavigationView>> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT fragment, is_pinned, name FROM navigation_view WHERE user_id = ?1 AND fragment = ?2",
+        )?
+        .query_row((user_id, fragment), read_row)
+        .optional()?)
+}

@@ -1,0 +1,89 @@
+//! `GET`, `POST` and `DELETE /reminders`.
+
+use super::record::{self, ReminderRecord, ReminderRow};
+use super::{sql, text};
+use crate::api::messages::directory::render_for;
+use crate::api::messages::sight::Sight;
+use crate::api::timetable;
+use crate::http::{ApiError, ApiResult, Call, Read, Reply, User};
+use crate::store::Tx;
+use crate::types::MessageId;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// `GET /reminders` has no parameters.
+#[derive(Deserialize)]
+pub struct NoParams {}
+
+/// `GET /reminders`: the caller's own, the next first.
+pub fn get_reminders(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    let rows = sql::of_user(read, read.caller.user_id)?;
+    let records: Vec<_> = rows.iter().map(ReminderRecord::new).collect();
+    Reply::field("reminders", &records)
+}
+
+/// Parameters of `POST /reminders`.
+#[derive(Deserialize)]
+pub struct CreateParams {
+    /// Which message.
+    message_id: MessageId,
+    /// UNIX seconds.
+    scheduled_delivery_timestamp: i64,
+    /// What the caller wants to say to themselves.
+    #[serde(default)]
+    note: Option<String>,
+}
+
+/// `POST /reminders`.
+pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResult<Reply> {
+    let app = Arc::clone(&call.app);
+    let now = app.clock.seconds();
+    if params.scheduled_delivery_timestamp <= now {
+        return Err(ApiError::bad_request("Scheduled delivery time must be in the future."));
+    }
+    let prepared = app.readers.read(|snapshot| {
+        let message = Sight::new(snapshot, &call.caller, now).find(params.message_id)?;
+        let note = text::note(&params.note.unwrap_or_default())?;
+        let content = text::of_message(snapshot, &message, &note)?;
+        let rendered = render_for(snapshot, &call.caller, now, &call.info.origin, &content)?;
+        Ok::<_, ApiError>(ReminderRow {
+            reminder_id: 0,
+            user_id: call.caller.user_id,
+            message_id: message.id,
+            note,
+            content,
+            rendered_content: rendered.html,
+            scheduled_delivery_timestamp: params.scheduled_delivery_timestamp,
+            origin: call.info.origin.clone(),
+            failed: false,
+        })
+    });
+    let mut row = prepared.await?;
+    let id = call
+        .write(move |tx, caller| {
+            Sight::new(tx, caller, tx.now()).find(row.message_id)?;
+            row.reminder_id = sql::insert(tx, &row)?;
+            record::tell_added(tx, &row);
+            Ok(row.reminder_id)
+        })
+        .await?;
+    timetable::ring(&app);
+    Reply::field("reminder_id", &id)
+}
+
+/// Parameters of `DELETE /reminders/{reminder_id}`.
+#[derive(Deserialize)]
+pub struct DeleteParams {
+    /// Which one.
+    reminder_id: i64,
+}
+
+/// `DELETE /reminders/{reminder_id}`. Another user's does not exist for the caller.
+pub fn delete_reminder(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
+    let row = sql::by_id(tx, params.reminder_id)?
+        .filter(|row| row.user_id == caller.user_id)
+        .ok_or_else(|| ApiError::bad_request("Reminder does not exist"))?;
+    sql::delete(tx, row.reminder_id)?;
+    record::tell_removed(tx, &row);
+    Ok(Reply::ok())
+}

@@ -1,0 +1,57 @@
+//! Reminding when the time has come.
+
+use super::record::{self, ReminderRow};
+use super::{sql, text};
+use crate::api::messages::sight::Sight;
+use crate::api::notifications::{BotMessage, direct_address};
+use crate::api::users::sql as users;
+use crate::app::App;
+use crate::http::{ApiError, ApiResult};
+use rusqlite::Connection;
+
+/// Sends every reminder whose time has come, the oldest first, and answers when the next one is due, in UNIX seconds.
+/// However late it is: it surprises nobody but the user who asked for it.
+pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
+    loop {
+        let next = app.readers.read(|snapshot| Ok::<_, ApiError>(sql::next(snapshot)?)).await?;
+        match next {
+            Some(row) if row.scheduled_delivery_timestamp <= app.clock.seconds() => deliver(app, row).await?,
+            next => return Ok(next.map(|row| row.scheduled_delivery_timestamp)),
+        }
+    }
+}
+
+async fn deliver(app: &App, row: ReminderRow) -> ApiResult<()> {
+    let now = app.clock.seconds();
+    let message = app.readers.read(|snapshot| prepare(snapshot, &row, now)).await;
+    if let Err(error) = &message {
+        tracing::info!(%error, row.reminder_id, "nobody could be reminded");
+    }
+    let job = app.writer.run(move |tx| -> ApiResult<()> {
+        // Deleted since: nothing is left to do.
+        if sql::by_id(tx, row.reminder_id)?.as_ref() != Some(&row) {
+            return Ok(());
+        }
+        match message {
+            Ok(message) => {
+                message.send(tx)?;
+                sql::delete(tx, row.reminder_id)?;
+                record::tell_removed(tx, &row);
+            }
+            // The account is deactivated: none of its clients listens.
+            Err(_) => sql::set_failed(tx, row.reminder_id)?,
+        }
+        Ok(())
+    });
+    job.await
+}
+
+/// The reminder as it is now; as it was when it was asked for, if the user may not see the message any more.
+fn prepare(connection: &Connection, row: &ReminderRow, now: i64) -> ApiResult<BotMessage> {
+    let caller = users::caller(connection, row.user_id)?;
+    let content = match Sight::new(connection, &caller, now).find(row.message_id) {
+        Ok(message) => text::of_message(connection, &message, &row.note)?,
+        Err(_) => row.content.clone(),
+    };
+    BotMessage::new(connection, &caller, now, &row.origin, direct_address(connection, row.user_id)?, content)
+}

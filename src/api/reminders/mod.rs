@@ -1,0 +1,39 @@
+//! Reminders of messages (feature levels 381, 399 and 415): at a time, the notification bot sends a link to a message.
+
+mod change;
+pub mod deliver;
+mod record;
+mod sql;
+mod text;
+
+use super::register::{StatePart, StateRequest};
+use super::{Background, Slice, timetable};
+use crate::http::{ApiResult, Route, USER};
+use hyper::Method;
+use serde_json::{Map, Value, json};
+
+/// Reminders.
+pub const SLICE: Slice =
+    Slice { name: "reminders", routes, state: STATE, background: Some(BACKGROUND), ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "reminders", fetch: state }];
+
+const BACKGROUND: Background = |app, stopped| {
+    Box::pin(timetable::keep(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
+};
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/reminders", USER, change::get_reminders),
+        Route::call(Method::POST, "/reminders", USER, change::create_reminder),
+        Route::write(Method::DELETE, "/reminders/{reminder_id}", USER, change::delete_reminder),
+    ]
+}
+
+/// Word `reminders`.
+fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+    let rows = sql::of_user(request.connection, request.caller.user_id)?;
+    let records: Vec<_> = rows.iter().map(record::ReminderRecord::new).collect();
+    state.insert("reminders".into(), json!(records));
+    Ok(())
+}

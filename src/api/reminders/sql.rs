@@ -1,0 +1,83 @@
+//! Every statement about reminders.
+
+use super::record::ReminderRow;
+use crate::types::UserId;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+const COLUMNS: &str = "reminder_id, user_id, message_id, note, content, rendered_content,
+    scheduled_delivery_timestamp, origin, failed";
+
+fn read_row(row: &Row<'_>) -> rusqlite::Result<ReminderRow> {
+    Ok(ReminderRow {
+        reminder_id: row.get(0)?,
+        user_id: row.get(1)?,
+        message_id: row.get(2)?,
+        note: row.get(3)?,
+        content: row.get(4)?,
+        rendered_content: row.get(5)?,
+        scheduled_delivery_timestamp: row.get(6)?,
+        origin: row.get(7)?,
+        failed: row.get(8)?,
+    })
+}
+
+/// A user's reminders, the next first.
+pub fn of_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<ReminderRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM reminder WHERE user_id = ?1 ORDER BY scheduled_delivery_timestamp, reminder_id"
+        ))?
+        .query_map([user_id], read_row)?
+        .collect()
+}
+
+/// One by id.
+pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<ReminderRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM reminder WHERE reminder_id = ?1"))?
+        .query_row([id], read_row)
+        .optional()
+}
+
+/// The next one that is due.
+pub fn next(connection: &Connection) -> rusqlite::Result<Option<ReminderRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM reminder WHERE NOT failed
+             ORDER BY scheduled_delivery_timestamp, reminder_id LIMIT 1"
+        ))?
+        .query_row([], read_row)
+        .optional()
+}
+
+/// Writes a new one, and answers its id.
+pub fn insert(connection: &Connection, row: &ReminderRow) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached(
+            "INSERT INTO reminder (user_id, message_id, note, content, rendered_content,
+                 scheduled_delivery_timestamp, origin)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?
+        .insert((
+            row.user_id,
+            row.message_id,
+            &row.note,
+            &row.content,
+            &row.rendered_content,
+            row.scheduled_delivery_timestamp,
+            &row.origin,
+        ))
+}
+
+/// Marks one as failed.
+pub fn set_failed(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE reminder SET failed = 1 WHERE reminder_id = ?1")?
+        .execute([id])
+        .map(|_| ())
+}
+
+/// Removes one.
+pub fn delete(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM reminder WHERE reminder_id = ?1")?.execute([id]).map(|_| ())
+}

@@ -1,0 +1,51 @@
+//! What a reminder says.
+
+use crate::api::messages::message::MessageRow;
+use crate::api::messages::quote::{
+    Whereabouts, enumerated, mentions_of_others, shortened, silent_mention, unused_fence,
+};
+use crate::api::messages::rules::MAX_LENGTH;
+use crate::api::server_state::MAX_REMINDER_NOTE_LENGTH;
+use crate::http::{ApiError, ApiResult};
+use rusqlite::Connection;
+
+/// Reads a note: line breaks before it and white space after it go.
+pub fn note(text: &str) -> ApiResult<String> {
+    let text = text.trim_end().trim_start_matches('\n');
+    if text.chars().count() > MAX_REMINDER_NOTE_LENGTH {
+        let msg = format!("Maximum reminder note length: {MAX_REMINDER_NOTE_LENGTH} characters");
+        return Err(ApiError::bad_request(msg));
+    }
+    Ok(text.to_owned())
+}
+
+/// The reminder of a message: who wrote it, where it is, and the message itself as a quote.
+pub fn of_message(connection: &Connection, message: &MessageRow, note: &str) -> ApiResult<String> {
+    let place = Whereabouts::of(connection, message)?;
+    let (kind, whereto) = match &place {
+        Whereabouts::Channel { link, .. } => ("message", format!("in {link}")),
+        Whereabouts::Direct { people, .. } => {
+            let others = mentions_of_others(connection, people, message.sender_id)?;
+            ("direct message", format!("to {}", enumerated(&others)))
+        }
+    };
+    let mut text = format!("You requested a reminder for the following {kind}.");
+    if !note.is_empty() {
+        text.push_str(" Note:\n > ");
+        text.push_str(note);
+    }
+    let sender = silent_mention(&message.sender_full_name, message.sender_id);
+    let url = place.url();
+    // A poll is data: there is nothing to quote.
+    let widget = [("/poll", "poll"), ("/todo", "todo list")]
+        .into_iter()
+        .find(|(command, _)| message.content.starts_with(command));
+    if let Some((_, widget)) = widget {
+        return Ok(format!("{text}\n\n{sender} [sent]({url}) a {widget} {whereto}."));
+    }
+    let fence = unused_fence(&message.content);
+    text = format!("{text}\n\n{sender} [said]({url}) {whereto}:\n{fence}quote\n");
+    let end = format!("\n{fence}");
+    let room = MAX_LENGTH.saturating_sub(text.chars().count() + end.len());
+    Ok(text + &shortened(&message.content, room) + &end)
+}

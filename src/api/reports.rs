@@ -1,0 +1,145 @@
+//! `POST /messages/{message_id}/report`: tells the moderators of a message (feature level 382).
+
+use super::channels::row::{StreamRow, TopicsPolicy};
+use super::channels::sql as channels;
+use super::messages::address::Address;
+use super::messages::message::MessageRow;
+use super::messages::quote::{
+    Whereabouts, enumerated, global_time, mentions_of_others, shortened, silent_mention, unused_fence,
+};
+use super::messages::rules::MAX_LENGTH;
+use super::messages::sight::Sight;
+use super::notifications::BotMessage;
+use super::users::sql as users;
+use super::{Slice, realm};
+use crate::http::params::BoundedText;
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
+use crate::types::{MessageId, StreamId, Topic};
+use hyper::Method;
+use rusqlite::Connection;
+use serde::Deserialize;
+
+/// Reports.
+pub const SLICE: Slice = Slice { name: "reports", routes, ..Slice::EMPTY };
+
+fn routes() -> Vec<Route> {
+    vec![Route::call(Method::POST, "/messages/{message_id}/report", USER, report_message)]
+}
+
+/// The longest description, in characters.
+const MAX_DESCRIPTION_LENGTH: usize = 1000;
+
+/// Of a long message so much is quoted, in characters, that description and frame fit beside it.
+const MAX_QUOTE_LENGTH: usize = MAX_LENGTH - MAX_DESCRIPTION_LENGTH - 500;
+
+/// What is wrong with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportType {
+    /// Advertising and the like.
+    Spam,
+    /// It is meant to hurt somebody.
+    Harassment,
+    /// It does not belong here.
+    Inappropriate,
+    /// It breaks the organization's own rules.
+    Norms,
+    /// What the description says.
+    Other,
+}
+
+impl ReportType {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Spam => "Spam",
+            Self::Harassment => "Harassment",
+            Self::Inappropriate => "Inappropriate content",
+            Self::Norms => "Violates community norms",
+            Self::Other => "Other reason",
+        }
+    }
+}
+
+/// Parameters of `POST /messages/{message_id}/report`.
+#[derive(Deserialize)]
+pub struct ReportParams {
+    /// Which message.
+    message_id: MessageId,
+    /// What is wrong with it.
+    report_type: ReportType,
+    /// More about that; needed for `other`.
+    #[serde(default)]
+    description: BoundedText<MAX_DESCRIPTION_LENGTH>,
+}
+
+/// `POST /messages/{message_id}/report`: the notification bot writes to the organization's channel for requests to its
+/// moderators.
+async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Reply> {
+    let now = call.app.clock.seconds();
+    if params.report_type == ReportType::Other && params.description.is_empty() {
+        return Err(ApiError::bad_request("An explanation is required."));
+    }
+    let report = call.app.readers.read(|snapshot| {
+        let stream = moderation_channel(snapshot)?;
+        let message = Sight::new(snapshot, &call.caller, now).find(params.message_id)?;
+        let content = text(snapshot, &call.caller, &message, params.report_type, &params.description)?;
+        let topic = if stream.topics_policy == TopicsPolicy::EmptyTopicOnly {
+            String::new()
+        } else {
+            format!("{} moderation", message.sender_full_name)
+        };
+        // A topic that would be too long is cut, as everywhere.
+        let topic = Topic::from_client(&topic).unwrap_or_else(|_| Topic::stored(String::new()));
+        let to = Address::Channel(Box::new(stream), topic);
+        BotMessage::new(snapshot, &call.caller, now, &call.info.origin, to, content)
+    });
+    let report = report.await?;
+    let message_id = params.message_id;
+    call.write(move |tx, caller| {
+        Sight::new(tx, caller, tx.now()).find(message_id)?;
+        report.send(tx)
+    })
+    .await?;
+    Ok(Reply::ok())
+}
+
+/// The channel that reports go to.
+fn moderation_channel(connection: &Connection) -> ApiResult<StreamRow> {
+    let stream_id: i64 = realm::settings::get(connection, "moderation_request_channel_id")?;
+    channels::by_id(connection, StreamId(stream_id))?
+        .filter(|stream| !stream.is_archived)
+        .ok_or_else(|| ApiError::bad_request("Message reporting is not enabled in this organization."))
+}
+
+/// What the bot writes: who reports what, why, and the message behind a click.
+fn text(
+    connection: &Connection,
+    caller: &Caller,
+    message: &MessageRow,
+    report_type: ReportType,
+    description: &str,
+) -> ApiResult<String> {
+    let reporter = users::by_id(connection, caller.user_id)?.ok_or_else(ApiError::internal)?;
+    let reporter = silent_mention(&reporter.full_name, reporter.user_id);
+    let sender = silent_mention(&message.sender_full_name, message.sender_id);
+    let place = Whereabouts::of(connection, message)?;
+    let (whereto, original) = match &place {
+        Whereabouts::Channel { link, .. } => (String::new(), format!("Original message at {link}")),
+        Whereabouts::Direct { people, url } => {
+            let others = mentions_of_others(connection, people, message.sender_id)?;
+            // That somebody wrote to the reporter alone goes without saying.
+            let is_obvious = people.len() <= 2 && message.sender_id != caller.user_id;
+            let whereto = if is_obvious { String::new() } else { format!(" to {}", enumerated(&others)) };
+            (whereto, format!("[Original message]({url})"))
+        }
+    };
+    let time = global_time(message.timestamp);
+    let quoted = shortened(&message.content, MAX_QUOTE_LENGTH);
+    let (fence, frame) = (unused_fence(&quoted), unused_fence(description));
+    let reason = report_type.name();
+    Ok(format!(
+        "{reporter} reported a message sent by {sender}{whereto} at {time}.\n\
+         {frame}quote\n**{reason}**. {description}\n{frame}\n\n\
+         {fence} spoiler {original}\n{quoted}\n{fence}"
+    ))
+}

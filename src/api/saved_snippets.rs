@@ -1,0 +1,192 @@
+//! `/saved_snippets`: texts that a user keeps to use again (feature levels 297 and 368).
+
+use super::Slice;
+use super::register::{StatePart, StateRequest};
+use super::server_state::MAX_MESSAGE_LENGTH;
+use crate::events::{Audience, Event};
+use crate::http::params::RequiredText;
+use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
+use crate::store::Tx;
+use crate::types::UserId;
+use hyper::Method;
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// Saved snippets.
+pub const SLICE: Slice = Slice { name: "saved_snippets", routes, state: STATE, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "saved_snippets", fetch: state }];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/saved_snippets", USER, get_saved_snippets),
+        Route::write(Method::POST, "/saved_snippets", USER, create_saved_snippet),
+        Route::write(Method::PATCH, "/saved_snippets/{saved_snippet_id}", USER, edit_saved_snippet),
+        Route::write(Method::DELETE, "/saved_snippets/{saved_snippet_id}", USER, delete_saved_snippet),
+    ]
+}
+
+/// The longest title, in characters.
+const MAX_TITLE_LENGTH: usize = 60;
+
+/// A snippet on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SavedSnippet {
+    /// The id.
+    pub id: i64,
+    /// What it is called.
+    pub title: String,
+    /// Markdown.
+    pub content: String,
+    /// UNIX seconds.
+    pub date_created: i64,
+}
+
+/// `saved_snippets`, `op: add` and `update`.
+#[derive(Serialize)]
+struct SnippetChanged<'a> {
+    r#type: &'static str,
+    op: &'static str,
+    saved_snippet: &'a SavedSnippet,
+}
+
+/// `saved_snippets`, `op: remove`.
+#[derive(Serialize)]
+struct SnippetRemoved {
+    r#type: &'static str,
+    op: &'static str,
+    saved_snippet_id: i64,
+}
+
+impl Event for SnippetChanged<'_> {
+    const TYPE: &'static str = "saved_snippets";
+}
+
+impl Event for SnippetRemoved {
+    const TYPE: &'static str = "saved_snippets";
+}
+
+/// `GET /saved_snippets` has no parameters.
+#[derive(Deserialize)]
+pub struct NoParams {}
+
+/// `GET /saved_snippets`: the caller's own, the oldest first.
+fn get_saved_snippets(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    Reply::field("saved_snippets", &all(read, read.caller.user_id)?)
+}
+
+/// Parameters of `POST /saved_snippets`.
+#[derive(Deserialize)]
+pub struct CreateParams {
+    /// What it is called.
+    title: RequiredText<MAX_TITLE_LENGTH>,
+    /// Markdown.
+    content: RequiredText<MAX_MESSAGE_LENGTH>,
+}
+
+/// `POST /saved_snippets`.
+fn create_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Reply> {
+    let mut snippet = SavedSnippet {
+        id: 0,
+        title: params.title.into_inner(),
+        content: params.content.into_inner(),
+        date_created: tx.now(),
+    };
+    snippet.id = insert(tx, caller.user_id, &snippet)?;
+    tell_changed(tx, "add", caller.user_id, &snippet);
+    Reply::field("saved_snippet_id", &snippet.id)
+}
+
+/// Parameters of `PATCH /saved_snippets/{saved_snippet_id}`.
+#[derive(Deserialize)]
+pub struct EditParams {
+    /// Which one.
+    saved_snippet_id: i64,
+    /// What it is called from now on.
+    #[serde(default)]
+    title: Option<RequiredText<MAX_TITLE_LENGTH>>,
+    /// Markdown.
+    #[serde(default)]
+    content: Option<RequiredText<MAX_MESSAGE_LENGTH>>,
+}
+
+/// `PATCH /saved_snippets/{saved_snippet_id}`: either part, or both.
+fn edit_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<Reply> {
+    let before = find(tx, caller.user_id, params.saved_snippet_id)?;
+    let mut snippet = before.clone();
+    if let Some(title) = params.title {
+        snippet.title = title.into_inner();
+    }
+    if let Some(content) = params.content {
+        snippet.content = content.into_inner();
+    }
+    if snippet != before {
+        tx.prepare_cached("UPDATE saved_snippet SET title = ?2, content = ?3 WHERE id = ?1")?.execute((
+            snippet.id,
+            &snippet.title,
+            &snippet.content,
+        ))?;
+        tell_changed(tx, "update", caller.user_id, &snippet);
+    }
+    Ok(Reply::ok())
+}
+
+/// Parameters of `DELETE /saved_snippets/{saved_snippet_id}`.
+#[derive(Deserialize)]
+pub struct DeleteParams {
+    /// Which one.
+    saved_snippet_id: i64,
+}
+
+/// `DELETE /saved_snippets/{saved_snippet_id}`.
+fn delete_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
+    let saved_snippet_id = find(tx, caller.user_id, params.saved_snippet_id)?.id;
+    tx.prepare_cached("DELETE FROM saved_snippet WHERE id = ?1")?.execute([saved_snippet_id])?;
+    let event = SnippetRemoved { r#type: SnippetRemoved::TYPE, op: "remove", saved_snippet_id };
+    tx.emit(&event, Audience::user(caller.user_id));
+    Ok(Reply::ok())
+}
+
+/// Word `saved_snippets`.
+fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+    state.insert("saved_snippets".into(), json!(all(request.connection, request.caller.user_id)?));
+    Ok(())
+}
+
+fn tell_changed(tx: &mut Tx<'_>, op: &'static str, user_id: UserId, saved_snippet: &SavedSnippet) {
+    let event = SnippetChanged { r#type: SnippetChanged::TYPE, op, saved_snippet };
+    tx.emit(&event, Audience::user(user_id));
+}
+
+fn read_row(row: &Row<'_>) -> rusqlite::Result<SavedSnippet> {
+    Ok(SavedSnippet { id: row.get(0)?, title: row.get(1)?, content: row.get(2)?, date_created: row.get(3)? })
+}
+
+fn all(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<SavedSnippet>> {
+    connection
+        .prepare_cached(
+            "SELECT id, title, content, date_created FROM saved_snippet WHERE user_id = ?1 ORDER BY id",
+        )?
+        .query_map([user_id], read_row)?
+        .collect()
+}
+
+/// A snippet of the caller's. Another user's does not exist for them.
+fn find(connection: &Connection, user_id: UserId, id: i64) -> ApiResult<SavedSnippet> {
+    connection
+        .prepare_cached(
+            "SELECT id, title, content, date_created FROM saved_snippet WHERE id = ?1 AND user_id = ?2",
+        )?
+        .query_row((id, user_id), read_row)
+        .optional()?
+        .ok_or_else(|| ApiError::bad_request("Saved snippet does not exist."))
+}
+
+fn insert(connection: &Connection, user_id: UserId, snippet: &SavedSnippet) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached(
+            "INSERT INTO saved_snippet (user_id, title, content, date_created) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .insert((user_id, &snippet.title, &snippet.content, snippet.date_created))
+}

@@ -1,0 +1,115 @@
+//! `GET` and `POST /scheduled_messages`.
+
+use super::record::{self, ScheduledMessageRecord, ScheduledMessageRow, Target};
+use super::sql;
+use crate::api::messages::address::{self, Address, MessageType};
+use crate::api::messages::directory::render_for;
+use crate::api::messages::rules;
+use crate::api::timetable;
+use crate::http::params::JsonOrText;
+use crate::http::{ApiError, ApiResult, Call, Read, Reply, User};
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// `GET /scheduled_messages` has no parameters.
+#[derive(Deserialize)]
+pub struct NoParams {}
+
+/// `GET /scheduled_messages`: the caller's own, those that failed too, the next first.
+pub fn get_scheduled_messages(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    let rows = sql::of_sender(read, read.caller.user_id)?;
+    let records: Vec<_> = rows.iter().map(ScheduledMessageRecord::new).collect();
+    Reply::field("scheduled_messages", &records)
+}
+
+/// Parameters of `POST /scheduled_messages`.
+#[derive(Deserialize)]
+pub struct CreateParams {
+    /// `channel` or `direct`, or their older names.
+    r#type: MessageType,
+    /// A channel's id; or people's.
+    to: Value,
+    /// Markdown.
+    content: String,
+    /// For channel messages; absent means the empty topic.
+    #[serde(default, alias = "subject")]
+    topic: Option<String>,
+    /// UNIX seconds.
+    scheduled_delivery_timestamp: i64,
+    /// Whether the sender will have read it. Absent: as people's clients do, but not for notes to oneself, which would
+    /// go unnoticed then.
+    #[serde(default)]
+    read_by_sender: Option<bool>,
+}
+
+/// `POST /scheduled_messages`.
+pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) -> ApiResult<Reply> {
+    let app = Arc::clone(&call.app);
+    let now = app.clock.seconds();
+    if params.scheduled_delivery_timestamp <= now {
+        return Err(record::not_in_the_future());
+    }
+    let to = only_ids(params.r#type, params.to)?;
+    let client = call.info.client.clone();
+    let prepared = app.readers.read(|snapshot| {
+        let content = rules::content(&params.content)?;
+        let topic = params.topic.as_deref();
+        let address = address::resolve(snapshot, &call.caller, now, params.r#type, &to, topic)?;
+        let rendered = render_for(snapshot, &call.caller, now, &call.info.origin, &content)?;
+        let target = Target::of(&address);
+        let is_note = matches!(&target, Target::Direct(people) if people.len() == 1);
+        let read_by_sender =
+            params.read_by_sender.unwrap_or_else(|| rules::is_read_by_sender(&client) && !is_note);
+        let row = ScheduledMessageRow {
+            scheduled_message_id: 0,
+            sender_id: call.caller.user_id,
+            target,
+            content,
+            rendered_content: rendered.html,
+            scheduled_delivery_timestamp: params.scheduled_delivery_timestamp,
+            client,
+            read_by_sender,
+            origin: call.info.origin.clone(),
+            failed: false,
+        };
+        Ok::<_, ApiError>((address, row))
+    });
+    let (mut address, mut row) = prepared.await?;
+    let id = call
+        .write(move |tx, caller| {
+            address::recheck(tx, caller, tx.now(), &mut address)?;
+            row.scheduled_message_id = sql::insert(tx, &row)?;
+            record::tell_added(tx, &row);
+            Ok(row.scheduled_message_id)
+        })
+        .await?;
+    timetable::ring(&app);
+    Reply::field("scheduled_message_id", &id)
+}
+
+/// Where a scheduled message goes is said by ids alone; names may be others' by then.
+pub fn only_ids(kind: MessageType, to: Value) -> ApiResult<JsonOrText> {
+    let is_id = |value: &Value| value.is_i64();
+    let all_ids = match &to {
+        Value::Array(list) => list.iter().all(is_id),
+        one => is_id(one) && kind == MessageType::Channel,
+    };
+    if all_ids {
+        return Ok(JsonOrText::Json(to));
+    }
+    Err(ApiError::bad_request(match kind {
+        MessageType::Channel => "Invalid data type for channel",
+        MessageType::Direct => "Invalid data type for recipients",
+    }))
+}
+
+impl Target {
+    /// What is stored of an address.
+    pub fn of(address: &Address) -> Self {
+        match address {
+            Address::Channel(stream, topic) => Self::Channel(stream.stream_id, topic.as_str().to_owned()),
+            Address::Direct(people) => Self::Direct(people.clone()),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Sending scheduled messages when their time has come.
+
+use super::record::{self, ScheduledMessageRow, Target};
+use super::sql;
+use crate::api::channels::sql as channels;
+use crate::api::messages::address::{self, Address};
+use crate::api::messages::deliver::Draft;
+use crate::api::messages::directory::render_for;
+use crate::api::messages::quote::global_time;
+use crate::api::messages::send::send;
+use crate::api::notifications::{BotMessage, direct_address};
+use crate::api::users::sql as users;
+use crate::app::App;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::types::Topic;
+use rusqlite::Connection;
+
+/// A message that is later than this, in seconds, is not sent any more: nobody expects it by then.
+const LATEST: i64 = 10 * 60;
+
+/// Sends every message whose time has come, the oldest first, and answers when the next one is due, in UNIX seconds.
+pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
+    loop {
+        let next = app.readers.read(|snapshot| Ok::<_, ApiError>(sql::next(snapshot)?)).await?;
+        match next {
+            Some(row) if row.scheduled_delivery_timestamp <= app.clock.seconds() => deliver(app, row).await?,
+            next => return Ok(next.map(|row| row.scheduled_delivery_timestamp)),
+        }
+    }
+}
+
+/// Sends a message, or says why not. An error means that neither could be done.
+async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
+    let now = app.clock.seconds();
+    let prepared = app.readers.read(|snapshot| prepare(snapshot, &row, now)).await;
+    let sent = match prepared {
+        Ok((caller, draft)) => {
+            let row = row.clone();
+            let job = app.writer.run(move |tx| -> ApiResult<()> {
+                // Changed or deleted since: it is looked at again, if it is still there.
+                if sql::by_id(tx, row.scheduled_message_id)?.as_ref() != Some(&row) {
+                    return Ok(());
+                }
+                let mut caller = caller;
+                caller.reload(tx)?;
+                send(tx, &caller, draft)?;
+                sql::delete(tx, row.scheduled_message_id)?;
+                record::tell_removed(tx, &row);
+                Ok(())
+            });
+            job.await
+        }
+        Err(error) => Err(error),
+    };
+    match sent {
+        Err(error) if error.status() != 503 => fail(app, row, &error).await,
+        sent => sent,
+    }
+}
+
+/// The sender, and the message rendered for this moment.
+fn prepare(connection: &Connection, row: &ScheduledMessageRow, now: i64) -> ApiResult<(Caller, Draft)> {
+    let caller = users::caller(connection, row.sender_id)?;
+    if now - row.scheduled_delivery_timestamp > LATEST {
+        return Err(ApiError::bad_request("Message could not be sent at the scheduled time."));
+    }
+    let mut address = match &row.target {
+        Target::Channel(stream_id, topic) => {
+            let stream = channels::by_id(connection, *stream_id)?;
+            let stream = stream.ok_or_else(|| ApiError::no_channel_with_id(stream_id.0))?;
+            Address::Channel(Box::new(stream), Topic::stored(topic.clone()))
+        }
+        Target::Direct(people) => Address::Direct(people.clone()),
+    };
+    address::recheck(connection, &caller, now, &mut address)?;
+    let rendered = render_for(connection, &caller, now, &row.origin, &row.content)?;
+    let draft = Draft {
+        address,
+        content: row.content.clone(),
+        rendered,
+        client: row.client.clone(),
+        read_by_sender: row.read_by_sender,
+        known_to: None,
+        echo: None,
+    };
+    Ok((caller, draft))
+}
+
+/// Marks a message as failed and tells its sender why, unless nobody is there to read it.
+async fn fail(app: &App, mut row: ScheduledMessageRow, error: &ApiError) -> ApiResult<()> {
+    let now = app.clock.seconds();
+    let content = format!(
+        "The message you scheduled for {} was not sent because of the following error:\n\n> {}\n\n\
+         [View scheduled messages](#scheduled)",
+        global_time(row.scheduled_delivery_timestamp),
+        error.msg(),
+    );
+    let notice = app.readers.read(|snapshot| {
+        let caller = users::caller(snapshot, row.sender_id)?;
+        let to = direct_address(snapshot, row.sender_id)?;
+        BotMessage::new(snapshot, &caller, now, &row.origin, to, content)
+    });
+    let notice = notice.await;
+    let job = app.writer.run(move |tx| -> ApiResult<()> {
+        if sql::by_id(tx, row.scheduled_message_id)?.as_ref() != Some(&row) {
+            return Ok(());
+        }
+        row.failed = true;
+        sql::update(tx, &row)?;
+        record::tell_changed(tx, &row);
+        match notice {
+            Ok(notice) => notice.send(tx),
+            // The account is deactivated.
+            Err(_) => Ok(()),
+        }
+    });
+    job.await
+}

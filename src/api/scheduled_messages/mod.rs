@@ -1,0 +1,53 @@
+//! Messages that are sent at a time (`semantics.md` section 13).
+//!
+//! A scheduled message is checked and rendered when it is made, when it is changed, and again when it is sent: what the
+//! sender may do then decides. Delivered ones are gone; one that could not be delivered stays, marked as failed.
+
+mod create;
+pub mod deliver;
+mod record;
+mod sql;
+mod update;
+
+use super::register::{StatePart, StateRequest};
+use super::{Background, Slice, timetable};
+use crate::http::{ApiResult, Route, USER};
+use hyper::Method;
+use serde_json::{Map, Value, json};
+
+/// Scheduled messages.
+pub const SLICE: Slice =
+    Slice { name: "scheduled_messages", routes, state: STATE, background: Some(BACKGROUND), ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "scheduled_messages", fetch: state }];
+
+const BACKGROUND: Background = |app, stopped| {
+    Box::pin(timetable::keep(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
+};
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/scheduled_messages", USER, create::get_scheduled_messages),
+        Route::call(Method::POST, "/scheduled_messages", USER, create::create_scheduled_message),
+        Route::call(
+            Method::PATCH,
+            "/scheduled_messages/{scheduled_message_id}",
+            USER,
+            update::update_scheduled_message,
+        ),
+        Route::write(
+            Method::DELETE,
+            "/scheduled_messages/{scheduled_message_id}",
+            USER,
+            update::delete_scheduled_message,
+        ),
+    ]
+}
+
+/// Word `scheduled_messages`.
+fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+    let rows = sql::of_sender(request.connection, request.caller.user_id)?;
+    let records: Vec<_> = rows.iter().map(record::ScheduledMessageRecord::new).collect();
+    state.insert("scheduled_messages".into(), json!(records));
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Every statement about scheduled messages.
+
+use super::record::{ScheduledMessageRow, Target};
+use crate::types::UserId;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+const COLUMNS: &str =
+    "scheduled_message_id, sender_id, stream_id, user_ids, topic, content, rendered_content,
+    scheduled_delivery_timestamp, client, read_by_sender, origin, failed";
+
+fn read_row(row: &Row<'_>) -> rusqlite::Result<ScheduledMessageRow> {
+    let target = match row.get(2)? {
+        Some(stream_id) => Target::Channel(stream_id, row.get(4)?),
+        None => {
+            let people: String = row.get(3)?;
+            Target::Direct(serde_json::from_str(&people).unwrap_or_default())
+        }
+    };
+    Ok(ScheduledMessageRow {
+        scheduled_message_id: row.get(0)?,
+        sender_id: row.get(1)?,
+        target,
+        content: row.get(5)?,
+        rendered_content: row.get(6)?,
+        scheduled_delivery_timestamp: row.get(7)?,
+        client: row.get(8)?,
+        read_by_sender: row.get(9)?,
+        origin: row.get(10)?,
+        failed: row.get(11)?,
+    })
+}
+
+/// A sender's scheduled messages, those that failed too, the next first.
+pub fn of_sender(connection: &Connection, sender_id: UserId) -> rusqlite::Result<Vec<ScheduledMessageRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM scheduled_message WHERE sender_id = ?1
+             ORDER BY scheduled_delivery_timestamp, scheduled_message_id"
+        ))?
+        .query_map([sender_id], read_row)?
+        .collect()
+}
+
+/// One by id.
+pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<ScheduledMessageRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM scheduled_message WHERE scheduled_message_id = ?1"))?
+        .query_row([id], read_row)
+        .optional()
+}
+
+/// The next one to be sent.
+pub fn next(connection: &Connection) -> rusqlite::Result<Option<ScheduledMessageRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM scheduled_message WHERE NOT failed
+             ORDER BY scheduled_delivery_timestamp, scheduled_message_id LIMIT 1"
+        ))?
+        .query_row([], read_row)
+        .optional()
+}
+
+/// The columns `stream_id`, `user_ids` and `topic` of a target.
+fn place(target: &Target) -> (Option<i64>, Option<String>, &str) {
+    match target {
+        Target::Channel(stream_id, topic) => (Some(stream_id.0), None, topic),
+        Target::Direct(people) => (None, Some(serde_json::json!(people).to_string()), ""),
+    }
+}
+
+/// Writes a new one, and answers its id.
+pub fn insert(connection: &Connection, row: &ScheduledMessageRow) -> rusqlite::Result<i64> {
+    let (stream_id, user_ids, topic) = place(&row.target);
+    connection
+        .prepare_cached(
+            "INSERT INTO scheduled_message (sender_id, stream_id, user_ids, topic, content, rendered_content,
+                 scheduled_delivery_timestamp, client, read_by_sender, origin)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?
+        .insert((
+            row.sender_id,
+            stream_id,
+            user_ids,
+            topic,
+            &row.content,
+            &row.rendered_content,
+            row.scheduled_delivery_timestamp,
+            &row.client,
+            row.read_by_sender,
+            &row.origin,
+        ))
+}
+
+/// Writes everything that can change of one.
+pub fn update(connection: &Connection, row: &ScheduledMessageRow) -> rusqlite::Result<()> {
+    let (stream_id, user_ids, topic) = place(&row.target);
+    connection
+        .prepare_cached(
+            "UPDATE scheduled_message SET stream_id = ?2, user_ids = ?3, topic = ?4, content = ?5,
+                 rendered_content = ?6, scheduled_delivery_timestamp = ?7, client = ?8, origin = ?9, failed = ?10
+             WHERE scheduled_message_id = ?1",
+        )?
+        .execute((
+            row.scheduled_message_id,
+            stream_id,
+            user_ids,
+            topic,
+            &row.content,
+            &row.rendered_content,
+            row.scheduled_delivery_timestamp,
+            &row.client,
+            &row.origin,
+            row.failed,
+        ))
+        .map(|_| ())
+}
+
+/// Removes one.
+pub fn delete(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("DELETE FROM scheduled_message WHERE scheduled_message_id = ?1")?
+        .execute([id])
+        .map(|_| ())
+}

@@ -1,0 +1,157 @@
+//! `PATCH` and `DELETE /scheduled_messages/{scheduled_message_id}` (spec, "edit a scheduled message").
+
+use super::create::only_ids;
+use super::record::{self, ScheduledMessageRow, Target};
+use super::sql;
+use crate::api::messages::address::{self, Address, MessageType};
+use crate::api::messages::directory::render_for;
+use crate::api::messages::rules;
+use crate::api::timetable;
+use crate::http::params::JsonOrText;
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, RequestInfo, User};
+use crate::store::Tx;
+use rusqlite::Connection;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Parameters of `PATCH /scheduled_messages/{scheduled_message_id}`.
+#[derive(Deserialize)]
+pub struct UpdateParams {
+    /// Which one.
+    scheduled_message_id: i64,
+    /// `channel` or `direct`, or their older names.
+    #[serde(default)]
+    r#type: Option<MessageType>,
+    /// A channel's id; or people's. Needed with `type`.
+    #[serde(default)]
+    to: Option<Value>,
+    /// Markdown.
+    #[serde(default)]
+    content: Option<String>,
+    /// Needed when `type` becomes a channel's; ignored for direct messages.
+    #[serde(default, alias = "subject")]
+    topic: Option<String>,
+    /// UNIX seconds. Needed for one that failed.
+    #[serde(default)]
+    scheduled_delivery_timestamp: Option<i64>,
+}
+
+impl UpdateParams {
+    /// What is wrong whichever message is meant.
+    fn check(&self, now: i64) -> ApiResult<()> {
+        let is_empty = self.r#type.is_none()
+            && self.to.is_none()
+            && self.content.is_none()
+            && self.topic.is_none()
+            && self.scheduled_delivery_timestamp.is_none();
+        if is_empty {
+            return Err(ApiError::bad_request("Nothing to change"));
+        }
+        if self.r#type.is_some() && self.to.is_none() {
+            let msg = "Recipient required when updating type of scheduled message.";
+            return Err(ApiError::bad_request(msg));
+        }
+        if self.r#type == Some(MessageType::Channel) && self.topic.is_none() {
+            let msg = "Topic required when updating scheduled message type to channel.";
+            return Err(ApiError::bad_request(msg));
+        }
+        if self.scheduled_delivery_timestamp.is_some_and(|time| time <= now) {
+            return Err(record::not_in_the_future());
+        }
+        Ok(())
+    }
+
+    /// Where the message goes from now on, checked again if anything but the time changes.
+    fn address(
+        &mut self,
+        connection: &Connection,
+        caller: &Caller,
+        now: i64,
+        target: &Target,
+    ) -> ApiResult<Option<Address>> {
+        if self.r#type.is_none() && self.to.is_none() && self.content.is_none() && self.topic.is_none() {
+            return Ok(None);
+        }
+        let (kind, to, topic) = match target {
+            Target::Channel(stream_id, topic) => (MessageType::Channel, json!(stream_id), topic.as_str()),
+            Target::Direct(people) => (MessageType::Direct, json!(people), ""),
+        };
+        let kind = self.r#type.unwrap_or(kind);
+        let to = match self.to.take() {
+            Some(to) => only_ids(kind, to)?,
+            None => JsonOrText::Json(to),
+        };
+        let topic = self.topic.as_deref().unwrap_or(topic);
+        Ok(Some(address::resolve(connection, caller, now, kind, &to, Some(topic))?))
+    }
+}
+
+/// `PATCH /scheduled_messages/{scheduled_message_id}`.
+pub async fn update_scheduled_message(call: Call<User>, params: UpdateParams) -> ApiResult<Reply> {
+    let (app, info) = (Arc::clone(&call.app), call.info.clone());
+    let now = app.clock.seconds();
+    params.check(now)?;
+    let rendering = app.readers.read(|snapshot| {
+        find(snapshot, &call.caller, params.scheduled_message_id)?;
+        let Some(content) = &params.content else { return Ok(None) };
+        let content = rules::content(content)?;
+        let rendered = render_for(snapshot, &call.caller, now, &info.origin, &content)?;
+        Ok::<_, ApiError>(Some((content, rendered.html)))
+    });
+    let rendering = rendering.await?;
+    call.write(move |tx, caller| update(tx, caller, params, rendering, info)).await?;
+    timetable::ring(&app);
+    Ok(Reply::ok())
+}
+
+fn update(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    mut params: UpdateParams,
+    rendering: Option<(String, String)>,
+    info: RequestInfo,
+) -> ApiResult<()> {
+    let mut row = find(tx, caller, params.scheduled_message_id)?;
+    if row.failed && params.scheduled_delivery_timestamp.is_none() {
+        return Err(record::not_in_the_future());
+    }
+    if let Some(address) = params.address(tx, caller, tx.now(), &row.target)? {
+        row.target = Target::of(&address);
+    }
+    if let Some((content, rendered_content)) = rendering {
+        row.content = content;
+        row.rendered_content = rendered_content;
+    }
+    if let Some(time) = params.scheduled_delivery_timestamp {
+        row.scheduled_delivery_timestamp = time;
+    }
+    row.client = info.client;
+    row.origin = info.origin;
+    row.failed = false;
+    sql::update(tx, &row)?;
+    record::tell_changed(tx, &row);
+    Ok(())
+}
+
+/// Parameters of `DELETE /scheduled_messages/{scheduled_message_id}`.
+#[derive(Deserialize)]
+pub struct DeleteParams {
+    /// Which one.
+    scheduled_message_id: i64,
+}
+
+/// `DELETE /scheduled_messages/{scheduled_message_id}`: it will not be sent.
+pub fn delete_scheduled_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
+    let row = find(tx, caller, params.scheduled_message_id)?;
+    sql::delete(tx, row.scheduled_message_id)?;
+    record::tell_removed(tx, &row);
+    Ok(Reply::ok())
+}
+
+/// One of the caller's. Another user's does not exist for them.
+fn find(connection: &Connection, caller: &Caller, id: i64) -> ApiResult<ScheduledMessageRow> {
+    sql::by_id(connection, id)?
+        .filter(|row| row.sender_id == caller.user_id)
+        .ok_or_else(record::does_not_exist)
+}

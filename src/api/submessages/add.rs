@@ -1,0 +1,65 @@
+//! `POST /submessage`: somebody votes, adds a task, strikes one off.
+
+use super::{rules, sql, widget};
+use crate::api::messages::message::attribute;
+use crate::api::messages::sight::Sight;
+use crate::api::messages::{receivers, sql as messages};
+use crate::events::Event;
+use crate::http::{ApiError, ApiResult, Reply, User};
+use crate::store::Tx;
+use crate::types::{MessageId, UserId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Parameters of `POST /submessage`.
+#[derive(Deserialize)]
+pub struct SubmessageParams {
+    /// Which message.
+    message_id: MessageId,
+    /// `widget`, as all clients say.
+    msg_type: String,
+    /// JSON text.
+    content: String,
+}
+
+/// `submessage`.
+#[derive(Serialize)]
+struct SubmessageAdded<'a> {
+    r#type: &'static str,
+    msg_type: &'a str,
+    message_id: MessageId,
+    submessage_id: i64,
+    sender_id: UserId,
+    content: &'a str,
+}
+
+impl Event for SubmessageAdded<'_> {
+    const TYPE: &'static str = "submessage";
+}
+
+/// `POST /submessage`.
+pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) -> ApiResult<Reply> {
+    let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
+    let there = sql::of_message(tx, message.id)?;
+    let is_author = message.sender_id == caller.user_id;
+    // The message's sender makes it a poll; only then others may vote.
+    if !is_author && !there.iter().any(|submessage| submessage.sender_id == message.sender_id) {
+        return Err(ApiError::bad_request("You cannot attach a submessage to this message."));
+    }
+    let data: Value = serde_json::from_str(&params.content)
+        .map_err(|_| ApiError::bad_request("Invalid json for submessage"))?;
+    rules::check(widget::kind_of(&there).as_deref(), &data, is_author)?;
+    let added = sql::insert(tx, message.id, caller.user_id, &params.msg_type, &params.content)?;
+    messages::add_attributes(tx, message.id, attribute::HAS_SUBMESSAGE)?;
+    let event = SubmessageAdded {
+        r#type: SubmessageAdded::TYPE,
+        msg_type: &added.msg_type,
+        message_id: added.message_id,
+        submessage_id: added.id,
+        sender_id: added.sender_id,
+        content: &added.content,
+    };
+    let receivers = receivers::of(tx, &message)?;
+    tx.emit(&event, receivers.audience);
+    Ok(Reply::ok())
+}

@@ -1,0 +1,18 @@
+//! Polls and to-do lists: data that belongs to a message, which clients make and read. The server knows enough of it to
+//! refuse what no client could read.
+
+mod add;
+mod rules;
+pub mod sql;
+pub mod widget;
+
+use super::Slice;
+use crate::http::{Route, USER};
+use hyper::Method;
+
+/// Submessages.
+pub const SLICE: Slice = Slice { name: "submessages", routes, ..Slice::EMPTY };
+
+fn routes() -> Vec<Route> {
+    vec![Route::write(Method::POST, "/submessage", USER, add::add_submessage)]
+}

@@ -1,0 +1,152 @@
+//! What clients may add to a poll or a to-do list, with the published refusals.
+
+use crate::http::{ApiError, ApiResult};
+use serde_json::{Map, Value};
+
+/// What a value has to be.
+#[derive(Clone, Copy)]
+enum Form {
+    Text,
+    Number,
+    Switch,
+    Vote,
+}
+
+/// Checks what somebody adds to a widget of a kind. Of other kinds the server knows nothing.
+pub fn check(kind: Option<&str>, data: &Value, is_author: bool) -> ApiResult<()> {
+    match kind {
+        Some("poll") => check_poll(data, is_author),
+        Some("todo") => check_todo(data, is_author),
+        _ => Ok(()),
+    }
+}
+
+fn check_poll(data: &Value, is_author: bool) -> ApiResult<()> {
+    const NAME: &str = "poll data";
+    let (data, kind) = read(NAME, data)?;
+    let members: &[(&str, Form)] = match kind {
+        "vote" => &[("key", Form::Text), ("vote", Form::Vote)],
+        "question" if !is_author => {
+            return Err(ApiError::bad_request("You can't edit a question unless you are the author."));
+        }
+        "question" => &[("question", Form::Text)],
+        "new_option" => &[("option", Form::Text), ("idx", Form::Number)],
+        _ => return Err(ApiError::bad_request(format!("Unknown type for poll data: {kind}"))),
+    };
+    check_members(NAME, data, members)
+}
+
+fn check_todo(data: &Value, is_author: bool) -> ApiResult<()> {
+    const NAME: &str = "todo data";
+    let (data, kind) = read(NAME, data)?;
+    let members: &[(&str, Form)] = match kind {
+        "new_task" => {
+            &[("key", Form::Number), ("task", Form::Text), ("desc", Form::Text), ("completed", Form::Switch)]
+        }
+        "strike" => &[("key", Form::Text)],
+        "new_task_list_title" if !is_author => {
+            let msg = "You can't edit the task list title unless you are the author.";
+            return Err(ApiError::bad_request(msg));
+        }
+        "new_task_list_title" => &[("title", Form::Text)],
+        _ => return Err(ApiError::bad_request(format!("Unknown type for todo data: {kind}"))),
+    };
+    check_members(NAME, data, members)
+}
+
+/// The data as an object, and its `type`.
+fn read<'a>(name: &str, data: &'a Value) -> ApiResult<(&'a Map<String, Value>, &'a str)> {
+    let data = data.as_object().ok_or_else(|| ApiError::bad_request(format!("{name} is not a dict")))?;
+    check_member(name, data, "type", Form::Text)?;
+    Ok((data, data.get("type").and_then(Value::as_str).unwrap_or_default()))
+}
+
+/// Whether an object has exactly these members, beside its `type`.
+fn check_members(name: &str, data: &Map<String, Value>, members: &[(&str, Form)]) -> ApiResult<()> {
+    for (member, form) in members {
+        check_member(name, data, member, *form)?;
+    }
+    let is_known = |key: &str| key == "type" || members.iter().any(|(member, _)| *member == key);
+    let mut more: Vec<&str> = data.keys().map(String::as_str).filter(|key| !is_known(key)).collect();
+    if more.is_empty() {
+        return Ok(());
+    }
+    more.sort_unstable();
+    Err(ApiError::bad_request(format!("Unexpected arguments: {}", more.join(", "))))
+}
+
+fn check_member(name: &str, data: &Map<String, Value>, member: &str, form: Form) -> ApiResult<()> {
+    let Some(value) = data.get(member) else {
+        return Err(ApiError::bad_request(format!("{member} key is missing from {name}")));
+    };
+    let place = format!("{name}[\"{member}\"]");
+    let refusal = match form {
+        Form::Text if !value.is_string() => format!("{place} is not a string"),
+        Form::Number | Form::Vote if !value.is_i64() => format!("{place} is not an integer"),
+        Form::Vote if !matches!(value.as_i64(), Some(1 | -1)) => format!("Invalid {place}"),
+        Form::Switch if !value.is_boolean() => format!("{place} is not a boolean"),
+        _ => return Ok(()),
+    };
+    Err(ApiError::bad_request(refusal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_clients_add_is_checked() {
+        let new_task = json!({"type": "new_task", "key": 2, "task": "a", "desc": "", "completed": false});
+        let good = [
+            ("poll", json!({"type": "vote", "key": "1,1", "vote": -1}), false),
+            ("poll", json!({"type": "question", "question": "why"}), true),
+            ("poll", json!({"type": "new_option", "option": "no", "idx": 7}), false),
+            ("todo", new_task.clone(), false),
+            ("todo", json!({"type": "strike", "key": "1,1"}), false),
+            ("todo", json!({"type": "new_task_list_title", "title": "t"}), true),
+            ("game", json!(["anything"]), false),
+        ];
+        for (kind, data, is_author) in good {
+            assert_eq!(check(Some(kind), &data, is_author).err().map(|error| error.msg().to_owned()), None);
+        }
+        assert!(check(None, &json!(1), false).is_ok());
+        let mut half = new_task;
+        half["completed"] = json!(0);
+        let bad = [
+            ("poll", json!([]), "poll data is not a dict"),
+            ("poll", json!({}), "type key is missing from poll data"),
+            ("poll", json!({"type": 1}), "poll data[\"type\"] is not a string"),
+            ("poll", json!({"type": "x"}), "Unknown type for poll data: x"),
+            ("poll", json!({"type": "vote", "key": "1,1"}), "vote key is missing from poll data"),
+            ("poll", json!({"type": "vote", "key": 1, "vote": 1}), "poll data[\"key\"] is not a string"),
+            ("poll", json!({"type": "vote", "key": "1", "vote": 2}), "Invalid poll data[\"vote\"]"),
+            (
+                "poll",
+                json!({"type": "vote", "key": "1", "vote": "1"}),
+                "poll data[\"vote\"] is not an integer",
+            ),
+            (
+                "poll",
+                json!({"type": "vote", "key": "1", "vote": 1, "b": 1, "a": 1}),
+                "Unexpected arguments: a, b",
+            ),
+            (
+                "poll",
+                json!({"type": "question", "question": "why"}),
+                "You can't edit a question unless you are the author.",
+            ),
+            ("todo", json!("x"), "todo data is not a dict"),
+            ("todo", half, "todo data[\"completed\"] is not a boolean"),
+            ("todo", json!({"type": "y"}), "Unknown type for todo data: y"),
+            (
+                "todo",
+                json!({"type": "new_task_list_title", "title": "t"}),
+                "You can't edit the task list title unless you are the author.",
+            ),
+        ];
+        for (kind, data, msg) in bad {
+            assert_eq!(check(Some(kind), &data, false).unwrap_err().msg(), msg, "{data}");
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! `POST /typing` and `POST /messages/{message_id}/typing`: somebody is writing. Nothing of it is kept.
+
+use super::channels::access;
+use super::messages::message::{MessageRow, shown_topic};
+use super::messages::rules::{self, EditFacts};
+use super::messages::sight::Sight;
+use super::messages::{address, sql as messages};
+use super::subscriptions::sql as subscriptions;
+use super::users::sql as users;
+use super::{Slice, realm, user_settings};
+use crate::events::{Audience, Event, EventType, Receiver, Registration, Verdict};
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
+use crate::types::{MessageId, StreamId, UserId};
+use hyper::Method;
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Typing.
+pub const SLICE: Slice = Slice { name: "typing", routes, event_types, ..Slice::EMPTY };
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::call(Method::POST, "/typing", USER, set_typing_status),
+        Route::call(Method::POST, "/messages/{message_id}/typing", USER, set_typing_status_for_edit),
+    ]
+}
+
+/// In channels with more subscribers than this nobody is told: there it would be noise.
+const MAX_SUBSCRIBERS: u64 = 100;
+
+/// Whether somebody begins or ends.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Op {
+    /// They type.
+    Start,
+    /// They do not any more.
+    Stop,
+}
+
+/// Where somebody types.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TypingType {
+    /// In a direct conversation.
+    #[default]
+    Direct,
+    /// In a channel.
+    #[serde(alias = "stream")]
+    Channel,
+}
+
+/// Parameters of `POST /typing`.
+#[derive(Deserialize)]
+pub struct TypingParams {
+    /// Where.
+    #[serde(default)]
+    r#type: TypingType,
+    /// Whether they begin or end.
+    op: Op,
+    /// The people, for direct messages.
+    #[serde(default)]
+    to: Option<Vec<UserId>>,
+    /// For channels.
+    #[serde(default)]
+    stream_id: Option<StreamId>,
+    /// For channels.
+    #[serde(default, alias = "subject")]
+    topic: Option<String>,
+}
+
+/// `typing`.
+#[derive(Serialize)]
+struct Typing {
+    r#type: &'static str,
+    op: Op,
+    sender: Person,
+    #[serde(flatten)]
+    place: Place,
+}
+
+#[derive(Serialize)]
+struct Person {
+    user_id: UserId,
+    email: String,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "message_type", rename_all = "lowercase")]
+enum Place {
+    Stream { stream_id: StreamId, topic: String },
+    Direct { recipients: Vec<Person> },
+}
+
+/// `typing_edit_message`.
+#[derive(Serialize)]
+struct TypingEdit {
+    r#type: &'static str,
+    op: Op,
+    sender_id: UserId,
+    message_id: MessageId,
+    recipient: EditPlace,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum EditPlace {
+    Channel { channel_id: StreamId, topic: String },
+    Direct { user_ids: Vec<UserId> },
+}
+
+impl Event for Typing {
+    const TYPE: &'static str = "typing";
+}
+
+impl Event for TypingEdit {
+    const TYPE: &'static str = "typing_edit_message";
+}
+
+/// `POST /typing`.
+async fn set_typing_status(call: Call<User>, params: TypingParams) -> ApiResult<Reply> {
+    let now = call.app.clock.seconds();
+    let told = call.app.readers.read(|snapshot| {
+        let caller = &call.caller;
+        let (place, audience) = match params.r#type {
+            TypingType::Direct => direct(snapshot, caller, params.to)?,
+            TypingType::Channel => channel(snapshot, caller, now, params.stream_id, params.topic)?,
+        };
+        let sender = person(snapshot, caller.user_id)?;
+        Ok::<_, ApiError>((Typing { r#type: Typing::TYPE, op: params.op, sender, place }, audience))
+    });
+    tell(told.await?, call).await
+}
+
+/// Parameters of `POST /messages/{message_id}/typing`.
+#[derive(Deserialize)]
+pub struct EditTypingParams {
+    /// Which message is being edited.
+    message_id: MessageId,
+    /// Whether they begin or end.
+    op: Op,
+}
+
+/// `POST /messages/{message_id}/typing`: only of whom the edit would be accepted.
+async fn set_typing_status_for_edit(call: Call<User>, params: EditTypingParams) -> ApiResult<Reply> {
+    let now = call.app.clock.seconds();
+    let told = call.app.readers.read(|snapshot| {
+        let caller = &call.caller;
+        let message = Sight::new(snapshot, caller, now).find(params.message_id)?;
+        let facts = EditFacts {
+            editing_allowed: realm::settings::get(snapshot, "allow_message_editing")?,
+            limit_seconds: realm::settings::get(snapshot, "message_content_edit_limit_seconds")?,
+            now,
+        };
+        rules::may_edit_content(caller, &message, facts)?;
+        let (recipient, audience) = edited_place(snapshot, caller, &message)?;
+        let (sender_id, message_id) = (caller.user_id, message.id);
+        let event = TypingEdit { r#type: TypingEdit::TYPE, op: params.op, sender_id, message_id, recipient };
+        Ok::<_, ApiError>((event, audience))
+    });
+    tell(told.await?, call).await
+}
+
+async fn tell<E: Event + Send + 'static>(told: (E, Audience), call: Call<User>) -> ApiResult<Reply> {
+    let (event, audience) = told;
+    if !audience.is_empty() {
+        call.write(move |tx, _| {
+            tx.emit_unlogged(&event, audience);
+            Ok(())
+        })
+        .await?;
+    }
+    Ok(Reply::ok())
+}
+
+fn direct(connection: &Connection, caller: &Caller, to: Option<Vec<UserId>>) -> ApiResult<(Place, Audience)> {
+    let mut people = to.ok_or_else(|| ApiError::bad_request("Missing 'to' argument"))?;
+    if people.is_empty() {
+        return Err(ApiError::bad_request("Empty 'to' list"));
+    }
+    check_shares(connection, caller, Where::Direct)?;
+    people.push(caller.user_id);
+    people.sort_unstable();
+    people.dedup();
+    let recipients = people.iter().map(|user_id| person(connection, *user_id)).collect::<ApiResult<_>>()?;
+    Ok((Place::Direct { recipients }, receivers(connection, people)?))
+}
+
+fn channel(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    stream_id: Option<StreamId>,
+    topic: Option<String>,
+) -> ApiResult<(Place, Audience)> {
+    let stream_id = stream_id.ok_or_else(|| ApiError::bad_request("Missing 'stream_id' argument"))?;
+    let topic = topic.ok_or_else(|| ApiError::bad_request("Missing topic"))?;
+    check_shares(connection, caller, Where::Channel)?;
+    let stream = access::find_for_content(connection, caller, now, stream_id)?;
+    address::check_may_post(connection, caller, now, &stream)?;
+    let topic = address::read_topic(&topic)?.as_str().to_owned();
+    Ok((Place::Stream { stream_id, topic }, subscribers(connection, stream_id)?))
+}
+
+fn edited_place(
+    connection: &Connection,
+    caller: &Caller,
+    message: &MessageRow,
+) -> ApiResult<(EditPlace, Audience)> {
+    if let Some(channel_id) = messages::stream_of(connection, message.recipient_id)? {
+        check_shares(connection, caller, Where::Channel)?;
+        let place = EditPlace::Channel { channel_id, topic: message.subject.clone() };
+        return Ok((place, subscribers(connection, channel_id)?));
+    }
+    check_shares(connection, caller, Where::Direct)?;
+    let user_ids = messages::direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
+    let audience = receivers(connection, user_ids.clone())?;
+    Ok((EditPlace::Direct { user_ids }, audience))
+}
+
+#[derive(Clone, Copy)]
+enum Where {
+    Direct,
+    Channel,
+}
+
+/// Whether the caller wants others to know that they type.
+fn check_shares(connection: &Connection, caller: &Caller, place: Where) -> ApiResult<()> {
+    let (setting, kind) = match place {
+        Where::Direct => ("send_private_typing_notifications", "direct"),
+        Where::Channel => ("send_stream_typing_notifications", "channel"),
+    };
+    if user_settings::get(connection, caller.user_id, setting)? {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(format!("User has disabled typing notifications for {kind} messages")))
+}
+
+/// The subscribers of a channel who want to know; nobody, where there are many.
+fn subscribers(connection: &Connection, stream_id: StreamId) -> ApiResult<Audience> {
+    let subscribers = subscriptions::subscribers(connection, stream_id)?;
+    if subscribers.len() > MAX_SUBSCRIBERS {
+        return Ok(Audience::users([]));
+    }
+    receivers(connection, subscribers.into_iter().map(UserId::from))
+}
+
+/// Those who want to know that others type. The typing user is among them: their other clients show it too.
+fn receivers(connection: &Connection, user_ids: impl IntoIterator<Item = UserId>) -> ApiResult<Audience> {
+    let mut receivers = Vec::new();
+    for user_id in user_ids {
+        let is_active = users::by_id(connection, user_id)?.is_some_and(|user| user.is_active);
+        if is_active && user_settings::get(connection, user_id, "receives_typing_notifications")? {
+            receivers.push(user_id);
+        }
+    }
+    Ok(Audience::users(receivers))
+}
+
+fn person(connection: &Connection, user_id: UserId) -> ApiResult<Person> {
+    let user = users::by_id(connection, user_id)?;
+    let user = user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {user_id}")))?;
+    Ok(Person { user_id: user.user_id, email: user.email })
+}
+
+/// Who of the audience gets the events, and with which spelling of the empty topic.
+fn event_types() -> Vec<EventType> {
+    vec![
+        EventType {
+            name: Typing::TYPE,
+            verdict: typing_verdict,
+            form: |event, number| with_topic(event, "", number),
+            personal: EventType::nothing_personal,
+        },
+        EventType {
+            name: TypingEdit::TYPE,
+            verdict: |_, receiver| Verdict::Form(topic_form(receiver.registration)),
+            form: |event, number| with_topic(event, "/recipient", number),
+            personal: EventType::nothing_personal,
+        },
+    ]
+}
+
+/// Older clients take every typing event for one about a direct message.
+fn typing_verdict(event: &Value, receiver: &Receiver<'_>) -> Verdict {
+    let in_channel = event.get("stream_id").is_some();
+    if in_channel && !receiver.registration.client_capabilities.stream_typing_notifications {
+        return Verdict::Skip;
+    }
+    Verdict::Form(topic_form(receiver.registration))
+}
+
+fn topic_form(registration: &Registration) -> u8 {
+    registration.client_capabilities.empty_topic_name.into()
+}
+
+/// The event, with the topic below `parent` as a client knows it.
+fn with_topic(event: &Value, parent: &str, form: u8) -> String {
+    let mut event = event.clone();
+    if let Some(topic) = event.pointer_mut(&format!("{parent}/topic")) {
+        *topic = shown_topic(topic.as_str().unwrap_or_default(), form != 0).to_owned().into();
+    }
+    event.to_string()
+}

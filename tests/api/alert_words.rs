@@ -1,0 +1,117 @@
+//! `/users/me/alert_words`, and the flag `has_alert_word`.
+
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+async fn add(client: &Client, words: Value) -> Value {
+    client.post("/users/me/alert_words", json!({"alert_words": words})).await.ok()["alert_words"].clone()
+}
+
+async fn is_alerted(client: &Client, id: i64) -> bool {
+    client.message(id).await["flags"].as_array().unwrap().contains(&json!("has_alert_word"))
+}
+
+#[tokio::test]
+async fn words_are_added_listed_and_removed() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let mut events = ada.register(json!({"event_types": ["alert_words"]})).await;
+    let mut others = bob.register(json!({"event_types": ["alert_words"]})).await;
+    assert_eq!(add(&ada, json!(["Pizza", " two words ", " ", ""])).await, json!(["Pizza", "two words"]));
+    // Upper and lower case are one word, which keeps its first spelling.
+    assert_eq!(add(&ada, json!(["pizza", "TWO WORDS"])).await, json!(["Pizza", "two words"]));
+    assert_eq!(add(&ada, json!(["été"])).await, json!(["Pizza", "two words", "été"]));
+    let listed = ada.get("/users/me/alert_words", ()).await.ok();
+    assert_eq!(listed["alert_words"], json!(["Pizza", "two words", "été"]));
+    assert_eq!(bob.get("/users/me/alert_words", ()).await.ok()["alert_words"], json!([]));
+    let removed = ada.delete("/users/me/alert_words", json!({"alert_words": ["PIZZA", "unknown"]})).await;
+    assert_eq!(removed.ok()["alert_words"], json!(["two words", "été"]));
+    ada.delete("/users/me/alert_words", json!({"alert_words": ["unknown"]})).await.ok();
+    events
+        .expect(&[
+            json!({"type": "alert_words", "alert_words": ["Pizza", "two words"]}),
+            json!({"type": "alert_words", "alert_words": ["Pizza", "two words", "été"]}),
+            json!({"type": "alert_words", "alert_words": ["two words", "été"]}),
+        ])
+        .await;
+    others.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn words_have_a_limit_and_are_a_list() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let longest = "é".repeat(100);
+    assert_eq!(add(&ada, json!([longest])).await, json!([longest]));
+    let cases = [
+        (json!(["a", "é".repeat(101)]), "alert_words[1] is too long (limit: 100 characters)"),
+        (json!("a"), "alert_words is not valid JSON"),
+        (json!({"a": 1}), "alert_words is not a list"),
+        (json!([1]), "alert_words[0] is not a string"),
+    ];
+    for (words, msg) in cases {
+        let parameters = json!({"alert_words": words});
+        ada.post("/users/me/alert_words", &parameters).await.error(400, "BAD_REQUEST", msg);
+        ada.delete("/users/me/alert_words", &parameters).await.error(400, "BAD_REQUEST", msg);
+    }
+    let msg = "Missing 'alert_words' argument";
+    ada.post("/users/me/alert_words", ()).await.error(400, "REQUEST_VARIABLE_MISSING", msg);
+    ada.delete("/users/me/alert_words", ()).await.error(400, "REQUEST_VARIABLE_MISSING", msg);
+}
+
+#[tokio::test]
+async fn a_message_with_a_word_is_flagged_for_those_who_receive_it() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let eve = server.member("eve").await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    for client in [&ada, &eve] {
+        add(client, json!(["pizza"])).await;
+    }
+    let mut events = ada.register(json!({"event_types": ["message", "update_message"]})).await;
+    let mut others = bob.register(json!({"event_types": ["message", "update_message"]})).await;
+
+    let with = bob.send(general, "food", "Is there **PIZZA**?").await;
+    let without = bob.send(general, "food", "There are pizzas, `pizza` and\n> pizza").await;
+    assert!(is_alerted(&ada, with).await && !is_alerted(&ada, without).await);
+    // Eve may read the channel but did not receive the message, and Bob has no words.
+    assert!(!is_alerted(&eve, with).await && !is_alerted(&bob, with).await);
+    let received = events.expect_kinds(&["message", "message"]).await;
+    assert_eq!(received[0]["flags"], json!(["has_alert_word"]));
+    assert_eq!(received[1]["flags"], json!([]));
+    let received = others.expect_kinds(&["message", "message"]).await;
+    assert_eq!(received[0]["flags"], json!([]));
+
+    bob.patch(&format!("/messages/{with}"), &[("content", "no more")]).await.ok();
+    bob.patch(&format!("/messages/{without}"), &[("content", "but pizza")]).await.ok();
+    assert!(!is_alerted(&ada, with).await && is_alerted(&ada, without).await);
+    let edited = events.expect_kinds(&["update_message", "update_message"]).await;
+    assert_eq!(edited[0]["flags"], json!([]));
+    assert_eq!(edited[1]["flags"], json!(["has_alert_word"]));
+    others.ignore();
+
+    // Words that change change what is found from then on.
+    ada.delete("/users/me/alert_words", json!({"alert_words": ["pizza"]})).await.ok();
+    add(&ada, json!(["soup"])).await;
+    let after = bob.send(general, "food", "pizza").await;
+    let soup = bob.send_direct(&[&ada], "soup").await;
+    assert!(
+        !is_alerted(&ada, after).await && is_alerted(&ada, soup).await && is_alerted(&ada, without).await
+    );
+    events.ignore();
+}
+
+#[tokio::test]
+async fn what_events_tell_is_the_state() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    add(&ada, json!(["a"])).await;
+    server
+        .check_state_sync(&[&ada], async || {
+            add(&ada, json!(["b", "c"])).await;
+            ada.delete("/users/me/alert_words", json!({"alert_words": ["a"]})).await.ok();
+        })
+        .await;
+}

@@ -1,0 +1,143 @@
+//! `/drafts`.
+
+use crate::harness::{Client, START, TestServer};
+use serde_json::{Value, json};
+
+async fn drafts(client: &Client) -> Value {
+    let listed = client.get("/drafts", ()).await.ok();
+    assert_eq!(listed["count"], listed["drafts"].as_array().unwrap().len());
+    listed["drafts"].clone()
+}
+
+#[tokio::test]
+async fn drafts_are_made_listed_changed_and_removed() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let general = server.channel("general", &[&ada]).await;
+    let mut events = ada.register(json!({"event_types": ["drafts"]})).await;
+    let mut others = bob.register(json!({"event_types": ["drafts"]})).await;
+    let made = ada
+        .post(
+            "/drafts",
+            json!({"drafts": [
+                {"type": "stream", "to": [general], "topic": " lunch ", "content": "  pizza \n", "timestamp": 100},
+                {"type": "private", "to": [ada.user_id, bob.user_id], "topic": "no", "content": "hi"},
+                {"type": "", "to": [1, 2], "topic": "no", "content": "what", "timestamp": 50.75},
+            ]}),
+        )
+        .await
+        .ok();
+    let ids = made["ids"].as_array().unwrap();
+    let stream = json!({"id": ids[0], "type": "stream", "to": [general], "topic": "lunch",
+        "content": "  pizza", "timestamp": 100});
+    let direct = json!({"id": ids[1], "type": "private", "to": [bob.user_id], "topic": "",
+        "content": "hi", "timestamp": START});
+    let nobody = json!({"id": ids[2], "type": "", "to": [], "topic": "", "content": "what", "timestamp": 50});
+    assert_eq!(drafts(&ada).await, json!([direct, stream, nobody]));
+    assert_eq!(drafts(&bob).await, json!([]));
+
+    let path = format!("/drafts/{}", ids[2]);
+    let note =
+        json!({"type": "private", "to": [ada.user_id], "topic": "", "content": "note", "timestamp": 60});
+    ada.patch(&path, json!({"draft": note})).await.ok();
+    let note = json!({"id": ids[2], "type": "private", "to": [ada.user_id], "topic": "",
+        "content": "note", "timestamp": 60});
+    ada.delete(&format!("/drafts/{}", ids[1]), ()).await.ok();
+    assert_eq!(drafts(&ada).await, json!([stream, note]));
+    events
+        .expect(&[
+            json!({"type": "drafts", "op": "add", "drafts": [stream, direct, nobody]}),
+            json!({"type": "drafts", "op": "update", "draft": note}),
+            json!({"type": "drafts", "op": "remove", "draft_id": ids[1]}),
+        ])
+        .await;
+    others.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_named_and_nothing_is_kept() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    let good = json!({"type": "stream", "to": [general], "topic": "t", "content": "c"});
+    let with = |name: &str, value: Value| {
+        let mut draft = good.clone();
+        draft[name] = value;
+        draft
+    };
+    let one_channel = "Must specify exactly 1 channel ID for channel messages";
+    let cases = [
+        (with("type", json!("channel")), "Invalid drafts[1][\"type\"]"),
+        (with("to", json!("x")), "drafts[1][\"to\"] is not a list"),
+        (with("to", json!(["x"])), "drafts[1][\"to\"][0] is not an integer"),
+        (with("content", json!(" ")), "drafts[1][\"content\"] cannot be blank"),
+        (with("content", json!("a\0")), "Message must not contain null bytes"),
+        (with("topic", json!("a\0")), "Topic must not contain null bytes"),
+        (with("timestamp", json!(-1)), "Timestamp must not be negative."),
+        (with("to", json!([])), one_channel),
+        (with("to", json!([general, general])), one_channel),
+        (with("to", json!([9999])), "Invalid channel ID"),
+        (with("id", json!(1)), "Argument \"id\" at drafts[1][\"id\"] is unexpected"),
+        (json!({"type": "private", "to": [9999], "topic": "", "content": "c"}), "Invalid user ID 9999"),
+        (
+            json!({"type": "", "to": [], "topic": ""}),
+            "drafts[1][\"content\"] field is missing: Field required",
+        ),
+    ];
+    for (draft, msg) in cases {
+        let answer = ada.post("/drafts", json!({"drafts": [good, draft]})).await;
+        answer.error(400, "BAD_REQUEST", msg);
+    }
+    let missing = ada.post("/drafts", ()).await;
+    missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'drafts' argument");
+    assert_eq!(drafts(&ada).await, json!([]));
+}
+
+#[tokio::test]
+async fn another_users_draft_does_not_exist() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let draft = json!({"type": "", "to": [], "topic": "", "content": "c"});
+    let made = ada.post("/drafts", json!({"drafts": [draft]})).await.ok();
+    let path = format!("/drafts/{}", made["ids"][0]);
+    let msg = "Draft does not exist";
+    bob.patch(&path, json!({"draft": draft})).await.error(400, "BAD_REQUEST", msg);
+    bob.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
+    assert_eq!(drafts(&ada).await[0]["content"], "c");
+    let missing = ada.patch(&path, ()).await;
+    missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'draft' argument");
+}
+
+#[tokio::test]
+async fn whoever_does_not_want_drafts_on_the_server_has_none_there() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let draft = json!({"type": "", "to": [], "topic": "", "content": "c"});
+    let made = ada.post("/drafts", json!({"drafts": [draft]})).await.ok();
+    ada.patch("/settings", &[("enable_drafts_synchronization", "false")]).await.ok();
+    let msg = "User has disabled synchronizing drafts.";
+    let path = format!("/drafts/{}", made["ids"][0]);
+    ada.get("/drafts", ()).await.error(400, "BAD_REQUEST", msg);
+    ada.post("/drafts", json!({"drafts": [draft]})).await.error(400, "BAD_REQUEST", msg);
+    ada.patch(&path, json!({"draft": draft})).await.error(400, "BAD_REQUEST", msg);
+    ada.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
+    let queue = ada.register(json!({"fetch_event_types": ["drafts"]})).await;
+    assert_eq!(queue.state["drafts"], json!([]));
+}
+
+#[tokio::test]
+async fn what_events_tell_is_the_state() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let draft = |content: &str, timestamp: i64| json!({"type": "", "to": [], "topic": "", "content": content, "timestamp": timestamp});
+    let kept = ada.post("/drafts", json!({"drafts": [draft("a", 1), draft("b", 2)]})).await.ok();
+    server
+        .check_state_sync(&[&ada], async || {
+            ada.post("/drafts", json!({"drafts": [draft("c", 3), draft("d", 0)]})).await.ok();
+            ada.patch(&format!("/drafts/{}", kept["ids"][0]), json!({"draft": draft("e", 4)})).await.ok();
+            ada.delete(&format!("/drafts/{}", kept["ids"][1]), ()).await.ok();
+        })
+        .await;
+}

@@ -1,0 +1,68 @@
+//! Channels and messages for tests that are about something else. Channels are made in the file: what making them tells
+//! and says would only be in the way.
+
+use super::{Client, TestServer};
+use serde_json::{Value, json};
+use teamchat::http::ApiError;
+use teamchat::types::UserId;
+
+impl TestServer {
+    /// A new public channel with these subscribers; answers its id.
+    pub async fn channel(&self, name: &str, subscribers: &[&Client]) -> i64 {
+        self.make_channel(name, subscribers, false).await
+    }
+
+    /// A new private channel with these subscribers, who see only what was sent while they were there.
+    pub async fn private_channel(&self, name: &str, subscribers: &[&Client]) -> i64 {
+        self.make_channel(name, subscribers, true).await
+    }
+
+    async fn make_channel(&self, name: &str, subscribers: &[&Client], is_private: bool) -> i64 {
+        let name = name.to_owned();
+        let users: Vec<UserId> = subscribers.iter().map(|client| UserId(client.user_id)).collect();
+        let made = self.app().writer.run(move |tx| -> Result<i64, ApiError> {
+            let key = name.to_lowercase();
+            tx.execute(
+                "INSERT INTO stream (name, name_key, date_created, invite_only, history_public_to_subscribers)
+                 VALUES (?1, ?2, 0, ?3, NOT ?3)",
+                (&name, &key, is_private),
+            )?;
+            let stream_id = tx.last_insert_rowid();
+            tx.execute("INSERT INTO recipient (stream_id) VALUES (?1)", [stream_id])?;
+            for user_id in &users {
+                tx.execute(
+                    "INSERT INTO subscription (user_id, stream_id, active, color) VALUES (?1, ?2, 1, '#c2c2c2')",
+                    (user_id, stream_id),
+                )?;
+                tx.execute(
+                    "INSERT INTO subscription_span (user_id, stream_id, from_message_id)
+                     SELECT ?1, ?2, 1 + coalesce(max(id), 0) FROM message",
+                    (user_id, stream_id),
+                )?;
+            }
+            Ok(stream_id)
+        });
+        made.await.unwrap()
+    }
+}
+
+impl Client {
+    /// Sends a channel message; answers its id.
+    pub async fn send(&self, stream_id: i64, topic: &str, content: &str) -> i64 {
+        let message = json!({"type": "channel", "to": stream_id, "topic": topic, "content": content});
+        self.post("/messages", message).await.ok()["id"].as_i64().unwrap()
+    }
+
+    /// Sends a direct message to these people and the sender; answers its id.
+    pub async fn send_direct(&self, people: &[&Self], content: &str) -> i64 {
+        let to: Vec<i64> = people.iter().map(|client| client.user_id).collect();
+        let message = json!({"type": "direct", "to": to, "content": content});
+        self.post("/messages", message).await.ok()["id"].as_i64().unwrap()
+    }
+
+    /// A message as this user sees it.
+    pub async fn message(&self, id: i64) -> Value {
+        let parameters = json!({"allow_empty_topic_name": true});
+        self.get(&format!("/messages/{id}"), parameters).await.ok()["message"].clone()
+    }
+}

@@ -1,0 +1,3 @@
+//! Messages.
+
+mod sync;

@@ -1,0 +1,110 @@
+//! `/navigation_views`.
+
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+async fn views(client: &Client) -> Value {
+    client.get("/navigation_views", ()).await.ok()["navigation_views"].clone()
+}
+
+#[tokio::test]
+async fn views_are_added_listed_changed_and_removed() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let mut events = ada.register(json!({"event_types": ["navigation_view"]})).await;
+    let mut others = bob.register(json!({"event_types": ["navigation_view"]})).await;
+    ada.post("/navigation_views", &[("fragment", "narrow/is/starred"), ("is_pinned", "true")]).await.ok();
+    let custom = json!({"fragment": " narrow/is/alerted ", "is_pinned": false, "name": " Alerts "});
+    ada.post("/navigation_views", custom).await.ok();
+    let starred = json!({"fragment": "narrow/is/starred", "is_pinned": true, "name": null});
+    let alerts = json!({"fragment": "narrow/is/alerted", "is_pinned": false, "name": "Alerts"});
+    assert_eq!(views(&ada).await, json!([starred, alerts]));
+    assert_eq!(views(&bob).await, json!([]));
+
+    ada.patch("/navigation_views/narrow/is/starred", &[("is_pinned", "false")]).await.ok();
+    ada.patch("/navigation_views/narrow/is/starred", &[("is_pinned", "false")]).await.ok();
+    let both = json!({"name": "Words", "is_pinned": true});
+    ada.patch("/navigation_views/narrow%2Fis%2Falerted", both).await.ok();
+    ada.delete("/navigation_views/narrow/is/starred", ()).await.ok();
+    assert_eq!(
+        views(&ada).await,
+        json!([{"fragment": "narrow/is/alerted", "is_pinned": true, "name": "Words"}])
+    );
+    events
+        .expect(&[
+            json!({"type": "navigation_view", "op": "add", "navigation_view": starred}),
+            json!({"type": "navigation_view", "op": "add", "navigation_view": alerts}),
+            json!({"type": "navigation_view", "op": "update", "fragment": "narrow/is/starred",
+                "data": {"is_pinned": false}}),
+            json!({"type": "navigation_view", "op": "update", "fragment": "narrow/is/alerted",
+                "data": {"name": "Words", "is_pinned": true}}),
+            json!({"type": "navigation_view", "op": "remove", "fragment": "narrow/is/starred"}),
+        ])
+        .await;
+    others.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_named() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let add = async |parameters: Value| ada.post("/navigation_views", parameters).await;
+    add(json!({"fragment": "inbox", "is_pinned": true})).await.ok();
+    add(json!({"fragment": "a", "is_pinned": true, "name": "A"})).await.ok();
+    add(json!({"fragment": "b", "is_pinned": true, "name": "B"})).await.ok();
+    let cases = [
+        (json!({"fragment": "", "is_pinned": true}), "fragment cannot be blank"),
+        (json!({"fragment": "c", "is_pinned": true, "name": " "}), "name cannot be blank"),
+        (json!({"fragment": "c", "is_pinned": true}), "Custom views must have a valid name."),
+        (
+            json!({"fragment": "recent", "is_pinned": true, "name": "Mine"}),
+            "Built-in views cannot have a custom name.",
+        ),
+        (json!({"fragment": "inbox", "is_pinned": false}), "Navigation view already exists."),
+        (json!({"fragment": "a", "is_pinned": true, "name": "C"}), "Navigation view already exists."),
+        (json!({"fragment": "c", "is_pinned": true, "name": "A"}), "Navigation view already exists."),
+        (json!({"fragment": "c", "is_pinned": "yes", "name": "C"}), "is_pinned is not valid JSON"),
+    ];
+    for (parameters, msg) in cases {
+        add(parameters).await.error(400, "BAD_REQUEST", msg);
+    }
+    add(json!({"is_pinned": true})).await.error(
+        400,
+        "REQUEST_VARIABLE_MISSING",
+        "Missing 'fragment' argument",
+    );
+    add(json!({"fragment": "c"})).await.error(
+        400,
+        "REQUEST_VARIABLE_MISSING",
+        "Missing 'is_pinned' argument",
+    );
+
+    let edit = async |fragment: &str, parameters: Value| {
+        ada.patch(&format!("/navigation_views/{fragment}"), parameters).await
+    };
+    let built_in = edit("inbox", json!({"name": "Mine"})).await;
+    built_in.error(400, "BAD_REQUEST", "Built-in views cannot have a custom name.");
+    let taken = edit("b", json!({"name": "A"})).await;
+    taken.error(400, "BAD_REQUEST", "Navigation view already exists.");
+    let unknown = edit("feed", json!({"is_pinned": true})).await;
+    unknown.error(400, "BAD_REQUEST", "Navigation view does not exist.");
+    let unknown = ada.delete("/navigation_views/feed", ()).await;
+    unknown.error(400, "BAD_REQUEST", "Navigation view does not exist.");
+    assert_eq!(views(&ada).await.as_array().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn what_events_tell_is_the_state() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    ada.post("/navigation_views", &[("fragment", "inbox"), ("is_pinned", "true")]).await.ok();
+    server
+        .check_state_sync(&[&ada], async || {
+            let view = json!({"fragment": "x", "is_pinned": true, "name": "X"});
+            ada.post("/navigation_views", view).await.ok();
+            ada.patch("/navigation_views/x", &[("name", "Y")]).await.ok();
+            ada.delete("/navigation_views/inbox", ()).await.ok();
+        })
+        .await;
+}

@@ -1,0 +1,126 @@
+//! `POST` and `DELETE /messages/{message_id}/reactions`.
+
+use crate::harness::{Answer, Client, TestServer};
+use serde_json::{Value, json};
+
+async fn react(client: &Client, id: i64, parameters: Value) -> Answer {
+    client.post(&format!("/messages/{id}/reactions"), parameters).await
+}
+
+async fn unreact(client: &Client, id: i64, parameters: Value) -> Answer {
+    client.delete(&format!("/messages/{id}/reactions"), parameters).await
+}
+
+async fn reactions(client: &Client, id: i64) -> Value {
+    client.message(id).await["reactions"].clone()
+}
+
+fn reaction(client: &Client, name: &str, code: &str, kind: &str) -> Value {
+    json!({"emoji_name": name, "emoji_code": code, "reaction_type": kind, "user_id": client.user_id})
+}
+
+#[tokio::test]
+async fn reactions_are_added_and_removed_and_all_hear_of_it() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let eve = server.member("eve").await;
+    let general = server.private_channel("general", &[&ada, &bob]).await;
+    let id = ada.send(general, "t", "hello").await;
+    let mut events = ada.register(json!({"event_types": ["reaction"]})).await;
+    let mut outsiders = eve.register(json!({"event_types": ["reaction"]})).await;
+    react(&bob, id, json!({"emoji_name": "tada"})).await.ok();
+    react(&bob, id, json!({"emoji_name": "zulip"})).await.ok();
+    let tada = reaction(&bob, "tada", "1f389", "unicode_emoji");
+    let extra = reaction(&bob, "zulip", "zulip", "zulip_extra_emoji");
+    assert_eq!(reactions(&ada, id).await, json!([tada, extra]));
+    unreact(&bob, id, json!({"emoji_name": "tada"})).await.ok();
+    assert_eq!(reactions(&ada, id).await, json!([extra]));
+    let event = |op: &str, reaction: &Value| {
+        let mut event = reaction.clone();
+        event["type"] = json!("reaction");
+        event["op"] = json!(op);
+        event["message_id"] = json!(id);
+        event["user"] = json!({"user_id": bob.user_id, "email": bob.email, "full_name": "Bob"});
+        event
+    };
+    events.expect(&[event("add", &tada), event("add", &extra), event("remove", &tada)]).await;
+    outsiders.expect_nothing().await;
+    react(&eve, id, json!({"emoji_name": "tada"})).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    unreact(&eve, id, json!({"emoji_name": "zulip"})).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+}
+
+#[tokio::test]
+async fn name_code_and_type_have_to_fit() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let id = ada.send_direct(&[&ada], "hello").await;
+    let emoji = |name: &str, code: &str, kind: &str| json!({"emoji_name": name, "emoji_code": code, "reaction_type": kind});
+    let cases = [
+        (json!({"emoji_name": "no_such"}), "Emoji 'no_such' does not exist"),
+        (
+            json!({"emoji_name": "no_such", "reaction_type": "unicode_emoji"}),
+            "Emoji 'no_such' does not exist",
+        ),
+        (emoji("tada", "ffff", "unicode_emoji"), "Invalid emoji code."),
+        (emoji("smile", "1f389", "unicode_emoji"), "Invalid emoji name."),
+        (emoji("zulip", "1f389", "zulip_extra_emoji"), "Invalid emoji code."),
+        (emoji("tada", "zulip", "zulip_extra_emoji"), "Invalid emoji name."),
+        (emoji("mine", "1", "realm_emoji"), "Invalid custom emoji."),
+        (emoji("tada", "1f389", "other"), "Invalid emoji type."),
+    ];
+    for (parameters, msg) in cases {
+        react(&ada, id, parameters).await.error(400, "BAD_REQUEST", msg);
+    }
+    let missing = react(&ada, id, json!({})).await;
+    missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'emoji_name' argument");
+    assert_eq!(reactions(&ada, id).await, json!([]));
+    for parameters in [
+        emoji("tada", "1f389", "unicode_emoji"),
+        emoji("zulip", "zulip", "zulip_extra_emoji"),
+        json!({"emoji_name": "smile", "emoji_code": "1f642"}),
+        json!({"emoji_name": "cat", "reaction_type": "unicode_emoji"}),
+    ] {
+        react(&ada, id, parameters).await.ok();
+    }
+    assert_eq!(reactions(&ada, id).await.as_array().unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn nobody_reacts_twice_with_one_emoji_and_removing_needs_one() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let id = ada.send_direct(&[&bob], "hello").await;
+    react(&ada, id, json!({"emoji_name": "+1"})).await.ok();
+    let exists = "Reaction already exists.";
+    react(&ada, id, json!({"emoji_name": "+1"})).await.error(400, "REACTION_ALREADY_EXISTS", exists);
+    // Another name of the same emoji is the same reaction.
+    let other_name =
+        json!({"emoji_name": "thumbs_up", "emoji_code": "1f44d", "reaction_type": "unicode_emoji"});
+    react(&ada, id, other_name).await.error(400, "REACTION_ALREADY_EXISTS", exists);
+    // Whoever joins takes the name that is there.
+    react(&bob, id, json!({"emoji_name": "thumbs_up"})).await.ok();
+    let both = json!([
+        reaction(&ada, "+1", "1f44d", "unicode_emoji"),
+        reaction(&bob, "+1", "1f44d", "unicode_emoji"),
+    ]);
+    assert_eq!(reactions(&ada, id).await, both);
+
+    let none = "Reaction doesn't exist.";
+    unreact(&ada, id, json!({"emoji_name": "tada"})).await.error(400, "REACTION_DOES_NOT_EXIST", none);
+    let other_kind = json!({"emoji_code": "1f44d", "reaction_type": "realm_emoji"});
+    unreact(&ada, id, other_kind).await.error(400, "REACTION_DOES_NOT_EXIST", none);
+    let msg = "At least one of the following arguments must be present: emoji_name, emoji_code";
+    unreact(&ada, id, json!({})).await.error(400, "BAD_REQUEST", msg);
+    unreact(&ada, id, json!({"emoji_code": "1f44d"})).await.ok();
+    unreact(&ada, id, json!({"emoji_name": "+1"})).await.error(400, "REACTION_DOES_NOT_EXIST", none);
+    // The second name finds the first one's reaction, by the emoji that both mean.
+    unreact(&bob, id, json!({"emoji_name": "thumbs_up"})).await.ok();
+    assert_eq!(reactions(&ada, id).await, json!([]));
+    unreact(&bob, id, json!({"emoji_name": "no_such"})).await.error(
+        400,
+        "BAD_REQUEST",
+        "Emoji 'no_such' does not exist",
+    );
+}

@@ -1,0 +1,111 @@
+//! `/poll`, `/todo` and `POST /submessage`.
+
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+/// Sends a message to a channel of two, and answers its id and its data.
+async fn widget(client: &Client, stream_id: i64, content: &str) -> (i64, Value) {
+    let id = client.send(stream_id, "plans", content).await;
+    (id, client.message(id).await["submessages"].clone())
+}
+
+async fn add(client: &Client, id: i64, content: &Value) -> crate::harness::Answer {
+    let content = content.to_string();
+    client.post("/submessage", json!({"message_id": id, "msg_type": "widget", "content": content})).await
+}
+
+#[tokio::test]
+async fn a_poll_has_its_question_from_the_start() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let mut events = bob.register(json!({"event_types": ["message"]})).await;
+    let (id, data) = widget(&ada, general, "/poll Lunch?\n- yes\n- no").await;
+    let content: Value = serde_json::from_str(data[0]["content"].as_str().unwrap()).unwrap();
+    let poll = json!({"widget_type": "poll", "extra_data": {"question": "Lunch?", "options": ["yes", "no"]}});
+    assert_eq!(content, poll);
+    let expected = json!([{"id": data[0]["id"], "message_id": id, "sender_id": ada.user_id,
+        "msg_type": "widget", "content": data[0]["content"]}]);
+    assert_eq!(data, expected);
+    let received = events.expect_kinds(&["message"]).await;
+    assert_eq!(received[0]["message"]["submessages"], expected);
+    let (_, none) = widget(&ada, general, "a /poll?").await;
+    assert_eq!(none, json!([]));
+    events.ignore();
+}
+
+#[tokio::test]
+async fn people_vote_and_all_hear_of_it() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let eve = server.member("eve").await;
+    let general = server.private_channel("general", &[&ada, &bob]).await;
+    let (id, first) = widget(&ada, general, "/poll Lunch?").await;
+    let mut events = ada.register(json!({"event_types": ["submessage"]})).await;
+    let mut outsiders = eve.register(json!({"event_types": ["submessage"]})).await;
+    let vote = json!({"type": "vote", "key": "canned,0", "vote": 1});
+    add(&bob, id, &vote).await.ok();
+    add(&ada, id, &json!({"type": "question", "question": "Dinner?"})).await.ok();
+    add(&eve, id, &vote).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    let told = events.expect_kinds(&["submessage", "submessage"]).await;
+    let data = bob.message(id).await["submessages"].clone();
+    assert_eq!(data.as_array().unwrap().len(), 3);
+    assert_eq!(data[0], first[0]);
+    for (event, submessage) in told.iter().zip(&data.as_array().unwrap()[1..]) {
+        let expected = json!({"id": event["id"], "type": "submessage", "msg_type": "widget", "message_id": id,
+            "submessage_id": submessage["id"], "sender_id": submessage["sender_id"],
+            "content": submessage["content"]});
+        assert_eq!(*event, expected);
+    }
+    assert_eq!((&told[0]["sender_id"], &told[0]["content"]), (&json!(bob.user_id), &json!(vote.to_string())));
+    outsiders.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn what_no_client_could_read_is_refused() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let (poll, _) = widget(&ada, general, "/poll Lunch?").await;
+    let (todo, _) = widget(&ada, general, "/todo").await;
+    let (plain, _) = widget(&ada, general, "hello").await;
+    let refused = async |client: &Client, id: i64, content: Value, msg: &str| {
+        add(client, id, &content).await.error(400, "BAD_REQUEST", msg);
+    };
+    refused(&bob, plain, json!({}), "You cannot attach a submessage to this message.").await;
+    refused(&bob, poll, json!({"type": "vote"}), "key key is missing from poll data").await;
+    let question = json!({"type": "question", "question": "x"});
+    refused(&bob, poll, question, "You can't edit a question unless you are the author.").await;
+    refused(&ada, todo, json!({"type": "vote"}), "Unknown type for todo data: vote").await;
+    let title = json!({"type": "new_task_list_title", "title": "x"});
+    refused(&bob, todo, title, "You can't edit the task list title unless you are the author.").await;
+    let parameters = json!({"message_id": poll, "msg_type": "widget", "content": "{"});
+    let answer = ada.post("/submessage", parameters).await;
+    answer.error(400, "BAD_REQUEST", "Invalid json for submessage");
+    for name in ["message_id", "msg_type", "content"] {
+        let mut parameters = json!({"message_id": poll, "msg_type": "widget", "content": "{}"});
+        parameters.as_object_mut().unwrap().remove(name);
+        let msg = format!("Missing '{name}' argument");
+        ada.post("/submessage", parameters).await.error(400, "REQUEST_VARIABLE_MISSING", &msg);
+    }
+    assert_eq!(ada.message(poll).await["submessages"].as_array().unwrap().len(), 1);
+    // The sender may make a widget of any message of theirs; from then on others may add to it.
+    add(&ada, plain, &json!({"widget_type": "game"})).await.ok();
+    add(&bob, plain, &json!({"move": "e4"})).await.ok();
+}
+
+#[tokio::test]
+async fn widgets_are_not_edited_but_can_be_deleted() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let general = server.channel("general", &[&owner]).await;
+    let (poll, _) = widget(&owner, general, "/poll Lunch?").await;
+    let answer = owner.patch(&format!("/messages/{poll}"), &[("content", "Dinner?")]).await;
+    answer.error(400, "BAD_REQUEST", "Widgets cannot be edited.");
+    owner.delete(&format!("/messages/{poll}"), ()).await.ok();
+    let answer = owner.get(&format!("/messages/{poll}"), ()).await;
+    answer.error(400, "BAD_REQUEST", "Invalid message(s)");
+}
