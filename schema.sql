@@ -196,6 +196,17 @@ CREATE TABLE subscription_span (
 -- Who has left a channel but received its messages, for the events that tell of them.
 CREATE INDEX subscription_span_ended ON subscription_span (stream_id) WHERE until_message_id IS NOT NULL;
 
+-- Messages that came to a channel from another one. Spans tell who received a message where it was sent; for these,
+-- `user_ids` tells it, and spans of the channel do not. Messages with the same receivers share a row, so a whole topic
+-- is one row or a few, however many messages and receivers it has. Ids of messages that are gone do no harm.
+CREATE TABLE arrival (
+    arrival_id      INTEGER PRIMARY KEY,
+    recipient_id    INTEGER NOT NULL REFERENCES recipient (recipient_id),   -- the channel's
+    message_ids     BLOB    NOT NULL,             -- a set of ids
+    user_ids        BLOB    NOT NULL              -- a set of ids
+) STRICT;
+CREATE INDEX arrival_recipient ON arrival (recipient_id);
+
 -- Messages. Ids grow in the order of sending, and an id is never used again.
 CREATE TABLE message (
     id                      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -217,13 +228,23 @@ CREATE INDEX message_topic ON message (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX message_sender ON message (sender_id);
 -- Few messages mention everybody; the flags of their receivers are derived from this.
 CREATE INDEX message_stream_wildcard ON message (recipient_id) WHERE attributes & 1;
+-- What few messages have is not looked for in all of them.
+CREATE INDEX message_link ON message (recipient_id) WHERE attributes & 4;
+CREATE INDEX message_image ON message (recipient_id) WHERE attributes & 8;
+CREATE INDEX message_attachment ON message (recipient_id) WHERE attributes & 16;
+CREATE INDEX message_reaction ON message (recipient_id) WHERE attributes & 32;
 
--- Words of messages, stemmed. The text itself stays in `message`.
+-- Words of messages, stemmed. The text itself stays in `message`. Text in scripts that do not put spaces between words
+-- is given to the index in pairs of characters; src/api/messages/search/ does that. Marks are part of words, so that
+-- those of Indian scripts are not torn apart.
 CREATE VIRTUAL TABLE message_search USING fts5 (
     content, subject,
     content = '', contentless_delete = 1,
-    tokenize = 'porter unicode61 remove_diacritics 2'
+    tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 );
+
+-- The words of that index, to complete the beginning of one.
+CREATE VIRTUAL TABLE message_word USING fts5vocab (message_search, 'instance');
 
 -- What each edit or move of a message changed: the state before it, and for moves the state after.
 CREATE TABLE message_edit (
@@ -357,6 +378,18 @@ CREATE TABLE read_chunk (
     bits            BLOB    NOT NULL,             -- a roaring bitmap of whole ids
     PRIMARY KEY (user_id, recipient_id, chunk)
 ) STRICT, WITHOUT ROWID;
+
+-- Topics that a user muted, unmuted or follows: those that differ from their channel. The topic need not have messages.
+CREATE TABLE user_topic (
+    user_id             INTEGER NOT NULL REFERENCES user (user_id),
+    stream_id           INTEGER NOT NULL REFERENCES stream (stream_id),
+    name_key            TEXT    NOT NULL,
+    topic_name          TEXT    NOT NULL,         -- as it was spelt when the policy was set
+    visibility_policy   INTEGER NOT NULL CHECK (visibility_policy IN (1, 2, 3)), -- muted, unmuted, followed
+    last_updated        INTEGER NOT NULL,
+    PRIMARY KEY (user_id, stream_id, name_key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX user_topic_topic ON user_topic (stream_id, name_key);
 
 -- Flags that some users have on a message. Flags that follow from the message for all receivers (wildcard mentions) or
 -- from read state are not here. A message without flags has no row.

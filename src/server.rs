@@ -27,6 +27,10 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(75);
 /// Buffers for a request's head: no published client comes near it.
 const HEAD_LIMIT: usize = 64 * 1024;
 
+/// How long, and for how many bytes, a connection is read after its last answer.
+const LINGERING: Duration = Duration::from_secs(10);
+const LINGERING_BYTES: usize = 64 * 1024 * 1024;
+
 /// How often idle queues are looked for and the log is trimmed.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
 
@@ -211,22 +215,42 @@ async fn connection(
         let answered = service::answer(Arc::clone(&app), Arc::clone(&router), request, peer.ip());
         async move { Ok::<_, Infallible>(answered.await) }
     });
-    let connection = http1::Builder::new()
+    let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(HEAD_LIMIT)
         .half_close(false)
         .serve_connection(JsonRefusals::new(TokioIo::new(stream)), service);
-    let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
+        ended = &mut connection => ended,
         _ = stopped.changed() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+            Pin::new(&mut connection).graceful_shutdown();
+            (&mut connection).await
         }
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
+    }
+    let stream = connection.into_parts().io.into_inner().into_inner();
+    tokio::select! {
+        _done = tokio::time::timeout(LINGERING, read_out(&stream)) => {}
+        _ = stopped.wait_for(|stopped| *stopped) => {}
+    }
+}
+
+/// Reads on until the client has closed, too. We may have answered before a request's body was here (too large, no such
+/// path); closing on what is still on its way would reset the connection, and the client would not see the answer.
+async fn read_out(stream: &TcpStream) {
+    let mut left = LINGERING_BYTES;
+    // Not in the future itself, whose room each waiting connection has.
+    let mut buffer = vec![0; 16 * 1024];
+    while left > 0 && stream.readable().await.is_ok() {
+        match stream.try_read(&mut buffer) {
+            Ok(0) => return,
+            Ok(read) => left = left.saturating_sub(read),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(_) => return,
+        }
     }
 }
 

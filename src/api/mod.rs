@@ -12,7 +12,7 @@ pub mod images;
 pub mod keys;
 pub mod messages;
 pub mod navigation_views;
-pub mod notification_bot;
+pub mod notifications;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
@@ -29,6 +29,7 @@ pub mod timetable;
 pub mod topics;
 pub mod typing;
 pub mod user_settings;
+pub mod user_topics;
 pub mod users;
 
 use crate::app::App;
@@ -76,6 +77,7 @@ pub static SLICES: &[Slice] = &[
     groups::SLICE,
     realm::SLICE,
     users::SLICE,
+    notifications::SLICE,
     user_settings::SLICE,
     keys::SLICE,
     channels::SLICE,
@@ -85,6 +87,7 @@ pub static SLICES: &[Slice] = &[
     submessages::SLICE,
     reactions::SLICE,
     topics::SLICE,
+    user_topics::SLICE,
     drafts::SLICE,
     scheduled_messages::SLICE,
     reminders::SLICE,

@@ -2,13 +2,14 @@
 
 use super::channels::row::{StreamRow, TopicsPolicy};
 use super::channels::sql as channels;
+use super::messages::address::Address;
 use super::messages::message::MessageRow;
 use super::messages::quote::{
     Whereabouts, enumerated, global_time, mentions_of_others, shortened, silent_mention, unused_fence,
 };
 use super::messages::rules::MAX_LENGTH;
 use super::messages::sight::Sight;
-use super::notification_bot::{BotAddress, BotMessage};
+use super::notifications::BotMessage;
 use super::users::sql as users;
 use super::{Slice, realm};
 use crate::http::params::BoundedText;
@@ -89,7 +90,7 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
         };
         // A topic that would be too long is cut, as everywhere.
         let topic = Topic::from_client(&topic).unwrap_or_else(|_| Topic::stored(String::new()));
-        let to = BotAddress::Topic(Box::new(stream), topic);
+        let to = Address::Channel(Box::new(stream), topic);
         BotMessage::new(snapshot, &call.caller, now, &call.info.origin, to, content)
     });
     let report = report.await?;

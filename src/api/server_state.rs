@@ -1,7 +1,8 @@
 //! What the answer of `POST /register` says of the server itself: limits, and what it can and cannot do.
 
 use super::Slice;
-use super::groups::permission::{OF_CHANNELS, UserGroupSetting};
+use super::channels::settings::StreamSetting;
+use super::groups::permission::UserGroupSetting;
 use super::realm::settings::RealmGroup;
 use super::register::{StatePart, StateRequest};
 use super::users::passwords;
@@ -134,8 +135,10 @@ fn permission_settings() -> Value {
         .iter()
         .map(|setting| (setting.name().to_owned(), json!(setting.permission())))
         .collect();
-    let of_channels: Map<String, Value> =
-        OF_CHANNELS.iter().map(|(name, rule)| ((*name).to_owned(), json!(rule))).collect();
+    let of_channels: Map<String, Value> = StreamSetting::ALL
+        .iter()
+        .map(|setting| (setting.name().to_owned(), json!(setting.permission())))
+        .collect();
     let of_groups: Map<String, Value> = UserGroupSetting::ALL
         .iter()
         .map(|setting| (setting.name().to_owned(), json!(setting.permission())))

@@ -33,6 +33,11 @@ impl<T> JsonRefusals<T> {
     pub fn new(connection: T) -> Self {
         Self { connection, refusal: None }
     }
+
+    /// The connection.
+    pub fn into_inner(self) -> T {
+        self.connection
+    }
 }
 
 impl Refusal {

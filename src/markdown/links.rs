@@ -40,7 +40,7 @@ pub fn find_message(source: &str, from: usize, directory: &dyn Directory) -> Opt
     let (range, inner) = find_reference(source, from, |inner| message_reference(inner).is_some())?;
     let (channel, topic, message_id) = message_reference(inner)?;
     let nodes = directory.channel(channel).map(|channel| {
-        let href = format!("{}/near/{message_id}", topic_url(channel.stream_id, &channel.name, topic));
+        let href = message_url(channel.stream_id, &channel.name, topic, message_id);
         let mut shown = topic_text(&channel.name, topic, directory);
         shown.push(text(" @ 💬"));
         link(vec![Attribute::Class("message-link".to_owned())], &href, shown)
@@ -100,6 +100,11 @@ fn channel_url(stream_id: i64, name: &str) -> String {
 
 fn topic_url(stream_id: i64, name: &str, topic: &str) -> String {
     format!("{}/topic/{}", channel_url(stream_id, name), encode_fragment(topic))
+}
+
+/// The address of a message in a topic of a channel, relative to the organization's.
+pub fn message_url(stream_id: i64, name: &str, topic: &str, message_id: i64) -> String {
+    format!("{}/near/{message_id}", topic_url(stream_id, name, topic))
 }
 
 /// Percent encoding with `.` for `%`, as addresses of narrows have it.

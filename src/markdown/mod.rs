@@ -43,7 +43,7 @@ pub use directory::{
     UserQuery,
 };
 pub use linkifiers::{Linkifier, LinkifierError, TopicLink, topic_links};
-pub use links::encode_fragment;
+pub use links::{encode_fragment, message_url};
 
 use self::{
     blocks::{Block, List},

@@ -5,12 +5,14 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod alert_words;
+mod channels;
 mod drafts;
 mod groups;
 mod harness;
 mod http;
 mod images;
 mod keys;
+mod messages;
 mod navigation_views;
 mod queues;
 mod reactions;
@@ -20,6 +22,7 @@ mod reports;
 mod saved_snippets;
 mod scheduled_messages;
 mod submessages;
+mod subscriptions;
 mod typing;
 mod user_settings;
 mod users;

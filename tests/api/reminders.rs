@@ -100,7 +100,6 @@ async fn what_is_wrong_is_named() {
 #[tokio::test]
 async fn the_bot_reminds_of_a_channel_message() {
     let server = TestServer::start().await;
-    server.notification_bot().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
     let general = server.channel("general", &[&ada, &bob]).await;
@@ -132,7 +131,6 @@ async fn the_bot_reminds_of_a_channel_message() {
 #[tokio::test]
 async fn the_bot_reminds_of_direct_messages_and_polls() {
     let server = TestServer::start().await;
-    server.notification_bot().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
     let message = ada.send_direct(&[&bob], "hello").await;
@@ -162,7 +160,6 @@ async fn the_bot_reminds_of_direct_messages_and_polls() {
 #[tokio::test]
 async fn a_reminder_of_a_message_that_is_gone_says_what_it_was() {
     let server = TestServer::start().await;
-    server.notification_bot().await;
     let ada = server.member("ada").await;
     let owner = server.owner().await;
     let message = owner.send_direct(&[&ada], "remember").await;

@@ -56,7 +56,6 @@ async fn moderators_read_who_reports_what() {
 #[tokio::test]
 async fn direct_messages_say_whom_they_were_for() {
     let server = TestServer::start().await;
-    server.notification_bot().await;
     let moderator = server.moderator("moderator").await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
@@ -92,7 +91,6 @@ async fn direct_messages_say_whom_they_were_for() {
 #[tokio::test]
 async fn what_is_wrong_is_named() {
     let server = TestServer::start().await;
-    server.notification_bot().await;
     let ada = server.member("ada").await;
     let eve = server.member("eve").await;
     let id = ada.send_direct(&[&ada], "hello").await;
@@ -124,7 +122,6 @@ async fn what_is_wrong_is_named() {
 #[tokio::test]
 async fn a_long_message_is_cut_and_a_long_name_too() {
     let server = TestServer::start().await;
-    server.notification_bot().await;
     let moderator = server.moderator("moderator").await;
     let bob = server.member(&"b".repeat(80)).await;
     let requests = server.channel("requests", &[&moderator]).await;

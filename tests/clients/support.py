@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import tempfile
+import threading
 import traceback
 
 BINARY = os.environ["TEAMCHAT_BIN"]
@@ -71,8 +72,8 @@ class Server:
         self.folder = tempfile.TemporaryDirectory(prefix="teamchat-clients-")
         self.database = os.path.join(self.folder.name, "chat.sqlite")
         self.address = "127.0.0.1:0"
+        self.log = os.path.join(self.folder.name, "server.log")
         self.process = None
-        self.greeting = ""
 
     @property
     def url(self):
@@ -81,29 +82,35 @@ class Server:
     def start(self):
         """Starts it, the first time on a port that it picks, later on the same one. Ready when this returns."""
         self.end()  # A failed step may have left one.
-        self.process = subprocess.Popen(
-            [BINARY, "serve", "--db", self.database, "--listen", self.address],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        lines = []
-        for line in self.process.stdout:
-            lines.append(line)
-            listening = re.search(r"listening\s+http://(\S+)", line)
-            if listening:
-                self.address = listening.group(1)
-            if "database" in line:
-                break
-        else:
-            raise AssertionError(f"the server ended with code {self.process.wait()}: {''.join(lines)}")
-        self.greeting = "".join(lines)
+        with open(self.log, "a") as log:
+            command = [BINARY, "serve", "--db", self.database, "--listen", self.address]
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        self.address = re.search(r"http://(\S+)", self.says("listening")).group(1)
+
+    def says(self, text):
+        """The next line of its greeting that has a text in it."""
+        stuck = threading.Timer(STUCK_AFTER, self.process.kill)
+        stuck.start()
+        try:
+            for line in self.process.stdout:
+                if text in line:
+                    return line
+        finally:
+            stuck.cancel()
+        raise AssertionError(f"it did not say {text!r} and ended with code {self.process.wait()}: {self.last_words()}")
+
+    def last_words(self):
+        with open(self.log) as log:
+            return log.read()[-2000:].strip()
 
     def terminate(self):
-        """SIGTERM. Returns the rest of what it said, and its exit code."""
+        """SIGTERM. It has to end by itself and be content."""
         self.process.terminate()
-        rest, _ = self.process.communicate(timeout=STUCK_AFTER)
-        return self.process.returncode, rest
+        self.process.communicate(timeout=STUCK_AFTER)
+        if self.process.returncode != 0:
+            raise AssertionError(f"the server ended with code {self.process.returncode}: {self.last_words()}")
 
     def kill(self):
         """SIGKILL: no last words, nothing saved that was not saved already."""

@@ -3,18 +3,17 @@
 use super::access;
 use super::default;
 use super::events::StreamUpdated;
-use super::notices::{self, Notice};
+use super::notices;
 use super::record::record;
 use super::row::StreamRow;
 use super::sql;
 use super::visible::{self, People};
 use crate::api::subscriptions;
 use crate::events::Audience;
-use crate::http::{ApiError, ApiResult, Call, Reply, User};
+use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
-use crate::types::StreamId;
+use crate::types::{StreamId, UserId};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// Parameters of `DELETE /streams/{stream_id}`.
 #[derive(Deserialize)]
@@ -24,20 +23,14 @@ pub struct ArchiveParams {
 }
 
 /// `DELETE /streams/{stream_id}`: archives a channel.
-pub async fn archive(call: Call<User>, params: ArchiveParams) -> ApiResult<Reply> {
-    let app = Arc::clone(&call.app);
-    let notice = call
-        .write(move |tx, caller| {
-            let stream = access::find_to_administer(tx, caller, tx.now(), params.stream_id)?;
-            set_archived(tx, &stream, true)
-        })
-        .await?;
-    notices::post(&app, vec![notice]).await?;
+pub fn archive(tx: &mut Tx<'_>, caller: &User, params: ArchiveParams) -> ApiResult<Reply> {
+    let stream = access::find_to_administer(tx, caller, tx.now(), params.stream_id)?;
+    set_archived(tx, caller.user_id, &stream, true)?;
     Ok(Reply::ok())
 }
 
 /// Archives a channel, or brings it back.
-pub fn set_archived(tx: &mut Tx<'_>, stream: &StreamRow, is_archived: bool) -> ApiResult<Notice> {
+pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {
     check(tx, stream, is_archived)?;
     if is_archived {
         default::set(tx, stream.stream_id, false)?;
@@ -51,7 +44,7 @@ pub fn set_archived(tx: &mut Tx<'_>, stream: &StreamRow, is_archived: bool) -> A
     if !is_archived {
         subscriptions::join::emit_unarchived(tx, &changed, &record)?;
     }
-    Ok(notices::archived(&changed))
+    notices::send(tx, vec![notices::archived(&changed)], by)
 }
 
 fn check(tx: &Tx<'_>, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {

@@ -1,8 +1,8 @@
 //! `POST /channels/create`: one new channel with its first subscribers (feature level 417).
 
 use super::make::{self, CreationParams, NewChannel};
-use super::notices::{self, Notice};
-use super::{description, rules, sql};
+use super::notices;
+use super::{rules, sql};
 use crate::api::subscriptions::{join, principals};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
@@ -10,7 +10,6 @@ use crate::store::Tx;
 use crate::types::{StreamId, UserId};
 use serde::Deserialize;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Parameters of `POST /channels/create`, beside those of a new channel.
 #[derive(Deserialize)]
@@ -33,17 +32,10 @@ pub async fn create(
     call: Call<User>,
     Both(params, creation): Both<CreateParams, CreationParams>,
 ) -> ApiResult<Reply> {
-    let description = rules::description(&params.description);
-    let channel = NewChannel {
-        name: rules::name(&params.name)?,
-        rendered_description: description::render(&description),
-        description,
-    };
-    let app = Arc::clone(&call.app);
+    let named = (rules::name(&params.name)?, rules::description(&params.description));
+    let channel = make::new_channels(&call, vec![named]).await?.pop().ok_or_else(ApiError::internal)?;
     let job = move |tx: &mut Tx<'_>, caller: &User| make_one(tx, caller, &params, &creation, channel);
-    let (stream_id, notices) = call.write(job).await?;
-    notices::post(&app, notices).await?;
-    Reply::field("id", &stream_id)
+    Reply::field("id", &call.write(job).await?)
 }
 
 fn make_one(
@@ -52,7 +44,7 @@ fn make_one(
     params: &CreateParams,
     creation: &CreationParams,
     channel: NewChannel,
-) -> ApiResult<(StreamId, Vec<Notice>)> {
+) -> ApiResult<StreamId> {
     if caller.is_guest() {
         return Err(ApiError::bad_request("Not allowed for guest users"));
     }
@@ -68,7 +60,8 @@ fn make_one(
     if params.announce {
         notices.extend(notices::announced(tx, &made, &by)?);
     }
-    Ok((stream.stream_id, notices))
+    notices::send(tx, notices, caller.user_id)?;
+    Ok(stream.stream_id)
 }
 
 fn already_exists(name: &str) -> ApiError {

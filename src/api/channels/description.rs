@@ -1,32 +1,22 @@
 //! A channel's description as HTML.
 
-/// Renders a description: one paragraph of text.
-pub fn render(text: &str) -> String {
-    if text.trim().is_empty() {
-        return String::new();
-    }
-    let mut html = String::with_capacity(text.len() + 7);
-    html.push_str("<p>");
-    for character in text.trim().chars() {
-        match character {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            _ => html.push(character),
-        }
-    }
-    html.push_str("</p>");
-    html
-}
+use crate::api::messages::directory::render_for;
+use crate::http::{ApiResult, Call, User};
 
-#[cfg(test)]
-mod tests {
-    use super::render;
-
-    #[test]
-    fn text_stays_text() {
-        assert_eq!(render(""), "");
-        assert_eq!(render(" <b>&\"x\" "), "<p>&lt;b&gt;&amp;&quot;x&quot;</p>");
+/// Renders descriptions as their author sees the organization, before the writer is asked.
+pub async fn render(call: &Call<User>, texts: &[String]) -> ApiResult<Vec<String>> {
+    if texts.iter().all(String::is_empty) {
+        return Ok(texts.to_vec());
     }
+    let now = call.app.clock.seconds();
+    let origin = &call.info.origin;
+    call.app
+        .readers
+        .read(|snapshot| {
+            texts
+                .iter()
+                .map(|text| Ok(render_for(snapshot, &call.caller, now, origin, text)?.html))
+                .collect::<ApiResult<_>>()
+        })
+        .await
 }

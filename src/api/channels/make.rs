@@ -2,18 +2,19 @@
 
 use super::access::Viewer;
 use super::events::{self, StreamCreated};
-use super::permissions::{self, Permission};
+use super::permissions;
 use super::record::record;
 use super::row::{StreamRow, TopicsPolicy};
 use super::rules::{self, Privacy};
 use super::settings::{self, StreamSetting};
 use super::visible::{self, People};
-use super::{folders, sql};
+use super::{description, folders, sql};
 use crate::api::groups::setting::{self, GroupSetting, Owner};
 use crate::api::groups::system::SystemGroup;
+use crate::api::realm::settings::RealmGroup;
 use crate::events::Audience;
 use crate::http::params::JsonOrText;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::http::{ApiError, ApiResult, Call, Caller, User};
 use crate::store::Tx;
 use serde::Deserialize;
 
@@ -112,6 +113,22 @@ pub struct NewChannel {
     pub rendered_description: String,
 }
 
+/// Prepares channels of these names and descriptions.
+pub async fn new_channels(call: &Call<User>, channels: Vec<(String, String)>) -> ApiResult<Vec<NewChannel>> {
+    let (names, descriptions): (Vec<_>, Vec<_>) = channels.into_iter().unzip();
+    let rendered = description::render(call, &descriptions).await?;
+    let texts = descriptions.into_iter().zip(rendered);
+    Ok(names
+        .into_iter()
+        .zip(texts)
+        .map(|(name, (description, rendered_description))| NewChannel {
+            name,
+            description,
+            rendered_description,
+        })
+        .collect())
+}
+
 /// Makes channels. Nothing is made when the caller may not make one of them.
 pub fn channels(
     tx: &mut Tx<'_>,
@@ -149,8 +166,12 @@ struct Plan {
 /// Whether the caller may make such channels.
 fn check(tx: &Tx<'_>, caller: &Caller, params: &CreationParams) -> ApiResult<Plan> {
     let viewer = Viewer::new(tx, caller, tx.now());
-    let creating = if params.invite_only { Permission::CreatePrivate } else { Permission::CreatePublic };
-    creating.require(tx, caller, &viewer)?;
+    let creating = if params.invite_only {
+        RealmGroup::CanCreatePrivateChannel
+    } else {
+        RealmGroup::CanCreatePublicChannel
+    };
+    permissions::require(tx, caller, &viewer, creating)?;
     if params.is_default_stream {
         permissions::require_administrator(caller)?;
         if params.invite_only {
@@ -170,14 +191,14 @@ fn check(tx: &Tx<'_>, caller: &Caller, params: &CreationParams) -> ApiResult<Pla
         permissions::require_owner(caller)?;
     }
     if params.topics_policy.unwrap_or_default() != TopicsPolicy::Inherit {
-        Permission::SetTopicsPolicy.require(tx, caller, &viewer)?;
+        permissions::require(tx, caller, &viewer, RealmGroup::CanSetTopicsPolicy)?;
     }
     let nobody = GroupSetting::Group(SystemGroup::Nobody.id());
     if params
         .settings()
         .any(|(setting, value)| setting.is_about_deleting() && settings::normal(value) != nobody)
     {
-        Permission::SetDeleteMessagePolicy.require(tx, caller, &viewer)?;
+        permissions::require(tx, caller, &viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
     }
     folders::check(params.folder_id)?;
     Ok(Plan { privacy, message_retention_days })

@@ -1,11 +1,12 @@
 //! What the notification bot says about channels (`semantics.md` section 8): the texts, and where they go.
 
-use super::row::StreamRow;
-use crate::api::{realm, users};
-use crate::app::App;
-use crate::http::{ApiError, ApiResult, Caller};
+use super::row::{StreamRow, TopicsPolicy};
+use crate::api::messages::address::Address;
+pub use crate::api::notifications::name_of;
+use crate::api::{notifications, realm};
+use crate::http::ApiResult;
 use crate::store::Tx;
-use crate::types::{StreamId, UserId};
+use crate::types::{StreamId, Topic, UserId};
 use rusqlite::Connection;
 
 /// The topic of notices in the channel that they are about.
@@ -32,23 +33,22 @@ pub enum Place {
     Direct(UserId),
 }
 
-/// Sends notices. The one way from here to the messages; a caller has committed what the notices tell of.
-pub async fn post(_app: &App, notices: Vec<Notice>) -> ApiResult<()> {
-    for notice in notices {
-        tracing::debug!(?notice, "a notice");
-    }
-    Ok(())
+/// Sends notices of what a user did, in the job that did it: there is neither one without the other. They have read
+/// what they did.
+pub fn send(tx: &mut Tx<'_>, notices: Vec<Notice>, by: UserId) -> ApiResult<()> {
+    notices.into_iter().try_for_each(|notice| send_one(tx, notice, by))
 }
 
-/// How notices name the caller.
-pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<String> {
-    let user = users::sql::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
-    Ok(silent_mention(&user.full_name, user.user_id))
-}
-
-/// A mention that notifies nobody.
-fn silent_mention(full_name: &str, user_id: UserId) -> String {
-    format!("@_**{full_name}|{user_id}**")
+fn send_one(tx: &mut Tx<'_>, notice: Notice, by: UserId) -> ApiResult<()> {
+    let address = match notice.to {
+        Place::Topic(stream_id, topic) => {
+            // A channel that is gone has nobody to hear of it.
+            let Some(stream) = super::sql::by_id(tx, stream_id)? else { return Ok(()) };
+            Address::Channel(Box::new(stream), Topic::stored(topic))
+        }
+        Place::Direct(user_id) => notifications::direct_address(tx, user_id)?,
+    };
+    notifications::send_and_read(tx, address, notice.content, by).map(|_| ())
 }
 
 fn link(stream: &StreamRow) -> String {
@@ -56,7 +56,8 @@ fn link(stream: &StreamRow) -> String {
 }
 
 fn in_channel(stream: &StreamRow, content: String) -> Notice {
-    Notice { to: Place::Topic(stream.stream_id, CHANNEL_EVENTS_TOPIC.to_owned()), content }
+    let topic = if stream.topics_policy == TopicsPolicy::EmptyTopicOnly { "" } else { CHANNEL_EVENTS_TOPIC };
+    Notice { to: Place::Topic(stream.stream_id, topic.to_owned()), content }
 }
 
 /// In a new channel: what it is, and who made it.
@@ -111,4 +112,87 @@ pub fn renamed(stream: &StreamRow, old_name: &str, by: &str) -> Notice {
 pub fn archived(stream: &StreamRow) -> Notice {
     let what = if stream.is_archived { "archived" } else { "unarchived" };
     in_channel(stream, format!("Channel {} has been {what}.", link(stream)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::RecipientId;
+
+    fn stream(name: &str) -> StreamRow {
+        StreamRow {
+            stream_id: StreamId(7),
+            recipient_id: RecipientId(7),
+            name: name.to_owned(),
+            is_archived: false,
+            description: String::new(),
+            rendered_description: String::new(),
+            date_created: 0,
+            creator_id: None,
+            invite_only: false,
+            is_web_public: false,
+            history_public_to_subscribers: true,
+            message_retention_days: None,
+            topics_policy: TopicsPolicy::Inherit,
+            folder_id: None,
+        }
+    }
+
+    fn content(notice: &Notice) -> &str {
+        &notice.content
+    }
+
+    #[test]
+    fn a_new_channel_says_what_it_is() {
+        let by = "@_**Ada|9**";
+        let cases = [
+            (false, false, true, "Public"),
+            (false, true, true, "Web-public"),
+            (true, false, true, "Private, shared history"),
+            (true, false, false, "Private, protected history"),
+        ];
+        for (invite_only, is_web_public, history_public_to_subscribers, kind) in cases {
+            let stream = StreamRow {
+                invite_only,
+                is_web_public,
+                history_public_to_subscribers,
+                description: "Italy".to_owned(),
+                ..stream("Verona")
+            };
+            let text = format!(
+                "**{kind}** channel created by @_**Ada|9**. **Description:**\n```` quote\nItaly\n````"
+            );
+            assert_eq!(content(&created(&stream, by)), text);
+        }
+        let notice = created(&stream("Verona"), by);
+        assert!(notice.content.contains("*No description.*"), "{notice:?}");
+        assert_eq!(notice.to, Place::Topic(StreamId(7), "channel events".to_owned()));
+    }
+
+    #[test]
+    fn a_channel_of_one_topic_gets_its_notices_there() {
+        let stream = StreamRow { topics_policy: TopicsPolicy::EmptyTopicOnly, ..stream("Verona") };
+        assert_eq!(archived(&stream).to, Place::Topic(StreamId(7), String::new()));
+    }
+
+    #[test]
+    fn somebody_who_was_subscribed_hears_to_what() {
+        let one = subscribed(UserId(8), &["Verona".to_owned()], "@_**Ada|9**");
+        assert_eq!(one.to, Place::Direct(UserId(8)));
+        assert_eq!(one.content, "@_**Ada|9** subscribed you to #**Verona**.");
+        let two = subscribed(UserId(8), &["Verona".to_owned(), "Denmark".to_owned()], "@_**Ada|9**");
+        assert_eq!(
+            two.content,
+            "@_**Ada|9** subscribed you to the following channels:\n\n* #**Denmark**\n* #**Verona**\n"
+        );
+    }
+
+    #[test]
+    fn changes_are_told_in_the_channel() {
+        let renamed = renamed(&stream("Rome"), "Verona", "@_**Ada|9**");
+        assert_eq!(renamed.content, "@_**Ada|9** renamed channel **Verona** to **Rome**.");
+        let archived_stream = StreamRow { is_archived: true, ..stream("Rome") };
+        assert_eq!(archived(&archived_stream).content, "Channel #**Rome** has been archived.");
+        assert_eq!(archived(&stream("Rome")).content, "Channel #**Rome** has been unarchived.");
+    }
 }

@@ -1,5 +1,6 @@
 //! The group settings of a channel: who may do what in it (spec, "Channel"; `semantics.md` section 9).
 
+use crate::api::groups::permission::{DefaultGroup, Permission};
 use crate::api::groups::setting::{self, DirectGroup, GroupSetting, Owner};
 use crate::api::groups::system::SystemGroup;
 use crate::http::{ApiError, ApiResult};
@@ -67,14 +68,27 @@ impl StreamSetting {
         }
     }
 
-    /// Who may when nobody was named. A new channel's creator is named as its administrator when it is made, so this
+    /// The published rule.
+    pub fn permission(self) -> Permission {
+        use SystemGroup::{Administrators, Everyone, Nobody};
+        match self {
+            Self::CanAddSubscribers | Self::CanDeleteAnyMessage | Self::CanSubscribe => {
+                Permission::system(Nobody)
+            }
+            Self::CanAdministerChannel => Permission::new(DefaultGroup::ChannelCreator),
+            Self::CanCreateTopic | Self::CanSendMessage => Permission::system(Everyone).or_everyone(),
+            Self::CanRemoveSubscribers => Permission::system(Administrators),
+            Self::CanDeleteOwnMessage
+            | Self::CanMoveMessagesOutOfChannel
+            | Self::CanMoveMessagesWithinChannel
+            | Self::CanResolveTopics => Permission::system(Nobody).or_everyone(),
+        }
+    }
+
+    /// Who may when nobody was named. A new channel's creator is named as its administrator when it is made, so their
     /// default is for channels without a creator.
     pub fn default_group(self) -> SystemGroup {
-        match self {
-            Self::CanRemoveSubscribers => SystemGroup::Administrators,
-            Self::CanCreateTopic | Self::CanSendMessage => SystemGroup::Everyone,
-            _ => SystemGroup::Nobody,
-        }
+        self.permission().default.system_group()
     }
 
     /// Whether who may also may know that a private channel is there.
@@ -87,18 +101,6 @@ impl StreamSetting {
         matches!(self, Self::CanAddSubscribers | Self::CanSubscribe)
     }
 
-    /// Whether the setting may be everybody's, guests included.
-    fn may_be_everyone(self) -> bool {
-        !matches!(
-            self,
-            Self::CanAddSubscribers
-                | Self::CanAdministerChannel
-                | Self::CanDeleteAnyMessage
-                | Self::CanRemoveSubscribers
-                | Self::CanSubscribe
-        )
-    }
-
     /// Whether setting it needs the organization's permission to say who deletes messages (feature level 407).
     pub fn is_about_deleting(self) -> bool {
         matches!(self, Self::CanDeleteAnyMessage | Self::CanDeleteOwnMessage)
@@ -109,8 +111,7 @@ impl StreamSetting {
         let value = normal(value);
         if let GroupSetting::Group(group) = value
             && let Some(system) = SystemGroup::with_id(group)
-            && (system == SystemGroup::Internet
-                || (system == SystemGroup::Everyone && !self.may_be_everyone()))
+            && !self.permission().allows(system)
         {
             return Err(ApiError::bad_request(format!(
                 "'{}' setting cannot be set to '{}' group.",

@@ -3,7 +3,7 @@
 use super::access::{self, Viewer};
 use super::events::StreamUpdated;
 use super::notices::{self, Notice};
-use super::permissions::{self, Permission};
+use super::permissions;
 use super::row::{StreamRow, TopicsPolicy};
 use super::rules::{self, Privacy};
 use super::settings::{self, StreamSetting};
@@ -11,7 +11,7 @@ use super::visible::{self, People};
 use super::{archive, default, description, folders, sql};
 use crate::api::groups::setting::{self, GroupSetting, Owner};
 use crate::api::groups::system::SystemGroup;
-use crate::api::realm;
+use crate::api::realm::{self, settings::RealmGroup};
 use crate::events::Audience;
 use crate::http::params::{BoundedText, JsonOrText, nullable};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
@@ -20,7 +20,6 @@ use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, StreamId, fold};
 use roaring::RoaringBitmap;
 use serde::Deserialize;
 use serde_json::Value;
-use std::sync::Arc;
 
 /// A change of a group setting: the value, and what the client took it for (spec, "Group-setting value").
 #[derive(Deserialize)]
@@ -126,14 +125,15 @@ type Rendered = (String, String);
 
 /// `PATCH /streams/{stream_id}`: changes a channel.
 pub async fn update(call: Call<User>, params: UpdateParams) -> ApiResult<Reply> {
-    let rendered = params.description.as_ref().map(|text| {
-        let text = rules::description(text);
-        let html = description::render(&text);
-        (text, html)
-    });
-    let app = Arc::clone(&call.app);
-    let notices = call.write(move |tx, caller| change(tx, caller, &params, rendered)).await?;
-    notices::post(&app, notices).await?;
+    let rendered = match &params.description {
+        None => None,
+        Some(text) => {
+            let text = rules::description(text);
+            let html = description::render(&call, std::slice::from_ref(&text)).await?.pop();
+            html.map(|html| (text, html))
+        }
+    };
+    call.write(move |tx, caller| change(tx, caller, &params, rendered)).await?;
     Ok(Reply::ok())
 }
 
@@ -142,7 +142,7 @@ fn change(
     caller: &Caller,
     params: &UpdateParams,
     rendered: Option<Rendered>,
-) -> ApiResult<Vec<Notice>> {
+) -> ApiResult<()> {
     let now = tx.now();
     let old = access::find_to_administer(tx, caller, now, params.stream_id)?;
     let privacy = proposed_privacy(tx, caller, params, &old)?;
@@ -160,7 +160,7 @@ fn change(
     change.set_folder(params)?;
     sql::update(tx, &change.new)?;
     change.set_groups(tx, caller, params)?;
-    let Change { new, updates, mut notices, .. } = change;
+    let Change { new, updates, notices, .. } = change;
 
     let seen_after = visible::to(tx, &people, now, &new)?;
     visible::emit_changes(tx, &new, &seen_before, &seen_after)?;
@@ -168,12 +168,13 @@ fn change(
     if let Some(is_default) = params.is_default_stream {
         default::set(tx, new.stream_id, is_default)?;
     }
+    notices::send(tx, notices, caller.user_id)?;
     if let Some(is_archived) = params.is_archived
         && is_archived != new.is_archived
     {
-        notices.push(archive::set_archived(tx, &new, is_archived)?);
+        archive::set_archived(tx, caller.user_id, &new, is_archived)?;
     }
-    Ok(notices)
+    Ok(())
 }
 
 /// Tells those who saw the channel before and see it still what changed. To others its whole state is news.
@@ -214,8 +215,9 @@ fn proposed_privacy(
         if !viewer.standing(old)?.may_read() {
             return Err(content_access_required());
         }
-        let needed = if is_private { Permission::CreatePrivate } else { Permission::CreatePublic };
-        needed.require(tx, caller, &viewer)?;
+        let needed =
+            if is_private { RealmGroup::CanCreatePrivateChannel } else { RealmGroup::CanCreatePublicChannel };
+        permissions::require(tx, caller, &viewer, needed)?;
     }
     if params.is_web_public == Some(true) {
         permissions::require_web_public(tx, caller, &viewer)?;
@@ -267,7 +269,7 @@ impl Change<'_> {
         if policy == self.new.topics_policy {
             return Ok(());
         }
-        Permission::SetTopicsPolicy.require(tx, caller, &Viewer::new(tx, caller, tx.now()))?;
+        permissions::require(tx, caller, &Viewer::new(tx, caller, tx.now()), RealmGroup::CanSetTopicsPolicy)?;
         if policy == TopicsPolicy::EmptyTopicOnly && sql::has_named_topics(tx, self.new.stream_id)? {
             return Err(ApiError::bad_request(format!(
                 "To enable this configuration, all messages in this channel must be in the \
@@ -349,7 +351,7 @@ impl Change<'_> {
             return Err(content_access_required());
         }
         if name.is_about_deleting() && after != GroupSetting::Group(SystemGroup::Nobody.id()) {
-            Permission::SetDeleteMessagePolicy.require(tx, caller, &viewer)?;
+            permissions::require(tx, caller, &viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
         }
         let group = name.parse(tx, &after)?;
         setting::set(tx, Owner::Stream(stream_id.0), name.name(), group)?;

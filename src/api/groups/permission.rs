@@ -70,6 +70,17 @@ impl Permission {
         }
     }
 
+    /// Whether a system group may hold it.
+    pub fn allows(&self, group: SystemGroup) -> bool {
+        let allowed = match group {
+            SystemGroup::Internet => self.allow_internet_group,
+            SystemGroup::Everyone => self.allow_everyone_group,
+            SystemGroup::Nobody => self.allow_nobody_group,
+            _ => true,
+        };
+        allowed && (self.allowed_system_groups.is_empty() || self.allowed_system_groups.contains(&group))
+    }
+
     /// The usual rule with a system group as default.
     pub const fn system(default: SystemGroup) -> Self {
         Self::new(DefaultGroup::System(default))
@@ -104,23 +115,6 @@ impl Permission {
         self
     }
 }
-
-/// The rules of the channels' settings, by name.
-pub const OF_CHANNELS: [(&str, Permission); 10] = {
-    use SystemGroup::{Administrators, Everyone, Nobody};
-    [
-        ("can_add_subscribers_group", Permission::system(Nobody)),
-        ("can_administer_channel_group", Permission::new(DefaultGroup::ChannelCreator)),
-        ("can_delete_any_message_group", Permission::system(Nobody)),
-        ("can_delete_own_message_group", Permission::system(Nobody).or_everyone()),
-        ("can_move_messages_out_of_channel_group", Permission::system(Nobody).or_everyone()),
-        ("can_move_messages_within_channel_group", Permission::system(Nobody).or_everyone()),
-        ("can_remove_subscribers_group", Permission::system(Administrators).or_everyone()),
-        ("can_resolve_topics_group", Permission::system(Nobody).or_everyone()),
-        ("can_send_message_group", Permission::system(Everyone).or_everyone()),
-        ("can_subscribe_group", Permission::system(Nobody)),
-    ]
-};
 
 /// A setting of user groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -207,21 +207,3 @@ pub fn insert_anonymous(
     }
     Ok(group)
 }
-
-/// All active members of a group and its subgroups, system groups by role. New members count as full ones here.
-pub fn all_members(connection: &Connection, group: GroupId) -> rusqlite::Result<Vec<UserId>> {
-    connection
-        .prepare_cached(
-            "WITH RECURSIVE inside (id) AS (
-                 SELECT ?1
-                 UNION SELECT subgroup_id FROM user_group_subgroup JOIN inside ON group_id = inside.id)
-             SELECT user_id FROM user_group_member JOIN user USING (user_id)
-                 WHERE group_id IN (SELECT id FROM inside) AND is_active
-             UNION SELECT user_id FROM user WHERE is_active AND NOT is_system_bot AND EXISTS (
-                 SELECT 1 FROM inside JOIN user_group USING (id) WHERE name = CASE role
-                     WHEN 100 THEN 'role:owners' WHEN 200 THEN 'role:administrators'
-                     WHEN 300 THEN 'role:moderators' WHEN 400 THEN 'role:fullmembers' ELSE 'role:everyone' END)",
-        )?
-        .query_map([group], |row| row.get(0))?
-        .collect()
-}

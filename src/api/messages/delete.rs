@@ -1,9 +1,8 @@
 //! `DELETE /messages/{message_id}`.
 
-use super::events::MessagesDeleted;
+use super::removal;
 use super::rules::{self, DeleteFacts};
 use super::sight::Sight;
-use super::{receivers, sql};
 use crate::api::channels::access::{self, StreamSetting};
 use crate::api::groups::membership::Membership;
 use crate::api::realm;
@@ -24,8 +23,8 @@ pub struct DeleteParams {
 
 /// `DELETE /messages/{message_id}`: removes a message for everybody.
 pub fn delete_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
-    let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
-    let stream_id = sql::stream_of(tx, message.recipient_id)?;
+    let (message, stream) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
+    let stream_id = stream.as_ref().map(|stream| stream.stream_id);
     let sender = users::by_id(tx, message.sender_id)?;
     let owns_sender = sender.is_some_and(|sender| sender.bot_owner_id == Some(caller.user_id));
     let (may_delete_any, may_delete_own) = permissions(tx, caller, stream_id, tx.now())?;
@@ -36,11 +35,9 @@ pub fn delete_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> A
         limit_seconds: realm::settings::get(tx, "message_content_delete_limit_seconds")?,
         age: tx.now() - message.timestamp,
     })?;
-    let receivers = receivers::of(tx, &message)?;
-    sql::delete(tx, message.id)?;
-    let place = receivers.stream.as_ref().map(|stream| (stream.stream_id, message.subject.as_str()));
-    for event in MessagesDeleted::events(&[message.id], place) {
-        tx.emit(&event, receivers.audience.clone());
+    match &stream {
+        Some(stream) => removal::remove_from_channel(tx, stream, &message.subject, &[message.id])?,
+        None => removal::remove_direct(tx, message.recipient_id, message.id)?,
     }
     Ok(Reply::ok())
 }

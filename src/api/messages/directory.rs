@@ -5,6 +5,7 @@ use crate::api::realm;
 use crate::api::users::sql as users;
 use crate::http::{ApiResult, Caller};
 use crate::markdown::{Directory, LinkedChannel, MentionedGroup, MentionedUser, Rendered, UserQuery, render};
+use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::RefCell;
@@ -12,7 +13,8 @@ use std::cell::RefCell;
 /// The organization as one sender sees it.
 struct Organization<'a> {
     connection: &'a Connection,
-    caller: &'a Caller,
+    /// `None` for the server itself, which sees everything.
+    caller: Option<&'a Caller>,
     now: i64,
     origin: &'a str,
     code_block_language: String,
@@ -25,6 +27,21 @@ struct Organization<'a> {
 pub fn render_for(
     connection: &Connection,
     caller: &Caller,
+    now: i64,
+    origin: &str,
+    content: &str,
+) -> ApiResult<Rendered> {
+    render_with(connection, Some(caller), now, origin, content)
+}
+
+/// Renders a message of the server itself. Its links are relative, so that no address has to be known.
+pub fn render_for_server(tx: &Tx<'_>, content: &str) -> ApiResult<Rendered> {
+    render_with(tx, None, tx.now(), "", content)
+}
+
+fn render_with(
+    connection: &Connection,
+    caller: Option<&Caller>,
     now: i64,
     origin: &str,
     content: &str,
@@ -84,22 +101,35 @@ impl Organization<'_> {
 
     fn find_channel(&self, name: &str) -> ApiResult<Option<LinkedChannel>> {
         let Some(stream) = channels::by_name(self.connection, name)? else { return Ok(None) };
-        let known = access::has_metadata_access(self.connection, self.caller, self.now, &stream)?;
+        let known = match self.caller {
+            Some(caller) => access::has_metadata_access(self.connection, caller, self.now, &stream)?,
+            None => true,
+        };
         Ok(known.then_some(LinkedChannel { stream_id: stream.stream_id.0, name: stream.name }))
     }
 
     fn find_newest(&self, stream_id: StreamId, topic: &str) -> ApiResult<Option<i64>> {
         let Some(stream) = channels::by_id(self.connection, stream_id)? else { return Ok(None) };
-        let sight = super::sight::Sight::new(self.connection, self.caller, self.now);
-        let view = sight.view_of_stream(&stream)?;
-        let Some(visible) = view.visible.last() else { return Ok(None) };
+        let visible = match self.caller {
+            Some(caller) => {
+                let sight = super::sight::Sight::new(self.connection, caller, self.now);
+                sight.view_of_stream(&stream)?.visible.clone()
+            }
+            None => vec![super::sight::ALL_IDS],
+        };
         let key = Topic::stored(topic.to_owned()).key();
         let Some(topic_id) = super::sql::topic(self.connection, stream_id, &key)? else { return Ok(None) };
-        let newest: Option<MessageId> = self
+        let mut statement = self
             .connection
-            .prepare_cached("SELECT max(id) FROM message WHERE topic_id = ?1 AND id BETWEEN ?2 AND ?3")?
-            .query_row((topic_id, visible.start(), visible.end()), |row| row.get(0))?;
-        Ok(newest.map(|id| id.0))
+            .prepare_cached("SELECT max(id) FROM message WHERE topic_id = ?1 AND id BETWEEN ?2 AND ?3")?;
+        for range in visible.iter().rev() {
+            let newest: Option<MessageId> =
+                statement.query_row((topic_id, range.start(), range.end()), |row| row.get(0))?;
+            if let Some(newest) = newest {
+                return Ok(Some(newest.0));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -1,19 +1,26 @@
-//! `PATCH /messages/{message_id}`: changes a message's content.
+//! `PATCH /messages/{message_id}`: changes a message's content, and moves messages to another topic or channel.
 
+use super::address::read_topic;
+use super::deliver::{attributes_of, mentioned};
 use super::directory::render_for;
-use super::events::{ContentEdit, FlagHolders, MessageEdited};
+use super::events::{ContentEdit, FlagHolders, MessageEdited, PlaceEdit};
 use super::flags::bit;
 use super::message::{EditRecord, MessageRow, attribute};
+use super::move_notices::{self, Wanted};
+use super::move_rules::{Asked, PropagateMode, check_asked, resolves_empty_topic};
+use super::moving::{self, Destination, Move};
 use super::rules::{self, EditFacts};
-use super::send::{attributes_of, mentioned};
 use super::sight::Sight;
-use super::{receivers, sql};
+use super::{first_message, moved, receivers, sql};
 use crate::api::alert_words::automaton::alerted;
+use crate::api::channels::row::StreamRow;
 use crate::api::realm;
+use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::markdown::Rendered;
 use crate::store::Tx;
-use crate::types::{MessageId, UserId};
+use crate::types::{MessageId, StreamId, UserId};
+use rusqlite::Connection;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -31,54 +38,128 @@ pub struct EditParams {
     /// SHA-256 of the content that the editor saw, in hexadecimal digits: another edit in between is refused.
     #[serde(default)]
     prev_content_sha256: Option<String>,
+    /// Another topic.
+    #[serde(default, alias = "subject")]
+    topic: Option<String>,
+    /// Another channel.
+    #[serde(default)]
+    stream_id: Option<StreamId>,
+    /// Which messages go along: `change_one`, `change_later` or `change_all`.
+    #[serde(default)]
+    propagate_mode: PropagateMode,
+    /// Whether the old topic hears where the messages went.
+    #[serde(default)]
+    send_notification_to_old_thread: bool,
+    /// Whether the new topic hears where they came from.
+    #[serde(default = "yes")]
+    send_notification_to_new_thread: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// `PATCH /messages/{message_id}`.
 pub async fn update_message(call: Call<User>, params: EditParams) -> ApiResult<Reply> {
-    let Some(content) = &params.content else { return Err(ApiError::bad_request("Nothing to change")) };
     let now = call.app.clock.seconds();
-    let draft = call
+    let origin = call.info.origin.clone();
+    let rendered = call
         .app
         .readers
         .read(|snapshot| {
-            Sight::new(snapshot, &call.caller, now).find(params.message_id)?;
-            let content =
-                if content.trim().is_empty() { DELETED.to_owned() } else { rules::content(content)? };
-            let rendered = render_for(snapshot, &call.caller, now, &call.info.origin, &content)?;
-            Ok::<_, ApiError>(Draft { content, rendered, expected: params.prev_content_sha256 })
+            let edit = check(snapshot, &call.caller, now, &params)?;
+            let content = edit.content.as_deref();
+            content.map(|content| render_for(snapshot, &call.caller, now, &origin, content)).transpose()
         })
         .await?;
-    call.write(move |tx, caller| edit(tx, caller, params.message_id, &draft)).await?;
+    let job = move |tx: &mut Tx<'_>, caller: &User| {
+        let edit = check(tx, caller, tx.now(), &params)?;
+        // It was rendered before, unless the content became another one only now.
+        let rendered = match (&edit.content, rendered) {
+            (Some(content), None) => Some(render_for(tx, caller, tx.now(), &origin, content)?),
+            (_, rendered) => rendered,
+        };
+        apply(tx, caller, &edit, rendered.as_ref(), &params)
+    };
+    call.write(job).await?;
     // Files that no message holds any more; messages do not hold files yet that could be let go.
     Reply::field("detached_uploads", &[(); 0])
 }
 
-/// A new content, ready to be written.
-struct Draft {
-    content: String,
-    rendered: Rendered,
-    expected: Option<String>,
+/// An edit that the caller may make.
+struct Edit {
+    message: MessageRow,
+    /// The message's channel.
+    stream: Option<StreamRow>,
+    /// A new content, ready to be written.
+    content: Option<String>,
+    /// Where messages go.
+    mv: Option<Move>,
 }
 
-fn edit(tx: &mut Tx<'_>, caller: &Caller, id: MessageId, draft: &Draft) -> ApiResult<()> {
-    let message = Sight::new(tx, caller, tx.now()).find(id)?;
-    if message.has(attribute::HAS_SUBMESSAGE) {
-        return Err(ApiError::bad_request("Widgets cannot be edited."));
-    }
-    let facts = EditFacts {
-        editing_allowed: realm::settings::get(tx, "allow_message_editing")?,
-        limit_seconds: realm::settings::get(tx, "message_content_edit_limit_seconds")?,
-        now: tx.now(),
+/// Finds out what a request would change, and whether the caller may.
+fn check(connection: &Connection, caller: &Caller, now: i64, params: &EditParams) -> ApiResult<Edit> {
+    let (message, stream) = Sight::new(connection, caller, now).find_to_change(params.message_id)?;
+    let asked = Asked {
+        content: params.content.is_some(),
+        topic: params.topic.is_some(),
+        stream: params.stream_id.is_some(),
+        propagate_mode: params.propagate_mode,
+        is_channel_message: stream.is_some(),
+        is_widget: message.has(attribute::HAS_SUBMESSAGE),
     };
-    rules::may_edit_content(caller, &message, facts)?;
-    if draft.expected.as_ref().is_some_and(|expected| !is_digest_of(expected, &message.content)) {
+    check_asked(asked)?;
+    let topic = match &params.topic {
+        Some(text) if message.subject.is_empty() && resolves_empty_topic(text) => {
+            return Err(ApiError::bad_request("General chat cannot be marked as resolved"));
+        }
+        Some(text) => Some(read_topic(text)?).filter(|topic| topic.as_str() != message.subject),
+        None => None,
+    };
+    let here = stream.as_ref().map(|stream| stream.stream_id);
+    let stream_id = params.stream_id.filter(|stream_id| Some(*stream_id) != here);
+    // What stays as it is was not asked for.
+    check_asked(Asked {
+        topic: topic.is_some(),
+        stream: stream_id.is_some(),
+        propagate_mode: PropagateMode::ChangeOne,
+        ..asked
+    })?;
+    let content = match &params.content {
+        Some(content) => check_content(connection, caller, now, &message, content, params)?,
+        None => None,
+    };
+    let mv = match &stream {
+        Some(stream) if topic.is_some() || stream_id.is_some() => {
+            let destination = Destination { topic, stream_id, propagate_mode: params.propagate_mode };
+            Some(moving::plan(connection, caller, now, (&message, stream), &destination)?)
+        }
+        _ => None,
+    };
+    Ok(Edit { message, stream, content, mv })
+}
+
+/// The content to be written; `None` if it is the same.
+fn check_content(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    message: &MessageRow,
+    content: &str,
+    params: &EditParams,
+) -> ApiResult<Option<String>> {
+    let facts = EditFacts {
+        editing_allowed: realm::settings::get(connection, "allow_message_editing")?,
+        limit_seconds: realm::settings::get(connection, "message_content_edit_limit_seconds")?,
+        now,
+    };
+    rules::may_edit_content(caller, message, facts)?;
+    if params.prev_content_sha256.as_ref().is_some_and(|expected| !is_digest_of(expected, &message.content)) {
         let msg = "'prev_content_sha256' value does not match the expected value.";
         return Err(ApiError::new(400, "EXPECTATION_MISMATCH", msg));
     }
-    if draft.content == message.content {
-        return Ok(());
-    }
-    write(tx, caller, &message, draft)
+    let content = if content.trim().is_empty() { DELETED.to_owned() } else { rules::content(content)? };
+    Ok(Some(content).filter(|content| *content != message.content))
 }
 
 fn is_digest_of(expected: &str, content: &str) -> bool {
@@ -90,58 +171,76 @@ fn is_digest_of(expected: &str, content: &str) -> bool {
     expected.to_ascii_lowercase().chars().eq(digits)
 }
 
-fn write(tx: &mut Tx<'_>, caller: &Caller, message: &MessageRow, draft: &Draft) -> ApiResult<()> {
-    let (id, now, rendered) = (message.id, tx.now(), &draft.rendered);
-    let receivers = receivers::of(tx, message)?;
-    let is_channel = receivers.stream.is_some();
-    let edit = EditRecord {
-        user_id: Some(caller.user_id),
-        timestamp: now,
-        prev_content: Some(message.content.clone()),
-        prev_rendered_content: Some(message.rendered_content.clone()),
-        prev_topic: None,
-        topic: None,
-        prev_stream: None,
-        stream: None,
+/// Writes an edit and tells everybody.
+fn apply(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    edit: &Edit,
+    rendered: Option<&Rendered>,
+    params: &EditParams,
+) -> ApiResult<()> {
+    let content = edit.content.as_deref().zip(rendered);
+    if content.is_none() && edit.mv.is_none() {
+        return Ok(());
+    }
+    let id = edit.message.id;
+    let first = edit.mv.as_ref().map(|mv| first_messages(tx, mv)).transpose()?;
+    let told = match &edit.mv {
+        Some(mv) => Some(moved::carry_out(tx, caller, mv, content.map(|_| id))?),
+        None => None,
     };
-    sql::insert_edit(tx, id, &edit)?;
-    let kept = message.attributes & (attribute::HAS_REACTION | attribute::HAS_SUBMESSAGE);
+    if let Some((content, rendered)) = content {
+        write_content(tx, caller, edit, content, rendered)?;
+    }
+    emit(tx, caller, edit, content, told)?;
+    let Some((mv, (first_in_old, first_in_new))) = edit.mv.as_ref().zip(first) else { return Ok(()) };
+    first_message::tell_if_changed(tx, &mv.from, first_in_old)?;
+    if mv.changes_stream() {
+        first_message::tell_if_changed(tx, &mv.to, first_in_new)?;
+    }
+    let wanted = Wanted {
+        in_old_topic: params.send_notification_to_old_thread,
+        in_new_topic: params.send_notification_to_new_thread,
+    };
+    move_notices::send(tx, caller, mv, id, wanted)
+}
+
+/// The oldest messages of the channels of a move.
+fn first_messages(tx: &Tx<'_>, mv: &Move) -> ApiResult<(Option<MessageId>, Option<MessageId>)> {
+    Ok((first_message::of(tx, &mv.from)?, first_message::of(tx, &mv.to)?))
+}
+
+/// Writes a new content with its history, its words and the flags that follow from it. The message has moved already.
+fn write_content(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    edit: &Edit,
+    content: &str,
+    rendered: &Rendered,
+) -> ApiResult<()> {
+    let (before, id, now) = (&edit.message, edit.message.id, tx.now());
+    let moved = edit.mv.as_ref().map(|mv| mv.record(caller.user_id, now, &before.subject));
+    let record = EditRecord {
+        prev_content: Some(before.content.clone()),
+        prev_rendered_content: Some(before.rendered_content.clone()),
+        ..moved.unwrap_or_else(|| EditRecord::new(caller.user_id, now))
+    };
+    sql::insert_edit(tx, id, &record)?;
+    let is_channel = edit.stream.is_some();
+    let kept = before.attributes & (attribute::HAS_REACTION | attribute::HAS_SUBMESSAGE);
     let attributes = kept | attribute::IS_EDITED | attributes_of(rendered, is_channel);
-    sql::update_content(tx, id, &draft.content, &rendered.html, attributes, now)?;
-    sql::put_words(tx, id, &draft.content, &message.subject)?;
-    let mentioned = mentioned(tx, rendered, &receivers.audience)?;
+    sql::update_content(tx, id, content, &rendered.html, attributes, now)?;
+    sql::renew_words(tx, id)?;
+    let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
+    let audience = receivers::of(tx, &message)?.audience;
+    replace_flag(tx, id, bit::MENTIONED, &mentioned(tx, rendered, &audience)?)?;
     let topic_wildcard = match message.topic_id {
         Some(topic_id) if rendered.mentions_topic_wildcard => sql::topic_participants(tx, topic_id)?,
         _ => Vec::new(),
     };
-    let alerted = alerted(tx, &rendered.text, &receivers.audience)?;
-    replace_flag(tx, id, bit::HAS_ALERT_WORD, &alerted)?;
-    replace_flag(tx, id, bit::MENTIONED, &mentioned)?;
     replace_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED, &topic_wildcard)?;
-    let flags = FlagHolders {
-        read: &receivers::readers(tx, &receivers, message)?,
-        starred: &sql::users_with_flag(tx, id, bit::STARRED)?,
-        collapsed: &sql::users_with_flag(tx, id, bit::COLLAPSED)?,
-        mentioned: &mentioned,
-        stream_wildcard: attributes & attribute::STREAM_WILDCARD != 0,
-        topic_wildcard: &topic_wildcard,
-        alerted: &alerted,
-    };
-    let event = MessageEdited {
-        stream_id: receivers.stream.as_ref().map(|stream| stream.stream_id),
-        stream_name: receivers.stream.as_ref().map(|stream| stream.name.as_str()),
-        content: Some(ContentEdit {
-            orig_content: &message.content,
-            orig_rendered_content: &message.rendered_content,
-            content: &draft.content,
-            rendered_content: &rendered.html,
-            is_me_message: rendered.is_me_message,
-        }),
-        flags,
-        ..MessageEdited::new(id, std::slice::from_ref(&id), caller.user_id, now)
-    };
-    tx.emit(&event, receivers.audience);
-    Ok(())
+    let alerted = alerted(tx, &rendered.text, &audience)?;
+    replace_flag(tx, id, bit::HAS_ALERT_WORD, &alerted)
 }
 
 /// Makes these users, and no others, have a flag on a message.
@@ -156,4 +255,63 @@ fn replace_flag(tx: &Tx<'_>, id: MessageId, flag: i64, user_ids: &[UserId]) -> A
         sql::add_flags(tx, *user_id, id, flag)?;
     }
     Ok(())
+}
+
+/// Tells of an edit: those in `told` of the move, and those who can see the message of its content.
+fn emit(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    edit: &Edit,
+    content: Option<(&str, &Rendered)>,
+    told: Option<Audience>,
+) -> ApiResult<()> {
+    let id = edit.message.id;
+    let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
+    let receivers = receivers::of(tx, &message)?;
+    let audience = told.unwrap_or_else(|| receivers.audience.clone());
+    let stream_wildcard = message.has(attribute::STREAM_WILDCARD);
+    let flags = FlagHolders {
+        read: &receivers::readers(tx, &audience, receivers.stream.as_ref(), &message)?,
+        starred: &sql::users_with_flag(tx, id, bit::STARRED)?,
+        collapsed: &sql::users_with_flag(tx, id, bit::COLLAPSED)?,
+        mentioned: &sql::users_with_flag(tx, id, bit::MENTIONED)?,
+        stream_wildcard,
+        topic_wildcard: &sql::users_with_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED)?,
+        alerted: &sql::users_with_flag(tx, id, bit::HAS_ALERT_WORD)?,
+    };
+    let ids = edit.mv.as_ref().map_or(std::slice::from_ref(&id), |mv| mv.ids.as_slice());
+    let event = MessageEdited {
+        stream_id: edit.stream.as_ref().map(|stream| stream.stream_id),
+        stream_name: edit.stream.as_ref().map(|stream| stream.name.as_str()),
+        place: edit.mv.as_ref().map(place_of),
+        content: content.map(|(content, rendered)| ContentEdit {
+            orig_content: &edit.message.content,
+            orig_rendered_content: &edit.message.rendered_content,
+            content,
+            rendered_content: &rendered.html,
+            is_me_message: rendered.is_me_message,
+        }),
+        flags,
+        ..MessageEdited::new(id, ids, caller.user_id, tx.now())
+    };
+    // Where only receivers read a message, not all who hear of the move may read the one whose content changed.
+    let is_protected = edit.stream.as_ref().is_some_and(|stream| !stream.has_public_history());
+    if is_protected && content.is_some() && edit.mv.is_some() {
+        let (all, readers) = (audience.bitmap(), receivers.audience.bitmap());
+        tx.emit(&event, Audience::set(all & readers));
+        tx.emit(&MessageEdited { content: None, ..event }, Audience::set(all - readers));
+    } else {
+        tx.emit(&event, audience);
+    }
+    Ok(())
+}
+
+fn place_of(mv: &Move) -> PlaceEdit<'_> {
+    PlaceEdit {
+        new_stream_id: mv.changes_stream().then_some(mv.to.stream_id),
+        propagate_mode: mv.propagate_mode,
+        orig_subject: mv.old_topic.as_str(),
+        subject: mv.changes_topic().then(|| mv.topic.as_str()),
+        topic_links: mv.changes_topic().then_some(&[]),
+    }
 }

@@ -1,6 +1,7 @@
 //! Events about messages, and what differs between their receivers.
 
-use super::message::{MessageRecord, shown_topic};
+use super::message::{MessageRecord, TopicLink, shown_topic};
+use super::move_rules::PropagateMode;
 use crate::events::{Event, EventType, QueueId, Receiver, Registration, Verdict};
 use crate::types::{MessageId, StreamId, UserId};
 use serde::Serialize;
@@ -63,6 +64,9 @@ pub struct MessageEdited<'a> {
     /// Channel messages only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_name: Option<&'a str>,
+    /// The new place.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceEdit<'a>>,
     /// The new content.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub content: Option<ContentEdit<'a>>,
@@ -72,7 +76,7 @@ pub struct MessageEdited<'a> {
 }
 
 /// The part of an `update_message` event that tells of a new content.
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ContentEdit<'a> {
     /// Markdown before.
     pub orig_content: &'a str,
@@ -84,6 +88,24 @@ pub struct ContentEdit<'a> {
     pub rendered_content: &'a str,
     /// Whether it begins with `/me` now.
     pub is_me_message: bool,
+}
+
+/// The part of an `update_message` event that tells of a new topic or channel.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlaceEdit<'a> {
+    /// The channel that the messages went to, if it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_stream_id: Option<StreamId>,
+    /// Which messages were asked for.
+    pub propagate_mode: PropagateMode,
+    /// The topic before.
+    pub orig_subject: &'a str,
+    /// The topic now, if it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<&'a str>,
+    /// Links that linkifiers make of the topic, if it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topic_links: Option<&'a [TopicLink]>,
 }
 
 impl<'a> MessageEdited<'a> {
@@ -98,6 +120,7 @@ impl<'a> MessageEdited<'a> {
             edit_timestamp: now,
             stream_id: None,
             stream_name: None,
+            place: None,
             content: None,
             flags: FlagHolders::default(),
         }

@@ -3,10 +3,12 @@
 //! A [`Cursor`] answers "the first id from here on". Cursors over single indexes are joined: a union merges
 //! conversations from the newest end, an intersection leaps from one to the other. Nothing walks the whole table.
 
+use super::message::attribute;
 use super::read_set::ReadSet;
 use super::sight::Ranges;
 use crate::http::ApiResult;
-use rusqlite::Connection;
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Connection, ToSql};
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -68,6 +70,16 @@ pub enum Index {
     StreamWildcard,
     /// Messages that a user starred.
     Starred,
+    /// Messages of a conversation with an attribute of few, which is one of those in [`Index::with_attribute`].
+    Link,
+    /// The same, with an image.
+    Image,
+    /// The same, with an uploaded file.
+    Attachment,
+    /// The same, with a reaction, now or once.
+    Reaction,
+    /// Messages found by an FTS5 expression.
+    Search,
     /// Messages that mention a user, not counting those that mention everybody in the channel.
     Mentioned,
     /// Messages with an alert word of a user.
@@ -75,6 +87,17 @@ pub enum Index {
 }
 
 impl Index {
+    /// The index of a conversation's messages with an attribute, if there is one.
+    pub fn with_attribute(attribute: i64) -> Option<Self> {
+        match attribute {
+            attribute::HAS_LINK => Some(Self::Link),
+            attribute::HAS_IMAGE => Some(Self::Image),
+            attribute::HAS_ATTACHMENT => Some(Self::Attachment),
+            attribute::HAS_REACTION => Some(Self::Reaction),
+            _ => None,
+        }
+    }
+
     /// `?1` is the key, `?2` and `?3` the bounds, `?4` the limit.
     fn statement(self, direction: Direction) -> &'static str {
         macro_rules! both {
@@ -118,6 +141,19 @@ impl Index {
                 "id",
                 "recipient_id = ?1 AND attributes & 1"
             ),
+            Self::Link => {
+                both!("message INDEXED BY message_link", "id", "recipient_id = ?1 AND attributes & 4")
+            }
+            Self::Image => {
+                both!("message INDEXED BY message_image", "id", "recipient_id = ?1 AND attributes & 8")
+            }
+            Self::Attachment => {
+                both!("message INDEXED BY message_attachment", "id", "recipient_id = ?1 AND attributes & 16")
+            }
+            Self::Reaction => {
+                both!("message INDEXED BY message_reaction", "id", "recipient_id = ?1 AND attributes & 32")
+            }
+            Self::Search => both!("message_search", "rowid", "message_search MATCH ?1"),
             Self::Starred => both!(
                 "user_message_flags INDEXED BY user_message_starred",
                 "message_id",
@@ -134,6 +170,30 @@ impl Index {
                 "user_id = ?1 AND flags & 8"
             ),
         }
+    }
+}
+
+/// What an index is asked for.
+#[derive(Clone, Debug)]
+pub enum Key {
+    /// An id.
+    Id(i64),
+    /// An FTS5 expression.
+    Expression(Rc<str>),
+}
+
+impl ToSql for Key {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Self::Id(id) => id.to_sql(),
+            Self::Expression(text) => text.to_sql(),
+        }
+    }
+}
+
+impl From<i64> for Key {
+    fn from(id: i64) -> Self {
+        Self::Id(id)
     }
 }
 
@@ -175,7 +235,7 @@ impl Within {
 pub struct IndexCursor<'c> {
     connection: &'c Connection,
     index: Index,
-    key: i64,
+    key: Key,
     within: Within,
     direction: Direction,
     batch: usize,
@@ -188,20 +248,21 @@ impl<'c> IndexCursor<'c> {
     pub fn new(
         connection: &'c Connection,
         index: Index,
-        key: i64,
+        key: impl Into<Key>,
         within: Within,
         direction: Direction,
         batch: usize,
     ) -> Self {
         let batch = batch.clamp(1, BATCH);
-        Self { connection, index, key, within, direction, batch, found: VecDeque::new(), exhausted: false }
+        let (key, found) = (key.into(), VecDeque::new());
+        Self { connection, index, key, within, direction, batch, found, exhausted: false }
     }
 
     fn refill(&mut self, bound: u32) -> ApiResult<()> {
         let mut statement = self.connection.prepare_cached(self.index.statement(self.direction))?;
         for piece in self.within.pieces(self.direction, bound) {
             let wanted = self.batch - self.found.len();
-            let mut rows = statement.query((self.key, piece.start(), piece.end(), wanted as i64))?;
+            let mut rows = statement.query((&self.key, piece.start(), piece.end(), wanted as i64))?;
             while let Some(row) = rows.next()? {
                 self.found.push_back(row.get(0)?);
             }

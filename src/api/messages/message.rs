@@ -26,6 +26,8 @@ pub mod attribute {
     pub const IS_EDITED: i64 = 1 << 7;
     /// Has data of a poll or to-do list: rows may be there.
     pub const HAS_SUBMESSAGE: i64 = 1 << 8;
+    /// Is the notification bot's word that a topic was resolved or no longer is.
+    pub const IS_RESOLVE_NOTICE: i64 = 1 << 9;
 }
 
 /// A message's row.
@@ -217,6 +219,28 @@ pub struct EditRecord {
     /// Channel after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamId>,
+}
+
+impl EditRecord {
+    /// A record in which nothing has changed yet; what did is set from here.
+    pub fn new(user_id: UserId, timestamp: i64) -> Self {
+        Self {
+            user_id: Some(user_id),
+            timestamp,
+            prev_content: None,
+            prev_rendered_content: None,
+            prev_topic: None,
+            topic: None,
+            prev_stream: None,
+            stream: None,
+        }
+    }
+
+    /// The same without content; `None` if nothing was moved.
+    pub fn only_move(self) -> Option<Self> {
+        let is_move = self.prev_topic.is_some() || self.prev_stream.is_some();
+        is_move.then_some(Self { prev_content: None, prev_rendered_content: None, ..self })
+    }
 }
 
 /// A topic as a client may see it: those that do not know the empty one see its display name.

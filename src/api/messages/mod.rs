@@ -2,25 +2,42 @@
 //!
 //! A message is written once, whoever receives it (`ARCHITECTURE.md`, "Storage"): who received it follows from spans of
 //! subscription, what is read from sets of ids ([`read_set`]), and only flags that few have are rows. Fetching is
-//! [`narrow`] (what is wanted) to [`plan`] (which indexes answer it) to [`feed`] (ids in order) to [`write`] (JSON).
+//! [`narrow`] (what is wanted) and [`resolve`] (whom and what it names) to [`plan`] (which indexes answer it) to [`feed`]
+//! (ids in order) to [`write`] (JSON).
 
 pub mod address;
+pub mod arrivals;
 mod delete;
+mod delete_topic;
+pub mod deliver;
 pub mod directory;
 mod edit;
 pub mod events;
 pub mod feed;
 mod fetch;
+mod first_message;
 pub mod flags;
+mod history;
+mod holds;
+mod html_diff;
 pub mod message;
+mod move_notices;
+pub mod move_rules;
+mod moved;
+mod moving;
 pub mod narrow;
+pub mod page;
 pub mod plan;
 pub mod queue_narrow;
 pub mod quote;
+mod read_receipts;
 pub mod read_set;
 pub mod receivers;
+mod removal;
 mod render;
+pub mod resolve;
 pub mod rules;
+pub mod search;
 pub mod send;
 pub mod sight;
 pub mod sql;
@@ -31,7 +48,7 @@ pub mod write;
 
 use super::Slice;
 use super::register::StatePart;
-use crate::http::{Route, USER};
+use crate::http::{ADMINISTRATOR, Route, USER};
 use hyper::Method;
 
 /// Messages.
@@ -51,6 +68,19 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/messages/{message_id}", USER, fetch::get_message),
         Route::call(Method::PATCH, "/messages/{message_id}", USER, edit::update_message),
         Route::write(Method::DELETE, "/messages/{message_id}", USER, delete::delete_message),
+        Route::read(Method::GET, "/messages/{message_id}/history", USER, history::get_history),
+        Route::read(
+            Method::GET,
+            "/messages/{message_id}/read_receipts",
+            USER,
+            read_receipts::get_read_receipts,
+        ),
+        Route::call(
+            Method::POST,
+            "/streams/{stream_id}/delete_topic",
+            ADMINISTRATOR,
+            delete_topic::delete_topic,
+        ),
         Route::write(Method::POST, "/messages/flags", USER, update_flags::update_flags),
         Route::read(Method::POST, "/messages/render", USER, render::render_message),
     ]

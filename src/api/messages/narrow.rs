@@ -1,57 +1,98 @@
 //! Narrows: which messages a client wants to see (`semantics.md` section 5).
 //!
-//! A narrow is parsed in two steps. [`parse`] reads the form, which needs nothing but the text. [`resolve`] looks up
-//! what the operands name; unknown channels and users are errors, an unknown conversation is an empty result.
+//! A narrow is parsed in two steps. [`parse`] reads the form, which needs nothing but the text. [`super::resolve`]
+//! looks up what the operands name: unknown channels and users are errors, an unknown conversation is an empty result.
 
-use super::sql;
-use crate::api::channels::{row::StreamRow, sql as channels};
-use crate::api::users::sql as users;
+use super::search::SearchQuery;
+use crate::api::channels::row::StreamRow;
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::types::{MessageId, RecipientId, StreamId, Topic, UserId};
-use rusqlite::Connection;
+use crate::types::{MessageId, RecipientId, UserId};
 use serde_json::Value;
+use std::rc::Rc;
 
 /// One element of a narrow, as the client wrote it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Element {
     /// The operator.
     pub operator: String,
-    /// What it applies to: text, a number or a list.
+    /// What it applies to: text, a number or a list, as the operator allows.
     pub operand: Value,
     /// Whether it is to be turned around.
     pub negated: bool,
 }
 
+impl Element {
+    /// Whether the operator names a channel.
+    pub fn is_channel(&self) -> bool {
+        matches!(self.operator.as_str(), "channel" | "stream")
+    }
+
+    /// Whether the operator names a direct conversation.
+    pub fn is_direct(&self) -> bool {
+        matches!(self.operator.as_str(), "dm" | "pm-with" | "pm_with")
+    }
+}
+
 /// Reads the parameter: objects, or pairs of texts.
 pub fn parse(narrow: Option<&Value>) -> ApiResult<Vec<Element>> {
-    let Some(narrow) = narrow else { return Ok(Vec::new()) };
+    let Some(narrow) = narrow.filter(|narrow| !narrow.is_null()) else { return Ok(Vec::new()) };
     let list = narrow.as_array().ok_or_else(|| ApiError::bad_request("narrow is not a list"))?;
     list.iter().enumerate().map(|(index, element)| parse_element(index, element)).collect()
 }
 
 fn parse_element(index: usize, element: &Value) -> ApiResult<Element> {
     let invalid = |why: &str| ApiError::bad_request(format!("Invalid narrow[{index}]: Value error, {why}"));
-    match element {
+    let element = match element {
         Value::Array(pair) => match pair.as_slice() {
             [Value::String(operator), operand @ Value::String(_)] => {
-                Ok(Element { operator: operator.clone(), operand: operand.clone(), negated: false })
+                Element { operator: operator.clone(), operand: operand.clone(), negated: false }
             }
-            [Value::String(_), _] => Err(invalid("operand is not a string")),
-            [_, _] => Err(invalid("operator is not a string")),
-            _ => Err(invalid("element is not a string pair")),
+            _ => return Err(invalid("element is not a string pair")),
         },
         Value::Object(object) => {
-            let operator = object.get("operator").ok_or_else(|| invalid("operator is missing"))?;
-            let operator = operator.as_str().ok_or_else(|| invalid("operator is not a string"))?;
-            let operand = object.get("operand").ok_or_else(|| invalid("operand is missing"))?;
-            let negated = match object.get("negated") {
-                None | Some(Value::Null) => false,
-                Some(Value::Bool(negated)) => *negated,
-                Some(_) => return Err(invalid("negated is not a boolean")),
+            let given = |name: &str| object.get(name).filter(|value| !value.is_null());
+            let operand = given("operand").ok_or_else(|| invalid("operand is missing"))?;
+            let operator = given("operator").ok_or_else(|| invalid("operator is missing"))?;
+            let wrong = |name: &str, kind: &str| {
+                ApiError::bad_request(format!("narrow[{index}][\"{name}\"] is not a {kind}"))
             };
-            Ok(Element { operator: operator.to_owned(), operand: operand.clone(), negated })
+            let operator = operator.as_str().ok_or_else(|| wrong("operator", "string"))?;
+            let negated = match given("negated") {
+                None => false,
+                Some(value) => value.as_bool().ok_or_else(|| wrong("negated", "boolean"))?,
+            };
+            Element { operator: operator.to_owned(), operand: operand.clone(), negated }
         }
-        _ => Err(invalid("dict or list required")),
+        _ => return Err(invalid("dict or list required")),
+    };
+    check_operand(&element)?;
+    Ok(element)
+}
+
+/// Whether the operand is of a kind that the operator takes, with the published refusals.
+fn check_operand(element: &Element) -> ApiResult<()> {
+    let refuse = |msg: &str| Err(ApiError::bad_request(msg.to_owned()));
+    match (element.operator.as_str(), &element.operand) {
+        ("search", Value::String(text)) if text.trim().is_empty() => refuse("operand cannot be blank."),
+        ("dm" | "pm-with" | "pm_with", Value::Array(ids)) => {
+            match ids.iter().position(|id| !id.is_i64() && !id.is_u64()) {
+                Some(index) => refuse(&format!("operand[{index}] is not an integer")),
+                None => Ok(()),
+            }
+        }
+        (_, Value::String(_)) => Ok(()),
+        (
+            "channel" | "stream" | "id" | "near" | "sender" | "group-pm-with" | "group_pm_with"
+            | "dm-including" | "with",
+            Value::Number(id),
+        ) if id.is_i64() || id.is_u64() => Ok(()),
+        ("dm" | "pm-with" | "pm_with", _) => refuse("operand is not a string or an integer list"),
+        (
+            "channel" | "stream" | "id" | "near" | "sender" | "group-pm-with" | "group_pm_with"
+            | "dm-including" | "with",
+            _,
+        ) => refuse("operand is not a string or integer"),
+        _ => refuse("operand is not a string"),
     }
 }
 
@@ -68,10 +109,10 @@ pub struct Term {
 #[derive(Clone, Debug)]
 pub enum Test {
     /// Is in this channel.
-    Channel(Box<StreamRow>),
+    Channel(Rc<StreamRow>),
     /// Is in any public channel.
     PublicChannels,
-    /// Is in any web-public channel.
+    /// Is in any channel that can be read without an account and is in use.
     WebPublicChannels,
     /// Is in a topic of this name, in whatever channel; lower-cased.
     Topic(String),
@@ -93,12 +134,20 @@ pub enum Test {
     Unread,
     /// Is in a resolved topic.
     Resolved,
+    /// Is in a topic that the viewer follows.
+    Followed,
+    /// Is not muted. A channel that is asked for by name is shown though it is muted as a whole; then only its muted
+    /// topics count.
+    Home {
+        /// Whether muted channels count.
+        with_channels: bool,
+    },
     /// Has an attribute.
     Attribute(i64),
     /// Has a reaction.
     Reaction,
-    /// Is not muted.
-    Home,
+    /// Has these words.
+    Search(Rc<SearchQuery>),
     /// Is this one.
     Id(MessageId),
     /// Every message.
@@ -110,180 +159,46 @@ pub enum Test {
 pub struct Narrow {
     /// All have to hold.
     pub terms: Vec<Term>,
+    /// Whether messages that were never received may be shown.
+    pub wants_shared_history: bool,
+    /// Whether a channel is asked for, or asked not to be: then muted channels are not left out on the way to the first
+    /// unread message.
+    pub names_channel: bool,
 }
 
 impl Narrow {
-    /// The channel of a term that is not turned around.
-    pub fn channel(&self) -> Option<&StreamRow> {
+    /// What is searched for, to mark it in what is found.
+    pub fn search(&self) -> Option<&SearchQuery> {
         self.terms.iter().find_map(|term| match &term.test {
-            Test::Channel(stream) if !term.negated => Some(&**stream),
+            Test::Search(query) if !term.negated => Some(&**query),
             _ => None,
         })
     }
+}
 
-    /// Whether messages that were never received may be shown: a channel or the public channels are asked for, and
-    /// nothing that only received messages have.
-    pub fn wants_shared_history(&self) -> bool {
-        let personal = |term: &Term| {
-            matches!(term.test, Test::Flag(_) | Test::Mentioned | Test::Unread | Test::AnyDirect)
+/// Whether a narrow shows messages that the viewer never received: a channel whose history they may read, or the public
+/// channels, and nothing that only received messages have (`semantics.md` section 5, "History").
+pub fn wants_shared_history(
+    caller: &Caller,
+    elements: &[Element],
+    mut may_read_history: impl FnMut(&StreamRow) -> ApiResult<bool>,
+    terms: &[Term],
+) -> ApiResult<bool> {
+    let is_personal = |element: &Element| element.operator == "is" && element.operand != "resolved";
+    if elements.iter().any(is_personal) {
+        return Ok(false);
+    }
+    for term in terms.iter().filter(|term| !term.negated) {
+        let is_shared = match &term.test {
+            Test::Channel(stream) => may_read_history(stream)?,
+            Test::PublicChannels => !caller.is_guest(),
+            _ => false,
         };
-        let shared =
-            |term: &Term| !term.negated && matches!(term.test, Test::Channel(_) | Test::PublicChannels);
-        self.terms.iter().any(shared) && !self.terms.iter().any(personal)
-    }
-}
-
-/// Looks up what a narrow names, for a viewer.
-pub fn resolve(connection: &Connection, caller: &Caller, elements: &[Element]) -> ApiResult<Narrow> {
-    let mut terms = Vec::new();
-    for element in elements {
-        let test = resolve_element(connection, caller, element)?;
-        terms.push(Term { test, negated: element.negated });
-    }
-    let is_channel_term =
-        |term: &Term| !term.negated && matches!(term.test, Test::Channel(_) | Test::Topic(_));
-    let is_direct_term = |term: &Term| {
-        !term.negated
-            && matches!(
-                term.test,
-                Test::Direct(_) | Test::DirectIncluding(_) | Test::GroupDirectWith(_) | Test::AnyDirect
-            )
-    };
-    if terms.iter().any(is_channel_term) && terms.iter().any(is_direct_term) {
-        let desc = "No message can be both a channel message and direct message";
-        return Err(ApiError::new(400, "BAD_NARROW", format!("Invalid narrow operator combination: {desc}"))
-            .with("desc", desc));
-    }
-    Ok(Narrow { terms })
-}
-
-fn resolve_element(connection: &Connection, caller: &Caller, element: &Element) -> ApiResult<Test> {
-    use super::flags::bit;
-    use super::message::attribute;
-    let operand = &element.operand;
-    let unknown = |what: &str| ApiError::bad_narrow(&format!("unknown {what} {}", plain(operand)));
-    Ok(match element.operator.as_str() {
-        "channel" | "stream" => {
-            let stream = match operand {
-                Value::Number(id) => channels::by_id(connection, StreamId(id.as_i64().unwrap_or(-1)))?,
-                Value::String(name) => channels::by_name(connection, name)?,
-                _ => None,
-            };
-            Test::Channel(Box::new(stream.ok_or_else(|| unknown("channel"))?))
-        }
-        "channels" | "streams" => match operand.as_str() {
-            Some("public") => Test::PublicChannels,
-            Some("web-public") => Test::WebPublicChannels,
-            _ => return Err(unknown("channels operand")),
-        },
-        "topic" => {
-            let name = operand.as_str().ok_or_else(|| ApiError::bad_narrow("Invalid topic name"))?;
-            Test::Topic(Topic::from_client(name).map_or_else(|_| name.to_lowercase(), |topic| topic.key()))
-        }
-        "dm" | "pm-with" | "pm_with" => Test::Direct(conversation(connection, caller, operand)?),
-        "dm-including" => Test::DirectIncluding(user(connection, operand)?),
-        "group-pm-with" => Test::GroupDirectWith(user(connection, operand)?),
-        "sender" | "from" => Test::Sender(user(connection, operand)?),
-        "is" => match operand.as_str() {
-            Some("dm" | "private") => Test::AnyDirect,
-            Some("starred") => Test::Flag(bit::STARRED),
-            Some("unread") => Test::Unread,
-            Some("mentioned") => Test::Mentioned,
-            Some("alerted") => Test::Flag(bit::HAS_ALERT_WORD),
-            Some("resolved") => Test::Resolved,
-            _ => return Err(unknown("'is' operand")),
-        },
-        "has" => match operand.as_str() {
-            Some("link" | "links") => Test::Attribute(attribute::HAS_LINK),
-            Some("image" | "images") => Test::Attribute(attribute::HAS_IMAGE),
-            Some("attachment" | "attachments") => Test::Attribute(attribute::HAS_ATTACHMENT),
-            Some("reaction" | "reactions") => Test::Reaction,
-            _ => return Err(unknown("'has' operand")),
-        },
-        "in" => match operand.as_str() {
-            Some("home") => Test::Home,
-            Some("all") => Test::Everything,
-            _ => return Err(unknown("'in' operand")),
-        },
-        "id" => Test::Id(message_id(operand)?),
-        // Only a hint for the anchor.
-        "near" => {
-            message_id(operand)?;
-            Test::Everything
-        }
-        other => return Err(ApiError::bad_narrow(&format!("unknown operator {other}"))),
-    })
-}
-
-/// An operand as the error texts show it.
-fn plain(operand: &Value) -> String {
-    operand.as_str().map_or_else(|| operand.to_string(), str::to_owned)
-}
-
-fn message_id(operand: &Value) -> ApiResult<MessageId> {
-    let id = match operand {
-        Value::Number(id) => id.as_i64(),
-        Value::String(text) => text.parse().ok(),
-        _ => None,
-    };
-    id.filter(|id| (0..=i64::from(i32::MAX)).contains(id))
-        .map(MessageId)
-        .ok_or_else(|| ApiError::bad_narrow("Invalid message ID"))
-}
-
-fn user(connection: &Connection, operand: &Value) -> ApiResult<UserId> {
-    let user = match operand {
-        Value::Number(id) => users::by_id(connection, UserId(id.as_i64().unwrap_or(-1)))?,
-        Value::String(text) => match text.parse() {
-            Ok(id) => users::by_id(connection, UserId(id))?,
-            Err(_) => by_any_email(connection, text)?,
-        },
-        _ => None,
-    };
-    user.map(|user| user.user_id)
-        .ok_or_else(|| ApiError::bad_narrow(&format!("unknown user {}", plain(operand))))
-}
-
-fn by_any_email(
-    connection: &Connection,
-    email: &str,
-) -> ApiResult<Option<crate::api::users::record::UserRow>> {
-    match users::by_email(connection, email)? {
-        Some(user) => Ok(Some(user)),
-        None => Ok(users::by_delivery_email(connection, email)?),
-    }
-}
-
-/// The conversation with these people and the viewer.
-fn conversation(connection: &Connection, caller: &Caller, operand: &Value) -> ApiResult<Option<RecipientId>> {
-    let unknown = || ApiError::bad_narrow(&format!("unknown user in {}", plain(operand)));
-    let mut user_ids = vec![caller.user_id];
-    match operand {
-        Value::Number(id) => user_ids.push(UserId(id.as_i64().ok_or_else(unknown)?)),
-        Value::Array(ids) => {
-            for id in ids {
-                user_ids.push(UserId(id.as_i64().ok_or_else(unknown)?));
-            }
-        }
-        Value::String(text) => {
-            for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-                let user = match name.parse() {
-                    Ok(id) => users::by_id(connection, UserId(id))?,
-                    Err(_) => by_any_email(connection, name)?,
-                };
-                user_ids.push(user.ok_or_else(unknown)?.user_id);
-            }
-        }
-        _ => return Err(unknown()),
-    }
-    user_ids.sort_unstable();
-    user_ids.dedup();
-    for user_id in &user_ids {
-        if users::by_id(connection, *user_id)?.is_none() {
-            return Err(unknown());
+        if is_shared {
+            return Ok(true);
         }
     }
-    Ok(sql::direct_recipient(connection, &user_ids)?)
+    Ok(false)
 }
 
 #[cfg(test)]
@@ -292,7 +207,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn both_forms_are_read_and_others_refused_in_the_published_words() {
+    fn both_forms_are_read() {
         let element = |operator: &str, operand: Value, negated| Element {
             operator: operator.to_owned(),
             operand,
@@ -301,7 +216,7 @@ mod tests {
         let read = parse(Some(&json!([
             ["channel", "lunch"],
             {"operator": "sender", "operand": 7, "negated": true},
-            {"operator": "dm", "operand": [1, 2]},
+            {"operator": "dm", "operand": [1, 2], "negated": null},
         ])));
         assert_eq!(
             read.unwrap(),
@@ -311,13 +226,40 @@ mod tests {
                 element("dm", json!([1, 2]), false),
             ]
         );
+        assert_eq!(parse(Some(&Value::Null)).unwrap(), []);
+        assert_eq!(parse(None).unwrap(), []);
+    }
+
+    #[test]
+    fn other_forms_are_refused_in_the_published_words() {
+        let dict = |operator: &str, operand: Value| json!([{"operator": operator, "operand": operand}]);
         let refused = [
             (json!({}), "narrow is not a list"),
             (json!([{"operator": "channel"}]), "Invalid narrow[0]: Value error, operand is missing"),
+            (
+                json!([{"operator": "channel", "operand": null}]),
+                "Invalid narrow[0]: Value error, operand is missing",
+            ),
             (json!([["is", "dm"], {"operand": "x"}]), "Invalid narrow[1]: Value error, operator is missing"),
             (json!([["channel"]]), "Invalid narrow[0]: Value error, element is not a string pair"),
-            (json!([["channel", 1]]), "Invalid narrow[0]: Value error, operand is not a string"),
+            (json!([["channel", 1]]), "Invalid narrow[0]: Value error, element is not a string pair"),
             (json!([1]), "Invalid narrow[0]: Value error, dict or list required"),
+            (json!([{"operator": 1, "operand": "x"}]), "narrow[0][\"operator\"] is not a string"),
+            (
+                json!([{"operator": "is", "operand": "dm", "negated": 1}]),
+                "narrow[0][\"negated\"] is not a boolean",
+            ),
+            (dict("channel", json!([1])), "operand is not a string or integer"),
+            (dict("channel", json!(1.5)), "operand is not a string or integer"),
+            (dict("sender", json!(true)), "operand is not a string or integer"),
+            (dict("with", json!({})), "operand is not a string or integer"),
+            (dict("dm", json!(1)), "operand is not a string or an integer list"),
+            (dict("dm", json!([1, "a"])), "operand[1] is not an integer"),
+            (dict("topic", json!(1)), "operand is not a string"),
+            (dict("is", json!([])), "operand is not a string"),
+            (dict("search", json!(5)), "operand is not a string"),
+            (dict("search", json!("  ")), "operand cannot be blank."),
+            (json!([["search", ""]]), "operand cannot be blank."),
         ];
         for (narrow, msg) in refused {
             assert_eq!(parse(Some(&narrow)).unwrap_err().msg(), msg, "{narrow}");

@@ -1,16 +1,22 @@
 //! From a narrow to a cursor: which indexes answer it, and what is left to test message by message.
+//!
+//! A narrow is answered by the indexes of *places* (conversations, topics), met with indexes that go across places
+//! (a sender, the viewer's flags, the words of a search). Whatever can be said of a whole place is asked of the place,
+//! so that only places that can have matches are walked.
 
-use super::feed::{Cursor, Direction, Index, IndexCursor, Intersection, Known, Union, Within};
+use super::feed::{Cursor, Direction, Index, IndexCursor, Intersection, Key, Known, Union, Within};
 use super::flags::bit;
+use super::holds::{Candidate, holds, holds_for_all};
 use super::message::attribute;
 use super::narrow::{Narrow, Term, Test};
-use super::sight::{Ranges, Sight};
+use super::sight::{ALL_IDS, Ranges, Sight, View};
 use super::sql;
 use crate::api::channels::sql as channels;
 use crate::api::subscriptions::sql as subscriptions;
+use crate::api::user_topics::policy::VisibilityPolicy;
 use crate::http::ApiResult;
-use crate::types::{MessageId, RecipientId, Topic, TopicId, UserId};
-use rusqlite::OptionalExtension;
+use crate::types::{MessageId, RecipientId, StreamId, TopicId};
+use std::rc::Rc;
 
 /// How a narrow is answered in one direction.
 pub struct Plan<'a> {
@@ -19,25 +25,25 @@ pub struct Plan<'a> {
     direction: Direction,
     /// Terms that the cursor does not answer.
     left: Vec<Term>,
-    /// Whether the cursor may give messages that the viewer may not see.
-    check_sight: bool,
+    whose: Whose,
 }
 
-/// What terms are tested on.
-struct Candidate {
-    id: MessageId,
-    recipient_id: RecipientId,
-    subject: String,
-    sender_id: UserId,
-    attributes: i64,
-    flags: i64,
+/// Which messages may be shown, of those that a cursor gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    /// All: the cursor knows what the viewer may see.
+    Known,
+    /// Those that the viewer may read.
+    Readable,
+    /// Those that are the viewer's: received, or with a flag that they have set on a message they did not receive.
+    Own,
 }
 
 /// Where messages are taken from.
 struct Place {
-    index: Index,
-    key: i64,
     recipient_id: RecipientId,
+    /// One of its topics; absent: all of it.
+    topic_id: Option<TopicId>,
 }
 
 impl<'a> Plan<'a> {
@@ -48,23 +54,32 @@ impl<'a> Plan<'a> {
         direction: Direction,
         wanted: usize,
     ) -> ApiResult<Self> {
-        let mut planner = Planner {
+        let planner = Planner {
             sight,
             direction,
             wanted,
-            shared: narrow.wants_shared_history(),
-            unread: false,
+            shared: narrow.wants_shared_history,
+            unread: narrow.terms.iter().any(|term| !term.negated && matches!(term.test, Test::Unread)),
             left: Vec::new(),
+            left_of_places: Vec::new(),
         };
-        let (cursor, check_sight) = planner.plan(narrow)?;
-        Ok(Self { sight, cursor, direction, left: planner.left, check_sight })
+        planner.plan(narrow)
     }
 
-    /// A plan that tests one known message. It is not held back for never having been received.
-    pub fn for_known(sight: &'a Sight<'a>, narrow: &Narrow, id: MessageId) -> Self {
-        let direction = Direction::Down;
-        let cursor = Box::new(Known::new(id.bit().into_iter().collect(), direction));
-        Self { sight, cursor, direction, left: narrow.terms.clone(), check_sight: true }
+    /// A plan that tests known messages that the viewer may read. They are not held back for never having been received.
+    pub fn for_readable(sight: &'a Sight<'a>, narrow: &Narrow, ids: &[MessageId]) -> Self {
+        Self::for_known(sight, narrow, ids, Whose::Readable)
+    }
+
+    /// A plan that tests known messages of the viewer's own.
+    pub fn for_own(sight: &'a Sight<'a>, narrow: &Narrow, ids: &[MessageId]) -> Self {
+        Self::for_known(sight, narrow, ids, Whose::Own)
+    }
+
+    fn for_known(sight: &'a Sight<'a>, narrow: &Narrow, ids: &[MessageId], whose: Whose) -> Self {
+        let direction = Direction::Up;
+        let known = Known::new(ids.iter().filter_map(|id| id.bit()).collect(), direction);
+        Self { sight, cursor: Box::new(known), direction, left: narrow.terms.clone(), whose }
     }
 
     /// Up to `limit` messages from a bound on, in the plan's direction.
@@ -85,11 +100,17 @@ impl<'a> Plan<'a> {
     }
 
     fn matches(&self, id: MessageId) -> ApiResult<bool> {
-        if self.left.is_empty() && !self.check_sight {
+        if self.left.is_empty() && self.whose == Whose::Known {
             return Ok(true);
         }
-        let Some(candidate) = load_candidate(self.sight, id)? else { return Ok(false) };
-        if self.check_sight && !self.sight.visible(candidate.recipient_id, id)? {
+        let Some(candidate) = Candidate::load(self.sight, id)? else { return Ok(false) };
+        if self.whose != Whose::Known && !self.sight.visible(candidate.recipient_id, id)? {
+            return Ok(false);
+        }
+        if self.whose == Whose::Own
+            && candidate.flags == 0
+            && !self.sight.received(candidate.recipient_id, id)?
+        {
             return Ok(false);
         }
         for term in &self.left {
@@ -101,71 +122,6 @@ impl<'a> Plan<'a> {
     }
 }
 
-fn load_candidate(sight: &Sight<'_>, id: MessageId) -> ApiResult<Option<Candidate>> {
-    Ok(sight
-        .connection
-        .prepare_cached(
-            "SELECT recipient_id, subject, sender_id, attributes,
-                 coalesce((SELECT flags FROM user_message_flags WHERE user_id = ?2 AND message_id = ?1), 0)
-             FROM message WHERE id = ?1",
-        )?
-        .query_row((id, sight.caller.user_id), |row| {
-            Ok(Candidate {
-                id,
-                recipient_id: row.get(0)?,
-                subject: row.get(1)?,
-                sender_id: row.get(2)?,
-                attributes: row.get(3)?,
-                flags: row.get(4)?,
-            })
-        })
-        .optional()?)
-}
-
-/// Whether a message is as a term asks, not turned around.
-fn holds(sight: &Sight<'_>, test: &Test, message: &Candidate) -> ApiResult<bool> {
-    let view = || sight.view(message.recipient_id);
-    Ok(match test {
-        Test::Channel(stream) => message.recipient_id == stream.recipient_id,
-        Test::PublicChannels => view()?.stream.as_ref().is_some_and(|stream| !stream.invite_only),
-        Test::WebPublicChannels => view()?.stream.as_ref().is_some_and(|stream| stream.is_web_public),
-        Test::Topic(key) => view()?.stream.is_some() && Topic::stored(message.subject.clone()).key() == *key,
-        Test::Direct(recipient_id) => Some(message.recipient_id) == *recipient_id,
-        Test::DirectIncluding(user_id) => view()?.people.contains(user_id),
-        Test::GroupDirectWith(user_id) => {
-            let view = view()?;
-            view.people.len() > 2 && view.people.contains(user_id)
-        }
-        Test::Sender(user_id) => message.sender_id == *user_id,
-        Test::AnyDirect => view()?.stream.is_none(),
-        Test::Flag(mask) => message.flags & mask != 0,
-        Test::Mentioned => {
-            message.flags & (bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED) != 0
-                || (message.attributes & attribute::STREAM_WILDCARD != 0
-                    && sight.received(message.recipient_id, message.id)?)
-        }
-        Test::Unread => {
-            let read = message
-                .id
-                .bit()
-                .is_none_or(|bit| sight.read_set(message.recipient_id).is_ok_and(|set| set.contains(bit)));
-            !read && sight.received(message.recipient_id, message.id)?
-        }
-        Test::Resolved => view()?.stream.is_some() && message.subject.starts_with(Topic::RESOLVED_PREFIX),
-        Test::Attribute(mask) => message.attributes & mask != 0,
-        Test::Reaction => {
-            message.attributes & attribute::HAS_REACTION != 0
-                && !sql::reactions(sight.connection, message.id)?.is_empty()
-        }
-        Test::Home => match &view()?.stream {
-            Some(stream) => !sql::is_stream_muted(sight.connection, sight.caller.user_id, stream.stream_id)?,
-            None => true,
-        },
-        Test::Id(id) => message.id == *id,
-        Test::Everything => true,
-    })
-}
-
 struct Planner<'a> {
     sight: &'a Sight<'a>,
     direction: Direction,
@@ -173,137 +129,249 @@ struct Planner<'a> {
     shared: bool,
     unread: bool,
     left: Vec<Term>,
+    /// Terms that places may answer; what they leave goes to `left`.
+    left_of_places: Vec<Term>,
 }
 
 impl<'a> Planner<'a> {
-    /// The cursor, and whether sight has to be checked behind it.
-    fn plan(&mut self, narrow: &Narrow) -> ApiResult<(Box<dyn Cursor + 'a>, bool)> {
-        let mut cursors: Vec<Box<dyn Cursor + 'a>> = Vec::new();
-        let mut places: Option<Vec<Place>> = None;
-        let topic = narrow.terms.iter().find_map(|term| match &term.test {
-            Test::Topic(key) if !term.negated => Some(key.as_str()),
-            _ => None,
-        });
+    fn plan(mut self, narrow: &Narrow) -> ApiResult<Plan<'a>> {
+        let mut cursors = Vec::new();
+        let mut has_own_flag = false;
         for term in &narrow.terms {
-            if term.negated {
-                self.left.push(term.clone());
-                continue;
-            }
-            let user_id = self.sight.caller.user_id;
-            match &term.test {
-                Test::Everything => {}
-                Test::Unread => self.unread = true,
-                Test::Channel(stream) if places.is_none() => {
-                    places = Some(match topic {
-                        None => vec![conversation(stream.recipient_id)],
-                        Some(key) => sql::topic(self.sight.connection, stream.stream_id, key)?
-                            .map(|TopicId(key)| Place {
-                                index: Index::Topic,
-                                key,
-                                recipient_id: stream.recipient_id,
-                            })
-                            .into_iter()
-                            .collect(),
-                    });
-                }
-                Test::Direct(recipient_id) if places.is_none() => {
-                    places = Some(recipient_id.map(conversation).into_iter().collect());
-                }
-                Test::AnyDirect if places.is_none() => {
-                    let recipients = sql::direct_recipients(self.sight.connection, user_id)?;
-                    places = Some(recipients.into_iter().map(conversation).collect());
-                }
-                Test::PublicChannels if places.is_none() => {
-                    let public = channels::public_recipients(self.sight.connection)?;
-                    places = Some(public.into_iter().map(conversation).collect());
-                }
-                // Answered with its channel, by one index; its text is compared only where there is no channel.
-                Test::Topic(key) if narrow.channel().is_some() && topic == Some(key) => {}
-                Test::Sender(sender) => cursors.push(self.index(Index::Sender, sender.0)),
-                Test::Flag(bit::STARRED) => cursors.push(self.index(Index::Starred, user_id.0)),
-                Test::Flag(bit::HAS_ALERT_WORD) => cursors.push(self.index(Index::Alerted, user_id.0)),
-                Test::Mentioned => cursors.push(self.mentions()?),
-                Test::Id(id) => {
-                    cursors.push(Box::new(Known::new(id.bit().into_iter().collect(), self.direction)));
-                }
-                _ => self.left.push(term.clone()),
+            has_own_flag |= !term.negated && matches!(term.test, Test::Flag(_) | Test::Mentioned);
+            match self.across(term)? {
+                Some(cursor) => cursors.push(cursor),
+                None if self.unread && !term.negated && matches!(term.test, Test::Unread) => {}
+                None => self.left_of_places.push(term.clone()),
             }
         }
-        // Without a place, an index of the viewer's or a sender's messages leads, and each is checked by itself. The
-        // unread are found in their gaps, so they are a place of their own.
-        let check_sight = places.is_none() && !cursors.is_empty() && !self.unread;
-        if !check_sight {
-            let places = match places {
-                Some(places) => places,
-                None => self.everywhere()?,
-            };
-            let lone = places.len() == 1 && cursors.is_empty();
-            let batch = if lone { self.wanted } else { 1 };
-            let mut parts: Vec<Box<dyn Cursor + 'a>> = Vec::new();
-            for place in places {
-                if let Some(cursor) = self.conversation(&place, batch)? {
-                    parts.push(Box::new(cursor));
-                }
-            }
-            let place = match parts.len() {
-                1 => parts.remove(0),
-                _ => Box::new(Union::new(parts, self.direction)),
-            };
-            cursors.push(place);
+        // Without a place, an index across places leads, and each message is checked by itself. The unread are found in
+        // the gaps of places.
+        let by_place = cursors.is_empty() || self.unread || self.left_of_places.iter().any(names_place);
+        let whose = if by_place && !has_own_flag { Whose::Known } else { Whose::Own };
+        if by_place {
+            let lone_batch = if cursors.is_empty() { self.wanted } else { 1 };
+            let places = self.places(has_own_flag, lone_batch)?;
+            cursors.push(places);
+        } else {
+            self.left.append(&mut self.left_of_places);
         }
         let cursor = match cursors.len() {
             1 => cursors.remove(0),
             _ => Box::new(Intersection::new(cursors)),
         };
-        Ok((cursor, check_sight))
+        Ok(Plan { sight: self.sight, cursor, direction: self.direction, left: self.left, whose })
+    }
+
+    /// The index across places that answers a term, if there is one.
+    fn across(&self, term: &Term) -> ApiResult<Option<Box<dyn Cursor + 'a>>> {
+        if term.negated {
+            return Ok(None);
+        }
+        let own = self.sight.caller.user_id.0;
+        Ok(match &term.test {
+            Test::Sender(sender) => Some(self.index(Index::Sender, sender.0)),
+            Test::Flag(bit::STARRED) => Some(self.index(Index::Starred, own)),
+            Test::Flag(bit::HAS_ALERT_WORD) => Some(self.index(Index::Alerted, own)),
+            Test::Mentioned => Some(self.mentions()?),
+            Test::Id(id) => Some(Box::new(Known::new(id.bit().into_iter().collect(), self.direction))),
+            Test::Search(query) if query.expression().is_empty() => {
+                Some(Box::new(Known::new(Vec::new(), self.direction)))
+            }
+            Test::Search(query) => {
+                Some(self.index(Index::Search, Key::Expression(Rc::from(query.expression()))))
+            }
+            _ => None,
+        })
+    }
+
+    /// The messages of all places that the narrow can be about, merged.
+    fn places(&mut self, has_own_flag: bool, lone_batch: usize) -> ApiResult<Box<dyn Cursor + 'a>> {
+        let terms = std::mem::take(&mut self.left_of_places);
+        let (of_places, of_messages): (Vec<Term>, Vec<Term>) =
+            terms.into_iter().partition(|term| is_of_places(&term.test));
+        let mut places = Vec::new();
+        for recipient_id in self.conversations(&of_places, &of_messages)? {
+            let view = self.sight.view(recipient_id)?;
+            let fits = of_places
+                .iter()
+                .all(|term| holds_for_all(&term.test, &view, recipient_id) != Some(term.negated));
+            if fits && !self.ranges(&view, has_own_flag).is_empty() {
+                places.push(Place { recipient_id, topic_id: None });
+            }
+        }
+        let (places, of_messages) = self.topics(places, of_messages)?;
+        let index = of_messages.iter().find_map(|term| match &term.test {
+            _ if term.negated => None,
+            Test::Attribute(mask) => Index::with_attribute(*mask),
+            Test::Reaction => Index::with_attribute(attribute::HAS_REACTION),
+            _ => None,
+        });
+        self.left = of_messages;
+        let batch = if places.len() == 1 { lone_batch } else { 1 };
+        let mut parts: Vec<Box<dyn Cursor + 'a>> = Vec::with_capacity(places.len());
+        for place in places {
+            let view = self.sight.view(place.recipient_id)?;
+            let ranges = self.ranges(&view, has_own_flag).clone();
+            let within = if self.unread {
+                Within::Unread(ranges, self.sight.read_set(place.recipient_id)?)
+            } else {
+                Within::Ranges(ranges)
+            };
+            let (index, key) = match place.topic_id {
+                Some(topic_id) => (Index::Topic, topic_id.0),
+                None => (index.unwrap_or(Index::Recipient), place.recipient_id.0),
+            };
+            let connection = self.sight.connection;
+            parts.push(Box::new(IndexCursor::new(connection, index, key, within, self.direction, batch)));
+        }
+        Ok(match parts.len() {
+            1 => parts.remove(0),
+            _ => Box::new(Union::new(parts, self.direction)),
+        })
+    }
+
+    /// The conversations that can have matches, as narrowly as one term can name them.
+    fn conversations(&self, of_places: &[Term], of_messages: &[Term]) -> ApiResult<Vec<RecipientId>> {
+        let connection = self.sight.connection;
+        let wanted = |wants: fn(&Test) -> bool| {
+            of_places.iter().chain(of_messages).find(|term| !term.negated && wants(&term.test))
+        };
+        if let Some(Term { test: Test::Channel(stream), .. }) =
+            wanted(|test| matches!(test, Test::Channel(_)))
+        {
+            self.sight.view_of_stream(stream)?;
+            return Ok(vec![stream.recipient_id]);
+        }
+        if let Some(Term { test: Test::Direct(recipient_id), .. }) =
+            wanted(|test| matches!(test, Test::Direct(_)))
+        {
+            return Ok(recipient_id.iter().copied().collect());
+        }
+        let is_direct = |test: &Test| {
+            matches!(test, Test::AnyDirect | Test::DirectIncluding(_) | Test::GroupDirectWith(_))
+        };
+        if wanted(is_direct).is_some() {
+            return Ok(sql::direct_recipients(connection, self.sight.caller.user_id)?);
+        }
+        if wanted(|test| matches!(test, Test::PublicChannels | Test::WebPublicChannels)).is_some() {
+            return Ok(channels::public_recipients(connection)?);
+        }
+        if wanted(|test| matches!(test, Test::Followed)).is_some() {
+            let followed = self.sight.muting()?.topics(|policy| policy == VisibilityPolicy::Followed);
+            let mut stream_ids: Vec<_> = followed.map(|(stream_id, _)| stream_id).collect();
+            stream_ids.sort_unstable();
+            stream_ids.dedup();
+            let mut recipients = Vec::with_capacity(stream_ids.len());
+            for stream_id in stream_ids {
+                recipients.extend(channels::by_id(connection, stream_id)?.map(|stream| stream.recipient_id));
+            }
+            return Ok(recipients);
+        }
+        self.everywhere()
+    }
+
+    /// Puts topics in the place of conversations where a term names topics, and drops the terms that this answers.
+    fn topics(&self, places: Vec<Place>, terms: Vec<Term>) -> ApiResult<(Vec<Place>, Vec<Term>)> {
+        let narrowing =
+            terms.iter().find(|term| !term.negated && matches!(term.test, Test::Topic(_))).or_else(|| {
+                terms
+                    .iter()
+                    .find(|term| !term.negated && matches!(term.test, Test::Followed | Test::Resolved))
+            });
+        if let Some(narrowing) = narrowing {
+            let mut topics = Vec::new();
+            for place in &places {
+                self.topics_of(place, &narrowing.test, &mut topics)?;
+            }
+            let answered = std::mem::discriminant(&narrowing.test);
+            let mut is_first = true;
+            let left = terms
+                .into_iter()
+                .filter(|term| {
+                    let is_answer =
+                        is_first && !term.negated && std::mem::discriminant(&term.test) == answered;
+                    is_first &= !is_answer;
+                    !is_answer
+                })
+                .collect();
+            return Ok((topics, left));
+        }
+        let is_home = |term: &Term| !term.negated && matches!(term.test, Test::Home { .. });
+        let Some(Term { test: Test::Home { with_channels }, .. }) = terms.iter().find(|term| is_home(term))
+        else {
+            return Ok((places, terms));
+        };
+        // A muted channel is shown as far as single topics of it are not muted.
+        let muting = self.sight.muting()?;
+        let mut shown = Vec::with_capacity(places.len());
+        for place in places {
+            let stream = self.sight.view(place.recipient_id)?.stream.as_ref().map(|stream| stream.stream_id);
+            let is_muted = |stream_id: &StreamId| *with_channels && muting.is_channel_muted(*stream_id);
+            let Some(stream_id) = stream.filter(is_muted) else {
+                shown.push(place);
+                continue;
+            };
+            for (_, key) in muting.topics_of(stream_id, |policy| !policy.mutes(true)) {
+                if let Some(topic_id) = sql::topic(self.sight.connection, stream_id, key)? {
+                    shown.push(Place { recipient_id: place.recipient_id, topic_id: Some(topic_id) });
+                }
+            }
+        }
+        let mutes_topics = muting.topics(|policy| policy == VisibilityPolicy::Muted).next().is_some();
+        let left = terms.into_iter().filter(|term| mutes_topics || !is_home(term)).collect();
+        Ok((shown, left))
+    }
+
+    /// The topics of a place that a term names.
+    fn topics_of(&self, place: &Place, test: &Test, topics: &mut Vec<Place>) -> ApiResult<()> {
+        let connection = self.sight.connection;
+        let view = self.sight.view(place.recipient_id)?;
+        let Some(stream) = &view.stream else { return Ok(()) };
+        let mut topic_ids = Vec::new();
+        match test {
+            Test::Topic(key) => topic_ids.extend(sql::topic(connection, stream.stream_id, key)?),
+            Test::Resolved => topic_ids = sql::resolved_topics(connection, stream.stream_id)?,
+            _ => {
+                let is_followed = |policy| policy == VisibilityPolicy::Followed;
+                for (_, key) in self.sight.muting()?.topics_of(stream.stream_id, is_followed) {
+                    topic_ids.extend(sql::topic(connection, stream.stream_id, key)?);
+                }
+            }
+        }
+        let recipient_id = place.recipient_id;
+        topics.extend(topic_ids.into_iter().map(|topic_id| Place { recipient_id, topic_id: Some(topic_id) }));
+        Ok(())
     }
 
     /// Every conversation that the viewer received something of.
-    fn everywhere(&self) -> ApiResult<Vec<Place>> {
+    fn everywhere(&self) -> ApiResult<Vec<RecipientId>> {
         let (connection, user_id) = (self.sight.connection, self.sight.caller.user_id);
-        let channels = subscriptions::all_span_channels(connection, user_id)?;
-        let channels = channels.into_iter().map(|(_, recipient_id, _)| recipient_id);
+        let channels = subscriptions::ever_subscribed(connection, user_id)?;
         let direct = sql::direct_recipients(connection, user_id)?;
-        Ok(channels.chain(direct).map(conversation).collect())
+        Ok(channels.into_iter().chain(direct).collect())
     }
 
-    /// A conversation, as far as the viewer sees it; `None` if that is not at all.
-    fn conversation(&self, place: &Place, batch: usize) -> ApiResult<Option<IndexCursor<'a>>> {
-        let view = self.sight.view(place.recipient_id)?;
-        let ranges: &Ranges = if self.shared && !self.unread { &view.visible } else { &view.received };
-        if ranges.is_empty() {
-            return Ok(None);
-        }
-        let within = if self.unread {
-            Within::Unread(ranges.clone(), self.sight.read_set(place.recipient_id)?)
-        } else {
-            Within::Ranges(ranges.clone())
-        };
-        Ok(Some(IndexCursor::new(
-            self.sight.connection,
-            place.index,
-            place.key,
-            within,
-            self.direction,
-            batch,
-        )))
+    /// The ids of a conversation that may be shown.
+    fn ranges<'v>(&self, view: &'v View, has_own_flag: bool) -> &'v Ranges {
+        if !self.unread && (self.shared || has_own_flag) { &view.visible } else { &view.received }
     }
 
-    fn index(&self, index: Index, key: i64) -> Box<dyn Cursor + 'a> {
-        let all = Within::Ranges(vec![super::sight::ALL_IDS]);
+    fn index(&self, index: Index, key: impl Into<Key>) -> Box<dyn Cursor + 'a> {
+        let all = Within::Ranges(vec![ALL_IDS]);
         Box::new(IndexCursor::new(self.sight.connection, index, key, all, self.direction, self.wanted))
     }
 
     /// Messages that mention the viewer: by flag, and those that mention everybody where the viewer is.
     fn mentions(&self) -> ApiResult<Box<dyn Cursor + 'a>> {
         let mut cursors = vec![self.index(Index::Mentioned, self.sight.caller.user_id.0)];
-        for place in self.everywhere()? {
-            let view = self.sight.view(place.recipient_id)?;
+        for recipient_id in self.everywhere()? {
+            let view = self.sight.view(recipient_id)?;
             if view.stream.is_some() {
                 cursors.push(Box::new(IndexCursor::new(
                     self.sight.connection,
                     Index::StreamWildcard,
-                    place.recipient_id.0,
+                    recipient_id.0,
                     Within::Ranges(view.received.clone()),
                     self.direction,
                     1,
@@ -314,6 +382,23 @@ impl<'a> Planner<'a> {
     }
 }
 
-fn conversation(recipient_id: RecipientId) -> Place {
-    Place { index: Index::Recipient, key: recipient_id.0, recipient_id }
+/// Whether a term says in which places to look, so that an index across places need not lead.
+fn names_place(term: &Term) -> bool {
+    !term.negated
+        && matches!(
+            term.test,
+            Test::Channel(_)
+                | Test::PublicChannels
+                | Test::WebPublicChannels
+                | Test::Direct(_)
+                | Test::DirectIncluding(_)
+                | Test::GroupDirectWith(_)
+                | Test::AnyDirect
+                | Test::Followed
+        )
+}
+
+/// Whether a test is the same for all messages of a conversation; as [`holds_for_all`].
+fn is_of_places(test: &Test) -> bool {
+    holds_for_all(test, &View::default(), RecipientId::default()).is_some()
 }

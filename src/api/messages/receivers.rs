@@ -1,7 +1,7 @@
 //! Who hears of what happens to a message: everybody who received it or may read it as a subscriber.
 
 use super::message::MessageRow;
-use super::sql;
+use super::{arrivals, sql, unread};
 use crate::api::channels::{row::StreamRow, sql as channels};
 use crate::api::subscriptions::members;
 use crate::events::Audience;
@@ -31,44 +31,74 @@ pub fn of(tx: &mut Tx<'_>, message: &MessageRow) -> ApiResult<Receivers> {
 }
 
 /// Who hears of a message of a channel.
-pub fn of_channel(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiResult<Audience> {
+fn of_channel(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiResult<Audience> {
+    let subscribers = members::audience(tx, stream.stream_id)?;
+    if stream.invite_only && stream.has_public_history() {
+        return Ok(subscribers);
+    }
+    // Of a public channel, only those who left are of interest: subscribers hear of everything.
+    let received = match arrivals::receivers(&arrivals::of(tx, stream.recipient_id)?, id) {
+        Some(received) => received.clone(),
+        None if stream.has_public_history() => former_receivers(tx, stream.stream_id, id)?,
+        None => receivers_by_spans(tx, stream.stream_id, id)?,
+    };
+    hearers(tx, stream, received)
+}
+
+/// Who hears of messages of a channel that some of these users received.
+pub fn hearers(tx: &mut Tx<'_>, stream: &StreamRow, received: RoaringBitmap) -> ApiResult<Audience> {
     let subscribers = members::audience(tx, stream.stream_id)?;
     if !stream.has_public_history() {
-        return Ok(Audience::set(subscribers_with(tx, stream.stream_id, id)?));
+        return Ok(Audience::set(received & subscribers.bitmap()));
     }
     if stream.invite_only {
         return Ok(subscribers);
     }
-    // Those who left a public channel still see what they received there.
-    let former = former_receivers(tx, stream.stream_id, id)?;
-    let audience = if former.is_subset(subscribers.bitmap()) {
-        subscribers
-    } else {
-        Audience::set(subscribers.bitmap() | former)
-    };
+    // Those who left a public channel still see what they received there; guests see nothing any more.
+    let former = without_guests(tx, received - subscribers.bitmap())?;
+    let audience = if former.is_empty() { subscribers } else { Audience::set(subscribers.bitmap() | former) };
     Ok(audience.and_public_queues())
 }
 
-/// Subscribers who were subscribed when a message came.
-fn subscribers_with(connection: &Connection, stream_id: StreamId, id: MessageId) -> ApiResult<RoaringBitmap> {
-    bitmap(
-        connection,
-        "SELECT DISTINCT user_id FROM subscription JOIN user USING (user_id)
-             JOIN subscription_span USING (user_id, stream_id)
-         WHERE stream_id = ?1 AND active AND is_active
-             AND from_message_id <= ?2 AND (until_message_id IS NULL OR ?2 < until_message_id)",
-        stream_id,
-        id,
-    )
+/// Those of some users who are active and no guests.
+pub fn without_guests(connection: &Connection, user_ids: RoaringBitmap) -> ApiResult<RoaringBitmap> {
+    let mut statement = connection.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM user WHERE user_id = ?1 AND is_active AND role <> 600)",
+    )?;
+    let mut left = RoaringBitmap::new();
+    for bit in user_ids {
+        if statement.query_row([bit], |row| row.get(0))? {
+            left.insert(bit);
+        }
+    }
+    Ok(left)
 }
 
-/// People who left and had received a message; guests see nothing any more.
+/// Users who were subscribed to a channel when a message came, and people who were and left.
+fn receivers_by_spans(
+    connection: &Connection,
+    stream_id: StreamId,
+    id: MessageId,
+) -> ApiResult<RoaringBitmap> {
+    let present = bitmap(
+        connection,
+        "SELECT user_id FROM subscription INDEXED BY subscription_stream
+             JOIN subscription_span USING (user_id, stream_id)
+         WHERE stream_id = ?1 AND active AND from_message_id <= ?2
+             AND (until_message_id IS NULL OR ?2 < until_message_id)",
+        stream_id,
+        id,
+    )?;
+    Ok(present | former_receivers(connection, stream_id, id)?)
+}
+
+/// People whose stay during a message has ended.
 fn former_receivers(connection: &Connection, stream_id: StreamId, id: MessageId) -> ApiResult<RoaringBitmap> {
     bitmap(
         connection,
-        "SELECT DISTINCT user_id FROM subscription_span INDEXED BY subscription_span_ended JOIN user USING (user_id)
+        "SELECT user_id FROM subscription_span INDEXED BY subscription_span_ended
          WHERE stream_id = ?1 AND until_message_id IS NOT NULL
-             AND from_message_id <= ?2 AND ?2 < until_message_id AND is_active AND role <> 600",
+             AND from_message_id <= ?2 AND ?2 < until_message_id",
         stream_id,
         id,
     )
@@ -85,21 +115,30 @@ fn bitmap(
     Ok(ids.filter_map(|id| id.map(UserId::bit).transpose()).collect::<Result<_, _>>()?)
 }
 
-/// Those of an audience who have read a message, or never received it and so do not count it as unread; ascending.
-pub fn readers(tx: &Tx<'_>, receivers: &Receivers, message: &MessageRow) -> ApiResult<Vec<UserId>> {
-    let mut readers = Vec::new();
-    for user_id in receivers.audience.bitmap().iter().map(UserId::from) {
-        let set = super::unread::load(tx, user_id, message.recipient_id)?;
-        let is_read = message.id.bit().is_none_or(|id| set.contains(id));
-        let received = match &receivers.stream {
-            None => true,
-            Some(stream) => crate::api::subscriptions::sql::spans(tx, user_id, stream.stream_id)?
-                .into_iter()
-                .any(|span| span.contains(message.id)),
-        };
-        if is_read || !received {
-            readers.push(user_id);
-        }
+/// Who received a message.
+pub fn who_received(
+    connection: &Connection,
+    stream: Option<&StreamRow>,
+    message: &MessageRow,
+) -> ApiResult<RoaringBitmap> {
+    let Some(stream) = stream else {
+        let people = sql::direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
+        return Ok(people.into_iter().filter_map(UserId::bit).collect());
+    };
+    match arrivals::receivers(&arrivals::of(connection, stream.recipient_id)?, message.id) {
+        Some(received) => Ok(received.clone()),
+        None => receivers_by_spans(connection, stream.stream_id, message.id),
     }
-    Ok(readers)
+}
+
+/// Those of an audience who have read a message, or never received it and so do not count it as unread; ascending.
+pub fn readers(
+    connection: &Connection,
+    audience: &Audience,
+    stream: Option<&StreamRow>,
+    message: &MessageRow,
+) -> ApiResult<Vec<UserId>> {
+    let unread = who_received(connection, stream, message)?
+        - unread::who_read(connection, message.recipient_id, message.id)?;
+    Ok((audience.bitmap() - unread).iter().map(UserId::from).collect())
 }

@@ -1,26 +1,15 @@
 //! `POST /messages`: sends a channel or direct message.
 
-use super::address::{self, Address, MessageType};
+use super::address::{self, MessageType};
+use super::deliver::{Draft, deliver};
 use super::directory::render_for;
-use super::events::{FlagHolders, MessageSent};
-use super::flags::bit;
-use super::message::{DisplayRecipient, MessageRecord, attribute};
-use super::{rules, sql, unread};
-use crate::api::alert_words::automaton::alerted;
-use crate::api::groups::sql as groups;
-use crate::api::submessages::sql as submessages;
-use crate::api::submessages::widget::{WIDGET, Widget};
-use crate::api::subscriptions::members;
-use crate::api::users::record::avatar_url;
-use crate::api::users::sql as users;
-use crate::events::{Audience, QueueId};
+use super::rules;
+use crate::events::QueueId;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
-use crate::markdown::Rendered;
 use crate::store::Tx;
-use crate::types::{ClientId, GroupId, MessageId, UserId};
+use crate::types::MessageId;
 use serde::Deserialize;
-use std::collections::HashMap;
 
 /// Parameters of `POST /messages`.
 #[derive(Deserialize)]
@@ -59,185 +48,23 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
             let rendered = render_for(snapshot, &call.caller, now, &call.info.origin, &content)?;
             let read_by_sender = params.read_by_sender.unwrap_or_else(|| rules::is_read_by_sender(&client));
             let echo = params.queue_id.map(|id| QueueId(id.into())).zip(params.local_id);
-            Ok::<_, ApiError>(Draft { address, content, rendered, client, read_by_sender, echo })
+            Ok::<_, ApiError>(Draft {
+                address,
+                content,
+                rendered,
+                client,
+                read_by_sender,
+                known_to: None,
+                echo,
+            })
         })
         .await?;
     let id = call.write(move |tx, caller| send(tx, caller, draft)).await?;
     Reply::field("id", &id)
 }
 
-/// A message that is ready to be sent.
-pub struct Draft {
-    /// Where it goes.
-    pub address: Address,
-    /// Markdown.
-    pub content: String,
-    /// Its rendering.
-    pub rendered: Rendered,
-    /// The program that sends.
-    pub client: String,
-    /// Whether the sender has read it.
-    pub read_by_sender: bool,
-    /// The sender's queue and the client's own name of the message.
-    pub echo: Option<(QueueId, String)>,
-}
-
 /// Sends a message: checks again that the sender may, writes it, and tells its receivers.
 pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<MessageId> {
     address::recheck(tx, caller, tx.now(), &mut draft.address)?;
     deliver(tx, caller.user_id, &draft)
-}
-
-/// Writes a message and tells its receivers. Whether the sender may write there has been asked.
-pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<MessageId> {
-    let recipient_id = draft.address.recipient(tx)?;
-    let (audience, topic, topic_id) = match &draft.address {
-        Address::Channel(stream, topic) => {
-            let audience = members::audience(tx, stream.stream_id)?;
-            let audience = if stream.invite_only { audience } else { audience.and_public_queues() };
-            let topic_id = sql::topic_or_new(tx, stream.stream_id, &topic.key())?;
-            (audience, topic.as_str(), Some(topic_id))
-        }
-        Address::Direct(user_ids) => (Audience::users(user_ids.iter().copied()), "", None),
-    };
-    let rendered = &draft.rendered;
-    let mentioned = mentioned(tx, rendered, &audience)?;
-    let topic_wildcard = match topic_id {
-        Some(topic_id) if rendered.mentions_topic_wildcard => {
-            let took_part = sql::topic_participants(tx, topic_id)?;
-            took_part.into_iter().filter(|user_id| audience.contains(*user_id)).collect()
-        }
-        _ => Vec::new(),
-    };
-    let alerted = alerted(tx, &rendered.text, &audience)?;
-    let widget = Widget::of(&draft.content);
-    let widget_attribute = if widget.is_some() { attribute::HAS_SUBMESSAGE } else { 0 };
-    let is_channel = topic_id.is_some();
-    let message = sql::NewMessage {
-        recipient_id,
-        topic_id,
-        subject: topic,
-        sender_id,
-        client_id: client_id(tx, &draft.client)?,
-        timestamp: tx.now(),
-        content: &draft.content,
-        rendered_content: &rendered.html,
-        attributes: attributes_of(rendered, is_channel) | widget_attribute,
-    };
-    let id = sql::insert(tx, &message)?;
-    let submessage = match widget {
-        Some(widget) => {
-            let content = serde_json::to_string(&widget)?;
-            Some(submessages::insert(tx, id, sender_id, WIDGET, &content)?)
-        }
-        None => None,
-    };
-    for (user_ids, flag) in [
-        (&mentioned, bit::MENTIONED),
-        (&topic_wildcard, bit::TOPIC_WILDCARD_MENTIONED),
-        (&alerted, bit::HAS_ALERT_WORD),
-    ] {
-        for user_id in user_ids {
-            sql::add_flags(tx, *user_id, id, flag)?;
-        }
-    }
-    let sender_read = if draft.read_by_sender && audience.contains(sender_id) {
-        unread::mark_read(tx, sender_id, recipient_id, &[id])?
-    } else {
-        Vec::new()
-    };
-    let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
-    let avatar = avatar_url(sender.user_id, sender.avatar_version);
-    let (display_recipient, stream_id) = match &draft.address {
-        Address::Channel(stream, _) => {
-            (DisplayRecipient::Stream(stream.name.clone()), Some(stream.stream_id))
-        }
-        Address::Direct(user_ids) => (DisplayRecipient::Direct(sql::participants(tx, user_ids)?), None),
-    };
-    let event = MessageSent {
-        message: MessageRecord {
-            id,
-            sender_id,
-            content: &rendered.html,
-            content_type: "text/html",
-            recipient_id,
-            timestamp: message.timestamp,
-            client: &draft.client,
-            subject: topic,
-            topic_links: &[],
-            is_me_message: rendered.is_me_message,
-            reactions: &[],
-            submessages: submessage.as_slice(),
-            sender_full_name: &sender.full_name,
-            sender_email: &sender.email,
-            sender_realm_str: "",
-            display_recipient: &display_recipient,
-            r#type: if is_channel { "stream" } else { "private" },
-            stream_id,
-            avatar_url: &avatar,
-            edit_history: &[],
-            last_edit_timestamp: None,
-            last_moved_timestamp: None,
-            flags: None,
-            match_content: None,
-            match_subject: None,
-        },
-        raw_content: &draft.content,
-        flags: FlagHolders {
-            read: if sender_read.is_empty() { &[] } else { std::slice::from_ref(&sender_id) },
-            mentioned: &mentioned,
-            stream_wildcard: is_channel && rendered.mentions_stream_wildcard,
-            topic_wildcard: &topic_wildcard,
-            alerted: &alerted,
-            ..FlagHolders::default()
-        },
-        echo: draft.echo.as_ref().map(|(queue_id, local_id)| (queue_id, local_id.as_str())),
-    };
-    tx.emit(&event, audience);
-    Ok(id)
-}
-
-/// The receivers that a message mentions by name or through a group, ascending.
-pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiResult<Vec<UserId>> {
-    let mut user_ids: Vec<UserId> = rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
-    for group in &rendered.mentioned_group_ids {
-        user_ids.extend(groups::all_members(tx, GroupId(*group))?);
-    }
-    user_ids.sort_unstable();
-    user_ids.dedup();
-    user_ids.retain(|user_id| audience.contains(*user_id));
-    Ok(user_ids)
-}
-
-/// The attributes that follow from a message's rendering.
-pub fn attributes_of(rendered: &Rendered, is_channel: bool) -> i64 {
-    let bits = [
-        (is_channel && rendered.mentions_stream_wildcard, attribute::STREAM_WILDCARD),
-        (is_channel && rendered.mentions_topic_wildcard, attribute::TOPIC_WILDCARD),
-        (rendered.has_link, attribute::HAS_LINK),
-        (rendered.has_image, attribute::HAS_IMAGE),
-        (rendered.has_attachment(), attribute::HAS_ATTACHMENT),
-        (rendered.is_me_message, attribute::IS_ME),
-    ];
-    bits.into_iter().filter(|(set, _)| *set).fold(0, |sum, (_, bit)| sum | bit)
-}
-
-/// The ids of programs that have sent messages. A cache of the writer.
-#[derive(Default)]
-struct Clients(HashMap<String, ClientId>);
-
-/// Names remembered at most; a client can make up new ones.
-const CLIENTS_REMEMBERED: usize = 1000;
-
-fn client_id(tx: &mut Tx<'_>, name: &str) -> ApiResult<ClientId> {
-    if let Some(id) = tx.peek::<Clients>().and_then(|clients| clients.0.get(name)) {
-        return Ok(*id);
-    }
-    let (connection, clients) = tx.local::<Clients>();
-    let id = sql::client_or_new(connection, name)?;
-    if clients.0.len() >= CLIENTS_REMEMBERED {
-        clients.0.clear();
-    }
-    clients.0.insert(name.to_owned(), id);
-    Ok(id)
 }

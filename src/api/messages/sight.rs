@@ -1,13 +1,14 @@
 //! What a viewer may see of a conversation, and what they received of it.
 
 use super::read_set::ReadSet;
-use super::{sql, unread};
+use super::{arrivals, sql, unread};
 use crate::api::channels::{access, row::StreamRow, sql as channels};
 use crate::api::subscriptions::sql as subscriptions;
+use crate::api::user_topics::muting::Muting;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{MessageId, RecipientId, UserId};
 use rusqlite::Connection;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -25,7 +26,8 @@ pub struct View {
     pub stream: Option<StreamRow>,
     /// The people of a direct conversation.
     pub people: Vec<UserId>,
-    /// Ids that the viewer received: sent while they were subscribed, or to a conversation of theirs.
+    /// Ids that the viewer received: sent while they were subscribed, or to a conversation of theirs; for messages that
+    /// were moved here, wherever they were then.
     pub received: Ranges,
     /// Ids that the viewer may read.
     pub visible: Ranges,
@@ -40,12 +42,28 @@ pub struct Sight<'a> {
     now: i64,
     views: RefCell<HashMap<RecipientId, Rc<View>>>,
     read_sets: RefCell<HashMap<RecipientId, Rc<ReadSet>>>,
+    muting: OnceCell<Muting>,
 }
 
 impl<'a> Sight<'a> {
     /// A viewer's sight at a time.
     pub fn new(connection: &'a Connection, caller: &'a Caller, now: i64) -> Self {
-        Self { connection, caller, now, views: RefCell::default(), read_sets: RefCell::default() }
+        let (views, read_sets, muting) = Default::default();
+        Self { connection, caller, now, views, read_sets, muting }
+    }
+
+    /// The time of the sight, UNIX seconds.
+    pub fn now(&self) -> i64 {
+        self.now
+    }
+
+    /// What the viewer muted, unmuted and follows.
+    pub fn muting(&self) -> ApiResult<&Muting> {
+        if let Some(muting) = self.muting.get() {
+            return Ok(muting);
+        }
+        let loaded = Muting::of(self.connection, self.caller.user_id)?;
+        Ok(self.muting.get_or_init(|| loaded))
     }
 
     /// A conversation.
@@ -86,6 +104,8 @@ impl<'a> Sight<'a> {
                 (first <= last).then_some(first..=last)
             })
             .collect();
+        let arrivals = arrivals::of(self.connection, stream.recipient_id)?;
+        let received = arrivals::correct(received, &arrivals, self.caller.user_id);
         let visible = if stream.has_public_history() { vec![ALL_IDS] } else { received.clone() };
         Ok(View { stream: Some(stream), people: Vec::new(), received, visible })
     }
@@ -122,6 +142,20 @@ impl<'a> Sight<'a> {
     pub fn find(&self, id: MessageId) -> ApiResult<super::message::MessageRow> {
         let message = sql::by_id(self.connection, id)?.ok_or_else(invalid_message)?;
         if self.visible(message.recipient_id, id)? { Ok(message) } else { Err(invalid_message()) }
+    }
+
+    /// A message that the viewer may read, with its channel, to be edited, moved or deleted: those of an archived channel
+    /// stay as they are, as if they were not found.
+    pub fn find_to_change(
+        &self,
+        id: MessageId,
+    ) -> ApiResult<(super::message::MessageRow, Option<StreamRow>)> {
+        let message = self.find(id)?;
+        let stream = self.view(message.recipient_id)?.stream.clone();
+        if stream.as_ref().is_some_and(|stream| stream.is_archived) {
+            return Err(invalid_message());
+        }
+        Ok((message, stream))
     }
 }
 

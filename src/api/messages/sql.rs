@@ -1,6 +1,7 @@
 //! Every statement about messages, and rows to structs.
 
-use super::message::{EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction};
+use super::message::{EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute};
+use super::search::index_text;
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -65,8 +66,20 @@ pub fn put_words(
         .prepare_cached(
             "INSERT OR REPLACE INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)",
         )?
-        .execute((id, content, subject))
+        .execute((id, index_text(content), index_text(subject)))
         .map(|_| ())
+}
+
+/// Whether a message has the words of an FTS5 expression.
+pub fn has_words(connection: &Connection, id: MessageId, expression: &str) -> rusqlite::Result<bool> {
+    if expression.is_empty() {
+        return Ok(false);
+    }
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM message_search WHERE message_search MATCH ?1 AND rowid = ?2)",
+        )?
+        .query_row((expression, id), |row| row.get(0))
 }
 
 /// The columns of [`MessageRow`].
@@ -210,6 +223,17 @@ pub fn topic(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlit
         .optional()
 }
 
+/// The resolved topics of a channel.
+pub fn resolved_topics(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<Vec<TopicId>> {
+    // Behind the prefix, which ends in a space, comes the exclamation mark.
+    connection
+        .prepare_cached(
+            "SELECT topic_id FROM topic WHERE stream_id = ?1 AND name_key >= '✔ ' AND name_key < '✔!'",
+        )?
+        .query_map([stream_id], |row| row.get(0))?
+        .collect()
+}
+
 /// A topic of a channel; made if it is new.
 pub fn topic_or_new(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlite::Result<TopicId> {
     if let Some(topic_id) = topic(connection, stream_id, key)? {
@@ -311,6 +335,62 @@ pub fn update_content(
                  last_edit_timestamp = ?6 WHERE id = ?1",
         )?
         .execute((id, content, rendered_content, RENDERED_VERSION, attributes, timestamp))
+        .map(|_| ())
+}
+
+/// The messages of a topic with the time they were sent, ascending.
+pub fn messages_of_topic(
+    connection: &Connection,
+    topic_id: TopicId,
+) -> rusqlite::Result<Vec<(MessageId, i64)>> {
+    connection
+        .prepare_cached("SELECT id, timestamp FROM message WHERE topic_id = ?1 ORDER BY id")?
+        .query_map([topic_id], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// The newest message of a topic.
+pub fn newest_of_topic(connection: &Connection, topic_id: TopicId) -> rusqlite::Result<Option<MessageId>> {
+    connection
+        .prepare_cached("SELECT max(id) FROM message WHERE topic_id = ?1")?
+        .query_row([topic_id], |row| row.get(0))
+}
+
+/// Whether a topic has any messages.
+pub fn has_messages(connection: &Connection, topic_id: TopicId) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM message WHERE topic_id = ?1)")?
+        .query_row([topic_id], |row| row.get(0))
+}
+
+/// Moves a message. It keeps its topic without a `subject`, and `last_moved_timestamp` without a time. The words for
+/// searching are renewed apart.
+pub fn relocate(
+    connection: &Connection,
+    id: MessageId,
+    recipient_id: RecipientId,
+    topic_id: TopicId,
+    subject: Option<&str>,
+    moved_at: Option<i64>,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE message SET recipient_id = ?2, topic_id = ?3, subject = coalesce(?4, subject),
+                 attributes = attributes | ?6, last_moved_timestamp = coalesce(?5, last_moved_timestamp)
+             WHERE id = ?1",
+        )?
+        .execute((id, recipient_id, topic_id, subject, moved_at, attribute::IS_EDITED))
+        .map(|_| ())
+}
+
+/// Writes the words of a message for searching from its row.
+pub fn renew_words(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO message_search (rowid, content, subject)
+             SELECT id, content, subject FROM message WHERE id = ?1",
+        )?
+        .execute([id])
         .map(|_| ())
 }
 

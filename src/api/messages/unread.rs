@@ -1,6 +1,6 @@
 //! Read state in the file: loading and storing [`ReadSet`]s, and what follows from them.
 
-use super::read_set::ReadSet;
+use super::read_set::{CHUNK_BITS, ReadSet};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, UserId};
@@ -21,9 +21,7 @@ pub fn load(connection: &Connection, user_id: UserId, recipient_id: RecipientId)
     let mut rows = statement.query((user_id, recipient_id))?;
     while let Some(row) = rows.next()? {
         let bits = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
-        above |= RoaringBitmap::deserialize_from(bits).map_err(|error| {
-            rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Blob, error.into())
-        })?;
+        above |= read_bits(bits)?;
     }
     Ok(ReadSet::stored(until, above))
 }
@@ -102,6 +100,63 @@ pub fn mark_all_read(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId) ->
     let mut set = load(tx, user_id, recipient_id)?;
     set.insert_until(newest);
     store(tx, user_id, recipient_id, &mut set)
+}
+
+/// Everybody whose set of read messages of a conversation holds one: one statement, whatever their number.
+pub fn who_read(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    id: MessageId,
+) -> ApiResult<RoaringBitmap> {
+    let Some(bit) = id.bit() else { return Ok(RoaringBitmap::new()) };
+    let mut statement = connection.prepare_cached(
+        "SELECT state.user_id, read_until >= ?2, bits
+         FROM read_state AS state INDEXED BY read_state_recipient LEFT JOIN read_chunk AS piece
+             ON piece.user_id = state.user_id AND piece.recipient_id = state.recipient_id AND chunk = ?3
+         WHERE state.recipient_id = ?1",
+    )?;
+    let mut rows = statement.query((recipient_id, bit, bit >> CHUNK_BITS))?;
+    let mut users = RoaringBitmap::new();
+    while let Some(row) = rows.next()? {
+        let below_mark: bool = row.get(1)?;
+        let is_read = below_mark
+            || match row.get_ref(2)?.as_blob_or_null().map_err(rusqlite::Error::from)? {
+                Some(bits) => read_bits(bits)?.contains(bit),
+                None => false,
+            };
+        if is_read {
+            users.extend(row.get::<_, UserId>(0)?.bit());
+        }
+    }
+    Ok(users)
+}
+
+/// Makes messages of a conversation read for a user, and others unread; both ascending. For messages that come from
+/// another conversation with what the user had read of them.
+pub fn set(
+    tx: &Tx<'_>,
+    user_id: UserId,
+    recipient_id: RecipientId,
+    read: &RoaringBitmap,
+    unread: &RoaringBitmap,
+) -> ApiResult<()> {
+    let mut set = load(tx, user_id, recipient_id)?;
+    let read: Vec<u32> = read.iter().filter(|id| !set.contains(*id)).collect();
+    let unread: Vec<u32> = unread.iter().filter(|id| set.contains(*id)).collect();
+    if read.is_empty() && unread.is_empty() {
+        return Ok(());
+    }
+    for id in unread {
+        set.remove(id);
+    }
+    set.insert(&read, |range| has_message(tx, recipient_id, range))?;
+    store(tx, user_id, recipient_id, &mut set)
+}
+
+fn read_bits(bits: &[u8]) -> rusqlite::Result<RoaringBitmap> {
+    RoaringBitmap::deserialize_from(bits).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Blob, error.into())
+    })
 }
 
 fn has_message(

@@ -1,13 +1,16 @@
 //! Messages to JSON, for one viewer.
 
 use super::flags::bit;
+use super::history::Visibility;
 use super::message::{DisplayRecipient, MessageRecord, MessageRow, attribute, shown_topic};
+use super::search::{SearchQuery, highlight};
 use super::sight::Sight;
 use super::sql;
 use crate::api::submessages::sql as submessages;
 use crate::api::users::record::avatar_url;
 use crate::http::{ApiError, ApiResult};
 use crate::types::{MessageId, RecipientId, StreamId};
+use serde::Serialize;
 use std::collections::HashMap;
 
 /// How a viewer wants messages.
@@ -21,9 +24,20 @@ pub struct Form {
 
 /// Writes messages as a JSON array, in the order given.
 pub fn write_messages(sight: &Sight<'_>, ids: &[MessageId], form: Form) -> ApiResult<String> {
+    write_found(sight, ids, form, None)
+}
+
+/// The same for messages that a search found: `match_content` and `match_subject` mark what was searched for.
+pub fn write_found(
+    sight: &Sight<'_>,
+    ids: &[MessageId],
+    form: Form,
+    search: Option<&SearchQuery>,
+) -> ApiResult<String> {
     let mut rows = Vec::with_capacity(ids.len());
     sql::by_ids(sight.connection, sight.caller.user_id, ids, |row, flags| rows.push((row, flags)))?;
-    let mut writer = Writer { sight, form, recipients: HashMap::new() };
+    let visibility = Visibility::load(sight.connection)?;
+    let mut writer = Writer { sight, form, visibility, search, recipients: HashMap::new() };
     let mut out = Vec::with_capacity(rows.len() * 700 + 2);
     out.push(b'[');
     for (index, (row, flags)) in rows.iter().enumerate() {
@@ -37,6 +51,28 @@ pub fn write_messages(sight: &Sight<'_>, ids: &[MessageId], form: Form) -> ApiRe
     String::from_utf8(out).map_err(|_| ApiError::internal())
 }
 
+/// A message's text with marks on what a search found in it.
+#[derive(Serialize)]
+pub struct Matches {
+    match_content: String,
+    match_subject: String,
+}
+
+impl Matches {
+    /// Marks HTML content and a topic; without a search, both come without marks.
+    pub fn of(rendered_content: &str, subject: &str, search: Option<&SearchQuery>) -> Self {
+        match search {
+            Some(search) => Self {
+                match_content: highlight::in_html(rendered_content, search),
+                match_subject: highlight::in_text(subject, search),
+            },
+            None => {
+                Self { match_content: rendered_content.to_owned(), match_subject: highlight::escape(subject) }
+            }
+        }
+    }
+}
+
 /// A conversation as the messages in it show it.
 struct Recipient {
     display: DisplayRecipient,
@@ -46,6 +82,8 @@ struct Recipient {
 struct Writer<'a> {
     sight: &'a Sight<'a>,
     form: Form,
+    visibility: Visibility,
+    search: Option<&'a SearchQuery>,
     recipients: HashMap<RecipientId, Recipient>,
 }
 
@@ -64,8 +102,17 @@ impl Writer<'_> {
         } else {
             Vec::new()
         };
-        let edits = if row.has(attribute::IS_EDITED) { sql::edits(connection, row.id)? } else { Vec::new() };
+        let edits = if row.has(attribute::IS_EDITED) && self.visibility != Visibility::None {
+            self.visibility.show(sql::edits(connection, row.id)?)
+        } else {
+            Vec::new()
+        };
         let flags = self.flags(row, flags)?;
+        let subject = match recipient.stream_id {
+            Some(_) => shown_topic(&row.subject, self.form.allow_empty_topic_name),
+            None => "",
+        };
+        let matches = self.search.map(|search| Matches::of(&row.rendered_content, subject, Some(search)));
         let avatar = avatar_url(row.sender_id, row.sender_avatar_version);
         let record = MessageRecord {
             id: row.id,
@@ -75,10 +122,7 @@ impl Writer<'_> {
             recipient_id: row.recipient_id,
             timestamp: row.timestamp,
             client: &row.client,
-            subject: match recipient.stream_id {
-                Some(_) => shown_topic(&row.subject, self.form.allow_empty_topic_name),
-                None => "",
-            },
+            subject,
             topic_links: &[],
             is_me_message: row.has(attribute::IS_ME),
             reactions: &reactions,
@@ -94,8 +138,8 @@ impl Writer<'_> {
             last_edit_timestamp: row.last_edit_timestamp,
             last_moved_timestamp: row.last_moved_timestamp,
             flags: Some(&flags),
-            match_content: None,
-            match_subject: None,
+            match_content: matches.as_ref().map(|matches| matches.match_content.as_str()),
+            match_subject: matches.as_ref().map(|matches| matches.match_subject.as_str()),
         };
         Ok(serde_json::to_writer(out, &record)?)
     }

@@ -56,6 +56,11 @@ impl StateRequest<'_> {
     pub fn wants(&self, name: &str) -> bool {
         self.wanted.is_none_or(|wanted| wanted.iter().any(|word| word == name))
     }
+
+    /// Whether a word stands in `fetch_event_types`, rather than being meant by its absence.
+    pub fn names(&self, name: &str) -> bool {
+        self.wanted.is_some_and(|wanted| wanted.iter().any(|word| word == name))
+    }
 }
 
 /// `include_subscribers`.

@@ -3,7 +3,7 @@
 use super::record::{self, ReminderRow};
 use super::{sql, text};
 use crate::api::messages::sight::Sight;
-use crate::api::notification_bot::{BotAddress, BotMessage};
+use crate::api::notifications::{BotMessage, direct_address};
 use crate::api::users::sql as users;
 use crate::app::App;
 use crate::http::{ApiError, ApiResult};
@@ -53,5 +53,5 @@ fn prepare(connection: &Connection, row: &ReminderRow, now: i64) -> ApiResult<Bo
         Ok(message) => text::of_message(connection, &message, &row.note)?,
         Err(_) => row.content.clone(),
     };
-    BotMessage::new(connection, &caller, now, &row.origin, BotAddress::User(row.user_id), content)
+    BotMessage::new(connection, &caller, now, &row.origin, direct_address(connection, row.user_id)?, content)
 }

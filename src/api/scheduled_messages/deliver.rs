@@ -4,10 +4,11 @@ use super::record::{self, ScheduledMessageRow, Target};
 use super::sql;
 use crate::api::channels::sql as channels;
 use crate::api::messages::address::{self, Address};
+use crate::api::messages::deliver::Draft;
 use crate::api::messages::directory::render_for;
 use crate::api::messages::quote::global_time;
-use crate::api::messages::send::{Draft, send};
-use crate::api::notification_bot::{BotAddress, BotMessage};
+use crate::api::messages::send::send;
+use crate::api::notifications::{BotMessage, direct_address};
 use crate::api::users::sql as users;
 use crate::app::App;
 use crate::http::{ApiError, ApiResult, Caller};
@@ -79,6 +80,7 @@ fn prepare(connection: &Connection, row: &ScheduledMessageRow, now: i64) -> ApiR
         rendered,
         client: row.client.clone(),
         read_by_sender: row.read_by_sender,
+        known_to: None,
         echo: None,
     };
     Ok((caller, draft))
@@ -95,7 +97,7 @@ async fn fail(app: &App, mut row: ScheduledMessageRow, error: &ApiError) -> ApiR
     );
     let notice = app.readers.read(|snapshot| {
         let caller = users::caller(snapshot, row.sender_id)?;
-        let to = BotAddress::User(row.sender_id);
+        let to = direct_address(snapshot, row.sender_id)?;
         BotMessage::new(snapshot, &caller, now, &row.origin, to, content)
     });
     let notice = notice.await;

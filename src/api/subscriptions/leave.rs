@@ -103,6 +103,8 @@ fn emit_left(tx: &mut Tx<'_>, channel: &Left<'_>) {
     let lost = &channel.seen_before - &channel.seen_after;
     tx.emit(&StreamDeleted::new(stream.stream_id, stream.is_archived), Audience::set(lost));
     let left = set(&channel.users);
+    // Who left alone knows. Of many, each has to hear of the others.
+    let audience = if left.len() == 1 { &channel.seen_after - &left } else { channel.seen_after.clone() };
     let event = PeersChanged::removed(vec![stream.stream_id], &left, stream.is_archived);
-    tx.emit(&event, Audience::set(&channel.seen_after - &left));
+    tx.emit(&event, Audience::set(audience));
 }

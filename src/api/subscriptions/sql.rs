@@ -93,27 +93,26 @@ pub fn spans(connection: &Connection, user_id: UserId, stream_id: StreamId) -> r
         .collect()
 }
 
-/// Every channel in which a user ever was, by id, with their stays there, oldest first.
-pub fn all_span_channels(
+/// Everybody who is subscribed to a channel, deactivated users too.
+pub fn subscribers_with_deactivated(
     connection: &Connection,
-    user_id: UserId,
-) -> rusqlite::Result<Vec<(StreamId, RecipientId, Vec<Span>)>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT stream_id, recipient_id, from_message_id, until_message_id
-         FROM subscription_span JOIN recipient USING (stream_id)
-         WHERE user_id = ?1 ORDER BY stream_id, from_message_id",
-    )?;
-    let mut rows = statement.query([user_id])?;
-    let mut channels: Vec<(StreamId, RecipientId, Vec<Span>)> = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (stream_id, recipient_id) = (row.get(0)?, row.get(1)?);
-        let span = Span { from: row.get(2)?, until: row.get(3)? };
-        match channels.last_mut() {
-            Some((last, _, spans)) if *last == stream_id => spans.push(span),
-            _ => channels.push((stream_id, recipient_id, vec![span])),
-        }
-    }
-    Ok(channels)
+    stream_id: StreamId,
+) -> rusqlite::Result<RoaringBitmap> {
+    let mut statement =
+        connection.prepare_cached("SELECT user_id FROM subscription WHERE stream_id = ?1 AND active")?;
+    let ids = statement.query_map([stream_id], |row| row.get::<_, UserId>(0))?;
+    ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
+}
+
+/// The sets of receivers of every channel that a user ever was subscribed to: only there can they have received
+/// messages.
+pub fn ever_subscribed(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<RecipientId>> {
+    connection
+        .prepare_cached(
+            "SELECT recipient_id FROM subscription JOIN recipient USING (stream_id) WHERE user_id = ?1",
+        )?
+        .query_map([user_id], |row| row.get(0))?
+        .collect()
 }
 
 /// A user's active subscriptions, by channel id.

@@ -3,12 +3,13 @@
 use super::join::{self, Outcome};
 use super::principals::{self, Principals};
 use super::rules;
+use crate::api::channels;
 use crate::api::channels::access::{StreamSetting, Viewer};
 use crate::api::channels::make::{self, CreationParams, NewChannel};
 use crate::api::channels::notices::{self, Notice};
-use crate::api::channels::permissions::Permission;
+use crate::api::channels::permissions;
 use crate::api::channels::row::StreamRow;
-use crate::api::channels::{self, description};
+use crate::api::realm::settings::RealmGroup;
 use crate::api::users::record::UserRow;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
@@ -16,7 +17,6 @@ use crate::store::Tx;
 use crate::types::{StreamId, UserId, fold};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 /// `max_bulk_new_subscription_messages` of `POST /register`: when more users are subscribed at once, nobody is told
 /// by a message.
@@ -81,24 +81,21 @@ pub async fn subscribe(
     call: Call<User>,
     Both(params, creation): Both<SubscribeParams, CreationParams>,
 ) -> ApiResult<Reply> {
-    let named = params.subscriptions.iter().map(check).collect::<ApiResult<Vec<_>>>()?;
-    let app = Arc::clone(&call.app);
+    let named = params.subscriptions.iter().map(name_and_description).collect::<ApiResult<Vec<_>>>()?;
+    let colors = params.subscriptions.iter().map(color).collect::<ApiResult<Vec<_>>>()?;
+    let prepared = make::new_channels(&call, named).await?;
+    let named = prepared.into_iter().zip(colors).map(|(channel, color)| Named { channel, color }).collect();
     let job = move |tx: &mut Tx<'_>, caller: &User| subscribe_all(tx, caller, &params, &creation, named);
-    let (reply, notices) = call.write(job).await?;
-    notices::post(&app, notices).await?;
-    Reply::data(&reply)
+    Reply::data(&call.write(job).await?)
 }
 
-fn check(wanted: &WantedChannel) -> ApiResult<Named> {
-    let description = channels::rules::description(wanted.description.as_deref().unwrap_or_default());
-    Ok(Named {
-        channel: NewChannel {
-            name: channels::rules::name(&wanted.name)?,
-            rendered_description: description::render(&description),
-            description,
-        },
-        color: wanted.color.as_deref().map(|text| rules::color("add.color", text)).transpose()?,
-    })
+fn name_and_description(wanted: &WantedChannel) -> ApiResult<(String, String)> {
+    let description = wanted.description.as_deref().unwrap_or_default();
+    Ok((channels::rules::name(&wanted.name)?, channels::rules::description(description)))
+}
+
+fn color(wanted: &WantedChannel) -> ApiResult<Option<String>> {
+    wanted.color.as_deref().map(|text| rules::color("add.color", text)).transpose()
 }
 
 fn subscribe_all(
@@ -107,7 +104,7 @@ fn subscribe_all(
     params: &SubscribeParams,
     creation: &CreationParams,
     named: Vec<Named>,
-) -> ApiResult<(SubscribeReply, Vec<Notice>)> {
+) -> ApiResult<SubscribeReply> {
     if caller.is_guest() {
         return Err(ApiError::bad_request("Not allowed for guest users"));
     }
@@ -133,12 +130,12 @@ fn subscribe_all(
     let sends = params.send_new_subscription_messages;
     let sent = sends && users.len() <= MAX_NEW_SUBSCRIPTION_MESSAGES;
     let notices = notices(tx, caller, &made, params.announce, sent.then_some((&users, &outcome)))?;
-    let reply = SubscribeReply {
+    notices::send(tx, notices, caller.user_id)?;
+    Ok(SubscribeReply {
         outcome,
         unauthorized: (!params.authorization_errors_fatal).then_some(refused),
         new_subscription_messages_sent: sends.then_some(sent),
-    };
-    Ok((reply, notices))
+    })
 }
 
 /// The channels that were named, those that are there and those that are not.
@@ -200,7 +197,7 @@ pub fn may_add_others(
     stream: &StreamRow,
 ) -> ApiResult<bool> {
     Ok(viewer.may_administer(stream)?
-        || Permission::AddSubscribers.is_held(tx, caller, viewer)?
+        || permissions::is_held(tx, caller, viewer, RealmGroup::CanAddSubscribers)?
         || (!caller.is_guest() && viewer.is_in(stream, StreamSetting::CanAddSubscribers)?))
 }
 

@@ -3,7 +3,7 @@
 use super::events::UserAdded;
 use super::record::{UserRecord, UserRow};
 use super::{emails, names, sql};
-use crate::api::{groups, user_settings};
+use crate::api::{channels, groups, subscriptions::join, user_settings};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{Role, UserId};
@@ -62,5 +62,20 @@ pub fn create(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
     let user = sql::by_id(tx, user_id)?.ok_or_else(ApiError::internal)?;
     announce(tx, &user)?;
     groups::events::role_given(tx, &user)?;
+    if !user.is_bot() && user.role != Role::Guest {
+        subscribe_to_defaults(tx, user_id)?;
+    }
     Ok(user)
+}
+
+/// New members begin in the default channels.
+fn subscribe_to_defaults(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    let mut streams = Vec::new();
+    for stream_id in channels::sql::default_streams(tx)? {
+        streams.extend(channels::sql::by_id(tx, stream_id)?);
+    }
+    if !streams.is_empty() {
+        join::subscribe(tx, &streams, &[user_id], &join::Colors::new())?;
+    }
+    Ok(())
 }

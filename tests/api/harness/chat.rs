@@ -36,22 +36,11 @@ impl TestServer {
         set.await.unwrap();
     }
 
-    /// The id of the notification bot; one is made if the organization has none.
+    /// The id of the notification bot.
     pub async fn notification_bot(&self) -> i64 {
-        let found = self.app().writer.run(move |tx| -> Result<i64, ApiError> {
-            tx.execute(
-                "INSERT INTO user (email, delivery_email, delivery_email_key, full_name, role, bot_type, is_system_bot,
-                     date_joined)
-                 SELECT address, address, address, 'Notification Bot', 400, 1, 1, 0
-                 FROM (SELECT 'notification-bot@example.com' AS address)
-                 WHERE NOT EXISTS (SELECT 1 FROM user WHERE is_system_bot AND email LIKE 'notification-bot@%')",
-                [],
-            )?;
-            Ok(tx.query_row(
-                "SELECT user_id FROM user WHERE is_system_bot AND email LIKE 'notification-bot@%'",
-                [],
-                |row| row.get(0),
-            )?)
+        let found = self.app().writer.run(|tx| -> Result<i64, ApiError> {
+            let email = teamchat::api::notifications::NOTIFICATION_BOT;
+            Ok(tx.query_row("SELECT user_id FROM user WHERE email = ?1", [email], |row| row.get(0))?)
         });
         found.await.unwrap()
     }

@@ -20,40 +20,69 @@ pub const ALL_CAPABILITIES: &[&str] = &[
     "individual_emoji_changes",
 ];
 
-/// Differs between two registrations though nothing happened.
-const VOLATILE: &[&str] = &["queue_id", "last_event_id"];
+/// The `visibility_policy` of a muted topic.
+const MUTED: i64 = 1;
+
+/// Differs between two registrations though nothing happened, or follows from what no event is for: the newest message
+/// of all, whoever received it.
+const VOLATILE: &[&str] = &["queue_id", "last_event_id", "max_message_id"];
+
+/// The parts of `unread_msgs` by kind of conversation.
+const UNREAD_LISTS: &[&str] = &["pms", "streams", "huddles"];
+
+/// One of a client's registrations, with what was told at its time.
+struct Registered<'c> {
+    client: &'c Client,
+    parameters: Value,
+    queue: super::Queue,
+    messages: Vec<Value>,
+}
 
 impl TestServer {
-    /// Registers each of these clients in several ways, runs the operation, has a model client apply the events of each
-    /// queue to its state, and compares that with a new registration. Answers what the operation answers.
+    /// Registers each of these clients in several ways, and fetches its messages; runs the operation; has a model
+    /// client apply the events of each queue; and compares what that client knows then with a new registration and a
+    /// new fetch. Answers what the operation answers.
     pub async fn check_state_sync<T>(&self, clients: &[&Client], operation: impl AsyncFnOnce() -> T) -> T {
-        let mut queues = Vec::new();
+        let mut all = Vec::new();
         for client in clients {
             for parameters in registrations() {
-                queues.push((*client, parameters.clone(), client.register(parameters).await));
+                let queue = client.register(&parameters).await;
+                let messages = messages_of(client, &parameters).await;
+                all.push(Registered { client, parameters, queue, messages });
             }
         }
         let answer = operation().await;
-        for (client, parameters, mut queue) in queues {
-            let events = queue.events().await;
-            let mut model = Model::new(&queue.state);
-            for event in &events {
-                model.apply(event);
-            }
-            let mut fresh = client.register(parameters.clone()).await;
-            fresh.ignore();
-            let differences =
-                matching::differences(&comparable(fresh.state.clone()), &comparable(model.into_state()));
-            assert!(
-                differences.is_empty(),
-                "{} registered with {parameters}, and what the events told (found) differs from the state \
-                 (expected):\n{}\n\nthe events: {}",
-                client.full_name,
-                differences.join("\n"),
-                serde_json::to_string_pretty(&events).unwrap(),
-            );
+        for registered in all {
+            registered.check().await;
         }
         answer
+    }
+}
+
+impl Registered<'_> {
+    async fn check(mut self) {
+        let events = self.queue.events().await;
+        let before = Some(self.messages);
+        let mut model = Model::new(self.client.user_id, &self.parameters, &self.queue.state, before);
+        for event in &events {
+            model.apply(event);
+        }
+        let mut fresh = self.client.register(&self.parameters).await;
+        fresh.ignore();
+        let after = Some(messages_of(self.client, &self.parameters).await);
+        let fresh = Model::new(self.client.user_id, &self.parameters, &fresh.state, after);
+        let fresh = fresh.into_state();
+        assert_eq!(fresh["unread_msgs"]["count"], count_unread(&fresh), "unread messages that count");
+        let differences = matching::differences(&comparable(fresh), &comparable(model.into_state()));
+        assert!(
+            differences.is_empty(),
+            "{} registered with {}, and what the events told (found) differs from the state (expected):\n{}\n\n\
+             the events: {}",
+            self.client.full_name,
+            self.parameters,
+            differences.join("\n"),
+            serde_json::to_string_pretty(&events).unwrap(),
+        );
     }
 }
 
@@ -66,10 +95,114 @@ fn registrations() -> Vec<Value> {
     ]
 }
 
+/// The messages that a client receives, the oldest first, in the form of its registration.
+async fn messages_of(client: &Client, parameters: &Value) -> Vec<Value> {
+    let fetch = json!({
+        "anchor": "newest",
+        "num_before": 1000,
+        "num_after": 0,
+        "apply_markdown": parameters["apply_markdown"],
+        "allow_empty_topic_name": parameters["client_capabilities"]["empty_topic_name"] == true,
+    });
+    let answer = client.get("/messages", fetch).await.ok();
+    answer["messages"].as_array().expect("a list of messages").clone()
+}
+
+/// A copy in which what may differ does not: what is looked up elsewhere, the order of lists that are sets.
 fn comparable(mut state: Value) -> Value {
+    let count = count_unread(&state);
     let members = state.as_object_mut().expect("the state is an object");
     for name in VOLATILE {
         members.remove(*name);
     }
+    let subscribed = ids_of(members.get("subscriptions"));
+    let messages = members["messages"].as_array_mut().expect("a list of messages");
+    // Who has left a channel may keep its messages or not; whether they come in a fetch is a question of access.
+    messages.retain(|message| message["type"] == "private" || subscribed.contains(&message["stream_id"]));
+    for message in messages {
+        forget_names(message);
+        sort(&mut message["flags"]);
+    }
+    if let Some(topics) = members.get_mut("user_topics") {
+        sort(topics);
+    }
+    if let Some(topics) = members.get_mut("muted_topics") {
+        sort(topics);
+    }
+    if let Some(unread) = members.get_mut("unread_msgs") {
+        // A topic is shown as its newest message spells it, which may be one that the client does not have.
+        for entry in unread["streams"].as_array_mut().expect("a list of unread") {
+            entry["topic"] = lower(&entry["topic"]).into();
+        }
+        for list in UNREAD_LISTS {
+            sort(&mut unread[*list]);
+        }
+        unread["count"] = count.into();
+    }
+    forget_counts(members);
     state
+}
+
+fn ids_of(streams: Option<&Value>) -> Vec<Value> {
+    let streams = streams.and_then(Value::as_array).into_iter().flatten();
+    streams.map(|stream| stream["stream_id"].clone()).collect()
+}
+
+/// What clients look up when they show a message, names and images of people and channels: a changed name changes no
+/// message.
+fn forget_names(message: &mut Value) {
+    let message = message.as_object_mut().expect("a message");
+    for name in ["sender_full_name", "sender_email", "avatar_url", "recipient_id"] {
+        message.remove(name);
+    }
+    match message["display_recipient"].as_array_mut() {
+        Some(people) => *people = people.iter().map(|person| json!({"id": person["id"]})).collect(),
+        None => message["display_recipient"] = message["stream_id"].clone(),
+    }
+}
+
+fn sort(list: &mut Value) {
+    list.as_array_mut().expect("a list").sort_by_key(Value::to_string);
+}
+
+fn lower(topic: &Value) -> String {
+    topic.as_str().expect("a topic is a text").to_lowercase()
+}
+
+/// How many unread messages count: those that are not muted, with their channel or their topic.
+fn count_unread(state: &Value) -> usize {
+    let list = |list: &Value| list.as_array().cloned().unwrap_or_default();
+    let (subscriptions, topics) = (list(&state["subscriptions"]), list(&state["user_topics"]));
+    let counts = |entry: &&Value| {
+        let stream_id = &entry["stream_id"];
+        if stream_id.is_null() {
+            return true;
+        }
+        let same = |topic: &&Value| {
+            topic["stream_id"] == *stream_id && lower(&topic["topic_name"]) == lower(&entry["topic"])
+        };
+        match topics.iter().find(same).map(|topic| topic["visibility_policy"].as_i64().unwrap()) {
+            Some(policy) => policy != MUTED,
+            None => {
+                !subscriptions.iter().any(|own| own["stream_id"] == *stream_id && own["is_muted"] == true)
+            }
+        }
+    };
+    let entries = UNREAD_LISTS.iter().flat_map(|name| list(&state["unread_msgs"][*name])).collect::<Vec<_>>();
+    let counted = entries.iter().filter(counts);
+    counted.map(|entry| entry["unread_message_ids"].as_array().unwrap().len()).sum()
+}
+
+/// Who does not know the subscribers of channels cannot keep their number: it would have to know who was counted.
+fn forget_counts(state: &mut serde_json::Map<String, Value>) {
+    let lists = ["subscriptions", "unsubscribed", "never_subscribed", "streams"];
+    let knows = |list: &str| state.get(list).is_some_and(|list| list[0].get("subscribers").is_some());
+    if lists.into_iter().any(knows) {
+        return;
+    }
+    for list in lists {
+        for stream in state.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            stream["subscriber_count"] = Value::Null;
+        }
+    }
 }

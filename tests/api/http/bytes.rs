@@ -111,6 +111,30 @@ async fn giant_bodies_are_refused_before_and_while_they_come() {
     expect(&server, broken.as_bytes(), 400, "The request body could not be read");
 }
 
+/// A connection that is closed on a body that is still on its way is reset, and the answer is lost on that way.
+#[tokio::test]
+async fn who_sends_a_body_that_nobody_wants_still_hears_the_answer() {
+    let server = TestServer::start().await;
+    let body = "a".repeat(8 << 20);
+    let length = body.len();
+    let cases = [
+        ("POST /api/v1/register", 413, "Request body is too large"),
+        ("POST /api/v1/nothing", 404, "Not found"),
+        ("PUT /api/v1/register", 405, "Method Not Allowed"),
+    ];
+    for (line, status, msg) in cases {
+        let request = format!("{line} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}");
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let json: Value = serde_json::from_str(body).unwrap();
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{line}: {head}");
+        assert_eq!(json["msg"], msg, "{line}");
+    }
+}
+
 #[tokio::test]
 async fn requests_on_one_connection_are_answered_in_order() {
     let server = TestServer::start().await;

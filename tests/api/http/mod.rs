@@ -3,4 +3,5 @@
 mod authentication;
 mod bytes;
 mod full_disk;
+mod nonsense;
 mod requests;

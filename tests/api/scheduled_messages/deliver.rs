@@ -122,7 +122,6 @@ async fn what_became_due_while_the_server_was_down_is_sent_unless_it_is_too_late
 #[tokio::test]
 async fn permissions_are_asked_again() {
     let server = TestServer::start().await;
-    server.notification_bot().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
     let general = server.private_channel("general", &[&ada, &bob]).await;
@@ -141,7 +140,6 @@ async fn permissions_are_asked_again() {
 #[tokio::test]
 async fn nobody_is_told_for_an_account_that_nobody_uses() {
     let server = TestServer::start().await;
-    server.notification_bot().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
     schedule(&ada, to_people(&[bob.user_id], "hello")).await;

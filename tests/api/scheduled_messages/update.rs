@@ -113,7 +113,6 @@ async fn another_users_message_does_not_exist() {
 #[tokio::test]
 async fn one_that_failed_needs_a_new_time() {
     let server = TestServer::start().await;
-    server.notification_bot().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
     let id = schedule(&ada, to_people(&[bob.user_id], "one")).await;

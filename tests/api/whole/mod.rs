@@ -5,4 +5,4 @@
 
 mod places;
 mod snapshots;
-mod source;
+pub mod source;

@@ -1,12 +1,16 @@
-//! A client that believes its events: it takes the state of `POST /register` and applies each event to it, as real
-//! clients do. What it then knows must equal what a new registration tells.
+//! A client that believes its events: it takes the state of `POST /register` and the messages it fetched, and applies
+//! each event to them, as real clients do. What it then knows must equal what a new registration and a new fetch tell.
 //!
 //! One small function for each type of event, in a file for each slice. A type that is not here fails the test: whoever
 //! adds an event says here what it means.
 
+mod channels;
 mod groups;
 mod lists;
+mod messages;
 mod settings;
+mod subscriptions;
+mod topics;
 mod users;
 
 use super::queue::kind;
@@ -15,17 +19,29 @@ use serde_json::{Map, Value};
 /// What a client knows.
 pub struct Model {
     state: Map<String, Value>,
+    /// What it fetched, the oldest first; absent if it keeps no messages.
+    messages: Option<Vec<Value>>,
+    /// Its own id.
+    user_id: i64,
+    /// How it registered.
+    parameters: Value,
 }
 
 impl Model {
-    /// Starts from the answer of `POST /register`.
-    pub fn new(state: &Value) -> Self {
-        Self { state: state.as_object().expect("the state is an object").clone() }
+    /// Starts from the answer of `POST /register`, and the messages that were fetched then.
+    pub fn new(user_id: i64, parameters: &Value, state: &Value, messages: Option<Vec<Value>>) -> Self {
+        let state = state.as_object().expect("the state is an object").clone();
+        Self { state, messages, user_id, parameters: parameters.clone() }
     }
 
     /// Learns from an event.
     pub fn apply(&mut self, event: &Value) {
         match kind(event).as_str() {
+            "delete_message" => messages::deleted(self, event),
+            "message" => messages::received(self, event),
+            "muted_topics" => topics::muted(self, event),
+            "reaction/add" => messages::reaction_added(self, event),
+            "reaction/remove" => messages::reaction_removed(self, event),
             // Who may be exported is asked for, not part of the state.
             "realm_export_consent" => {}
             "alert_words" => lists::replace_all(self, "alert_words", &event["alert_words"]),
@@ -60,23 +76,63 @@ impl Model {
                 lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
             }
             "realm_user/add" => users::add(self, event),
+            "stream/create" => channels::create(self, event),
+            "stream/delete" => channels::delete(self, event),
+            "stream/update" => channels::update(self, event),
+            "default_streams" => channels::default_streams(self, event),
+            "subscription/add" => subscriptions::add(self, event),
+            "subscription/remove" => subscriptions::remove(self, event),
+            "subscription/update" => subscriptions::update(self, event),
+            "subscription/peer_add" => subscriptions::peers(self, event, true),
+            "subscription/peer_remove" => subscriptions::peers(self, event, false),
             "realm_user/update" => users::update(self, event),
             "realm_user_settings_defaults/update" => settings::update_default(self, event),
             "update_display_settings" => settings::update_display(self, event),
             "update_global_notifications" => settings::update_notifications(self, event),
+            "update_message" => messages::updated(self, event),
+            "update_message_flags/add" | "update_message_flags/remove" => {
+                messages::flags_changed(self, event);
+            }
             "user_group/add_members" => groups::add_members(self, event),
             "user_settings/update" => settings::update(self, event),
+            "user_topic" => topics::set(self, event),
             unknown => panic!("the model client does not know what {unknown} means: {event}"),
         }
     }
 
-    /// What the client knows now.
-    pub fn into_state(self) -> Value {
+    /// What the client knows now: the state, and the messages under `messages`.
+    pub fn into_state(mut self) -> Value {
+        if let Some(messages) = self.messages {
+            self.state.insert("messages".to_owned(), messages.into());
+        }
         Value::Object(self.state)
+    }
+
+    /// Replaces a member of the state, if the client asked for it.
+    fn set(&mut self, name: &str, value: Value) {
+        if let Some(known) = self.state.get_mut(name) {
+            *known = value;
+        }
+    }
+
+    /// Whose client it is.
+    fn own_user_id(&self) -> i64 {
+        self.state["user_id"].as_i64().expect("the state names its user")
     }
 
     /// A list of the state, if the client asked for it.
     fn list(&mut self, name: &str) -> Option<&mut Vec<Value>> {
         self.state.get_mut(name).map(|list| list.as_array_mut().unwrap_or_else(|| panic!("{name} is a list")))
     }
+
+    /// Whether the client wants HTML.
+    fn apply_markdown(&self) -> bool {
+        self.parameters["apply_markdown"] == true
+    }
+}
+
+/// A list of ids.
+fn ids(list: &Value) -> Vec<i64> {
+    let ids = list.as_array().unwrap_or_else(|| panic!("a list of ids, not {list}"));
+    ids.iter().map(|id| id.as_i64().expect("an id is a number")).collect()
 }

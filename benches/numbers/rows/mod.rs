@@ -1,0 +1,180 @@
+//! The rows of the table, and the way two servers are measured side by side.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::floor::Floor;
+use crate::load::{self, MakeRequest, Sample};
+use crate::process::Process;
+use crate::report::{Figure, Reach, Spread, number};
+use crate::seed::Base;
+use crate::{Outcome, ours};
+
+pub mod fan_out;
+pub mod memory;
+pub mod read;
+pub mod send;
+pub mod size;
+pub mod start;
+pub mod subscribers;
+
+/// What all rows need to know.
+pub struct Bench {
+    /// The server under test and the file to copy; `None`: only the floors run.
+    pub server: Option<Server>,
+    /// Where the files of this run are.
+    pub directory: PathBuf,
+    /// How often each side has its turn.
+    pub rounds: usize,
+    /// How long a turn is.
+    pub span: Duration,
+    /// How many files and sockets a process may have open.
+    pub open_files: usize,
+}
+
+/// The server under test.
+pub struct Server {
+    /// Its binary.
+    pub binary: PathBuf,
+    /// The file that others are copied from.
+    pub base: Base,
+}
+
+impl Server {
+    /// Starts it on a fresh file with so many messages.
+    pub async fn start_with(&self, messages: u64, name: &str) -> Outcome<Process> {
+        let file = self.base.file_with(messages, name)?;
+        let process = ours::start(&self.binary, &file)?;
+        ours::until_ready(&process).await?;
+        Ok(process)
+    }
+}
+
+/// One of the servers that take turns.
+pub struct Side<'a> {
+    /// What to call it in notes.
+    pub name: &'static str,
+    /// The server.
+    pub process: &'a Process,
+    /// What it is asked.
+    pub request: MakeRequest,
+}
+
+/// What one side did in its turns.
+pub struct Turns {
+    name: &'static str,
+    samples: Vec<Sample>,
+    /// Processor time of an answer in microseconds: program, kernel.
+    processor: (f64, f64),
+}
+
+/// Starts a floor.
+pub fn start_floor(floor: &Floor) -> Outcome<Process> {
+    Process::start(floor.command()?)
+}
+
+/// Loads the sides in turn, A B A B, after a short turn each that does not count.
+pub async fn take_turns(bench: &Bench, connections: usize, sides: &[Side<'_>]) -> Outcome<Vec<Turns>> {
+    for side in sides {
+        load::drive(side.process.address, connections, bench.span / 3, &side.request).await?;
+    }
+    let mut turns: Vec<Turns> = sides
+        .iter()
+        .map(|side| Turns { name: side.name, samples: Vec::new(), processor: (0.0, 0.0) })
+        .collect();
+    for _ in 0..bench.rounds {
+        for (side, turns) in sides.iter().zip(&mut turns) {
+            let before = side.process.processor_time()?;
+            let sample = load::drive(side.process.address, connections, bench.span, &side.request).await?;
+            let after = side.process.processor_time()?;
+            turns.processor.0 += after.user - before.user;
+            turns.processor.1 += after.system - before.system;
+            turns.samples.push(sample);
+        }
+    }
+    for turns in &mut turns {
+        let answers: usize = turns.samples.iter().map(|sample| sample.answers).sum();
+        turns.processor.0 *= 1e6 / answers as f64;
+        turns.processor.1 *= 1e6 / answers as f64;
+    }
+    Ok(turns)
+}
+
+impl Turns {
+    /// Answers a second, turn by turn.
+    pub fn rates(&self) -> Spread {
+        self.samples.iter().map(Sample::rate).collect::<Vec<_>>().into()
+    }
+
+    /// Microseconds of a connection's time for an answer, turn by turn.
+    fn times(&self, connections: usize) -> Spread {
+        self.samples.iter().map(|sample| 1e6 * connections as f64 / sample.rate()).collect::<Vec<_>>().into()
+    }
+
+    fn note(&self) -> String {
+        let latency = |share| {
+            let turns: Vec<_> = self.samples.iter().map(|sample| sample.latency(share)).collect();
+            number(Spread::from(turns).median() / 1e3)
+        };
+        format!(
+            "{}: p50 {} ms, p99 {} ms; processor time of an answer {} us (program) + {} us (kernel)",
+            self.name,
+            latency(0.5),
+            latency(0.99),
+            number(self.processor.0),
+            number(self.processor.1),
+        )
+    }
+}
+
+/// Answers a second; the last of the sides is the floor.
+pub fn compare_rates(what: String, turns: &[Turns], at_least: f64) -> Figure {
+    let (measured, against) = split(turns, Turns::rates);
+    Figure {
+        what,
+        unit: "/s",
+        ratio: ratio(measured.as_ref(), against.as_ref()),
+        measured,
+        against,
+        reach: Reach::AtLeast(at_least),
+        notes: turns.iter().map(Turns::note).collect(),
+    }
+}
+
+/// Time of an answer; the last of the sides is what the first is held against.
+pub fn compare_times(what: String, connections: usize, turns: &[Turns], at_most: f64) -> Figure {
+    let (measured, against) = split(turns, |turns| turns.times(connections));
+    Figure {
+        what,
+        unit: "us",
+        ratio: ratio(measured.as_ref(), against.as_ref()),
+        measured,
+        against,
+        reach: Reach::AtMost(at_most),
+        notes: turns.iter().map(Turns::note).collect(),
+    }
+}
+
+/// The values of the server (absent when only the floor ran) and those of the floor.
+pub fn split<Measured>(
+    sides: &[Measured],
+    values: impl Fn(&Measured) -> Spread,
+) -> (Option<Spread>, Option<Spread>) {
+    match sides {
+        [floor] => (None, Some(values(floor))),
+        [server, .., floor] => (Some(values(server)), Some(values(floor))),
+        [] => (None, None),
+    }
+}
+
+/// Measured in terms of the floor, if both ran.
+pub fn ratio(measured: Option<&Spread>, against: Option<&Spread>) -> Option<Spread> {
+    Some(measured?.over(against?))
+}
+
+/// A new path in the folder of this run; what a former run left there is removed.
+pub fn fresh(bench: &Bench, name: &str) -> Outcome<PathBuf> {
+    let file = bench.directory.join(format!("{name}.sqlite"));
+    crate::seed::remove(&file)?;
+    Ok(file)
+}

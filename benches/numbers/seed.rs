@@ -1,0 +1,328 @@
+//! Files with 10,000 users and up to 1,000,000 messages, made in seconds.
+//!
+//! The server makes the file, its channels and one message through its own interface. The users, subscriptions and
+//! the other messages are copies of those, written straight into the tables of `schema.sql`. Large files are kept
+//! between runs, under a name that changes with the schema, the renderer and this module.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, params};
+use sha2::{Digest, Sha256};
+
+use crate::ours::{self, Account};
+use crate::{Outcome, progress, text};
+
+/// How many users there are beside the owner.
+pub const USERS: u64 = 10_000;
+
+/// The channel of ten subscribers.
+pub const CHANNEL_OF_10: &str = "ten";
+/// The channel whose first 1,000 users wait for a message.
+pub const CHANNEL_OF_1000: &str = "thousand";
+/// The channel of 10,000 subscribers.
+pub const CHANNEL_OF_10000: &str = "everyone";
+/// One of the channels that hold the messages.
+pub const CHANNEL_WITH_HISTORY: &str = "history 1";
+
+/// How many channels hold the messages.
+const HISTORY_CHANNELS: u64 = 20;
+const HISTORY_SUBSCRIBERS: u64 = 100;
+
+const OWNER: &str = "owner@example.com";
+/// The first seeded message was sent at this time; one every 13 seconds follows.
+const FIRST_TIMESTAMP: u64 = 1_745_000_000;
+
+/// The file that all others are copied from: users and channels, and one message.
+pub struct Base {
+    /// Where seeds are kept between runs.
+    kept: PathBuf,
+    /// Where the files of this run are.
+    directory: PathBuf,
+    file: PathBuf,
+    key: String,
+}
+
+/// The account of that user; 0 is the owner.
+pub fn account(user: u64) -> Account {
+    Account::new(&email(user), &api_key(user))
+}
+
+fn email(user: u64) -> String {
+    if user == 0 { OWNER.to_owned() } else { format!("user{user}@example.com") }
+}
+
+fn api_key(user: u64) -> String {
+    format!("numbers{user:025}")
+}
+
+/// Name and number of subscribers (the owner is one) of each channel.
+fn channels() -> Vec<(String, u64)> {
+    let mut channels = vec![
+        (CHANNEL_OF_10.to_owned(), 10),
+        (CHANNEL_OF_1000.to_owned(), 1_001),
+        (CHANNEL_OF_10000.to_owned(), 10_000),
+    ];
+    channels.extend((1..=HISTORY_CHANNELS).map(|number| (format!("history {number}"), HISTORY_SUBSCRIBERS)));
+    channels
+}
+
+/// Makes the base file in the folder of this run; `kept` is for what outlasts it.
+pub async fn prepare(binary: &Path, kept: &Path, directory: &Path) -> Outcome<Base> {
+    let file = directory.join("base.sqlite");
+    remove(&file)?;
+    let owner = ours::create_owner(binary, &file, OWNER)?;
+    let server = ours::start(binary, &file)?;
+    ours::until_ready(&server).await?;
+    let wanted: Vec<_> = channels()
+        .into_iter()
+        .map(|(name, _)| serde_json::json!({"name": name, "description": ""}))
+        .collect();
+    let subscriptions = serde_json::to_string(&wanted)?;
+    let request = owner.post("/api/v1/users/me/subscriptions", &[("subscriptions", &*subscriptions)]);
+    ours::call(server.address, &request).await?;
+    let parameters = [
+        ("type", "channel"),
+        ("to", CHANNEL_WITH_HISTORY),
+        ("topic", "topic 0"),
+        ("content", "the first one"),
+    ];
+    let sent = ours::call(server.address, &owner.post("/api/v1/messages", &parameters)).await?;
+    let message_id = sent["id"].as_i64().ok_or("the sent message has no id")?;
+    ours::stop(server)?;
+
+    let mut connection = open(&file)?;
+    let key = key(&connection, message_id)?;
+    add_users(&mut connection)?;
+    close(connection)?;
+    Ok(Base { kept: kept.to_owned(), directory: directory.to_owned(), file, key })
+}
+
+impl Base {
+    /// A fresh file with so many messages, to be used up by a measurement.
+    pub fn file_with(&self, messages: u64, name: &str) -> Outcome<PathBuf> {
+        let kept = self.kept.join(format!("seed-{}-{messages}.sqlite", self.key));
+        if !kept.exists() {
+            self.remove_outdated()?;
+            progress(&format!("seeding {messages} messages"));
+            let unfinished = self.directory.join("unfinished.sqlite");
+            remove(&unfinished)?;
+            copy(&self.file, &unfinished)?;
+            let mut connection = open(&unfinished)?;
+            add_messages(&mut connection, messages)?;
+            close(connection)?;
+            fs::File::open(&unfinished)?.sync_all()?;
+            // The two folders are on the same disk.
+            fs::rename(&unfinished, &kept)?;
+        }
+        let file = self.directory.join(format!("{name}.sqlite"));
+        remove(&file)?;
+        copy(&kept, &file)?;
+        Ok(file)
+    }
+
+    /// The id of a channel.
+    pub fn stream_id(&self, name: &str) -> Outcome<i64> {
+        Ok(open(&self.file)?
+            .query_row("SELECT stream_id FROM stream WHERE name = ?", [name], |row| row.get(0))?)
+    }
+
+    /// Removes the seeds of other schemas: they are large.
+    fn remove_outdated(&self) -> Outcome<()> {
+        let current = format!("seed-{}-", self.key);
+        for entry in fs::read_dir(&self.kept)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with("seed-") && !name.starts_with(&current) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies a file and waits for the disk, so that no writing is left to disturb what is measured next.
+fn copy(from: &Path, to: &Path) -> Outcome<()> {
+    fs::copy(from, to)?;
+    fs::File::open(to)?.sync_all()?;
+    Ok(())
+}
+
+/// Removes a database file with its companions, if there.
+pub fn remove(file: &Path) -> Outcome<()> {
+    for suffix in ["", "-wal", "-shm"] {
+        let mut name = file.as_os_str().to_owned();
+        name.push(suffix);
+        match fs::remove_file(&name) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn open(file: &Path) -> Outcome<Connection> {
+    #[expect(clippy::disallowed_methods, reason = "seeding writes past the server, for speed")]
+    let connection = Connection::open(file)?;
+    connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -262144;")?;
+    Ok(connection)
+}
+
+/// Closes the file so that it is whole without its write-ahead log.
+fn close(connection: Connection) -> Outcome<()> {
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    connection.close().map_err(|(_, error)| error)?;
+    Ok(())
+}
+
+/// What a seeded file depends on, as a short name.
+fn key(connection: &Connection, message_id: i64) -> Outcome<String> {
+    let mut digest = Sha256::new();
+    digest.update(include_str!("seed.rs"));
+    digest.update(include_str!("text.rs"));
+    let mut schema =
+        connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid")?;
+    for sql in schema.query_map([], |row| row.get::<_, String>(0))? {
+        digest.update(sql?);
+    }
+    let (rendered_version, attributes): (i64, i64) = connection.query_row(
+        "SELECT rendered_version, attributes FROM message WHERE id = ?",
+        [message_id],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    digest.update(rendered_version.to_le_bytes());
+    digest.update(attributes.to_le_bytes());
+    let mut name = String::new();
+    for byte in &digest.finalize()[..6] {
+        write!(name, "{byte:02x}")?;
+    }
+    Ok(name)
+}
+
+/// Users `USERS`, their keys and their subscriptions; and a known key for the owner.
+fn add_users(connection: &mut Connection) -> Outcome<()> {
+    let transaction = connection.transaction()?;
+    {
+        let owner: i64 = transaction.query_row(
+            "SELECT user_id FROM user WHERE delivery_email_key = ?",
+            [OWNER],
+            |row| row.get(0),
+        )?;
+        let mut add_user = transaction.prepare(
+            "INSERT INTO user (email, delivery_email, delivery_email_key, full_name, role, date_joined)
+             VALUES (?1, ?1, ?1, ?2, 400, ?3)",
+        )?;
+        let mut add_key = transaction.prepare(
+            "INSERT INTO api_key (user_id, digest, client, date_created) VALUES (?, ?, 'numbers', ?)",
+        )?;
+        let mut user_ids = vec![owner];
+        for user in 1..=USERS {
+            add_user.execute(params![email(user), format!("User {user}"), FIRST_TIMESTAMP as i64])?;
+            user_ids.push(transaction.last_insert_rowid());
+        }
+        for (user_id, user) in user_ids.iter().zip(0..) {
+            let digest = Sha256::digest(api_key(user));
+            add_key.execute(params![user_id, digest.as_slice(), FIRST_TIMESTAMP as i64])?;
+        }
+
+        let mut add_subscription = transaction.prepare(
+            "INSERT INTO subscription (user_id, stream_id, active, color)
+             SELECT ?, stream_id, 1, '#76ce90' FROM stream WHERE name = ?",
+        )?;
+        let mut add_span = transaction.prepare(
+            "INSERT INTO subscription_span (user_id, stream_id, from_message_id)
+             SELECT ?, stream_id, 0 FROM stream WHERE name = ?",
+        )?;
+        for (name, subscribers) in channels() {
+            for user_id in &user_ids[1..subscribers as usize] {
+                add_subscription.execute(params![user_id, name])?;
+                add_span.execute(params![user_id, name])?;
+            }
+        }
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+/// Messages of 100 senders, in turn over the channels with history and their topics, all read by the owner.
+fn add_messages(connection: &mut Connection, messages: u64) -> Outcome<()> {
+    let transaction = connection.transaction()?;
+    {
+        let mut recipients = Vec::new();
+        for number in 1..=HISTORY_CHANNELS {
+            let (stream_id, recipient_id): (i64, i64) = transaction.query_row(
+                "SELECT stream_id, recipient_id FROM stream JOIN recipient USING (stream_id) WHERE name = ?",
+                [format!("history {number}")],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
+            recipients.push((recipient_id, add_topics(&transaction, stream_id)?));
+        }
+        let first_user: i64 = transaction.query_row(
+            "SELECT user_id FROM user WHERE delivery_email_key = ?",
+            [email(1)],
+            |row| row.get(0),
+        )?;
+        let (newest, client_id, rendered_version, attributes): (i64, i64, i64, i64) = transaction.query_row(
+            "SELECT id, client_id, rendered_version, attributes FROM message ORDER BY id DESC LIMIT 1",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        )?;
+        let mut add_message = transaction.prepare(
+            "INSERT INTO message (id, recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
+                rendered_content, rendered_version, attributes)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )?;
+        let mut add_words =
+            transaction.prepare("INSERT INTO message_search (rowid, content, subject) VALUES (?, ?, ?)")?;
+        for number in 0..messages {
+            let id = newest + 1 + number as i64;
+            let (recipient_id, topics) = &recipients[(number % HISTORY_CHANNELS) as usize];
+            let in_channel = number / HISTORY_CHANNELS;
+            let topic_id = topics[(in_channel % text::TOPICS) as usize];
+            let subject = text::topic(in_channel);
+            let content = text::sentence(number);
+            add_message.execute(params![
+                id,
+                recipient_id,
+                topic_id,
+                subject,
+                first_user + (number % (HISTORY_SUBSCRIBERS - 1)) as i64,
+                client_id,
+                (FIRST_TIMESTAMP + 13 * number) as i64,
+                content,
+                format!("<p>{content}</p>"),
+                rendered_version,
+                attributes,
+            ])?;
+            add_words.execute(params![id, content, subject])?;
+        }
+        transaction.execute(
+            "INSERT INTO read_state (user_id, recipient_id, read_until)
+             SELECT user_id, recipient_id, ?1 FROM user, recipient
+             WHERE delivery_email_key = ?2 AND stream_id IS NOT NULL
+             ON CONFLICT (user_id, recipient_id) DO UPDATE SET read_until = ?1",
+            params![newest + messages as i64, OWNER],
+        )?;
+    }
+    transaction.commit()?;
+    Ok(())
+}
+
+/// The topics of a channel, in the order of [`text::topic`].
+fn add_topics(connection: &Connection, stream_id: i64) -> Outcome<Vec<i64>> {
+    let mut topic_ids = Vec::new();
+    for number in 0..text::TOPICS {
+        let name = text::topic(number);
+        connection.execute(
+            "INSERT OR IGNORE INTO topic (stream_id, name_key) VALUES (?, ?)",
+            params![stream_id, name],
+        )?;
+        topic_ids.push(connection.query_row(
+            "SELECT topic_id FROM topic WHERE stream_id = ? AND name_key = ?",
+            params![stream_id, name],
+            |row| row.get(0),
+        )?);
+    }
+    Ok(topic_ids)
+}

@@ -1,0 +1,37 @@
+# Recipes for https://just.systems. `just` lists them; each is one command that also works without just.
+
+[private]
+default:
+    @just --list --unsorted
+
+# Build and serve chat.sqlite at http://127.0.0.1:9991
+run *arguments:
+    cargo run --release -- serve {{ arguments }}
+
+# The tests; arguments go to cargo test
+test *arguments:
+    cargo test {{ arguments }}
+
+# Everything that CI checks
+ci:
+    bash .ci/run
+
+# The published clients against the release binary
+clients:
+    tests/clients/run
+
+# The figures of README.md, measured here
+bench *arguments:
+    cargo bench --bench numbers {{ arguments }}
+
+# Format the source
+fmt:
+    cargo fmt
+
+# Lints, as CI denies them
+lint:
+    cargo clippy --all-targets -- -D warnings
+
+# The documentation of the source, private items too
+docs *arguments:
+    cargo doc --no-deps --document-private-items {{ arguments }}

@@ -1,0 +1,66 @@
+//! `POST /streams/{stream_id}/delete_topic`: deletes a whole topic.
+
+use super::address::read_topic;
+use super::sight::Sight;
+use super::{removal, sql};
+use crate::api::channels::access;
+use crate::http::{Administrator, ApiError, ApiResult, Call, Caller, Reply};
+use crate::store::Tx;
+use crate::types::{MessageId, StreamId, Topic};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Messages deleted in one job, so that no request waits long behind it.
+const BATCH: usize = 500;
+
+/// Jobs for one request. A client whose topic is larger asks again.
+const MAX_BATCHES: usize = 20;
+
+/// Parameters of `POST /streams/{stream_id}/delete_topic`.
+#[derive(Deserialize)]
+pub struct DeleteTopicParams {
+    /// The channel.
+    stream_id: StreamId,
+    /// The topic.
+    topic_name: String,
+}
+
+/// `POST /streams/{stream_id}/delete_topic`: deletes the messages of a topic that the caller may read, the newest
+/// first. `complete` tells whether all are gone.
+pub async fn delete_topic(call: Call<Administrator>, params: DeleteTopicParams) -> ApiResult<Reply> {
+    let topic = Arc::new(read_topic(&params.topic_name)?);
+    let (app, caller) = (Arc::clone(&call.app), call.caller.clone());
+    let mut complete = false;
+    for _ in 0..MAX_BATCHES {
+        let (caller, topic) = (caller.clone(), Arc::clone(&topic));
+        let batch = move |tx: &mut Tx<'_>| delete_batch(tx, caller, params.stream_id, &topic);
+        complete = app.writer.run(batch).await?;
+        if complete {
+            break;
+        }
+    }
+    Reply::field("complete", &complete)
+}
+
+/// Deletes the newest messages of a topic. Answers whether those were all.
+fn delete_batch(tx: &mut Tx<'_>, mut caller: Caller, stream_id: StreamId, topic: &Topic) -> ApiResult<bool> {
+    caller.reload(tx)?;
+    if !caller.role.is_administrator() {
+        return Err(ApiError::administrators_only());
+    }
+    let stream = access::find_for_content(tx, &caller, tx.now(), stream_id)?;
+    let Some(topic_id) = sql::topic(tx, stream_id, &topic.key())? else { return Ok(true) };
+    let sight = Sight::new(tx, &caller, tx.now());
+    let mut ids: Vec<MessageId> = Vec::new();
+    for (id, _) in sql::messages_of_topic(tx, topic_id)? {
+        if sight.visible(stream.recipient_id, id)? {
+            ids.push(id);
+        }
+    }
+    let batch = ids.split_off(ids.len().saturating_sub(BATCH));
+    if let Some(newest) = batch.last() {
+        let subject = sql::subject_of(tx, *newest)?;
+        removal::remove_from_channel(tx, &stream, &subject, &batch)?;
+    }
+    Ok(ids.is_empty())
+}

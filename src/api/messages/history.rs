@@ -1,0 +1,132 @@
+//! `GET /messages/{message_id}/history`: how a message came to be what it is; and how much of that may be seen.
+
+use super::html_diff::html_diff;
+use super::message::{EditRecord, MessageRow, shown_topic};
+use super::sight::Sight;
+use super::sql;
+use crate::api::realm;
+use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::types::{MessageId, StreamId, UserId};
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+
+/// `message_edit_history_visibility_policy` of the organization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Visibility {
+    /// Everything.
+    All,
+    /// Only where messages were moved, not what they said before.
+    Moves,
+    /// Nothing.
+    None,
+}
+
+impl Visibility {
+    /// The organization's.
+    pub fn load(connection: &Connection) -> ApiResult<Self> {
+        realm::settings::get(connection, "message_edit_history_visibility_policy")
+    }
+
+    /// What may be seen of a history.
+    pub fn show(self, edits: Vec<EditRecord>) -> Vec<EditRecord> {
+        match self {
+            Self::All => edits,
+            Self::Moves => edits.into_iter().filter_map(EditRecord::only_move).collect(),
+            Self::None => Vec::new(),
+        }
+    }
+}
+
+/// Parameters of `GET /messages/{message_id}/history`.
+#[derive(Deserialize)]
+pub struct HistoryParams {
+    /// Which message.
+    message_id: MessageId,
+    /// The empty topic as an empty text.
+    #[serde(default)]
+    allow_empty_topic_name: bool,
+}
+
+/// A message as it was after an edit (spec, "Message edit snapshot").
+#[derive(Serialize)]
+struct Snapshot<'a> {
+    topic: &'a str,
+    content: &'a str,
+    rendered_content: &'a str,
+    timestamp: i64,
+    user_id: Option<UserId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_topic: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<StreamId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_stream: Option<StreamId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_rendered_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_html_diff: Option<String>,
+}
+
+/// `GET /messages/{message_id}/history`: one snapshot for the message as it was sent and one for each edit, the oldest
+/// first.
+pub fn get_history(read: &Read<'_, User>, params: HistoryParams) -> ApiResult<Reply> {
+    let visibility = Visibility::load(read)?;
+    if visibility == Visibility::None {
+        return Err(ApiError::bad_request("Message edit history is disabled in this organization"));
+    }
+    let message = Sight::new(read, read.caller, read.app.clock.seconds()).find(params.message_id)?;
+    let edits = visibility.show(sql::edits(read, message.id)?);
+    Reply::field("message_history", &snapshots(&message, &edits, params.allow_empty_topic_name))
+}
+
+/// Goes back from the message as it is now; `edits` are the newest first.
+fn snapshots<'a>(
+    message: &'a MessageRow,
+    edits: &'a [EditRecord],
+    allow_empty_topic_name: bool,
+) -> Vec<Snapshot<'a>> {
+    let is_channel_message = message.topic_id.is_some();
+    let shown =
+        |topic: &'a str| if is_channel_message { shown_topic(topic, allow_empty_topic_name) } else { "" };
+    let mut topic = message.subject.as_str();
+    let mut content = message.content.as_str();
+    let mut rendered_content = message.rendered_content.as_str();
+    let mut snapshots = Vec::with_capacity(edits.len() + 1);
+    for edit in edits {
+        let prev_rendered_content = edit.prev_rendered_content.as_deref();
+        snapshots.push(Snapshot {
+            topic: shown(topic),
+            content,
+            rendered_content,
+            timestamp: edit.timestamp,
+            user_id: edit.user_id,
+            prev_topic: edit.prev_topic.as_deref().map(shown),
+            stream: edit.stream,
+            prev_stream: edit.prev_stream,
+            prev_content: edit.prev_content.as_deref(),
+            prev_rendered_content,
+            content_html_diff: prev_rendered_content.map(|before| html_diff(before, rendered_content)),
+        });
+        topic = edit.prev_topic.as_deref().unwrap_or(topic);
+        content = edit.prev_content.as_deref().unwrap_or(content);
+        rendered_content = prev_rendered_content.unwrap_or(rendered_content);
+    }
+    snapshots.push(Snapshot {
+        topic: shown(topic),
+        content,
+        rendered_content,
+        timestamp: message.timestamp,
+        user_id: Some(message.sender_id),
+        prev_topic: None,
+        stream: None,
+        prev_stream: None,
+        prev_content: None,
+        prev_rendered_content: None,
+        content_html_diff: None,
+    });
+    snapshots.reverse();
+    snapshots
+}

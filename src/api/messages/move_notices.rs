@@ -1,0 +1,102 @@
+//! What the notification bot says of moves and of resolved topics (`semantics.md` section 8).
+
+use super::address::Address;
+use super::message::attribute;
+use super::move_rules::Resolving;
+use super::moving::Move;
+use super::sight::Sight;
+use super::{removal, sql};
+use crate::api::notifications::{name_of, send_as_notification_bot};
+use crate::http::{ApiResult, Caller};
+use crate::markdown::message_url;
+use crate::store::Tx;
+use crate::types::{MessageId, Topic};
+
+/// Whoever takes back the mark of a resolved topic so soon, in seconds, takes back the notice too.
+const UNDO_SECONDS: i64 = 60;
+
+/// Which places are to hear of a move.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// `send_notification_to_old_thread`.
+    pub in_old_topic: bool,
+    /// `send_notification_to_new_thread`.
+    pub in_new_topic: bool,
+}
+
+/// Says what a move was, where that is wanted. `named` is the message that the request named. To be called when the
+/// messages have moved.
+pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, named: MessageId, wanted: Wanted) -> ApiResult<()> {
+    let user = name_of(tx, caller)?;
+    let new_topic_was_empty = is_alone(tx, caller, mv)?;
+    if let Some(resolving) = mv.resolving
+        && !undo(tx, mv)?
+    {
+        let word = match resolving {
+            Resolving::Resolved => "resolved",
+            Resolving::Unresolved => "unresolved",
+        };
+        let content = format!("{user} has marked this topic as {word}.");
+        let id = send_as_notification_bot(tx, new_place(mv), content)?;
+        sql::add_attributes(tx, id, attribute::IS_RESOLVE_NOTICE)?;
+    }
+    let count = mv.ids.len();
+    if wanted.in_new_topic && !mv.only_resolves() {
+        let from = link(&mv.from.name, &mv.old_topic);
+        let content = if mv.is_whole_topic && new_topic_was_empty {
+            format!("This topic was moved here from {from} by {user}.")
+        } else if count == 1 {
+            let url = message_url(mv.to.stream_id.0, &mv.to.name, mv.topic.as_str(), named.0);
+            format!("[A message]({}) was moved here from {from} by {user}.", url.trim_start_matches('/'))
+        } else {
+            format!("{count} messages were moved here from {from} by {user}.")
+        };
+        send_as_notification_bot(tx, new_place(mv), content)?;
+    }
+    if wanted.in_old_topic {
+        let to = link(&mv.to.name, &mv.topic);
+        let content = if mv.is_whole_topic {
+            format!("This topic was moved to {to} by {user}.")
+        } else if count == 1 {
+            format!("A message was moved from this topic to {to} by {user}.")
+        } else {
+            format!("{count} messages were moved from this topic to {to} by {user}.")
+        };
+        let place = Address::Channel(Box::new(mv.from.clone()), mv.old_topic.clone());
+        send_as_notification_bot(tx, place, content)?;
+    }
+    Ok(())
+}
+
+fn new_place(mv: &Move) -> Address {
+    Address::Channel(Box::new(mv.to.clone()), mv.topic.clone())
+}
+
+fn link(channel: &str, topic: &Topic) -> String {
+    format!("#**{channel}>{}**", topic.as_str())
+}
+
+/// Whether the caller sees nothing in the new topic but what they moved there. What they do not see must not show.
+fn is_alone(tx: &Tx<'_>, caller: &Caller, mv: &Move) -> ApiResult<bool> {
+    let Some(topic_id) = sql::topic(tx, mv.to.stream_id, &mv.topic.key())? else { return Ok(true) };
+    let moved = mv.id_set();
+    let sight = Sight::new(tx, caller, tx.now());
+    for (id, _) in sql::messages_of_topic(tx, topic_id)? {
+        if !id.bit().is_some_and(|bit| moved.contains(bit)) && sight.visible(mv.to.recipient_id, id)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Deletes the notice that stands last in the topic, if it is young: the caller undoes what it tells of.
+fn undo(tx: &mut Tx<'_>, mv: &Move) -> ApiResult<bool> {
+    let Some(topic_id) = sql::topic(tx, mv.to.stream_id, &mv.topic.key())? else { return Ok(false) };
+    let Some(last) = sql::newest_of_topic(tx, topic_id)? else { return Ok(false) };
+    let Some(message) = sql::by_id(tx, last)? else { return Ok(false) };
+    if !message.has(attribute::IS_RESOLVE_NOTICE) || tx.now() - message.timestamp > UNDO_SECONDS {
+        return Ok(false);
+    }
+    removal::remove_from_channel(tx, &mv.to, mv.topic.as_str(), &[last])?;
+    Ok(true)
+}

@@ -1,0 +1,139 @@
+//! Who is told of a move. To those who lose sight of the messages they are deleted; the others hear where they went.
+
+use super::events::{FlagsChanged, MessagesDeleted};
+use super::moving::{self, Move, Receipts};
+use super::receivers::{hearers, without_guests};
+use super::sql;
+use crate::api::channels::access::StreamSetting;
+use crate::api::channels::row::StreamRow;
+use crate::api::groups::members as group_members;
+use crate::api::subscriptions::members;
+use crate::api::user_topics::moved::{TopicPlace, move_policies};
+use crate::events::Audience;
+use crate::http::{ApiResult, Caller};
+use crate::store::Tx;
+use crate::types::{MessageId, UserId};
+use roaring::RoaringBitmap;
+use std::collections::BTreeMap;
+
+/// Moves messages: rows, read state, policies for the topic, and the events of everybody but those who hear of an
+/// edit, who are answered. `skip_history_of` is a message whose history tells of the move already.
+pub fn carry_out(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    mv: &Move,
+    skip_history_of: Option<MessageId>,
+) -> ApiResult<Audience> {
+    let receipts = moving::receipts(tx, mv)?;
+    let received = receipts.before.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
+    let heard = hearers(tx, &mv.from, received)?;
+    let met_others = sql::topic(tx, mv.to.stream_id, &mv.topic.key())?
+        .map(|topic_id| sql::has_messages(tx, topic_id))
+        .transpose()?;
+    let old_topic_id = sql::topic(tx, mv.from.stream_id, &mv.old_topic.key())?;
+    let told = if mv.changes_stream() {
+        between_channels(tx, caller, mv, skip_history_of, &receipts, &heard)?
+    } else {
+        moving::write_rows(tx, mv, caller, skip_history_of)?;
+        heard
+    };
+    let is_emptied = old_topic_id.map(|topic_id| sql::has_messages(tx, topic_id)).transpose()? == Some(false);
+    if is_emptied {
+        let from = TopicPlace { stream_id: mv.from.stream_id, topic: &mv.old_topic };
+        let to = TopicPlace { stream_id: mv.to.stream_id, topic: &mv.topic };
+        let to_stream = &mv.to;
+        move_policies(tx, from, to, met_others == Some(true), |tx, user_id| {
+            let subscribers =
+                crate::api::subscriptions::sql::is_subscribed(tx, user_id, to_stream.stream_id)?;
+            Ok(subscribers
+                || !readers_besides_subscribers(tx, to_stream, user_id.bit().into_iter().collect())?
+                    .is_empty())
+        })?;
+    }
+    Ok(told)
+}
+
+fn between_channels(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    mv: &Move,
+    skip_history_of: Option<MessageId>,
+    receipts: &Receipts,
+    heard: &Audience,
+) -> ApiResult<Audience> {
+    let subscribers = members::audience(tx, mv.to.stream_id)?;
+    let others = heard.bitmap() - subscribers.bitmap();
+    let keep_sight = readers_besides_subscribers(tx, &mv.to, others.clone())?;
+    let lose_sight = &others - &keep_sight;
+    count_as_read(tx, mv, receipts, &keep_sight)?;
+    moving::write_rows(tx, mv, caller, skip_history_of)?;
+    moving::carry_receipts(tx, mv, receipts)?;
+    forget_flags(tx, mv, &lose_sight)?;
+    let deleted = Audience::set(lose_sight.clone());
+    let deleted =
+        if heard.is_also_public() && !mv.to.is_public() { deleted.and_public_queues() } else { deleted };
+    for event in MessagesDeleted::events(&mv.ids, Some((mv.from.stream_id, mv.old_topic.as_str()))) {
+        tx.emit(&event, deleted.clone());
+    }
+    // Subscribers of the new channel who could have read the old one. To the others, who never heard of the old
+    // channel, the event would tell of it, and say nothing that a client without the messages can use.
+    let mut told = heard.bitmap() - lose_sight;
+    if mv.from.is_public() {
+        told |= without_guests(tx, subscribers.bitmap() - heard.bitmap())?;
+    }
+    let told = Audience::set(told);
+    Ok(if mv.from.is_public() && mv.to.is_public() { told.and_public_queues() } else { told })
+}
+
+/// Those of some users who may read a channel without being subscribed to it.
+fn readers_besides_subscribers(
+    tx: &Tx<'_>,
+    stream: &StreamRow,
+    user_ids: RoaringBitmap,
+) -> ApiResult<RoaringBitmap> {
+    if stream.is_web_public {
+        return Ok(user_ids);
+    }
+    if stream.is_public() {
+        return without_guests(tx, user_ids);
+    }
+    if !stream.has_public_history() {
+        return Ok(RoaringBitmap::new());
+    }
+    let mut let_in = RoaringBitmap::new();
+    for setting in StreamSetting::ALL.into_iter().filter(|setting| setting.lets_in()) {
+        let_in |= group_members::all(tx, setting.group_of(tx, stream.stream_id)?, tx.now())?;
+    }
+    without_guests(tx, user_ids & let_in)
+}
+
+/// Tells those who see the messages still, but are not subscribed where they go, that these are not unread to them any
+/// more.
+fn count_as_read(tx: &mut Tx<'_>, mv: &Move, receipts: &Receipts, user_ids: &RoaringBitmap) -> ApiResult<()> {
+    let mut alike: BTreeMap<Vec<MessageId>, Vec<UserId>> = BTreeMap::new();
+    for user_id in (user_ids - &receipts.subscribers).into_iter().map(UserId::from) {
+        let unread = moving::unread_among(tx, user_id, mv, &receipts.before)?;
+        if !unread.is_empty() {
+            alike.entry(unread.into_iter().map(MessageId::from).collect()).or_default().push(user_id);
+        }
+    }
+    for (ids, users) in alike {
+        tx.emit(&FlagsChanged::new(true, "read", &ids, None), Audience::users(users));
+    }
+    Ok(())
+}
+
+/// Takes away the flags of those who lose sight of the messages.
+fn forget_flags(tx: &Tx<'_>, mv: &Move, user_ids: &RoaringBitmap) -> ApiResult<()> {
+    if user_ids.is_empty() {
+        return Ok(());
+    }
+    for id in &mv.ids {
+        for user_id in sql::users_with_flag(tx, *id, i64::MAX)? {
+            if user_id.bit().is_some_and(|bit| user_ids.contains(bit)) {
+                sql::put_flags(tx, user_id, *id, 0)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! Moving messages to another topic or channel: which ones, whether the caller may, and the rows. Who is told is in
+//! [`super::moved`].
+
+use super::address::check_topic;
+use super::arrivals::{self, Groups};
+use super::message::{EditRecord, MessageRow};
+use super::move_rules::{self, Limits, MoveFacts, PropagateMode, Resolving};
+use super::sight::{Ranges, Sight};
+use super::{sql, unread};
+use crate::api::channels::access::{self, StreamSetting};
+use crate::api::channels::row::StreamRow;
+use crate::api::groups::membership::Membership;
+use crate::api::realm;
+use crate::api::realm::group_settings::{RealmGroup, is_held};
+use crate::api::subscriptions::sql as subscriptions;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::store::Tx;
+use crate::types::{MessageId, Role, StreamId, Topic, TopicId, UserId};
+use roaring::RoaringBitmap;
+use rusqlite::Connection;
+
+/// A move that the caller may make.
+#[derive(Debug)]
+pub struct Move {
+    /// Where the messages are.
+    pub from: StreamRow,
+    /// Where they go; the same channel if only the topic changes.
+    pub to: StreamRow,
+    /// The topic as the named message spells it.
+    pub old_topic: Topic,
+    /// The topic that they get.
+    pub topic: Topic,
+    /// What the change of topic means for the mark of resolved topics.
+    pub resolving: Option<Resolving>,
+    /// Which messages were asked for.
+    pub propagate_mode: PropagateMode,
+    /// The messages, ascending.
+    pub ids: Vec<MessageId>,
+    /// Whether the caller sees no other message of the old topic.
+    pub is_whole_topic: bool,
+}
+
+impl Move {
+    /// Whether the messages go to another channel.
+    pub fn changes_stream(&self) -> bool {
+        self.from.stream_id != self.to.stream_id
+    }
+
+    /// Whether the messages get another topic, or another spelling of theirs.
+    pub fn changes_topic(&self) -> bool {
+        self.old_topic != self.topic
+    }
+
+    /// Whether the topic is resolved or no longer, and nothing else.
+    pub fn only_resolves(&self) -> bool {
+        self.resolving.is_some() && !self.changes_stream()
+    }
+
+    /// The messages as a set.
+    pub fn id_set(&self) -> RoaringBitmap {
+        self.ids.iter().filter_map(|id| id.bit()).collect()
+    }
+
+    /// The part of an edit's record that tells of this move, for a message with its own spelling of the topic.
+    pub fn record(&self, user_id: UserId, timestamp: i64, subject: &str) -> EditRecord {
+        EditRecord {
+            prev_topic: self.changes_topic().then(|| subject.to_owned()),
+            topic: self.changes_topic().then(|| self.topic.as_str().to_owned()),
+            prev_stream: self.changes_stream().then_some(self.from.stream_id),
+            stream: self.changes_stream().then_some(self.to.stream_id),
+            ..EditRecord::new(user_id, timestamp)
+        }
+    }
+}
+
+/// Where a request wants messages to go.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    /// Another topic.
+    pub topic: Option<Topic>,
+    /// Another channel.
+    pub stream_id: Option<StreamId>,
+    /// Which messages go.
+    pub propagate_mode: PropagateMode,
+}
+
+/// Finds out what a move would be, and whether the caller may make it; `message` is one that they may read, in the
+/// channel `from`.
+pub fn plan(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    (message, from): (&MessageRow, &StreamRow),
+    destination: &Destination,
+) -> ApiResult<Move> {
+    let topic_id = message.topic_id.ok_or_else(ApiError::internal)?;
+    let old_topic = Topic::stored(message.subject.clone());
+    let topic = destination.topic.clone().unwrap_or_else(|| old_topic.clone());
+    let resolving = Resolving::of(&old_topic, &topic);
+    let limits = limits(connection, caller)?;
+    let membership = Membership::of(connection, caller.user_id, now)?;
+    let held = |organization, channel| -> ApiResult<bool> {
+        Ok(is_held(connection, caller, &membership, organization)?
+            || access::is_in(connection, &membership, from.stream_id, channel)?)
+    };
+    move_rules::may_move(MoveFacts {
+        resolving,
+        topic_changes: old_topic != topic,
+        stream_changes: destination.stream_id.is_some(),
+        may_resolve: held(RealmGroup::CanResolveTopics, StreamSetting::CanResolveTopics)?,
+        may_move_within: held(
+            RealmGroup::CanMoveMessagesBetweenTopics,
+            StreamSetting::CanMoveMessagesWithinChannel,
+        )?,
+        may_move_out: held(
+            RealmGroup::CanMoveMessagesBetweenChannels,
+            StreamSetting::CanMoveMessagesOutOfChannel,
+        )?,
+        limits,
+        age: now - message.timestamp,
+    })?;
+    let to = match destination.stream_id {
+        None => from.clone(),
+        Some(stream_id) => {
+            let to = access::find_for_content(connection, caller, now, stream_id)?;
+            if to.is_archived {
+                return Err(access::no_such_channel());
+            }
+            if !access::may_post(connection, &membership, &to)? {
+                return Err(ApiError::bad_request("You do not have permission to post in this channel."));
+            }
+            to
+        }
+    };
+    check_topic(connection, &to, &topic)?;
+    let visible = Sight::new(connection, caller, now).view_of_stream(from)?.visible.clone();
+    let all = sql::messages_of_topic(connection, topic_id)?;
+    let all: Vec<(MessageId, i64)> = all.into_iter().filter(|(id, _)| contains(&visible, *id)).collect();
+    if destination.propagate_mode == PropagateMode::ChangeAll
+        && let Some(limit) = limits.strictest(old_topic != topic, destination.stream_id.is_some())
+    {
+        let allowed: Vec<_> = all.iter().filter(|(_, timestamp)| now - timestamp <= limit).collect();
+        if allowed.len() < all.len() {
+            let first = allowed.first().map(|(id, _)| id.0);
+            return Err(move_rules::too_old(first, all.len(), allowed.len()));
+        }
+    }
+    let goes = |id: MessageId| match destination.propagate_mode {
+        PropagateMode::ChangeOne => id == message.id,
+        PropagateMode::ChangeLater => id >= message.id,
+        PropagateMode::ChangeAll => true,
+    };
+    let ids: Vec<MessageId> = all.iter().map(|(id, _)| *id).filter(|id| goes(*id)).collect();
+    let is_whole_topic = ids.len() == all.len();
+    let (from, propagate_mode) = (from.clone(), destination.propagate_mode);
+    Ok(Move { from, to, old_topic, topic, resolving, propagate_mode, ids, is_whole_topic })
+}
+
+fn contains(ranges: &Ranges, id: MessageId) -> bool {
+    id.bit().is_some_and(|bit| ranges.iter().any(|range| range.contains(&bit)))
+}
+
+/// How long the caller can move messages. Administrators and moderators always can.
+fn limits(connection: &Connection, caller: &Caller) -> ApiResult<Limits> {
+    if caller.role.is_administrator() || caller.role == Role::Moderator {
+        return Ok(Limits::default());
+    }
+    Ok(Limits {
+        within_stream: realm::settings::get(connection, "move_messages_within_stream_limit_seconds")?,
+        between_streams: realm::settings::get(connection, "move_messages_between_streams_limit_seconds")?,
+    })
+}
+
+/// Writes the messages' new place, their words for searching and their history. `named` is in the history already when
+/// its content changed too.
+pub fn write_rows(
+    tx: &Tx<'_>,
+    mv: &Move,
+    caller: &Caller,
+    skip_history_of: Option<MessageId>,
+) -> ApiResult<()> {
+    let topic_id: TopicId = sql::topic_or_new(tx, mv.to.stream_id, &mv.topic.key())?;
+    let subject = mv.changes_topic().then(|| mv.topic.as_str());
+    let moved_at = (!mv.only_resolves()).then(|| tx.now());
+    for id in &mv.ids {
+        if skip_history_of != Some(*id) {
+            let old_subject = sql::subject_of(tx, *id)?;
+            sql::insert_edit(tx, *id, &mv.record(caller.user_id, tx.now(), &old_subject))?;
+        }
+        sql::relocate(tx, *id, mv.to.recipient_id, topic_id, subject, moved_at)?;
+        if subject.is_some() {
+            sql::renew_words(tx, *id)?;
+        }
+    }
+    Ok(())
+}
+
+/// Who received moved messages before and after.
+pub struct Receipts {
+    /// By whom they were received in the old channel.
+    pub before: Groups,
+    /// And by whom in the new one. Who received a message keeps it if they are subscribed there. Where only those who
+    /// received a message may read it, all subscribers receive what comes.
+    pub after: Groups,
+    /// The new channel's subscribers, deactivated users too.
+    pub subscribers: RoaringBitmap,
+}
+
+/// Finds out who received messages that move to another channel; to be asked before they do.
+pub fn receipts(connection: &Connection, mv: &Move) -> ApiResult<Receipts> {
+    let before = arrivals::group_by_receivers(connection, mv.from.stream_id, mv.from.recipient_id, &mv.ids)?;
+    let subscribers = subscriptions::subscribers_with_deactivated(connection, mv.to.stream_id)?;
+    let after = if mv.to.has_public_history() {
+        before.iter().map(|(ids, users)| (ids.clone(), users & &subscribers)).collect()
+    } else {
+        vec![(mv.id_set(), subscribers.clone())]
+    };
+    Ok(Receipts { before, after, subscribers })
+}
+
+/// Carries to the new channel who received the messages and who has read them. To be called when their rows have
+/// moved.
+///
+/// What spans of the new channel tell rightly is not written. Read state is written for those whose set of the new
+/// channel tells otherwise.
+pub fn carry_receipts(tx: &Tx<'_>, mv: &Move, receipts: &Receipts) -> ApiResult<()> {
+    arrivals::remove(tx, mv.from.recipient_id, &mv.id_set())?;
+    let by_spans = arrivals::group_by_receivers(tx, mv.to.stream_id, mv.to.recipient_id, &mv.ids)?;
+    for (ids, users) in &receipts.after {
+        let mut wrong = ids.clone();
+        for (same, _) in by_spans.iter().filter(|(_, found)| found == users) {
+            wrong -= same;
+        }
+        if !wrong.is_empty() {
+            arrivals::add(tx, mv.to.recipient_id, &wrong, users)?;
+        }
+    }
+    let receivers = receipts.after.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
+    for bit in receivers {
+        let user_id = UserId::from(bit);
+        let unread = unread_among(tx, user_id, mv, &receipts.before)?;
+        let mut read = RoaringBitmap::new();
+        for (ids, _) in receipts.after.iter().filter(|(_, users)| users.contains(bit)) {
+            read |= ids;
+        }
+        read -= &unread;
+        unread::set(tx, user_id, mv.to.recipient_id, &read, &unread)?;
+    }
+    Ok(())
+}
+
+/// Those of the messages that a user received in the old channel and has not read there.
+pub fn unread_among(
+    connection: &Connection,
+    user_id: UserId,
+    mv: &Move,
+    before: &Groups,
+) -> ApiResult<RoaringBitmap> {
+    let read = unread::load(connection, user_id, mv.from.recipient_id)?;
+    let received = |users: &RoaringBitmap| user_id.bit().is_some_and(|bit| users.contains(bit));
+    let groups = before.iter().filter(|(_, users)| received(users));
+    Ok(groups.flat_map(|(ids, _)| ids.iter().filter(|id| !read.contains(*id))).collect())
+}

@@ -1,0 +1,154 @@
+//! A page of messages: those around an anchor that match a narrow.
+
+use super::feed::Direction;
+use super::narrow::{Narrow, Term, Test};
+use super::plan::Plan;
+use super::sight::{ALL_IDS, Sight};
+use crate::http::{ApiError, ApiResult};
+use crate::types::MessageId;
+
+/// The anchor that is newer than every message; clients test for this number.
+const NEWEST: i64 = 10_000_000_000_000_000;
+
+/// Where a page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// At an id, which need not be that of a message; 0 is older than all.
+    At(i64),
+    /// At the oldest unread message that matches and is not muted; behind the newest if there is none.
+    FirstUnread,
+}
+
+impl Anchor {
+    /// Reads `anchor`. `is_first_unread` is the older way to say `first_unread`; clients of older servers send both, and
+    /// then it counts.
+    pub fn read(anchor: Option<&str>, is_first_unread: bool) -> ApiResult<Self> {
+        if is_first_unread {
+            return Ok(Self::FirstUnread);
+        }
+        let text = anchor.ok_or_else(|| ApiError::bad_request("Missing 'anchor' argument."))?;
+        match text.trim_matches('"') {
+            "newest" => Ok(Self::At(NEWEST)),
+            "oldest" => Ok(Self::At(0)),
+            "first_unread" => Ok(Self::FirstUnread),
+            text => {
+                let number: i128 =
+                    text.trim().parse().map_err(|_| ApiError::bad_request("Invalid anchor"))?;
+                Ok(Self::At(i64::try_from(number.clamp(0, i128::from(NEWEST))).unwrap_or(NEWEST)))
+            }
+        }
+    }
+}
+
+/// Reads how many messages are wanted on a side.
+pub fn count(name: &str, number: i64) -> ApiResult<usize> {
+    usize::try_from(number).map_err(|_| ApiError::bad_request(format!("{name} is too small")))
+}
+
+/// Which messages are wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Range {
+    /// Around here.
+    pub anchor: Anchor,
+    /// Whether the anchor itself may be answered.
+    pub include_anchor: bool,
+    /// How many before it.
+    pub num_before: usize,
+    /// How many after it.
+    pub num_after: usize,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Page {
+    /// Ascending.
+    pub ids: Vec<MessageId>,
+    /// The anchor as a number; absent where messages were chosen by id.
+    pub anchor: Option<i64>,
+    /// Whether the anchor itself is among them.
+    pub found_anchor: bool,
+    /// Whether nothing older matches.
+    pub found_oldest: bool,
+    /// Whether nothing newer matches.
+    pub found_newest: bool,
+}
+
+impl Page {
+    /// Messages that were chosen by id.
+    pub fn of_chosen(ids: Vec<MessageId>) -> Self {
+        Self { ids, anchor: None, found_anchor: false, found_oldest: false, found_newest: false }
+    }
+}
+
+impl Range {
+    /// Finds the messages.
+    pub fn page(self, sight: &Sight<'_>, narrow: &Narrow) -> ApiResult<Page> {
+        let Self { include_anchor, num_before, num_after, .. } = self;
+        if !include_anchor && num_before > 0 && num_after > 0 {
+            return Err(ApiError::bad_request("The anchor can only be excluded at an end of the range"));
+        }
+        let anchor = match self.anchor {
+            Anchor::At(anchor) => anchor,
+            Anchor::FirstUnread => first_unread(sight, narrow)?,
+        };
+        let is_newest = anchor >= NEWEST;
+        let num_after = if is_newest { 0 } else { num_after };
+        // A request for nothing on both sides is one for the anchor.
+        let include_anchor = include_anchor || (num_before == 0 && num_after == 0);
+        // Ids beyond the largest that a message can have are all the same place: behind the newest.
+        let place = u32::try_from(anchor).unwrap_or(u32::MAX).min(ALL_IDS.end() + 1);
+        let mut ids = Vec::new();
+        if num_before > 0 {
+            let start = Direction::Down.past(place).filter(|id| *id > 0);
+            ids = Plan::new(sight, narrow, Direction::Down, num_before)?.take(start, num_before)?;
+            ids.reverse();
+        }
+        let found_oldest = anchor == 0 || ids.len() < num_before;
+        let mut after = Vec::new();
+        if num_after > 0 || (include_anchor && !is_newest) {
+            let limit = num_after + usize::from(include_anchor);
+            let start = if include_anchor { Some(place) } else { Direction::Up.past(place) };
+            after = Plan::new(sight, narrow, Direction::Up, limit)?.take(start, limit)?;
+        }
+        let found_anchor = after.first().is_some_and(|id| id.0 == anchor);
+        after.truncate(num_after + usize::from(found_anchor));
+        let found_newest = is_newest || after.len() - usize::from(found_anchor) < num_after;
+        ids.append(&mut after);
+        Ok(Page { ids, anchor: Some(anchor), found_anchor, found_oldest, found_newest })
+    }
+}
+
+/// The oldest unread message that matches and is not muted; behind the newest if there is none.
+fn first_unread(sight: &Sight<'_>, narrow: &Narrow) -> ApiResult<i64> {
+    let mut unread = narrow.clone();
+    let with_channels = !narrow.names_channel;
+    for test in [Test::Unread, Test::Home { with_channels }] {
+        unread.terms.push(Term { test, negated: false });
+    }
+    let first = Plan::new(sight, &unread, Direction::Up, 1)?.take(Some(*ALL_IDS.start()), 1)?;
+    Ok(first.first().map_or(NEWEST, |id| id.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anchors_are_read_as_published() {
+        let read = |text| Anchor::read(Some(text), false).map_err(|error| error.msg().to_owned());
+        for (text, expected) in [
+            ("newest", Ok(Anchor::At(NEWEST))),
+            ("\"oldest\"", Ok(Anchor::At(0))),
+            ("first_unread", Ok(Anchor::FirstUnread)),
+            ("-5", Ok(Anchor::At(0))),
+            ("17", Ok(Anchor::At(17))),
+            ("99999999999999999999999", Ok(Anchor::At(NEWEST))),
+            ("", Err("Invalid anchor".to_owned())),
+            ("1.5", Err("Invalid anchor".to_owned())),
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+        assert_eq!(Anchor::read(Some("5"), true).unwrap(), Anchor::FirstUnread);
+        assert_eq!(Anchor::read(None, false).unwrap_err().msg(), "Missing 'anchor' argument.");
+    }
+}

@@ -1,0 +1,37 @@
+//! `GET /messages/{message_id}/read_receipts`: who has read a message and lets it be known.
+
+use super::sight::Sight;
+use super::{receivers, unread};
+use crate::api::{realm, user_settings, users};
+use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::types::{MessageId, UserId};
+use serde::Deserialize;
+
+/// Parameters of `GET /messages/{message_id}/read_receipts`.
+#[derive(Deserialize)]
+pub struct ReadReceiptsParams {
+    /// Which message.
+    message_id: MessageId,
+}
+
+/// `GET /messages/{message_id}/read_receipts`: the users who received the message and have read it, ascending; never
+/// its sender, nor who does not send read receipts.
+pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> ApiResult<Reply> {
+    let sight = Sight::new(read, read.caller, read.app.clock.seconds());
+    let message = sight.find(params.message_id)?;
+    if !realm::settings::get::<bool>(read, "enable_read_receipts")? {
+        return Err(ApiError::bad_request("Read receipts are disabled in this organization."));
+    }
+    let view = sight.view(message.recipient_id)?;
+    let readers = receivers::who_received(read, view.stream.as_ref(), &message)?
+        & unread::who_read(read, message.recipient_id, message.id)?;
+    let mut user_ids = Vec::new();
+    for user_id in readers.into_iter().map(UserId::from).filter(|user_id| *user_id != message.sender_id) {
+        if users::sql::by_id(read, user_id)?.is_some_and(|user| user.is_active)
+            && user_settings::get(read, user_id, "send_read_receipts")?
+        {
+            user_ids.push(user_id);
+        }
+    }
+    Reply::field("user_ids", &user_ids)
+}

@@ -1,0 +1,42 @@
+//! Removing messages, whoever asks for it: rows and events.
+
+use super::events::MessagesDeleted;
+use super::receivers::hearers;
+use super::{arrivals, first_message, sql};
+use crate::api::channels::row::StreamRow;
+use crate::events::Audience;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::{MessageId, RecipientId};
+use roaring::RoaringBitmap;
+
+/// Removes messages of one topic, ascending, and tells who could see any of them. `topic` is how clients know it.
+pub fn remove_from_channel(
+    tx: &mut Tx<'_>,
+    stream: &StreamRow,
+    topic: &str,
+    ids: &[MessageId],
+) -> ApiResult<()> {
+    let groups = arrivals::group_by_receivers(tx, stream.stream_id, stream.recipient_id, ids)?;
+    let received = groups.into_iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
+    let audience = hearers(tx, stream, received)?;
+    let first = first_message::of(tx, stream)?;
+    for id in ids {
+        sql::delete(tx, *id)?;
+    }
+    arrivals::remove(tx, stream.recipient_id, &ids.iter().filter_map(|id| id.bit()).collect())?;
+    for event in MessagesDeleted::events(ids, Some((stream.stream_id, topic))) {
+        tx.emit(&event, audience.clone());
+    }
+    first_message::tell_if_changed(tx, stream, first)
+}
+
+/// Removes a direct message.
+pub fn remove_direct(tx: &mut Tx<'_>, recipient_id: RecipientId, id: MessageId) -> ApiResult<()> {
+    let people = sql::direct_user_ids(tx, recipient_id)?.unwrap_or_default();
+    sql::delete(tx, id)?;
+    for event in MessagesDeleted::events(&[id], None) {
+        tx.emit(&event, Audience::users(people.iter().copied()));
+    }
+    Ok(())
+}

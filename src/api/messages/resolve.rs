@@ -1,0 +1,248 @@
+//! From the elements of a narrow to terms: what the operands name is looked up.
+
+use super::flags::bit;
+use super::message::attribute;
+use super::narrow::{self, Element, Narrow, Term, Test};
+use super::search::SearchQuery;
+use super::sight::Sight;
+use super::sql;
+use crate::api::channels::{access, sql as channels};
+use crate::api::users::record::UserRow;
+use crate::api::users::sql as users;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, UserId, fold};
+use rusqlite::Connection;
+use serde_json::Value;
+use std::rc::Rc;
+
+/// Looks up what a narrow names, for a viewer.
+pub fn resolve(sight: &Sight<'_>, elements: &[Element]) -> ApiResult<Narrow> {
+    let (connection, caller) = (sight.connection, sight.caller);
+    let elements = put_conversation(sight, elements)?;
+    let mut terms = Vec::new();
+    let mut kinds = Kinds::default();
+    let mut words: Vec<&str> = Vec::new();
+    for element in &elements {
+        if element.operator == "search" && !element.negated {
+            words.extend(element.operand.as_str());
+            continue;
+        }
+        let (test, turned) = resolve_element(connection, caller, element)?;
+        kinds.add(element)?;
+        terms.push(Term { test, negated: element.negated != turned });
+    }
+    // All searches are one, so that all their words are marked.
+    if !words.is_empty() {
+        let query = SearchQuery::new(connection, &words.join(" "))?;
+        terms.push(Term { test: Test::Search(Rc::new(query)), negated: false });
+    }
+    let may_read_history = |stream: &_| access::has_full_history(connection, caller, sight.now(), stream);
+    let wants_shared_history = narrow::wants_shared_history(caller, &elements, may_read_history, &terms)?;
+    let names_channel = elements.iter().any(Element::is_channel);
+    Ok(Narrow { terms, wants_shared_history, names_channel })
+}
+
+/// Puts the conversation that now holds a message in the place of `with` and of the terms that named a conversation
+/// when the link was made (feature level 271). If the viewer may not see the message, those terms have to do.
+fn put_conversation(sight: &Sight<'_>, elements: &[Element]) -> ApiResult<Vec<Element>> {
+    let (with, others): (Vec<&Element>, Vec<&Element>) =
+        elements.iter().partition(|element| element.operator == "with");
+    let others = others.into_iter().cloned();
+    let with = match with.as_slice() {
+        [] => return Ok(others.collect()),
+        [with] => *with,
+        _ => return Err(bad_combination("Duplicate 'with' operators.")),
+    };
+    let invalid = || ApiError::bad_narrow("Invalid 'with' operator");
+    let id = match &with.operand {
+        Value::String(text) => text.trim().parse().map_err(|_| invalid())?,
+        id => id.as_i64().ok_or_else(invalid)?,
+    };
+    let Ok(message) = sight.find(MessageId(id)) else {
+        let others: Vec<Element> = others.collect();
+        return if names_conversation(&others) { Ok(others) } else { Err(invalid()) };
+    };
+    let element =
+        |operator: &str, operand: Value| Element { operator: operator.to_owned(), operand, negated: false };
+    let view = sight.view(message.recipient_id)?;
+    let conversation = match &view.stream {
+        Some(stream) => {
+            vec![element("channel", stream.stream_id.0.into()), element("topic", message.subject.into())]
+        }
+        None => vec![element("dm", view.people.iter().map(|user_id| user_id.0).collect())],
+    };
+    let others =
+        others.filter(|element| !element.is_channel() && !element.is_direct() && element.operator != "topic");
+    Ok(conversation.into_iter().chain(others).collect())
+}
+
+fn names_conversation(elements: &[Element]) -> bool {
+    elements.iter().any(Element::is_direct)
+        || (elements.iter().any(Element::is_channel)
+            && elements.iter().any(|element| element.operator == "topic"))
+}
+
+fn bad_combination(desc: &str) -> ApiError {
+    ApiError::new(400, "BAD_NARROW", format!("Invalid narrow operator combination: {desc}"))
+        .with("desc", desc)
+}
+
+/// Which kinds of messages the terms so far are about.
+#[derive(Default)]
+struct Kinds {
+    channel: bool,
+    direct: bool,
+}
+
+impl Kinds {
+    fn add(&mut self, element: &Element) -> ApiResult<()> {
+        match (element.operator.as_str(), element.operand.as_str(), element.negated) {
+            ("channel" | "stream" | "channels" | "streams" | "topic", _, false)
+            | ("is", Some("dm" | "private"), true) => self.channel = true,
+            ("dm" | "pm-with" | "pm_with" | "dm-including" | "group-pm-with" | "group_pm_with", _, false)
+            | ("is", Some("dm" | "private"), false) => self.direct = true,
+            _ => {}
+        }
+        if self.channel && self.direct {
+            return Err(ApiError::bad_narrow("No message can be both a channel message and direct message"));
+        }
+        Ok(())
+    }
+}
+
+/// The test of an element, and whether it has to be turned around.
+fn resolve_element(connection: &Connection, caller: &Caller, element: &Element) -> ApiResult<(Test, bool)> {
+    let operand = &element.operand;
+    let unknown = |what: &str| ApiError::bad_narrow(&format!("unknown {what} {}", plain(operand)));
+    let test = match element.operator.as_str() {
+        "channel" | "stream" => {
+            let stream = match operand {
+                Value::String(name) => channels::by_name(connection, name)?,
+                id => channels::by_id(connection, StreamId(id.as_i64().unwrap_or(-1)))?,
+            };
+            Test::Channel(Rc::new(stream.ok_or_else(|| unknown("channel"))?))
+        }
+        "channels" | "streams" => match operand.as_str() {
+            Some("public") => Test::PublicChannels,
+            Some("web-public") => Test::WebPublicChannels,
+            _ => return Err(unknown("channels operand")),
+        },
+        "topic" => Test::Topic(topic_key(operand.as_str().unwrap_or_default())),
+        "dm" | "pm-with" | "pm_with" => Test::Direct(conversation(connection, caller, operand)?),
+        "dm-including" => match user(connection, caller, operand)? {
+            user_id if user_id == caller.user_id => Test::AnyDirect,
+            user_id => Test::DirectIncluding(user_id),
+        },
+        "group-pm-with" | "group_pm_with" => Test::GroupDirectWith(user(connection, caller, operand)?),
+        "sender" => Test::Sender(user(connection, caller, operand)?),
+        "is" => match operand.as_str() {
+            Some("dm" | "private") => Test::AnyDirect,
+            Some("starred") => Test::Flag(bit::STARRED),
+            Some("unread") => Test::Unread,
+            Some("mentioned") => Test::Mentioned,
+            Some("alerted") => Test::Flag(bit::HAS_ALERT_WORD),
+            Some("resolved") => Test::Resolved,
+            Some("followed") => Test::Followed,
+            Some("muted") => return Ok((Test::Home { with_channels: true }, true)),
+            _ => return Err(unknown("'is' operand")),
+        },
+        "has" => match operand.as_str() {
+            Some("link") => Test::Attribute(attribute::HAS_LINK),
+            Some("image") => Test::Attribute(attribute::HAS_IMAGE),
+            Some("attachment") => Test::Attribute(attribute::HAS_ATTACHMENT),
+            Some("reaction") => Test::Reaction,
+            _ => return Err(unknown("'has' operand")),
+        },
+        "in" => match operand.as_str() {
+            Some("home") => Test::Home { with_channels: true },
+            // It filters nothing, also turned around.
+            Some("all") => return Ok((Test::Everything, element.negated)),
+            _ => return Err(unknown("'in' operand")),
+        },
+        "id" => Test::Id(message_id(operand)?),
+        // Only a hint for the anchor.
+        "near" => return Ok((Test::Everything, element.negated)),
+        "search" => {
+            Test::Search(Rc::new(SearchQuery::new(connection, operand.as_str().unwrap_or_default())?))
+        }
+        other => return Err(ApiError::bad_narrow(&format!("unknown operator {other}"))),
+    };
+    Ok((test, false))
+}
+
+/// A topic's key. An operand is not shortened as the topic of a new message is: it would find what was not meant.
+fn topic_key(operand: &str) -> String {
+    match operand.trim() {
+        EMPTY_TOPIC_DISPLAY_NAME | "(no topic)" => String::new(),
+        name => fold(name),
+    }
+}
+
+/// An operand as the error texts show it.
+fn plain(operand: &Value) -> String {
+    match operand {
+        Value::String(text) => text.clone(),
+        Value::Array(ids) => {
+            let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+            format!("[{}]", ids.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn message_id(operand: &Value) -> ApiResult<MessageId> {
+    let id = match operand {
+        Value::String(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+        id => id.as_i64(),
+    };
+    id.filter(|id| (0..=i64::from(i32::MAX)).contains(id))
+        .map(MessageId)
+        .ok_or_else(|| ApiError::bad_narrow("Invalid message ID"))
+}
+
+fn user(connection: &Connection, caller: &Caller, operand: &Value) -> ApiResult<UserId> {
+    let user = match operand {
+        Value::String(text) => user_named(connection, caller, text)?,
+        id => users::by_id(connection, UserId(id.as_i64().unwrap_or(-1)))?,
+    };
+    user.map(|user| user.user_id)
+        .ok_or_else(|| ApiError::bad_narrow(&format!("unknown user {}", plain(operand))))
+}
+
+/// A user by the email that others see; the caller also by their own real one. An id as text is understood, for pairs.
+fn user_named(connection: &Connection, caller: &Caller, name: &str) -> ApiResult<Option<UserRow>> {
+    if let Ok(id) = name.parse() {
+        return Ok(users::by_id(connection, UserId(id))?);
+    }
+    if let Some(user) = users::by_email(connection, name)? {
+        return Ok(Some(user));
+    }
+    Ok(users::by_delivery_email(connection, name)?.filter(|user| user.user_id == caller.user_id))
+}
+
+/// The conversation with these people and the viewer; none without people.
+fn conversation(connection: &Connection, caller: &Caller, operand: &Value) -> ApiResult<Option<RecipientId>> {
+    let unknown = || ApiError::bad_narrow(&format!("unknown user in {}", plain(operand)));
+    let mut user_ids = Vec::new();
+    match operand {
+        Value::String(text) => {
+            for name in text.split(',') {
+                let user = user_named(connection, caller, name.trim())?;
+                user_ids.push(user.ok_or_else(unknown)?.user_id);
+            }
+        }
+        ids => {
+            for id in ids.as_array().into_iter().flatten() {
+                let user = users::by_id(connection, UserId(id.as_i64().unwrap_or(-1)))?;
+                user_ids.push(user.ok_or_else(unknown)?.user_id);
+            }
+        }
+    }
+    if user_ids.is_empty() {
+        return Ok(None);
+    }
+    user_ids.push(caller.user_id);
+    user_ids.sort_unstable();
+    user_ids.dedup();
+    Ok(sql::direct_recipient(connection, &user_ids)?)
+}

@@ -1,0 +1,300 @@
+//! What a client typed into the search, taken apart.
+
+use super::text::{self, Atom, Token, index_text};
+use crate::http::ApiResult;
+use rusqlite::{Connection, OptionalExtension};
+
+/// Words and characters of a query that count. More than anybody types; each costs a look into the index.
+const MOST_ATOMS: usize = 100;
+
+/// Words that the beginning of one stands for, at most.
+const MOST_COMPLETIONS: usize = 32;
+
+/// The shortest beginning of a word that is completed, in characters.
+const SHORTEST_BEGINNING: usize = 3;
+
+/// A search: all phrases have to be there.
+#[derive(Clone, Debug)]
+pub struct SearchQuery {
+    phrases: Vec<Phrase>,
+    /// For FTS5; empty if nothing can be found.
+    expression: String,
+}
+
+/// Words and characters that have to follow one another: a quoted phrase, or a word.
+#[derive(Clone, Debug)]
+pub struct Phrase {
+    /// As they stand in `text`; never empty.
+    tokens: Vec<Token>,
+    /// The last word may go on: it is the last of the query, and was perhaps not typed to its end.
+    may_go_on: bool,
+    text: String,
+}
+
+impl SearchQuery {
+    /// Reads a query: quoted phrases, and words.
+    pub fn new(connection: &Connection, operand: &str) -> ApiResult<Self> {
+        let phrases = phrases(operand);
+        let mut parts = Vec::with_capacity(phrases.len());
+        for phrase in &phrases {
+            parts.push(expression(connection, phrase)?);
+        }
+        Ok(Self { phrases, expression: parts.join(" AND ") })
+    }
+
+    /// What the index is asked; empty if the query has no word at all, which finds nothing.
+    pub fn expression(&self) -> &str {
+        &self.expression
+    }
+
+    /// What has to be in a message.
+    pub fn phrases(&self) -> &[Phrase] {
+        &self.phrases
+    }
+}
+
+impl Phrase {
+    /// How many words and characters.
+    pub fn length(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// Whether pieces of a text, as many as the phrase has, are the phrase. Characters that stand side by side here have
+    /// to do so there.
+    pub fn matches(&self, found: &[Token]) -> bool {
+        let last = self.tokens.len() - 1;
+        let is_joined =
+            |tokens: &[Token], index: usize| index > 0 && tokens[index - 1].end == tokens[index].start;
+        found.iter().zip(&self.tokens).enumerate().all(|(index, (token, wanted))| {
+            match (&token.atom, &wanted.atom) {
+                (Atom::Character(character), Atom::Character(wanted)) => {
+                    character == wanted && is_joined(found, index) >= is_joined(&self.tokens, index)
+                }
+                (Atom::Word { folded, stem }, Atom::Word { folded: wanted, stem: wanted_stem }) => {
+                    let goes_on = self.may_go_on && index == last && folded.starts_with(wanted.as_str());
+                    stem == wanted_stem || goes_on
+                }
+                _ => false,
+            }
+        })
+    }
+}
+
+fn phrases(operand: &str) -> Vec<Phrase> {
+    let mut phrases: Vec<Phrase> = Vec::new();
+    let mut atoms_left = MOST_ATOMS;
+    let mut is_last_quoted = false;
+    for (text, is_quoted) in parts(operand) {
+        // The quote would end the string for FTS5, and NUL its reading of the expression.
+        let text: String = text.chars().map(|c| if c == '"' || c.is_control() { ' ' } else { c }).collect();
+        let mut tokens = text::tokens(&text);
+        tokens.truncate(atoms_left);
+        let Some(last) = tokens.last() else { continue };
+        let text = text[..last.end].to_owned();
+        atoms_left -= tokens.len();
+        phrases.push(Phrase { tokens, may_go_on: false, text });
+        is_last_quoted = is_quoted;
+    }
+    if let Some(last) = phrases.last_mut()
+        && let [Token { atom: Atom::Word { folded, .. }, .. }] = last.tokens.as_slice()
+    {
+        last.may_go_on = !is_last_quoted && folded.chars().count() >= SHORTEST_BEGINNING;
+    }
+    phrases
+}
+
+/// Quoted phrases and words, each with whether it was quoted. A quote without its other half is part of a word.
+fn parts(operand: &str) -> Vec<(&str, bool)> {
+    let mut parts = Vec::new();
+    let mut rest = operand.trim_start();
+    while !rest.is_empty() {
+        let quoted = rest.strip_prefix('"').and_then(|inner| inner.split_once('"'));
+        let after = match quoted.filter(|(inner, _)| !inner.is_empty()) {
+            Some((inner, after)) => {
+                parts.push((inner, true));
+                after
+            }
+            None => {
+                let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+                parts.push((&rest[..end], false));
+                &rest[end..]
+            }
+        };
+        rest = after.trim_start();
+    }
+    parts
+}
+
+/// A phrase for FTS5.
+fn expression(connection: &Connection, phrase: &Phrase) -> ApiResult<String> {
+    let indexed = index_text(&phrase.text);
+    let mut words = indexed.trim_end();
+    let mut star = "";
+    if let Some(Token { atom: Atom::Character(last), start, .. }) = phrase.tokens.last() {
+        // The last character stands in a pair with what follows it in the message. Behind another character its pair
+        // with that is enough; alone it is the beginning of a pair.
+        let before = phrase.text[..*start].chars().next_back();
+        if before.is_some_and(text::is_unspaced) {
+            words = words.strip_suffix(*last).unwrap_or(words).trim_end();
+        } else {
+            star = " *";
+        }
+    }
+    let exact = format!("\"{words}\"{star}");
+    if !phrase.may_go_on {
+        return Ok(exact);
+    }
+    let Some(Token { atom: Atom::Word { folded, .. }, .. }) = phrase.tokens.last() else { return Ok(exact) };
+    let mut choices = vec![exact];
+    choices.extend(completions(connection, folded)?.into_iter().map(|word| format!("\"{word}\"")));
+    Ok(format!("({})", choices.join(" OR ")))
+}
+
+/// Words of the index that begin like this, in alphabetical order. The index is asked for one after the other: going
+/// through all places of all words with a common beginning would cost as much as there are messages.
+fn completions(connection: &Connection, beginning: &str) -> ApiResult<Vec<String>> {
+    let mut statement =
+        connection.prepare_cached("SELECT term FROM message_word WHERE term >= ?1 ORDER BY term LIMIT 1")?;
+    let mut words: Vec<String> = Vec::new();
+    let mut from = beginning.to_owned();
+    while words.len() < MOST_COMPLETIONS {
+        let next: Option<String> = statement.query_row([&from], |row| row.get(0)).optional()?;
+        let Some(word) = next.filter(|word| word.starts_with(beginning)) else { break };
+        // The first text behind a word is the word with the lowest character added.
+        from = format!("{word}\u{1}");
+        words.push(word);
+    }
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Database;
+
+    /// Whether a text has all of a query, as marks in messages are found.
+    fn is_in(query: &SearchQuery, text: &str) -> bool {
+        let tokens = text::tokens(text);
+        query
+            .phrases()
+            .iter()
+            .all(|phrase| tokens.windows(phrase.length()).any(|window| phrase.matches(window)))
+    }
+
+    #[test]
+    fn words_and_phrases_are_told_apart() {
+        assert_eq!(
+            parts(" one \"two three\"four \"\" \"open end"),
+            [
+                ("one", false),
+                ("two three", true),
+                ("four", false),
+                ("\"\"", false),
+                ("\"open", false),
+                ("end", false)
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_that_is_typed_is_syntax() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(&folder.path().join("search.sqlite")).unwrap();
+        let connection = database.connect_writer().unwrap();
+        let long = "word ".repeat(5000);
+        let typed = [
+            "AND",
+            "OR NOT",
+            "NEAR(a b)",
+            "a*",
+            "^a",
+            "content:a",
+            "a\"b",
+            "\"",
+            "\"\"\"",
+            "(",
+            ")",
+            "{a}",
+            "+",
+            "a + b",
+            "-a",
+            "a\0b",
+            "\u{1}",
+            "東",
+            "\"東\"",
+            "a東",
+            "'; DROP TABLE message;--",
+            "\\",
+            "👍",
+            &long,
+        ];
+        for text in typed {
+            let query = SearchQuery::new(&connection, text).unwrap();
+            if query.expression().is_empty() {
+                assert!(!text.contains(char::is_alphanumeric), "{text:?}");
+                continue;
+            }
+            let rows: Result<i64, _> = connection.query_row(
+                "SELECT count(*) FROM message_search WHERE message_search MATCH ?1",
+                [query.expression()],
+                |row| row.get(0),
+            );
+            assert_eq!(rows, Ok(0), "{text:?} as {:?}", query.expression());
+        }
+    }
+
+    #[test]
+    fn the_index_and_a_look_at_the_text_agree() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(&folder.path().join("search.sqlite")).unwrap();
+        let connection = database.connect_writer().unwrap();
+        let texts = [
+            "The runners were running in Tōkyō",
+            "東京都に住んでいます",
+            "ผมชอบกินข้าว",
+            "run-time errors; state-of-the-art",
+            "हिन्दी में लिखा",
+            "東 alone, and 手机 in iPhone手机v2",
+        ];
+        for (id, text) in (1..).zip(texts) {
+            connection
+                .execute(
+                    "INSERT INTO message_search (rowid, content, subject) VALUES (?1, ?2, '')",
+                    (id, index_text(text)),
+                )
+                .unwrap();
+        }
+        let cases: [(&str, &[i64]); 18] = [
+            ("run", &[1, 4]),
+            ("runs", &[1, 4]),
+            ("tokyo", &[1]),
+            ("TŌKYŌ", &[1]),
+            ("\"were running\"", &[1]),
+            ("\"running were\"", &[]),
+            ("running were", &[1]),
+            ("tok", &[1]),
+            ("\"tok\"", &[]),
+            ("京都", &[2]),
+            ("東", &[2, 6]),
+            ("都", &[2]),
+            ("住んで", &[2]),
+            ("京住", &[]),
+            ("ข้าว", &[3]),
+            ("लिखा", &[5]),
+            ("iPhone手机v2", &[6]),
+            ("手机 alone", &[6]),
+        ];
+        for (typed, expected) in cases {
+            let query = SearchQuery::new(&connection, typed).unwrap();
+            let mut statement = connection
+                .prepare("SELECT rowid FROM message_search WHERE message_search MATCH ?1 ORDER BY rowid")
+                .unwrap();
+            let rows = statement.query_map([query.expression()], |row| row.get::<_, i64>(0)).unwrap();
+            let found: Vec<i64> = rows.map(Result::unwrap).collect();
+            assert_eq!(found, expected, "{typed:?} as {:?}", query.expression());
+            let seen: Vec<i64> =
+                (1..).zip(texts).filter(|(_, text)| is_in(&query, text)).map(|(id, _)| id).collect();
+            assert_eq!(seen, expected, "{typed:?}, looked at");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The server's own bots, and what the notification bot says (`semantics.md` section 8).
+//!
+//! A notice is a message like any other: it is written in the job that it tells of, so there is neither one without the
+//! other.
+
+use super::Slice;
+use super::messages::address::Address;
+use super::messages::deliver::{Draft, deliver};
+use super::messages::directory::{render_for, render_for_server};
+use super::users::sql as users;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::markdown::Rendered;
+use crate::store::Tx;
+use crate::types::{MessageId, Role, UserId};
+use rusqlite::Connection;
+
+/// System bots.
+pub const SLICE: Slice = Slice { name: "notifications", set_up, ..Slice::EMPTY };
+
+/// The bot that tells of moves, new channels and the like. Clients know it by this address.
+pub const NOTIFICATION_BOT: &str = "notification-bot@zulip.com";
+
+/// Addresses and names of all system bots (`cross_realm_bots` of `POST /register`).
+const SYSTEM_BOTS: [(&str, &str); 3] = [
+    (NOTIFICATION_BOT, "Notification Bot"),
+    ("emailgateway@zulip.com", "Email Gateway"),
+    ("welcome-bot@zulip.com", "Welcome Bot"),
+];
+
+/// The published kind of the system bots: they do as they are told.
+const GENERIC_BOT: i64 = 1;
+
+/// The program that notices are sent by.
+const CLIENT: &str = "Internal";
+
+/// Makes the system bots that are not there yet.
+fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
+    for (email, full_name) in SYSTEM_BOTS {
+        if users::by_delivery_email(tx, email)?.is_none() {
+            users::insert(
+                tx,
+                &users::NewUserRow {
+                    email,
+                    full_name,
+                    role: Role::Member,
+                    bot_type: Some(GENERIC_BOT),
+                    bot_owner_id: None,
+                    is_system_bot: true,
+                    password_hash: None,
+                    date_joined: tx.now(),
+                },
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Sends a message of the notification bot. Nobody is asked whether it may.
+pub fn send_as_notification_bot(tx: &mut Tx<'_>, address: Address, content: String) -> ApiResult<MessageId> {
+    send(tx, address, content, None)
+}
+
+/// The same; who did what it tells of has read it.
+pub fn send_and_read(tx: &mut Tx<'_>, address: Address, content: String, by: UserId) -> ApiResult<MessageId> {
+    send(tx, address, content, Some(by))
+}
+
+fn send(
+    tx: &mut Tx<'_>,
+    address: Address,
+    content: String,
+    known_to: Option<UserId>,
+) -> ApiResult<MessageId> {
+    let rendered = render_for_server(tx, &content)?;
+    let bot = bot(tx)?;
+    deliver(tx, bot, &Draft { known_to, ..draft(address, content, rendered) })
+}
+
+/// The address of direct messages of the notification bot to a user.
+pub fn direct_address(connection: &Connection, user_id: UserId) -> ApiResult<Address> {
+    let mut user_ids = vec![bot(connection)?, user_id];
+    user_ids.sort_unstable();
+    Ok(Address::Direct(user_ids))
+}
+
+/// A message of the notification bot that was rendered on a snapshot, as its reader sees the organization.
+pub struct BotMessage {
+    bot: UserId,
+    draft: Draft,
+}
+
+impl BotMessage {
+    /// Prepares a message.
+    pub fn new(
+        connection: &Connection,
+        reader: &Caller,
+        now: i64,
+        origin: &str,
+        address: Address,
+        content: String,
+    ) -> ApiResult<Self> {
+        let rendered = render_for(connection, reader, now, origin, &content)?;
+        Ok(Self { bot: bot(connection)?, draft: draft(address, content, rendered) })
+    }
+
+    /// Sends it. Nobody is asked whether the bot may.
+    pub fn send(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        deliver(tx, self.bot, &self.draft).map(|_| ())
+    }
+}
+
+fn bot(connection: &Connection) -> ApiResult<UserId> {
+    let bot = users::by_delivery_email(connection, NOTIFICATION_BOT)?;
+    bot.map(|bot| bot.user_id).ok_or_else(|| {
+        tracing::error!("the organization has no notification bot");
+        ApiError::internal()
+    })
+}
+
+fn draft(address: Address, content: String, rendered: Rendered) -> Draft {
+    Draft {
+        address,
+        content,
+        rendered,
+        client: CLIENT.to_owned(),
+        read_by_sender: false,
+        known_to: None,
+        echo: None,
+    }
+}
+
+/// How notices name the caller: a mention that notifies nobody.
+pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<String> {
+    let user = users::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
+    Ok(format!("@_**{}|{}**", user.full_name, user.user_id))
+}

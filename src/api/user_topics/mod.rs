@@ -1,0 +1,35 @@
+//! What users chose for single topics: muted, unmuted in a muted channel, followed.
+//!
+//! - [`policy`]: the choices, and what they come to when topics are merged;
+//! - [`sql`]: the rows; [`muting`]: all choices of one user, to ask about many messages;
+//! - [`moved`]: what a moved topic does to them; [`events`]: who hears of it; the others are operations.
+
+pub mod events;
+pub mod moved;
+mod mute;
+pub mod muting;
+pub mod policy;
+pub mod rules;
+mod set;
+pub mod sql;
+
+use super::Slice;
+use super::register::StatePart;
+use crate::http::{Route, USER};
+use hyper::Method;
+
+/// Topics as a user wants to see them.
+pub const SLICE: Slice =
+    Slice { name: "user_topics", routes, state: STATE, event_types: events::event_types, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[
+    StatePart { name: "user_topic", fetch: events::state },
+    StatePart { name: "muted_topics", fetch: events::muted_state },
+];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::write(Method::POST, "/user_topics", USER, set::update_user_topic),
+        Route::write(Method::PATCH, "/users/me/subscriptions/muted_topics", USER, mute::update_muted_topic),
+    ]
+}

@@ -1,0 +1,195 @@
+//! `GET /streams`, `GET /streams/{stream_id}`, `GET /get_stream_id`.
+
+use super::{NO_CHANNEL, channel, channel_with, names, private_channel, seen, set_realm_setting};
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+use teamchat::api::groups::system::SystemGroup;
+
+async fn listed(client: &Client, switches: Value) -> Vec<String> {
+    let answer = client.get("/streams", switches).await.ok();
+    names(&answer["streams"]).into_iter().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn the_switches_choose_channels() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    let bot = server.bot("helper", &ada).await;
+    set_realm_setting(&server, "enable_spectator_access", json!(true)).await;
+    channel_with(&owner, json!({"name": "default", "is_default_stream": true})).await;
+    channel(&bob, "public").await;
+    channel_with(&owner, json!({"name": "web", "is_web_public": true})).await;
+    private_channel(&ada, "ada's").await;
+    private_channel(&bob, "bob's").await;
+    let open = json!({"direct_members": [ada.user_id], "direct_subgroups": []});
+    channel_with(&owner, json!({"name": "open", "invite_only": true, "can_subscribe_group": open})).await;
+    channel_with(&owner, json!({"name": "run", "invite_only": true, "can_administer_channel_group": open}))
+        .await;
+    let id = channel_with(&ada, json!({"name": "old"})).await;
+    owner.delete(&format!("/streams/{id}"), ()).await.ok();
+
+    let nothing = json!({"include_public": false, "include_subscribed": false});
+    let with = |switch: &str| {
+        let mut switches = nothing.clone();
+        switches[switch] = json!(true);
+        switches
+    };
+    let cases: [(&Client, Value, &[&str]); 17] = [
+        (&ada, json!({}), &["ada's", "default", "public", "web"]),
+        (&ada, nothing.clone(), &[]),
+        (&ada, with("include_public"), &["default", "public", "web"]),
+        (&ada, with("include_web_public"), &["web"]),
+        (&ada, with("include_subscribed"), &["ada's"]),
+        (&ada, with("include_default"), &["default"]),
+        (&ada, with("include_can_access_content"), &["ada's", "default", "open", "public", "web"]),
+        (&ada, with("include_all"), &["ada's", "default", "open", "public", "run", "web"]),
+        (&ada, with("include_owner_subscribed"), &[]),
+        (&bot, with("include_owner_subscribed"), &["ada's"]),
+        (&ada, json!({"exclude_archived": false}), &["ada's", "default", "old", "public", "web"]),
+        (
+            &owner,
+            json!({"include_all": true}),
+            &["ada's", "bob's", "default", "open", "public", "run", "web"],
+        ),
+        (
+            &owner,
+            json!({"include_all_active": true}),
+            &["ada's", "bob's", "default", "open", "public", "run", "web"],
+        ),
+        (&owner, with("include_can_access_content"), &["default", "public", "web"]),
+        (&guest, json!({}), &[]),
+        (&guest, json!({"include_all": true}), &["web"]),
+        (&guest, json!({"include_can_access_content": true}), &["web"]),
+    ];
+    for (client, switches, expected) in cases {
+        assert_eq!(listed(client, switches.clone()).await, expected, "{} with {switches}", client.full_name);
+    }
+    let error = ada.get("/streams", json!({"include_all_active": true})).await;
+    error.error(400, "BAD_REQUEST", "User not authorized for this query");
+    let error = ada.get("/streams", json!({"include_public": "yes"})).await;
+    error.error(400, "BAD_REQUEST", "include_public is not valid JSON");
+}
+
+#[tokio::test]
+async fn default_channels_say_so_only_when_asked() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    channel_with(&owner, json!({"name": "default", "is_default_stream": true})).await;
+    channel(&owner, "other").await;
+    let streams = owner.get("/streams", json!({"include_default": true})).await.ok();
+    let said: Vec<_> =
+        streams["streams"].as_array().unwrap().iter().map(|stream| &stream["is_default"]).collect();
+    assert_eq!(said, [true, false]);
+    let streams = owner.get("/streams", ()).await.ok();
+    assert!(streams["streams"][0].get("is_default").is_none(), "{streams}");
+}
+
+#[tokio::test]
+async fn what_follows_from_messages_is_read_from_them() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let id = channel(&ada, "verona").await;
+    server.clock.advance(10 * 24 * 60 * 60);
+    let send = json!({"type": "channel", "to": id, "topic": "lunch", "content": "hi"});
+    let first = ada.post("/messages", &send).await.ok()["id"].clone();
+    for _ in 0..9 {
+        ada.post("/messages", &send).await.ok();
+    }
+    let stream = seen(&ada, id).await;
+    assert_eq!(stream["first_message_id"], first);
+    assert_eq!((&stream["stream_weekly_traffic"], &stream["is_recently_active"]), (&json!(7), &json!(true)));
+    server.clock.advance(180 * 24 * 60 * 60);
+    let stream = seen(&ada, id).await;
+    assert_eq!((&stream["stream_weekly_traffic"], &stream["is_recently_active"]), (&json!(0), &json!(false)));
+}
+
+#[tokio::test]
+async fn one_channel_is_there_for_who_may_know_of_it() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    let (public, private) = (channel(&ada, "public").await, private_channel(&ada, "private").await);
+    let (status, code, msg) = NO_CHANNEL;
+    for (client, id, sees) in [
+        (&owner, public, true),
+        (&owner, private, true),
+        (&ada, private, true),
+        (&bob, public, true),
+        (&bob, private, false),
+        (&guest, public, false),
+        (&bob, 9999, false),
+    ] {
+        let answer = client.get(&format!("/streams/{id}"), ()).await;
+        if sees {
+            assert_eq!(answer.ok()["stream"]["stream_id"], json!(id));
+        } else {
+            answer.error(status, code, msg);
+        }
+    }
+    ada.get("/streams/verona", ()).await.error(400, "BAD_REQUEST", "stream_id is not valid JSON");
+}
+
+#[tokio::test]
+async fn a_name_leads_to_an_id_for_who_may_read() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let public = channel(&ada, "Verona").await;
+    let private = private_channel(&ada, "secret").await;
+    let found = bob.get("/get_stream_id", json!({"stream": "VERONA"})).await.ok();
+    assert_eq!(found["stream_id"], json!(public));
+    assert_eq!(
+        ada.get("/get_stream_id", json!({"stream": "secret"})).await.ok()["stream_id"],
+        json!(private)
+    );
+    for (client, name) in [(&bob, "secret"), (&owner, "secret"), (&bob, "nowhere")] {
+        let error = client.get("/get_stream_id", json!({"stream": name})).await;
+        error.error(400, "BAD_REQUEST", &format!("Invalid channel name '{name}'"));
+    }
+    let error = bob.get("/get_stream_id", ()).await;
+    error.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'stream' argument");
+}
+
+#[tokio::test]
+async fn the_state_has_every_channel_once_for_those_who_may_know_of_it() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (ada, guest) = (server.member("ada").await, server.guest("guest").await);
+    let group = json!(SystemGroup::Members.id());
+    channel_with(&owner, json!({"name": "a", "subscribers": [ada.user_id, guest.user_id]})).await;
+    channel_with(&owner, json!({"name": "b", "invite_only": true, "can_subscribe_group": group})).await;
+    private_channel(&owner, "c").await;
+    let left = channel_with(&owner, json!({"name": "d", "subscribers": [ada.user_id, guest.user_id]})).await;
+    for client in [&ada, &guest] {
+        client.delete("/users/me/subscriptions", json!({"subscriptions": ["d"]})).await.ok();
+    }
+    let archived = channel_with(&owner, json!({"name": "e", "subscribers": [ada.user_id]})).await;
+    owner.delete(&format!("/streams/{archived}"), ()).await.ok();
+    let lists = ["streams", "subscriptions", "unsubscribed", "never_subscribed"];
+    let cases: [(&Client, bool, [&[&str]; 4]); 4] = [
+        (&ada, false, [&["a", "b", "d"], &["a"], &["d"], &["b"]]),
+        (&ada, true, [&["a", "b", "d", "e"], &["a", "e"], &["d"], &["b"]]),
+        (&guest, true, [&["a"], &["a"], &[], &[]]),
+        (&owner, false, [&["a", "b", "c", "d"], &["c"], &[], &["a", "b", "d"]]),
+    ];
+    for (client, archived_channels, expected) in cases {
+        let parameters = json!({
+            "fetch_event_types": ["stream", "subscription", "default_streams"],
+            "event_types": [],
+            "client_capabilities": {"archived_channels": archived_channels},
+        });
+        let queue = client.register(parameters).await;
+        for (list, expected) in lists.into_iter().zip(expected) {
+            assert_eq!(names(&queue.state[list]), expected, "{list} of {}", client.full_name);
+        }
+        assert_eq!(queue.state["realm_default_streams"], json!([]));
+    }
+    assert_eq!(seen(&ada, left).await["subscriber_count"], json!(0));
+    let queue = ada.register(json!({"fetch_event_types": ["realm"], "event_types": []})).await;
+    for list in lists {
+        assert!(queue.state.get(list).is_none(), "{list} was not asked for");
+    }
+}

@@ -1,0 +1,60 @@
+//! Channels.
+
+mod archive;
+mod create;
+mod default;
+mod list;
+mod update;
+
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+use teamchat::api::groups::setting::{self, Owner};
+use teamchat::api::groups::system::SystemGroup;
+use teamchat::api::realm::settings;
+use teamchat::http::ApiError;
+
+/// Makes a channel to which its creator is subscribed, and answers its id.
+pub async fn channel(creator: &Client, name: &str) -> i64 {
+    channel_with(creator, json!({"name": name, "subscribers": [creator.user_id]})).await
+}
+
+/// Makes a private channel to which its creator is subscribed, and answers its id.
+pub async fn private_channel(creator: &Client, name: &str) -> i64 {
+    let parameters = json!({"name": name, "subscribers": [creator.user_id], "invite_only": true});
+    channel_with(creator, parameters).await
+}
+
+/// Makes a channel with these parameters of `POST /channels/create`, and answers its id.
+pub async fn channel_with(creator: &Client, parameters: Value) -> i64 {
+    creator.post("/channels/create", parameters).await.ok()["id"].as_i64().unwrap()
+}
+
+/// A channel as a client sees it.
+pub async fn seen(client: &Client, stream_id: i64) -> Value {
+    client.get(&format!("/streams/{stream_id}"), ()).await.ok()["stream"].clone()
+}
+
+/// The names of channels in an answer.
+pub fn names(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|stream| stream["name"].as_str().unwrap()).collect()
+}
+
+/// Gives a permission in the organization to a system group.
+pub async fn set_realm_group(server: &TestServer, name: &'static str, group: SystemGroup) {
+    let job = move |tx: &mut teamchat::store::Tx<'_>| setting::set(tx, Owner::Realm, name, group.id());
+    server.app().writer.run(job).await.unwrap();
+}
+
+/// Changes a setting of the organization.
+pub async fn set_realm_setting(server: &TestServer, name: &'static str, value: Value) {
+    let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), ApiError> {
+        settings::set(tx, name, &value).map(|_| ())
+    };
+    server.app().writer.run(job).await.unwrap();
+}
+
+/// What every refusal of a permission says.
+pub const NO_PERMISSION: (u16, &str, &str) = (400, "BAD_REQUEST", "Insufficient permission");
+
+/// What channels that are not there, or not for the caller, say.
+pub const NO_CHANNEL: (u16, &str, &str) = (400, "BAD_REQUEST", "Invalid channel ID");

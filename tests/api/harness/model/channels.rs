@@ -1,0 +1,73 @@
+//! `stream` and `default_streams` events.
+
+use super::Model;
+use serde_json::Value;
+
+/// The lists of channels that each channel is in one of, if the client asked for them.
+pub const SUBSCRIPTION_LISTS: [&str; 3] = ["subscriptions", "unsubscribed", "never_subscribed"];
+
+/// Channels were made, or can now be seen.
+pub fn create(model: &mut Model, event: &Value) {
+    let with_subscribers = names_subscribers(model);
+    for stream in event["streams"].as_array().unwrap() {
+        put(model, "streams", stream.clone());
+        let mut never_subscribed = stream.clone();
+        if with_subscribers {
+            never_subscribed["subscribers"] = Value::Array(Vec::new());
+        }
+        put(model, "never_subscribed", never_subscribed);
+    }
+}
+
+/// Channels can no longer be seen.
+pub fn delete(model: &mut Model, event: &Value) {
+    let streams = event["streams"].as_array().unwrap();
+    let ids = event["stream_ids"].as_array().unwrap();
+    assert_eq!(ids, &streams.iter().map(|stream| stream["stream_id"].clone()).collect::<Vec<_>>(), "{event}");
+    for name in SUBSCRIPTION_LISTS.into_iter().chain(["streams"]) {
+        if let Some(list) = model.list(name) {
+            list.retain(|stream| !ids.contains(&stream["stream_id"]));
+        }
+    }
+}
+
+/// A property changed.
+pub fn update(model: &mut Model, event: &Value) {
+    for name in SUBSCRIPTION_LISTS.into_iter().chain(["streams"]) {
+        let Some(list) = model.list(name) else { continue };
+        for stream in list.iter_mut().filter(|stream| stream["stream_id"] == event["stream_id"]) {
+            stream[event["property"].as_str().unwrap()] = event["value"].clone();
+            for more in ["rendered_description", "history_public_to_subscribers", "is_web_public"] {
+                if let Some(value) = event.get(more) {
+                    stream[more] = value.clone();
+                }
+            }
+        }
+        sort(list);
+    }
+}
+
+/// Other channels are default ones.
+pub fn default_streams(model: &mut Model, event: &Value) {
+    model.set("realm_default_streams", event["default_streams"].clone());
+}
+
+/// Adds a channel to a list, which is in the order of names.
+pub fn put(model: &mut Model, list: &str, stream: Value) {
+    if let Some(list) = model.list(list) {
+        list.retain(|other| other["stream_id"] != stream["stream_id"]);
+        list.push(stream);
+        sort(list);
+    }
+}
+
+fn sort(list: &mut [Value]) {
+    list.sort_by_key(|stream| (stream["name"].as_str().unwrap().to_owned(), stream["stream_id"].as_i64()));
+}
+
+/// Whether the client asked for the names of subscribers. Tests have a channel from the beginning, so it shows.
+pub fn names_subscribers(model: &mut Model) -> bool {
+    SUBSCRIPTION_LISTS.into_iter().any(|name| {
+        model.list(name).is_some_and(|list| list.iter().any(|stream| stream.get("subscribers").is_some()))
+    })
+}

@@ -1,0 +1,4 @@
+//! Messages.
+
+mod model;
+mod sync;
