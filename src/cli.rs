@@ -448,8 +448,11 @@ async fn send(announcement: &str, command: &Command) -> Result<Value, Failure> {
     Err(answer["msg"].as_str().unwrap_or("the server did not understand the command").to_owned().into())
 }
 
+/// Threads that answer requests. Reading blocks its thread, so there is always one more than there are readers.
+const THREADS: usize = 5;
+
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()
+    tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()
 }
 
 /// Colours for a terminal, nothing for a pipe (or where `NO_COLOR` is set).

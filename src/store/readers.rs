@@ -43,13 +43,15 @@ impl Readers {
         Ok(Self { pool, permits: Semaphore::new(size as usize) })
     }
 
-    /// Runs `work` on a snapshot. It may block; the runtime moves its other work to another thread meanwhile.
+    /// Runs `work` on a snapshot, on the thread that asks. A snapshot takes well under a millisecond from the system's
+    /// cache: handing it to another thread would cost more than it takes. The runtime has more threads than readers, so
+    /// that a slow disk does not stop the rest.
     pub async fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let _permit = self.permits.acquire().await.map_err(|_| StoreError::Stopped)?;
-        tokio::task::block_in_place(|| self.read_now(work))
+        self.read_now(work)
     }
 
     /// The same on a thread that may block.

@@ -118,13 +118,99 @@ pub fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<
         .optional()
 }
 
-/// Messages by id, in the order given, each with a user's flags on it.
-pub fn by_ids(
+/// A message while a statement stands on its row: the texts are SQLite's own and are not copied, the one of the two
+/// contents that nobody asks for is not even looked at.
+pub struct MessageView<'r, 's>(&'r Row<'s>);
+
+impl<'r> MessageView<'r, '_> {
+    /// The numbers of the row.
+    pub fn head(&self) -> rusqlite::Result<MessageHead> {
+        let row = self.0;
+        Ok(MessageHead {
+            id: row.get(0)?,
+            recipient_id: row.get(1)?,
+            sender_id: row.get(4)?,
+            timestamp: row.get(5)?,
+            attributes: row.get(8)?,
+            last_edit_timestamp: row.get(9)?,
+            last_moved_timestamp: row.get(10)?,
+            sender_avatar_version: row.get(13)?,
+            flags: row.get(15)?,
+        })
+    }
+
+    /// The topic.
+    pub fn subject(&self) -> rusqlite::Result<&'r str> {
+        self.text(3)
+    }
+
+    /// Markdown.
+    pub fn content(&self) -> rusqlite::Result<&'r str> {
+        self.text(6)
+    }
+
+    /// HTML.
+    pub fn rendered_content(&self) -> rusqlite::Result<&'r str> {
+        self.text(7)
+    }
+
+    /// The sender's name.
+    pub fn sender_full_name(&self) -> rusqlite::Result<&'r str> {
+        self.text(11)
+    }
+
+    /// The sender's API email.
+    pub fn sender_email(&self) -> rusqlite::Result<&'r str> {
+        self.text(12)
+    }
+
+    /// The program that sent it.
+    pub fn client(&self) -> rusqlite::Result<&'r str> {
+        self.text(14)
+    }
+
+    fn text(&self, column: usize) -> rusqlite::Result<&'r str> {
+        Ok(self.0.get_ref(column)?.as_str()?)
+    }
+}
+
+/// The numbers of a message's row.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageHead {
+    /// The id.
+    pub id: MessageId,
+    /// Its set of receivers.
+    pub recipient_id: RecipientId,
+    /// Who sent it.
+    pub sender_id: UserId,
+    /// UNIX seconds.
+    pub timestamp: i64,
+    /// Bits of [`attribute`].
+    pub attributes: i64,
+    /// UNIX seconds; `None` if the content was never edited.
+    pub last_edit_timestamp: Option<i64>,
+    /// UNIX seconds; `None` if it was never moved.
+    pub last_moved_timestamp: Option<i64>,
+    /// Version of the sender's image.
+    pub sender_avatar_version: i64,
+    /// The viewer's stored flags.
+    pub flags: i64,
+}
+
+impl MessageHead {
+    /// Whether an attribute's bit is set.
+    pub fn has(&self, attribute: i64) -> bool {
+        self.attributes & attribute != 0
+    }
+}
+
+/// Looks at messages by id, in the order given, each with a user's flags on it.
+pub fn view_each<E: From<rusqlite::Error>>(
     connection: &Connection,
     user_id: UserId,
     ids: &[MessageId],
-    mut each: impl FnMut(MessageRow, i64),
-) -> rusqlite::Result<()> {
+    mut each: impl FnMut(&MessageView<'_, '_>) -> Result<(), E>,
+) -> Result<(), E> {
     let list: Rc<Vec<Value>> = Rc::new(ids.iter().map(|id| Value::Integer(id.0)).collect());
     let mut statement = connection.prepare_cached(&format!(
         "SELECT {COLUMNS}, coalesce(flags, 0)
@@ -134,9 +220,22 @@ pub fn by_ids(
     ))?;
     let mut rows = statement.query((list, user_id))?;
     while let Some(row) = rows.next()? {
-        each(read_row(row)?, row.get(15)?);
+        each(&MessageView(row))?;
     }
     Ok(())
+}
+
+/// Messages by id, in the order given, each with a user's flags on it.
+pub fn by_ids(
+    connection: &Connection,
+    user_id: UserId,
+    ids: &[MessageId],
+    mut each: impl FnMut(MessageRow, i64),
+) -> rusqlite::Result<()> {
+    view_each(connection, user_id, ids, |view| {
+        each(read_row(view.0)?, view.0.get(15)?);
+        Ok(())
+    })
 }
 
 /// The channel of a set of receivers; `None` for a direct conversation.

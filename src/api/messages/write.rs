@@ -2,10 +2,10 @@
 
 use super::flags::bit;
 use super::history::Visibility;
-use super::message::{DisplayRecipient, EditRecord, MessageRecord, MessageRow, attribute, shown_topic};
+use super::message::{DisplayRecipient, EditRecord, MessageRecord, attribute, shown_topic};
 use super::search::{SearchQuery, highlight};
 use super::sight::Sight;
-use super::sql;
+use super::sql::{self, MessageHead, MessageView};
 use crate::api::submessages::sql as submessages;
 use crate::api::users::record::avatar_url;
 use crate::http::{ApiError, ApiResult};
@@ -34,18 +34,16 @@ pub fn write_found(
     form: Form,
     search: Option<&SearchQuery>,
 ) -> ApiResult<String> {
-    let mut rows = Vec::with_capacity(ids.len());
-    sql::by_ids(sight.connection, sight.caller.user_id, ids, |row, flags| rows.push((row, flags)))?;
     let visibility = Visibility::load(sight.connection)?;
     let mut writer = Writer { sight, form, visibility, search, recipients: HashMap::new() };
-    let mut out = Vec::with_capacity(rows.len() * 700 + 2);
+    let mut out = Vec::with_capacity(ids.len() * 700 + 2);
     out.push(b'[');
-    for (index, (row, flags)) in rows.iter().enumerate() {
-        if index > 0 {
+    sql::view_each(sight.connection, sight.caller.user_id, ids, |view| {
+        if out.len() > 1 {
             out.push(b',');
         }
-        writer.write(row, *flags, &mut out)?;
-    }
+        writer.write(view, &mut out)
+    })?;
     out.push(b']');
     // serde_json writes UTF-8.
     String::from_utf8(out).map_err(|_| ApiError::internal())
@@ -88,55 +86,64 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(&mut self, row: &MessageRow, flags: i64, out: &mut Vec<u8>) -> ApiResult<()> {
+    fn write(&mut self, view: &MessageView<'_, '_>, out: &mut Vec<u8>) -> ApiResult<()> {
         let connection = self.sight.connection;
-        if !self.recipients.contains_key(&row.recipient_id) {
-            let recipient = self.recipient(row.recipient_id)?;
-            self.recipients.insert(row.recipient_id, recipient);
+        let head = view.head()?;
+        if !self.recipients.contains_key(&head.recipient_id) {
+            let recipient = self.recipient(head.recipient_id)?;
+            self.recipients.insert(head.recipient_id, recipient);
         }
-        let recipient = &self.recipients[&row.recipient_id];
+        let recipient = &self.recipients[&head.recipient_id];
         let reactions =
-            if row.has(attribute::HAS_REACTION) { sql::reactions(connection, row.id)? } else { Vec::new() };
-        let submessages = if row.has(attribute::HAS_SUBMESSAGE) {
-            submessages::of_message(connection, row.id)?
+            if head.has(attribute::HAS_REACTION) { sql::reactions(connection, head.id)? } else { Vec::new() };
+        let submessages = if head.has(attribute::HAS_SUBMESSAGE) {
+            submessages::of_message(connection, head.id)?
         } else {
             Vec::new()
         };
-        let edits = if row.has(attribute::IS_EDITED) && self.visibility != Visibility::None {
-            self.shown_edits(sql::edits(connection, row.id)?)
+        let edits = if head.has(attribute::IS_EDITED) && self.visibility != Visibility::None {
+            self.shown_edits(sql::edits(connection, head.id)?)
         } else {
             Vec::new()
         };
-        let flags = self.flags(row, flags)?;
+        let flags = self.flags(&head)?;
         let subject = match recipient.stream_id {
-            Some(_) => shown_topic(&row.subject, self.form.allow_empty_topic_name),
+            Some(_) => shown_topic(view.subject()?, self.form.allow_empty_topic_name),
             None => "",
         };
-        let matches = self.search.map(|search| Matches::of(&row.rendered_content, subject, Some(search)));
-        let avatar = avatar_url(row.sender_id, row.sender_avatar_version);
+        let matches = match self.search {
+            Some(search) => Some(Matches::of(view.rendered_content()?, subject, Some(search))),
+            None => None,
+        };
+        let (content, content_type) = if self.form.apply_markdown {
+            (view.rendered_content()?, "text/html")
+        } else {
+            (view.content()?, "text/x-markdown")
+        };
+        let avatar = avatar_url(head.sender_id, head.sender_avatar_version);
         let record = MessageRecord {
-            id: row.id,
-            sender_id: row.sender_id,
-            content: if self.form.apply_markdown { &row.rendered_content } else { &row.content },
-            content_type: if self.form.apply_markdown { "text/html" } else { "text/x-markdown" },
-            recipient_id: row.recipient_id,
-            timestamp: row.timestamp,
-            client: &row.client,
+            id: head.id,
+            sender_id: head.sender_id,
+            content,
+            content_type,
+            recipient_id: head.recipient_id,
+            timestamp: head.timestamp,
+            client: view.client()?,
             subject,
             topic_links: &[],
-            is_me_message: row.has(attribute::IS_ME),
+            is_me_message: head.has(attribute::IS_ME),
             reactions: &reactions,
             submessages: &submessages,
-            sender_full_name: &row.sender_full_name,
-            sender_email: &row.sender_email,
+            sender_full_name: view.sender_full_name()?,
+            sender_email: view.sender_email()?,
             sender_realm_str: "",
             display_recipient: &recipient.display,
             r#type: if recipient.stream_id.is_some() { "stream" } else { "private" },
             stream_id: recipient.stream_id,
             avatar_url: &avatar,
             edit_history: &edits,
-            last_edit_timestamp: row.last_edit_timestamp,
-            last_moved_timestamp: row.last_moved_timestamp,
+            last_edit_timestamp: head.last_edit_timestamp,
+            last_moved_timestamp: head.last_moved_timestamp,
             flags: Some(&flags),
             match_content: matches.as_ref().map(|matches| matches.match_content.as_str()),
             match_subject: matches.as_ref().map(|matches| matches.match_subject.as_str()),
@@ -168,7 +175,8 @@ impl Writer<'_> {
     }
 
     /// The viewer's flags on a message.
-    fn flags(&self, row: &MessageRow, stored: i64) -> ApiResult<Vec<&'static str>> {
+    fn flags(&self, row: &MessageHead) -> ApiResult<Vec<&'static str>> {
+        let stored = row.flags;
         let received = self.sight.received(row.recipient_id, row.id)?;
         let set = self.sight.read_set(row.recipient_id)?;
         let is_read = row.id.bit().is_none_or(|id| set.contains(id));
