@@ -102,11 +102,14 @@ impl Writer<'_> {
         } else {
             Vec::new()
         };
-        let edits = if row.has(attribute::IS_EDITED) && self.visibility != Visibility::None {
+        let mut edits = if row.has(attribute::IS_EDITED) && self.visibility != Visibility::None {
             self.visibility.show(sql::edits(connection, row.id)?)
         } else {
             Vec::new()
         };
+        for topic in edits.iter_mut().flat_map(|edit| [&mut edit.prev_topic, &mut edit.topic]).flatten() {
+            *topic = shown_topic(topic, self.form.allow_empty_topic_name).to_owned();
+        }
         let flags = self.flags(row, flags)?;
         let subject = match recipient.stream_id {
             Some(_) => shown_topic(&row.subject, self.form.allow_empty_topic_name),
