@@ -162,7 +162,7 @@ struct Reader {
     last_event_id: i64,
     /// Loses half of the answers before it has looked at them, as a phone in a tunnel.
     forgetful: bool,
-    random: StdRng,
+    random: Box<StdRng>,
     /// Contents by id, of the events that it looked at.
     received: Vec<(i64, String)>,
 }
@@ -173,6 +173,7 @@ impl Reader {
         let answer = person.ask(origin, "POST", "/register", &parameters).await.unwrap();
         let queue_id = answer["queue_id"].as_str().unwrap().to_owned();
         let last_event_id = answer["last_event_id"].as_i64().unwrap();
+        let random = Box::new(random);
         Self { person, queue_id, last_event_id, forgetful, random, received: Vec::new() }
     }
 

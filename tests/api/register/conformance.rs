@@ -142,6 +142,7 @@ const TERMINAL_WORDS: &[&str] = &[
     "message",
     "starred_messages",
     "update_message_flags",
+    "muted_topics",
     "realm_user",
     "realm_user_groups",
     "user_settings",
