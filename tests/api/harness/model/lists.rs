@@ -4,18 +4,18 @@ use super::Model;
 use serde_json::Value;
 
 /// Order of a list after a change.
-pub type Order = fn(&mut Vec<Value>);
+pub type Order = fn(&mut [Value]);
 
 /// For lists that grow at the end.
-pub fn as_they_are(_list: &mut Vec<Value>) {}
+pub fn as_they_are(_list: &mut [Value]) {}
 
 /// For drafts: the last edited first.
-pub fn newest_first(list: &mut Vec<Value>) {
+pub fn newest_first(list: &mut [Value]) {
     list.sort_by_key(|item| std::cmp::Reverse((item["timestamp"].as_i64(), item["id"].as_i64())));
 }
 
 /// For what waits for its time: the next first.
-pub fn next_first(list: &mut Vec<Value>) {
+pub fn next_first(list: &mut [Value]) {
     list.sort_by_key(|item| item["scheduled_delivery_timestamp"].as_i64());
 }
 
