@@ -2,7 +2,7 @@
 
 use super::flags::bit;
 use super::history::Visibility;
-use super::message::{DisplayRecipient, MessageRecord, MessageRow, attribute, shown_topic};
+use super::message::{DisplayRecipient, EditRecord, MessageRecord, MessageRow, attribute, shown_topic};
 use super::search::{SearchQuery, highlight};
 use super::sight::Sight;
 use super::sql;
@@ -103,7 +103,7 @@ impl Writer<'_> {
             Vec::new()
         };
         let edits = if row.has(attribute::IS_EDITED) && self.visibility != Visibility::None {
-            self.visibility.show(sql::edits(connection, row.id)?)
+            self.shown_edits(sql::edits(connection, row.id)?)
         } else {
             Vec::new()
         };
@@ -156,6 +156,15 @@ impl Writer<'_> {
                 stream_id: None,
             },
         })
+    }
+
+    /// What the organization shows of a message's history, with the empty topic as the viewer knows it.
+    fn shown_edits(&self, edits: Vec<EditRecord>) -> Vec<EditRecord> {
+        let mut edits = self.visibility.show(edits);
+        for topic in edits.iter_mut().flat_map(|edit| [&mut edit.topic, &mut edit.prev_topic]).flatten() {
+            *topic = shown_topic(topic, self.form.allow_empty_topic_name).to_owned();
+        }
+        edits
     }
 
     /// The viewer's flags on a message.
