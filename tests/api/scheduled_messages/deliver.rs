@@ -44,6 +44,10 @@ async fn a_message_is_sent_at_its_time_and_not_before() {
     let heard = others.expect_kinds(&["message"]).await;
     assert_eq!((&heard[0]["message"]["id"], &heard[0]["flags"]), (&message["id"], &json!([])));
     assert_eq!(scheduled(&ada).await, json!([]));
+    let (path, msg) = (format!("/scheduled_messages/{id}"), "Scheduled message was already sent");
+    ada.patch(&path, &[("content", "too late")]).await.error(400, "BAD_REQUEST", msg);
+    ada.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
+    bob.delete(&path, ()).await.error(400, "BAD_REQUEST", "Scheduled message does not exist");
 }
 
 #[tokio::test]
