@@ -107,11 +107,15 @@ async fn a_message_with_a_word_is_flagged_for_those_who_receive_it() {
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
     add(&ada, json!(["a"])).await;
     server
         .check_state_sync(&[&ada], async || {
             add(&ada, json!(["b", "c"])).await;
             ada.delete("/users/me/alert_words", json!({"alert_words": ["a"]})).await.ok();
+            let id = ada.send(general, "t", "b").await;
+            ada.send(general, "t", "a").await;
+            ada.patch(&format!("/messages/{id}"), &[("content", "none")]).await.ok();
         })
         .await;
 }

@@ -124,3 +124,19 @@ async fn nobody_reacts_twice_with_one_emoji_and_removing_needs_one() {
         "Emoji 'no_such' does not exist",
     );
 }
+
+#[tokio::test]
+async fn what_events_tell_is_the_state() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let id = ada.send_direct(&[&bob], "hello").await;
+    react(&ada, id, json!({"emoji_name": "tada"})).await.ok();
+    server
+        .check_state_sync(&[&ada, &bob], async || {
+            react(&bob, id, json!({"emoji_name": "tada"})).await.ok();
+            react(&bob, id, json!({"emoji_name": "zulip"})).await.ok();
+            unreact(&ada, id, json!({"emoji_name": "tada"})).await.ok();
+        })
+        .await;
+}

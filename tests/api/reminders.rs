@@ -189,6 +189,8 @@ async fn what_events_tell_is_the_state() {
             sooner["scheduled_delivery_timestamp"] = json!(START + 1);
             remind(&ada, sooner).await;
             ada.delete(&format!("/reminders/{kept}"), ()).await.ok();
+            server.clock.advance(1);
+            server.deliver_due().await;
         })
         .await;
 }

@@ -109,3 +109,20 @@ async fn widgets_are_not_edited_but_can_be_deleted() {
     let answer = owner.get(&format!("/messages/{poll}"), ()).await;
     answer.error(400, "BAD_REQUEST", "Invalid message(s)");
 }
+
+#[tokio::test]
+async fn what_events_tell_is_the_state() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let (before, _) = widget(&ada, general, "/poll Lunch?").await;
+    server
+        .check_state_sync(&[&ada, &bob], async || {
+            let vote = json!({"type": "vote", "key": "canned,0", "vote": 1});
+            add(&bob, before, &vote).await.ok();
+            let (id, _) = widget(&bob, general, "/todo Trip\ntickets").await;
+            add(&ada, id, &json!({"type": "strike", "key": "0,canned"})).await.ok();
+        })
+        .await;
+}

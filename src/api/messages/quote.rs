@@ -2,7 +2,6 @@
 
 use super::message::MessageRow;
 use super::sql;
-use crate::api::channels::row::StreamRow;
 use crate::api::channels::sql as channels;
 use crate::http::{ApiError, ApiResult};
 use crate::markdown::encode_fragment;
@@ -60,8 +59,6 @@ pub fn shortened(text: &str, limit: usize) -> String {
 pub enum Whereabouts {
     /// In a channel.
     Channel {
-        /// The channel.
-        stream: StreamRow,
         /// An address that leads to the message.
         url: String,
         /// A link that shows channel and topic.
@@ -95,7 +92,7 @@ impl Whereabouts {
         } else {
             format!("[#{} > {} @ 💬]({url})", escaped(&stream.name), escaped(&message.subject))
         };
-        Ok(Self::Channel { stream, url, link })
+        Ok(Self::Channel { url, link })
     }
 
     /// An address that leads to the message.

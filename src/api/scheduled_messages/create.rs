@@ -72,6 +72,7 @@ pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) ->
             read_by_sender,
             origin: call.info.origin.clone(),
             failed: false,
+            sent: false,
         };
         Ok::<_, ApiError>((address, row))
     });

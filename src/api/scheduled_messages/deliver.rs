@@ -43,7 +43,7 @@ async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
                 let mut caller = caller;
                 caller.reload(tx)?;
                 send(tx, &caller, draft)?;
-                sql::delete(tx, row.scheduled_message_id)?;
+                sql::set_sent(tx, row.scheduled_message_id)?;
                 record::tell_removed(tx, &row);
                 Ok(())
             });

@@ -1,7 +1,7 @@
 //! Messages that are sent at a time (`semantics.md` section 13).
 //!
 //! A scheduled message is checked and rendered when it is made, when it is changed, and again when it is sent: what the
-//! sender may do then decides. Delivered ones are gone; one that could not be delivered stays, marked as failed.
+//! sender may do then decides. One that could not be sent stays, marked as failed.
 
 mod create;
 pub mod deliver;

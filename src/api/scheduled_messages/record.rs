@@ -29,6 +29,8 @@ pub struct ScheduledMessageRow {
     pub origin: String,
     /// Whether sending it was tried, in vain.
     pub failed: bool,
+    /// Whether it was sent: then its texts are not here any more.
+    pub sent: bool,
 }
 
 /// Where a scheduled message will go.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 const COLUMNS: &str =
     "scheduled_message_id, sender_id, stream_id, user_ids, topic, content, rendered_content,
-    scheduled_delivery_timestamp, client, read_by_sender, origin, failed";
+    scheduled_delivery_timestamp, client, read_by_sender, origin, failed, sent";
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<ScheduledMessageRow> {
     let target = match row.get(2)? {
@@ -27,14 +27,15 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<ScheduledMessageRow> {
         read_by_sender: row.get(9)?,
         origin: row.get(10)?,
         failed: row.get(11)?,
+        sent: row.get(12)?,
     })
 }
 
-/// A sender's scheduled messages, those that failed too, the next first.
+/// A sender's scheduled messages that were not sent, those that failed too, the next first.
 pub fn of_sender(connection: &Connection, sender_id: UserId) -> rusqlite::Result<Vec<ScheduledMessageRow>> {
     connection
         .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM scheduled_message WHERE sender_id = ?1
+            "SELECT {COLUMNS} FROM scheduled_message WHERE sender_id = ?1 AND NOT sent
              ORDER BY scheduled_delivery_timestamp, scheduled_message_id"
         ))?
         .query_map([sender_id], read_row)?
@@ -53,7 +54,7 @@ pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<Schedu
 pub fn next(connection: &Connection) -> rusqlite::Result<Option<ScheduledMessageRow>> {
     connection
         .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM scheduled_message WHERE NOT failed
+            "SELECT {COLUMNS} FROM scheduled_message WHERE NOT failed AND NOT sent
              ORDER BY scheduled_delivery_timestamp, scheduled_message_id LIMIT 1"
         ))?
         .query_row([], read_row)
@@ -112,6 +113,17 @@ pub fn update(connection: &Connection, row: &ScheduledMessageRow) -> rusqlite::R
             &row.origin,
             row.failed,
         ))
+        .map(|_| ())
+}
+
+/// Says that one was sent. Its texts are the message's now.
+pub fn set_sent(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE scheduled_message SET sent = 1, content = '', rendered_content = ''
+             WHERE scheduled_message_id = ?1",
+        )?
+        .execute([id])
         .map(|_| ())
 }
 

@@ -149,9 +149,13 @@ pub fn delete_scheduled_message(tx: &mut Tx<'_>, caller: &User, params: DeletePa
     Ok(Reply::ok())
 }
 
-/// One of the caller's. Another user's does not exist for them.
+/// One of the caller's that still waits. Another user's does not exist for them.
 fn find(connection: &Connection, caller: &Caller, id: i64) -> ApiResult<ScheduledMessageRow> {
-    sql::by_id(connection, id)?
+    let row = sql::by_id(connection, id)?
         .filter(|row| row.sender_id == caller.user_id)
-        .ok_or_else(record::does_not_exist)
+        .ok_or_else(record::does_not_exist)?;
+    if row.sent {
+        return Err(ApiError::bad_request("Scheduled message was already sent"));
+    }
+    Ok(row)
 }

@@ -324,7 +324,8 @@ CREATE TABLE navigation_view (
     UNIQUE (user_id, name)
 ) STRICT;
 
--- Messages that wait for their time. A delivered one is gone; one that could not be delivered stays, with `failed`.
+-- Messages that wait for their time. One that could not be sent stays, with `failed`; of one that was sent only this is
+-- kept, without its texts, so that whoever still tries to change it hears of it.
 CREATE TABLE scheduled_message (
     scheduled_message_id            INTEGER PRIMARY KEY AUTOINCREMENT,
     sender_id                       INTEGER NOT NULL REFERENCES user (user_id),
@@ -338,10 +339,11 @@ CREATE TABLE scheduled_message (
     read_by_sender                  INTEGER NOT NULL,
     origin                          TEXT    NOT NULL, -- under which the sender reached the server: links are made from it
     failed                          INTEGER NOT NULL DEFAULT 0,
+    sent                            INTEGER NOT NULL DEFAULT 0,
     CHECK ((stream_id IS NULL) <> (user_ids IS NULL))
 ) STRICT;
-CREATE INDEX scheduled_message_sender ON scheduled_message (sender_id, scheduled_delivery_timestamp);
-CREATE INDEX scheduled_message_due ON scheduled_message (scheduled_delivery_timestamp) WHERE NOT failed;
+CREATE INDEX scheduled_message_sender ON scheduled_message (sender_id, scheduled_delivery_timestamp) WHERE NOT sent;
+CREATE INDEX scheduled_message_due ON scheduled_message (scheduled_delivery_timestamp) WHERE NOT failed AND NOT sent;
 
 -- Reminders of messages. The text is made again at delivery; the one here is for when the message is gone by then.
 CREATE TABLE reminder (

@@ -52,8 +52,8 @@ impl TestServer {
             let key = name.to_lowercase();
             tx.execute(
                 "INSERT INTO stream (name, name_key, date_created, invite_only, history_public_to_subscribers)
-                 VALUES (?1, ?2, 0, ?3, NOT ?3)",
-                (&name, &key, is_private),
+                 VALUES (?1, ?2, ?4, ?3, NOT ?3)",
+                (&name, &key, is_private, tx.now()),
             )?;
             let stream_id = tx.last_insert_rowid();
             tx.execute("INSERT INTO recipient (stream_id) VALUES (?1)", [stream_id])?;

@@ -44,6 +44,10 @@ async fn a_message_is_sent_at_its_time_and_not_before() {
     let heard = others.expect_kinds(&["message"]).await;
     assert_eq!((&heard[0]["message"]["id"], &heard[0]["flags"]), (&message["id"], &json!([])));
     assert_eq!(scheduled(&ada).await, json!([]));
+    let (path, msg) = (format!("/scheduled_messages/{id}"), "Scheduled message was already sent");
+    ada.patch(&path, &[("content", "too late")]).await.error(400, "BAD_REQUEST", msg);
+    ada.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
+    bob.delete(&path, ()).await.error(400, "BAD_REQUEST", "Scheduled message does not exist");
 }
 
 #[tokio::test]
@@ -154,12 +158,18 @@ async fn nobody_is_told_for_an_account_that_nobody_uses() {
 }
 
 #[tokio::test]
-async fn a_failure_is_in_the_state_that_events_told() {
+async fn what_was_sent_and_what_failed_is_in_the_state_that_events_told() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
-    schedule(&ada, to_people(&[ada.user_id], "hello")).await;
-    server.check_state_sync(&[&ada], async || pass(&server, 9000).await).await;
-    assert_eq!(scheduled(&ada).await[0]["failed"], true);
+    let bob = server.member("bob").await;
+    schedule(&ada, to_people(&[bob.user_id], "hello")).await;
+    let mut parameters = to_people(&[bob.user_id], "too late");
+    parameters["scheduled_delivery_timestamp"] = json!(LATER - 601);
+    schedule(&ada, parameters).await;
+    server.check_state_sync(&[&ada, &bob], async || pass(&server, 3600).await).await;
+    let left = scheduled(&ada).await;
+    assert_eq!((&left[0]["content"], &left[0]["failed"]), (&json!("too late"), &json!(true)));
+    assert_eq!(left.as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -116,6 +116,17 @@ pub fn reaction_added(model: &mut Model, event: &Value) {
     });
 }
 
+/// Somebody voted in a poll, or did something about a to-do list.
+pub fn submessage_added(model: &mut Model, event: &Value) {
+    let mut submessage = json!({"id": event["submessage_id"]});
+    for name in ["message_id", "sender_id", "msg_type", "content"] {
+        submessage[name] = event[name].clone();
+    }
+    model.change(id_of(&event["message_id"]), |message| {
+        message["submessages"].as_array_mut().expect("a list of data").push(submessage);
+    });
+}
+
 /// Somebody took a reaction back.
 pub fn reaction_removed(model: &mut Model, event: &Value) {
     let gone = reaction(event);

@@ -40,10 +40,15 @@ impl Model {
             "delete_message" => messages::deleted(self, event),
             "message" => messages::received(self, event),
             "muted_topics" => topics::muted(self, event),
+            "submessage" => messages::submessage_added(self, event),
             "reaction/add" => messages::reaction_added(self, event),
             "reaction/remove" => messages::reaction_removed(self, event),
-            // Who may be exported is asked for, not part of the state.
-            "realm_export_consent" => {}
+            // Who may be exported is asked for, not part of the state; who types is shown for a moment and forgotten.
+            "realm_export_consent"
+            | "typing/start"
+            | "typing/stop"
+            | "typing_edit_message/start"
+            | "typing_edit_message/stop" => {}
             "alert_words" => lists::replace_all(self, "alert_words", &event["alert_words"]),
             "drafts/add" => lists::add_all(self, "drafts", &event["drafts"], lists::newest_first),
             "drafts/update" => lists::replace(self, "drafts", "id", &event["draft"], lists::newest_first),
