@@ -57,16 +57,23 @@ fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
 
 /// Sends a message of the notification bot. Nobody is asked whether it may.
 pub fn send_as_notification_bot(tx: &mut Tx<'_>, address: Address, content: String) -> ApiResult<MessageId> {
-    let rendered = render_for_server(tx, &content)?;
-    let bot = bot(tx)?;
-    deliver(tx, bot, &draft(address, content, rendered))
+    send(tx, address, content, None)
 }
 
 /// The same; who did what it tells of has read it.
 pub fn send_and_read(tx: &mut Tx<'_>, address: Address, content: String, by: UserId) -> ApiResult<MessageId> {
+    send(tx, address, content, Some(by))
+}
+
+fn send(
+    tx: &mut Tx<'_>,
+    address: Address,
+    content: String,
+    known_to: Option<UserId>,
+) -> ApiResult<MessageId> {
     let rendered = render_for_server(tx, &content)?;
     let bot = bot(tx)?;
-    deliver(tx, bot, &Draft { known_to: Some(by), ..draft(address, content, rendered) })
+    deliver(tx, bot, &Draft { known_to, ..draft(address, content, rendered) })
 }
 
 /// The address of direct messages of the notification bot to a user.

@@ -332,6 +332,31 @@ def converse(server, js, steps):
         gone = {"result": "error", "msg": "Invalid message(s)", "code": "BAD_REQUEST"}
         expect(python.get_raw_message(salad_id), gone)
 
+    with step("zulip: moves what is left of the topic; both are told, and the notification bot says so"):
+        move = {"message_id": soup_id, "topic": "supper", "propagate_mode": "change_all"}
+        succeeded(python.update_message(move))
+        moved = {
+            "type": "update_message",
+            "user_id": olga_id,
+            "rendering_only": False,
+            "message_id": soup_id,
+            "message_ids": [soup_id],
+            "edit_timestamp": ANY,
+            "stream_id": kitchen_id,
+            "stream_name": "kitchen",
+            "propagate_mode": "change_all",
+            "orig_subject": "lunch",
+            "subject": "supper",
+            "topic_links": [],
+            "flags": ANY,
+        }
+        notice = f"This topic was moved here from #**kitchen>lunch** by @_**{OLGA[1]}|{olga_id}**."
+        for queue in (olga, jonas):
+            [event, said] = queue.news()
+            expect({key: event.get(key) for key in moved}, moved)
+            told = [said["message"][key] for key in ("sender_full_name", "subject", "content")]
+            expect(told, ["Notification Bot", "supper", notice])
+
     def send_from_both(content):
         to = {"type": "stream", "to": "kitchen", "topic": "lunch"}
         succeeded(python.send_message({**to, "content": f"{content}, says zulip"}))

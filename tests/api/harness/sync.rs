@@ -20,12 +20,15 @@ pub const ALL_CAPABILITIES: &[&str] = &[
     "individual_emoji_changes",
 ];
 
+/// The `visibility_policy` of a muted topic.
+const MUTED: i64 = 1;
+
 /// Differs between two registrations though nothing happened, or follows from what no event is for: the newest message
 /// of all, whoever received it.
 const VOLATILE: &[&str] = &["queue_id", "last_event_id", "max_message_id"];
 
-/// What clients look up in the user's record when they show a message: a changed name changes no message.
-const FROM_USERS: &[&str] = &["sender_full_name", "sender_email", "avatar_url"];
+/// The parts of `unread_msgs` by kind of conversation.
+const UNREAD_LISTS: &[&str] = &["pms", "streams", "huddles"];
 
 /// One of a client's registrations, with what was told at its time.
 struct Registered<'c> {
@@ -68,8 +71,9 @@ impl Registered<'_> {
         fresh.ignore();
         let after = Some(messages_of(self.client, &self.parameters).await);
         let fresh = Model::new(self.client.user_id, &self.parameters, &fresh.state, after);
-        let differences =
-            matching::differences(&comparable(fresh.into_state()), &comparable(model.into_state()));
+        let fresh = fresh.into_state();
+        assert_eq!(fresh["unread_msgs"]["count"], count_unread(&fresh), "unread messages that count");
+        let differences = matching::differences(&comparable(fresh), &comparable(model.into_state()));
         assert!(
             differences.is_empty(),
             "{} registered with {}, and what the events told (found) differs from the state (expected):\n{}\n\n\
@@ -104,68 +108,101 @@ async fn messages_of(client: &Client, parameters: &Value) -> Vec<Value> {
     answer["messages"].as_array().expect("a list of messages").clone()
 }
 
-/// A copy in which what may differ does not: the order of lists that are sets, and counts that follow from others.
+/// A copy in which what may differ does not: what is looked up elsewhere, the order of lists that are sets.
 fn comparable(mut state: Value) -> Value {
-    let muted = muted_streams(&state);
+    let count = count_unread(&state);
     let members = state.as_object_mut().expect("the state is an object");
     for name in VOLATILE {
         members.remove(*name);
     }
-    // Messages that a client cannot see any more, it has and will not fetch again.
-    let subscribed = ids_of(&members["subscriptions"], |_| true);
-    let public = ids_of(&members["streams"], |stream| stream["invite_only"] == false);
-    let readable = |id: &Value| subscribed.contains(id) || public.contains(id);
+    let subscribed = ids_of(members.get("subscriptions"));
     let messages = members["messages"].as_array_mut().expect("a list of messages");
-    messages.retain(|message| message.get("stream_id").is_none_or(readable));
+    // Who has left a channel may keep its messages or not; whether they come in a fetch is a question of access.
+    messages.retain(|message| message["type"] == "private" || subscribed.contains(&message["stream_id"]));
     for message in messages {
-        let message = message.as_object_mut().expect("a message");
-        for name in FROM_USERS {
-            message.remove(*name);
-        }
-        if let Some(people) = message["display_recipient"].as_array_mut() {
-            *people = people.iter().map(|person| json!({"id": person["id"]})).collect();
-        }
-        sort(&mut message["flags"], Value::to_string);
+        forget_names(message);
+        sort(&mut message["flags"]);
+    }
+    if let Some(topics) = members.get_mut("user_topics") {
+        sort(topics);
+    }
+    if let Some(topics) = members.get_mut("muted_topics") {
+        sort(topics);
     }
     if let Some(unread) = members.get_mut("unread_msgs") {
-        let mut count = 0;
-        for list in ["pms", "streams", "huddles"] {
-            let entries = unread[list].as_array().expect("a list of unread");
-            let counted = entries.iter().filter(|entry| !muted.contains(&entry["stream_id"]));
-            count +=
-                counted.map(|entry| entry["unread_message_ids"].as_array().unwrap().len()).sum::<usize>();
-            sort(&mut unread[list], Value::to_string);
+        // A topic is shown as its newest message spells it, which may be one that the client does not have.
+        for entry in unread["streams"].as_array_mut().expect("a list of unread") {
+            entry["topic"] = lower(&entry["topic"]).into();
+        }
+        for list in UNREAD_LISTS {
+            sort(&mut unread[*list]);
         }
         unread["count"] = count.into();
     }
-    forget_counts(&mut state);
+    forget_counts(members);
     state
 }
 
-fn ids_of(list: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<Value> {
-    let streams = list.as_array().into_iter().flatten().filter(|stream| wanted(stream));
+fn ids_of(streams: Option<&Value>) -> Vec<Value> {
+    let streams = streams.and_then(Value::as_array).into_iter().flatten();
     streams.map(|stream| stream["stream_id"].clone()).collect()
 }
 
+/// What clients look up when they show a message, names and images of people and channels: a changed name changes no
+/// message.
+fn forget_names(message: &mut Value) {
+    let message = message.as_object_mut().expect("a message");
+    for name in ["sender_full_name", "sender_email", "avatar_url", "recipient_id"] {
+        message.remove(name);
+    }
+    match message["display_recipient"].as_array_mut() {
+        Some(people) => *people = people.iter().map(|person| json!({"id": person["id"]})).collect(),
+        None => message["display_recipient"] = message["stream_id"].clone(),
+    }
+}
+
+fn sort(list: &mut Value) {
+    list.as_array_mut().expect("a list").sort_by_key(Value::to_string);
+}
+
+fn lower(topic: &Value) -> String {
+    topic.as_str().expect("a topic is a text").to_lowercase()
+}
+
+/// How many unread messages count: those that are not muted, with their channel or their topic.
+fn count_unread(state: &Value) -> usize {
+    let list = |list: &Value| list.as_array().cloned().unwrap_or_default();
+    let (subscriptions, topics) = (list(&state["subscriptions"]), list(&state["user_topics"]));
+    let counts = |entry: &&Value| {
+        let stream_id = &entry["stream_id"];
+        if stream_id.is_null() {
+            return true;
+        }
+        let same = |topic: &&Value| {
+            topic["stream_id"] == *stream_id && lower(&topic["topic_name"]) == lower(&entry["topic"])
+        };
+        match topics.iter().find(same).map(|topic| topic["visibility_policy"].as_i64().unwrap()) {
+            Some(policy) => policy != MUTED,
+            None => {
+                !subscriptions.iter().any(|own| own["stream_id"] == *stream_id && own["is_muted"] == true)
+            }
+        }
+    };
+    let entries = UNREAD_LISTS.iter().flat_map(|name| list(&state["unread_msgs"][*name])).collect::<Vec<_>>();
+    let counted = entries.iter().filter(counts);
+    counted.map(|entry| entry["unread_message_ids"].as_array().unwrap().len()).sum()
+}
+
 /// Who does not know the subscribers of channels cannot keep their number: it would have to know who was counted.
-fn forget_counts(state: &mut Value) {
+fn forget_counts(state: &mut serde_json::Map<String, Value>) {
     let lists = ["subscriptions", "unsubscribed", "never_subscribed", "streams"];
-    if lists.into_iter().any(|list| state[list][0].get("subscribers").is_some()) {
+    let knows = |list: &str| state.get(list).is_some_and(|list| list[0].get("subscribers").is_some());
+    if lists.into_iter().any(knows) {
         return;
     }
     for list in lists {
-        for stream in state[list].as_array_mut().into_iter().flatten() {
+        for stream in state.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
             stream["subscriber_count"] = Value::Null;
         }
     }
-}
-
-fn sort(list: &mut Value, key: impl Fn(&Value) -> String) {
-    list.as_array_mut().expect("a list").sort_by_key(key);
-}
-
-/// Channels whose unread messages do not count.
-fn muted_streams(state: &Value) -> Vec<Value> {
-    let subscriptions = state["subscriptions"].as_array().into_iter().flatten();
-    subscriptions.filter(|own| own["is_muted"] == true).map(|own| own["stream_id"].clone()).collect()
 }

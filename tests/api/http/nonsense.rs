@@ -218,16 +218,9 @@ async fn nonsense_is_answered_in_json_and_is_never_our_fault() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
     let clients = [server.member("ada").await, server.guest("guest").await, server.anonymous()];
-    owner
-        .post(
-            "/users/me/subscriptions",
-            json!({
-                "subscriptions": [{"name": "general"}],
-                "principals": [owner.user_id, clients[0].user_id, clients[1].user_id],
-            }),
-        )
-        .await
-        .ok();
+    let people = [&owner, &clients[0], &clients[1]].map(|client| client.user_id);
+    let channel = json!({"subscriptions": [{"name": "general"}], "principals": people});
+    owner.post("/users/me/subscriptions", channel).await.ok();
     for number in 0..5 {
         let message = json!({"type": "channel", "to": "general", "topic": "test", "content": format!("{number} @**Ada** *x*")});
         owner.post("/messages", message).await.ok();

@@ -1,3 +1,4 @@
 //! Messages.
 
+mod model;
 mod sync;

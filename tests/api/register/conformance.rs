@@ -142,7 +142,6 @@ const TERMINAL_WORDS: &[&str] = &[
     "message",
     "starred_messages",
     "update_message_flags",
-    "muted_topics",
     "realm_user",
     "realm_user_groups",
     "user_settings",
@@ -193,13 +192,11 @@ const NOT_SERVED_YET: &[&str] = &[
     "alert_words",
     "channel_folders",
     "custom_profile_fields",
-    "muted_topics",
     "muted_users",
     "presences",
     "realm_emoji",
     "saved_snippets",
     "user_status",
-    "user_topics",
 ];
 
 /// What is wrong with a value, a line for each place; nothing when it has the shape.

@@ -10,6 +10,7 @@ mod lists;
 mod messages;
 mod settings;
 mod subscriptions;
+mod topics;
 mod users;
 
 use super::queue::kind;
@@ -38,6 +39,7 @@ impl Model {
         match kind(event).as_str() {
             "delete_message" => messages::deleted(self, event),
             "message" => messages::received(self, event),
+            "muted_topics" => topics::muted(self, event),
             "reaction/add" => messages::reaction_added(self, event),
             "reaction/remove" => messages::reaction_removed(self, event),
             // Who may be exported is asked for, not part of the state.
@@ -80,6 +82,7 @@ impl Model {
             }
             "user_group/add_members" => groups::add_members(self, event),
             "user_settings/update" => settings::update(self, event),
+            "user_topic" => topics::set(self, event),
             unknown => panic!("the model client does not know what {unknown} means: {event}"),
         }
     }

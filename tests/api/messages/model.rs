@@ -1,0 +1,417 @@
+//! The storage against a plain model. The server writes no row for a message and a receiver: who received what follows
+//! from spans of subscription and from what came to a channel, and what is read from sets of ids. The model here keeps
+//! a row for each message and receiver, as the published server does, and the published rules are easily told on it.
+//! After thousands of random operations the two still agree.
+
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Operations in a run.
+const STEPS: usize = 1200;
+
+/// Operations between two comparisons.
+const STRETCH: usize = 40;
+
+/// A row of the model: somebody received a message, and has read it or not.
+type Rows = BTreeMap<(i64, usize), bool>;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Privacy {
+    Public,
+    /// Private; subscribers read everything.
+    Shared,
+    /// Private; subscribers read what they received.
+    Protected,
+}
+
+struct Channel {
+    stream_id: i64,
+    name: String,
+    privacy: Privacy,
+    /// Places in the list of users.
+    subscribers: BTreeSet<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Message {
+    channel: usize,
+    topic: usize,
+    sender: usize,
+}
+
+/// Numbers that look random and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+
+    fn one<T: Copy>(&mut self, list: &[T]) -> Option<T> {
+        if list.is_empty() { None } else { Some(list[self.below(list.len())]) }
+    }
+}
+
+/// The model, and the server beside it.
+struct World {
+    server: TestServer,
+    /// The first is the owner, who is in every channel; the last is a guest.
+    users: Vec<Client>,
+    channels: Vec<Channel>,
+    messages: BTreeMap<i64, Message>,
+    rows: Rows,
+    dice: Dice,
+    /// What was done, for the text of a failure.
+    done: Vec<String>,
+}
+
+const MODES: [&str; 3] = ["change_one", "change_later", "change_all"];
+
+const TOPICS: [&str; 3] = ["apples", "pears", "plums"];
+
+impl World {
+    async fn new(seed: u64) -> Self {
+        let server = TestServer::start().await;
+        let mut users = vec![server.owner().await];
+        for name in ["ada", "bob", "cleo"] {
+            users.push(server.member(name).await);
+        }
+        users.push(server.guest("gus").await);
+        let mut channels = Vec::new();
+        for (name, privacy) in [
+            ("first", Privacy::Public),
+            ("second", Privacy::Public),
+            ("shared", Privacy::Shared),
+            ("protected", Privacy::Protected),
+        ] {
+            let subscription = json!({
+                "subscriptions": [{"name": name}],
+                "invite_only": privacy != Privacy::Public,
+                "history_public_to_subscribers": privacy != Privacy::Protected,
+            });
+            users[0].post("/users/me/subscriptions", subscription).await.ok();
+            let stream_id = users[0].get("/get_stream_id", json!({"stream": name})).await.ok();
+            let stream_id = stream_id["stream_id"].as_i64().unwrap();
+            let subscribers = BTreeSet::from([0]);
+            channels.push(Channel { stream_id, name: name.to_owned(), privacy, subscribers });
+        }
+        // What the notification bot said of the new channels is not of interest.
+        server.sql("DELETE FROM message").await;
+        let (messages, rows) = Default::default();
+        Self { server, users, channels, messages, rows, dice: Dice(seed), done: Vec::new() }
+    }
+
+    fn sees(&self, user: usize, id: i64) -> bool {
+        let channel = &self.channels[self.messages[&id].channel];
+        self.reads(user, channel)
+            && (channel.privacy != Privacy::Protected || self.rows.contains_key(&(id, user)))
+    }
+
+    /// Whether a user may read a channel; the last one is a guest.
+    fn reads(&self, user: usize, channel: &Channel) -> bool {
+        channel.subscribers.contains(&user)
+            || (channel.privacy == Privacy::Public && user + 1 < self.users.len())
+    }
+
+    async fn step(&mut self) {
+        match self.dice.below(20) {
+            0..=6 => self.send().await,
+            7..=9 => self.relocate().await,
+            10 => self.delete().await,
+            11 => self.edit().await,
+            12..=13 => self.subscribe().await,
+            14..=15 => self.unsubscribe().await,
+            16..=18 => self.flag("add").await,
+            _ => self.flag("remove").await,
+        }
+    }
+
+    async fn send(&mut self) {
+        let channel = self.dice.below(self.channels.len());
+        let topic = self.dice.below(TOPICS.len());
+        let subscribers: Vec<usize> = self.channels[channel].subscribers.iter().copied().collect();
+        let sender = self.dice.one(&subscribers).unwrap();
+        let read_by_sender = self.dice.below(2) == 0;
+        let message = json!({
+            "type": "channel",
+            "to": self.channels[channel].stream_id,
+            "topic": TOPICS[topic],
+            "content": "fruit",
+            "read_by_sender": read_by_sender,
+        });
+        let answer = self.users[sender].post("/messages", message).await.ok();
+        let id = answer["id"].as_i64().unwrap();
+        self.messages.insert(id, Message { channel, topic, sender });
+        for user in subscribers {
+            self.rows.insert((id, user), user == sender && read_by_sender);
+        }
+        self.done.push(format!("{id} to {channel} {topic} from {sender}, read {read_by_sender}"));
+    }
+
+    /// The owner sees every message: of the protected channel because moving there makes its subscribers receive.
+    async fn relocate(&mut self) {
+        let Some(id) = self.pick() else { return };
+        let from = self.messages[&id].clone();
+        let (channel, topic) = (self.dice.below(self.channels.len()), self.dice.below(TOPICS.len()));
+        if (channel, topic) == (from.channel, from.topic) {
+            return;
+        }
+        let mode = self.dice.below(3);
+        let mut request = json!({
+            "propagate_mode": MODES[mode],
+            "send_notification_to_new_thread": false,
+        });
+        if channel != from.channel {
+            request["stream_id"] = self.channels[channel].stream_id.into();
+        }
+        if topic != from.topic {
+            request["topic"] = TOPICS[topic].into();
+        }
+        self.users[0].patch(&format!("/messages/{id}"), request).await.ok();
+        self.done.push(format!("{id} and others ({mode}) to {channel} {topic}"));
+        let moved = self.messages.iter_mut().filter(|(other, message)| {
+            (message.channel, message.topic) == (from.channel, from.topic)
+                && (mode == 2 || **other == id || (mode == 1 && **other > id))
+        });
+        let target = &self.channels[channel];
+        for (moved, message) in moved {
+            (message.channel, message.topic) = (channel, topic);
+            if channel == from.channel {
+                continue;
+            }
+            self.rows.retain(|(row, user), _| row != moved || target.subscribers.contains(user));
+            if target.privacy == Privacy::Protected {
+                for user in &target.subscribers {
+                    self.rows.entry((*moved, *user)).or_insert(true);
+                }
+            }
+        }
+    }
+
+    async fn delete(&mut self) {
+        let Some(id) = self.pick() else { return };
+        self.users[0].delete(&format!("/messages/{id}"), ()).await.ok();
+        self.done.push(format!("{id} deleted"));
+        self.messages.remove(&id);
+        self.rows.retain(|(row, _), _| *row != id);
+    }
+
+    async fn edit(&mut self) {
+        let Some(id) = self.pick() else { return };
+        let sender = self.messages[&id].sender;
+        if self.sees(sender, id) {
+            let content = format!("fruit {}", self.done.len());
+            self.users[sender].patch(&format!("/messages/{id}"), json!({ "content": content })).await.ok();
+            self.done.push(format!("{id} edited"));
+        }
+    }
+
+    async fn subscribe(&mut self) {
+        let (channel, user) =
+            (self.dice.below(self.channels.len()), 1 + self.dice.below(self.users.len() - 1));
+        let request = json!({
+            "subscriptions": [{"name": self.channels[channel].name}],
+            "principals": [self.users[user].user_id],
+            "send_new_subscription_messages": false,
+        });
+        self.users[0].post("/users/me/subscriptions", request).await.ok();
+        self.channels[channel].subscribers.insert(user);
+        self.done.push(format!("user {user} comes to {channel}"));
+    }
+
+    async fn unsubscribe(&mut self) {
+        let (channel, user) =
+            (self.dice.below(self.channels.len()), 1 + self.dice.below(self.users.len() - 1));
+        let request = json!({
+            "subscriptions": [self.channels[channel].name],
+            "principals": [self.users[user].user_id],
+        });
+        self.users[0].delete("/users/me/subscriptions", request).await.ok();
+        self.done.push(format!("user {user} leaves {channel}"));
+        if self.channels[channel].subscribers.remove(&user) {
+            for ((id, reader), read) in &mut self.rows {
+                if *reader == user && self.messages[id].channel == channel {
+                    *read = true;
+                }
+            }
+        }
+    }
+
+    async fn flag(&mut self, op: &str) {
+        let user = self.dice.below(self.users.len());
+        let mut ids: BTreeSet<i64> = BTreeSet::new();
+        for _ in 0..=self.dice.below(6) {
+            ids.extend(self.pick());
+        }
+        let request = json!({"op": op, "flag": "read", "messages": ids});
+        self.users[user].post("/messages/flags", request).await.ok();
+        self.done.push(format!("user {user}: {op} read of {ids:?}"));
+        for id in ids {
+            let channel = &self.channels[self.messages[&id].channel];
+            let allowed =
+                if op == "add" { self.reads(user, channel) } else { channel.subscribers.contains(&user) };
+            if let Some(read) = self.rows.get_mut(&(id, user)).filter(|_| allowed) {
+                *read = op == "add";
+            }
+        }
+    }
+
+    fn pick(&mut self) -> Option<i64> {
+        let ids: Vec<i64> = self.messages.keys().copied().collect();
+        self.dice.one(&ids)
+    }
+
+    /// Everything that a client can ask, for every user.
+    async fn compare(&mut self) {
+        for user in 0..self.users.len() {
+            self.compare_unread(user).await;
+            self.compare_feeds(user).await;
+            self.compare_flags(user).await;
+        }
+        self.compare_receipts().await;
+    }
+
+    fn rows_of(&self, user: usize, holds: impl Fn(i64, bool) -> bool) -> Vec<i64> {
+        let rows = self.rows.iter().filter(|((_, receiver), _)| *receiver == user);
+        rows.filter(|((id, _), read)| holds(*id, **read)).map(|((id, _), _)| *id).collect()
+    }
+
+    #[track_caller]
+    fn assert_same<T: PartialEq + std::fmt::Debug>(&self, found: T, expected: T, what: &str) {
+        if found != expected {
+            let last = self.done.len().saturating_sub(120);
+            panic!(
+                "{what}\nfound    {found:?}\nexpected {expected:?}\nafter:\n{}",
+                self.done[last..].join("\n")
+            );
+        }
+    }
+
+    async fn compare_unread(&self, user: usize) {
+        let request = json!({"event_types": ["message", "update_message_flags"], "fetch_event_types": ["message", "update_message_flags"]});
+        let state = self.users[user].post("/register", request).await.ok();
+        let mut found: BTreeMap<(i64, String), Vec<i64>> = BTreeMap::new();
+        for entry in state["unread_msgs"]["streams"].as_array().unwrap() {
+            let key = (entry["stream_id"].as_i64().unwrap(), entry["topic"].as_str().unwrap().to_owned());
+            found.insert(key, ids(&entry["unread_message_ids"]));
+        }
+        let mut expected: BTreeMap<(i64, String), Vec<i64>> = BTreeMap::new();
+        for id in self.rows_of(user, |_, read| !read) {
+            let message = &self.messages[&id];
+            let key = (self.channels[message.channel].stream_id, TOPICS[message.topic].to_owned());
+            expected.entry(key).or_default().push(id);
+        }
+        self.assert_same(found, expected, &format!("unread_msgs of user {user}"));
+    }
+
+    async fn compare_feeds(&self, user: usize) {
+        let readable = |id: i64| self.reads(user, &self.channels[self.messages[&id].channel]);
+        let everything = self.fetch(user, json!([])).await;
+        let expected = self.rows_of(user, |id, _| readable(id));
+        self.assert_same(everything, expected, &format!("the combined feed of user {user}"));
+        let unread = self.fetch(user, json!([["is", "unread"]])).await;
+        let expected = self.rows_of(user, |_, read| !read);
+        self.assert_same(unread, expected, &format!("what is unread to user {user}"));
+        for (place, channel) in
+            self.channels.iter().enumerate().filter(|(_, channel)| self.reads(user, channel))
+        {
+            for (topic, name) in TOPICS.iter().enumerate() {
+                let narrow = json!([
+                    {"operator": "channel", "operand": channel.stream_id},
+                    {"operator": "topic", "operand": name},
+                ]);
+                let found = self.fetch(user, narrow).await;
+                let inside = self.messages.iter().filter(|(id, message)| {
+                    (message.channel, message.topic) == (place, topic) && self.sees(user, **id)
+                });
+                let expected = inside.map(|(id, _)| *id).collect();
+                self.assert_same(found, expected, &format!("{name} of channel {place} for user {user}"));
+            }
+        }
+    }
+
+    async fn fetch(&self, user: usize, narrow: Value) -> Vec<i64> {
+        let request = json!({"anchor": "newest", "num_before": 5000, "num_after": 0, "narrow": narrow});
+        let answer = self.users[user].get("/messages", request).await.ok();
+        answer["messages"].as_array().unwrap().iter().map(|message| message["id"].as_i64().unwrap()).collect()
+    }
+
+    async fn compare_flags(&self, user: usize) {
+        // A query string has its limits; the newest are what most happens to.
+        let wanted: Vec<i64> = self.messages.keys().rev().take(400).rev().copied().collect();
+        let answer = self.users[user].get("/messages", json!({ "message_ids": wanted })).await.ok();
+        let found: BTreeMap<i64, (bool, bool, i64)> = answer["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| {
+                let flags = message["flags"].as_array().unwrap();
+                let has = |name: &str| flags.iter().any(|flag| flag == name);
+                let stream_id = message["stream_id"].as_i64().unwrap();
+                (message["id"].as_i64().unwrap(), (has("read"), has("historical"), stream_id))
+            })
+            .collect();
+        let seen = wanted.into_iter().filter(|id| self.sees(user, *id));
+        let expected = seen
+            .map(|id| {
+                let row = self.rows.get(&(id, user)).copied();
+                let stream_id = self.channels[self.messages[&id].channel].stream_id;
+                (id, (row.unwrap_or(true), row.is_none(), stream_id))
+            })
+            .collect();
+        self.assert_same(found, expected, &format!("flags of user {user}"));
+    }
+
+    async fn compare_receipts(&mut self) {
+        for _ in 0..5 {
+            let Some(id) = self.pick() else { return };
+            let answer = self.users[0].get(&format!("/messages/{id}/read_receipts"), ()).await.ok();
+            let sender = self.messages[&id].sender;
+            let readers =
+                self.rows.iter().filter(|((row, user), read)| *row == id && *user != sender && **read);
+            let expected = readers.map(|((_, user), _)| self.users[*user].user_id).collect();
+            self.assert_same(ids(&answer["user_ids"]), expected, &format!("read receipts of {id}"));
+        }
+    }
+}
+
+fn ids(list: &Value) -> Vec<i64> {
+    list.as_array().unwrap().iter().map(|id| id.as_i64().unwrap()).collect()
+}
+
+async fn run(seed: u64) {
+    let mut world = World::new(seed).await;
+    for step in 1..=STEPS {
+        world.step().await;
+        if step % STRETCH == 0 {
+            world.compare().await;
+        }
+    }
+    let moved =
+        world.server.column("SELECT count(*) FROM message WHERE last_moved_timestamp IS NOT NULL").await;
+    assert!(moved[0].parse::<usize>().unwrap() > STEPS / 20, "many messages were moved: {moved:?}");
+    // The words of topics are those of the topics that messages are in now.
+    for (topic, word) in TOPICS.iter().enumerate() {
+        let query = format!(
+            "SELECT rowid FROM message_search WHERE message_search MATCH 'subject:{word}' ORDER BY rowid"
+        );
+        let found: BTreeSet<i64> =
+            world.server.column(&query).await.iter().map(|id| id.parse().unwrap()).collect();
+        let inside = world.messages.iter().filter(|(_, message)| message.topic == topic);
+        assert_eq!(found, inside.map(|(id, _)| *id).collect(), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn the_storage_agrees_with_a_plain_model() {
+    run(0x5eed_0001).await;
+}
+
+#[tokio::test]
+async fn and_does_so_in_another_order_of_things() {
+    run(0x5eed_0002).await;
+}
