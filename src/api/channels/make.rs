@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 /// Parameters about a channel that is to be made (spec, "subscribe users to channels"). They say nothing about
 /// channels that are there already.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct CreationParams {
     /// A private channel.
     #[serde(default)]

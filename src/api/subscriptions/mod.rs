@@ -5,6 +5,7 @@
 //! - [`join`], [`leave`]: what subscribing and unsubscribing do, whoever asks;
 //! - [`rules`], [`principals`], [`record`], [`events`]; the others are operations.
 
+mod bulk;
 pub mod events;
 pub mod join;
 pub mod leave;
@@ -33,6 +34,7 @@ fn routes() -> Vec<Route> {
     vec![
         Route::read(Method::GET, "/users/me/subscriptions", USER, list::subscriptions),
         Route::call(Method::POST, "/users/me/subscriptions", USER, subscribe::subscribe),
+        Route::call(Method::PATCH, "/users/me/subscriptions", USER, bulk::update),
         Route::write(Method::DELETE, "/users/me/subscriptions", USER, unsubscribe::unsubscribe),
         Route::write(Method::POST, "/users/me/subscriptions/properties", USER, properties::update_many),
         Route::write(Method::PATCH, "/users/me/subscriptions/{stream_id}", USER, properties::update_one),

@@ -24,7 +24,7 @@ pub const MAX_NEW_SUBSCRIPTION_MESSAGES: usize = 100;
 
 /// One element of `subscriptions`.
 #[derive(Clone, Debug, Deserialize)]
-struct WantedChannel {
+pub struct WantedChannel {
     /// The name.
     name: String,
     /// Markdown, for a channel that is made.
@@ -54,12 +54,26 @@ pub struct SubscribeParams {
     send_new_subscription_messages: bool,
 }
 
+impl Default for SubscribeParams {
+    /// The caller, and nothing said.
+    fn default() -> Self {
+        Self {
+            subscriptions: Vec::new(),
+            principals: None,
+            authorization_errors_fatal: true,
+            announce: false,
+            send_new_subscription_messages: true,
+        }
+    }
+}
+
 fn yes() -> bool {
     true
 }
 
+/// The answer of `POST /users/me/subscriptions`.
 #[derive(Serialize)]
-struct SubscribeReply {
+pub struct SubscribeReply {
     #[serde(flatten)]
     outcome: Outcome,
     /// Channels that the caller may not read.
@@ -71,7 +85,7 @@ struct SubscribeReply {
 }
 
 /// A channel that was named, checked before the writer is asked.
-struct Named {
+pub struct Named {
     channel: NewChannel,
     color: Option<String>,
 }
@@ -81,12 +95,17 @@ pub async fn subscribe(
     call: Call<User>,
     Both(params, creation): Both<SubscribeParams, CreationParams>,
 ) -> ApiResult<Reply> {
-    let named = params.subscriptions.iter().map(name_and_description).collect::<ApiResult<Vec<_>>>()?;
-    let colors = params.subscriptions.iter().map(color).collect::<ApiResult<Vec<_>>>()?;
-    let prepared = make::new_channels(&call, named).await?;
-    let named = prepared.into_iter().zip(colors).map(|(channel, color)| Named { channel, color }).collect();
+    let named = prepare(&call, &params.subscriptions).await?;
     let job = move |tx: &mut Tx<'_>, caller: &User| subscribe_all(tx, caller, &params, &creation, named);
     Reply::data(&call.write(job).await?)
+}
+
+/// Checks the channels that are named, and renders their descriptions.
+pub async fn prepare(call: &Call<User>, wanted: &[WantedChannel]) -> ApiResult<Vec<Named>> {
+    let named = wanted.iter().map(name_and_description).collect::<ApiResult<Vec<_>>>()?;
+    let colors = wanted.iter().map(color).collect::<ApiResult<Vec<_>>>()?;
+    let prepared = make::new_channels(call, named).await?;
+    Ok(prepared.into_iter().zip(colors).map(|(channel, color)| Named { channel, color }).collect())
 }
 
 fn name_and_description(wanted: &WantedChannel) -> ApiResult<(String, String)> {
@@ -98,7 +117,8 @@ fn color(wanted: &WantedChannel) -> ApiResult<Option<String>> {
     wanted.color.as_deref().map(|text| rules::color("add.color", text)).transpose()
 }
 
-fn subscribe_all(
+/// Subscribes users to channels that are there and to new ones.
+pub fn subscribe_all(
     tx: &mut Tx<'_>,
     caller: &Caller,
     params: &SubscribeParams,

@@ -32,6 +32,12 @@ pub fn unsubscribe(tx: &mut Tx<'_>, caller: &User, params: UnsubscribeParams) ->
     Reply::data(&leave::unsubscribe(tx, &streams, &user_ids)?)
 }
 
+/// Ends the caller's own subscriptions to channels with these names.
+pub fn leave_own(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<leave::Outcome> {
+    let streams = find(tx, caller, names)?;
+    leave::unsubscribe(tx, &streams, &[caller.user_id])
+}
+
 /// The channels with these names, each once. What the caller may not know of is not there.
 fn find(tx: &Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<Vec<StreamRow>> {
     let viewer = Viewer::new(tx, caller, tx.now());

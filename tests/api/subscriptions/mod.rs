@@ -1,5 +1,6 @@
 //! Subscriptions.
 
+mod bulk;
 mod list;
 mod properties;
 mod subscribe;
