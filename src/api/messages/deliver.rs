@@ -1,6 +1,6 @@
 //! Writing a message and telling its receivers, whoever sends it.
 
-use super::address::Address;
+use super::address::{self, Address};
 use super::events::{FlagHolders, MessageSent};
 use super::flags::bit;
 use super::message::{DisplayRecipient, MessageRecord, attribute};
@@ -13,7 +13,7 @@ use crate::api::subscriptions::members;
 use crate::api::users::record::avatar_url;
 use crate::api::users::sql as users;
 use crate::events::{Audience, QueueId};
-use crate::http::{ApiError, ApiResult};
+use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::Rendered;
 use crate::store::Tx;
 use crate::types::{ClientId, GroupId, MessageId, UserId};
@@ -35,6 +35,12 @@ pub struct Draft {
     pub known_to: Option<UserId>,
     /// The sender's queue and the client's own name of the message.
     pub echo: Option<(QueueId, String)>,
+}
+
+/// Sends a message: checks again that the sender may, writes it, and tells its receivers.
+pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<MessageId> {
+    address::recheck(tx, caller, tx.now(), &mut draft.address)?;
+    deliver(tx, caller.user_id, &draft)
 }
 
 /// Writes a message and tells its receivers. Whether the sender may write there has been asked.

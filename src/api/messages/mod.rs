@@ -38,7 +38,7 @@ mod render;
 pub mod resolve;
 pub mod rules;
 pub mod search;
-pub mod send;
+mod send;
 pub mod sight;
 pub mod sql;
 pub mod state;

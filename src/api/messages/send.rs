@@ -1,14 +1,12 @@
 //! `POST /messages`: sends a channel or direct message.
 
 use super::address::{self, MessageType};
-use super::deliver::{Draft, deliver};
+use super::deliver::{Draft, send};
 use super::directory::render_for;
 use super::rules;
 use crate::events::QueueId;
 use crate::http::params::JsonOrText;
-use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
-use crate::store::Tx;
-use crate::types::MessageId;
+use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use serde::Deserialize;
 
 /// Parameters of `POST /messages`.
@@ -61,10 +59,4 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
         .await?;
     let id = call.write(move |tx, caller| send(tx, caller, draft)).await?;
     Reply::field("id", &id)
-}
-
-/// Sends a message: checks again that the sender may, writes it, and tells its receivers.
-pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<MessageId> {
-    address::recheck(tx, caller, tx.now(), &mut draft.address)?;
-    deliver(tx, caller.user_id, &draft)
 }

@@ -2,7 +2,7 @@
 
 use super::flags::bit;
 use super::history::Visibility;
-use super::message::{DisplayRecipient, MessageRecord, MessageRow, attribute, shown_topic};
+use super::message::{DisplayRecipient, EditRecord, MessageRecord, MessageRow, attribute, shown_topic};
 use super::search::{SearchQuery, highlight};
 use super::sight::Sight;
 use super::sql;
@@ -103,7 +103,7 @@ impl Writer<'_> {
             Vec::new()
         };
         let edits = if row.has(attribute::IS_EDITED) && self.visibility != Visibility::None {
-            self.visibility.show(sql::edits(connection, row.id)?)
+            self.shown_edits(sql::edits(connection, row.id)?)
         } else {
             Vec::new()
         };
@@ -142,6 +142,17 @@ impl Writer<'_> {
             match_subject: matches.as_ref().map(|matches| matches.match_subject.as_str()),
         };
         Ok(serde_json::to_writer(out, &record)?)
+    }
+
+    /// As much of a history as may be seen.
+    fn shown_edits(&self, edits: Vec<EditRecord>) -> Vec<EditRecord> {
+        let mut edits = self.visibility.show(edits);
+        for topic in edits.iter_mut().flat_map(|edit| [&mut edit.topic, &mut edit.prev_topic]).flatten() {
+            if topic.is_empty() {
+                shown_topic("", self.form.allow_empty_topic_name).clone_into(topic);
+            }
+        }
+        edits
     }
 
     fn recipient(&self, recipient_id: RecipientId) -> ApiResult<Recipient> {
