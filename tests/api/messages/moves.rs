@@ -8,7 +8,7 @@ use teamchat::api::groups::system::SystemGroup;
 
 #[tokio::test]
 async fn the_mode_says_which_messages_go_along() {
-    let Place { owner, garden, .. } = Place::new().await;
+    let Place { server: _running, owner, garden, .. } = Place::new().await;
     let mut ids = Vec::new();
     for content in ["one", "two", "three"] {
         ids.push(say(&owner, garden, "lunch", content).await);

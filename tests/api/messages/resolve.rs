@@ -69,7 +69,7 @@ async fn resolving_has_its_own_permission() {
 
 #[tokio::test]
 async fn moves_are_told_of_where_it_was_asked_for() {
-    let Place { owner, garden, shed, .. } = Place::new().await;
+    let Place { server: _running, owner, garden, shed } = Place::new().await;
     let by = format!("@_**Owner|{}**", owner.user_id);
     let mut ids = Vec::new();
     for content in ["one", "two", "three", "four"] {
