@@ -97,7 +97,7 @@ pub fn subscribed(user_id: UserId, names: &[String], by: &str) -> Notice {
         [only] => format!("{by} subscribed you to #**{only}**."),
         several => {
             let list = several.join("**\n* #**");
-            format!("{by} subscribed you to the following channels:\n\n* #**{list}**\n")
+            format!("{by} subscribed you to the following channels:\n\n* #**{list}**")
         }
     };
     Notice { to: Place::Direct(user_id), content }
@@ -183,7 +183,7 @@ mod tests {
         let two = subscribed(UserId(8), &["Verona".to_owned(), "Denmark".to_owned()], "@_**Ada|9**");
         assert_eq!(
             two.content,
-            "@_**Ada|9** subscribed you to the following channels:\n\n* #**Denmark**\n* #**Verona**\n"
+            "@_**Ada|9** subscribed you to the following channels:\n\n* #**Denmark**\n* #**Verona**"
         );
     }
 

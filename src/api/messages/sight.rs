@@ -3,7 +3,7 @@
 use super::read_set::ReadSet;
 use super::{arrivals, sql, unread};
 use crate::api::channels::{access, row::StreamRow, sql as channels};
-use crate::api::subscriptions::sql as subscriptions;
+use crate::api::subscriptions::sql::{self as subscriptions, Span};
 use crate::api::user_topics::muting::Muting;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{MessageId, RecipientId, UserId};
@@ -96,16 +96,8 @@ impl<'a> Sight<'a> {
             return Ok(View::default());
         }
         let spans = subscriptions::spans(self.connection, self.caller.user_id, stream.stream_id)?;
-        let received: Ranges = spans
-            .iter()
-            .filter_map(|span| {
-                let first = span.from.bit()?;
-                let last = span.until.map_or(Some(*ALL_IDS.end()), |until| until.bit()?.checked_sub(1))?;
-                (first <= last).then_some(first..=last)
-            })
-            .collect();
         let arrivals = arrivals::of(self.connection, stream.recipient_id)?;
-        let received = arrivals::correct(received, &arrivals, self.caller.user_id);
+        let received = arrivals::correct(ranges(&spans), &arrivals, self.caller.user_id);
         let visible = if stream.has_public_history() { vec![ALL_IDS] } else { received.clone() };
         Ok(View { stream: Some(stream), people: Vec::new(), received, visible })
     }
@@ -157,6 +149,18 @@ impl<'a> Sight<'a> {
         }
         Ok((message, stream))
     }
+}
+
+/// The ids of stays in a channel.
+pub fn ranges(spans: &[Span]) -> Ranges {
+    spans
+        .iter()
+        .filter_map(|span| {
+            let first = span.from.bit()?;
+            let last = span.until.map_or(Some(*ALL_IDS.end()), |until| until.bit()?.checked_sub(1))?;
+            (first <= last).then_some(first..=last)
+        })
+        .collect()
 }
 
 /// The refusal of a message that is not there, or not for the caller.

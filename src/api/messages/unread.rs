@@ -1,6 +1,10 @@
 //! Read state in the file: loading and storing [`ReadSet`]s, and what follows from them.
 
+use super::arrivals::{self, Arrival};
 use super::read_set::{CHUNK_BITS, ReadSet};
+use super::sight::ranges;
+use crate::api::channels::row::StreamRow;
+use crate::api::subscriptions::sql as subscriptions;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, UserId};
@@ -91,15 +95,34 @@ pub fn mark_unread(
     Ok(changed)
 }
 
-/// Marks a whole conversation as read, as leaving a channel does.
-pub fn mark_all_read(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId) -> ApiResult<()> {
+/// Marks all of a channel as read, as leaving it does. Answers the messages that were received and unread, ascending.
+/// `arrivals` are the channel's, loaded once for all who leave.
+pub fn read_all(
+    tx: &Tx<'_>,
+    user_id: UserId,
+    stream: &StreamRow,
+    arrivals: &[Arrival],
+) -> ApiResult<Vec<MessageId>> {
+    let recipient_id = stream.recipient_id;
     let newest: Option<u32> = tx
         .prepare_cached("SELECT max(id) FROM message WHERE recipient_id = ?1")?
         .query_row([recipient_id], |row| row.get(0))?;
-    let Some(newest) = newest else { return Ok(()) };
+    let Some(newest) = newest else { return Ok(Vec::new()) };
     let mut set = load(tx, user_id, recipient_id)?;
+    let spans = subscriptions::spans(tx, user_id, stream.stream_id)?;
+    let mut unread = Vec::new();
+    let mut ids = tx.prepare_cached(
+        "SELECT id FROM message WHERE recipient_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id",
+    )?;
+    for received in arrivals::correct(ranges(&spans), arrivals, user_id) {
+        for gap in set.gaps(received) {
+            let found = ids.query_map((recipient_id, gap.start(), gap.end()), |row| row.get(0))?;
+            unread.extend(found.collect::<Result<Vec<MessageId>, _>>()?);
+        }
+    }
     set.insert_until(newest);
-    store(tx, user_id, recipient_id, &mut set)
+    store(tx, user_id, recipient_id, &mut set)?;
+    Ok(unread)
 }
 
 /// Everybody whose set of read messages of a conversation holds one: one statement, whatever their number.

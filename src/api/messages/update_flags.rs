@@ -8,7 +8,7 @@ use super::{sql, unread};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
-use crate::types::{MessageId, RecipientId, UserId};
+use crate::types::{MessageId, RecipientId, Topic, UserId};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -181,12 +181,15 @@ fn unread_details(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<
         let is_mention = flags & (bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED) != 0
             || message.has(attribute::STREAM_WILDCARD);
         let mut detail = match &view.stream {
-            Some(stream) => json!({
-                "type": "stream",
-                "stream_id": stream.stream_id,
-                "topic": message.subject,
-                "unmuted_stream_msg": !sql::is_stream_muted(tx, caller.user_id, stream.stream_id)?,
-            }),
+            Some(stream) => {
+                let key = Topic::stored(message.subject.clone()).key();
+                json!({
+                    "type": "stream",
+                    "stream_id": stream.stream_id,
+                    "topic": message.subject,
+                    "unmuted_stream_msg": !sight.muting()?.is_muted(stream.stream_id, &key),
+                })
+            }
             None => {
                 let others: Vec<UserId> =
                     view.people.iter().copied().filter(|user_id| *user_id != caller.user_id).collect();

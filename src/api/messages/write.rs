@@ -144,17 +144,6 @@ impl Writer<'_> {
         Ok(serde_json::to_writer(out, &record)?)
     }
 
-    /// As much of a history as may be seen.
-    fn shown_edits(&self, edits: Vec<EditRecord>) -> Vec<EditRecord> {
-        let mut edits = self.visibility.show(edits);
-        for topic in edits.iter_mut().flat_map(|edit| [&mut edit.topic, &mut edit.prev_topic]).flatten() {
-            if topic.is_empty() {
-                shown_topic("", self.form.allow_empty_topic_name).clone_into(topic);
-            }
-        }
-        edits
-    }
-
     fn recipient(&self, recipient_id: RecipientId) -> ApiResult<Recipient> {
         let view = self.sight.view(recipient_id)?;
         Ok(match &view.stream {
@@ -167,6 +156,15 @@ impl Writer<'_> {
                 stream_id: None,
             },
         })
+    }
+
+    /// What the organization shows of a message's history, with the empty topic as the viewer knows it.
+    fn shown_edits(&self, edits: Vec<EditRecord>) -> Vec<EditRecord> {
+        let mut edits = self.visibility.show(edits);
+        for topic in edits.iter_mut().flat_map(|edit| [&mut edit.topic, &mut edit.prev_topic]).flatten() {
+            *topic = shown_topic(topic, self.form.allow_empty_topic_name).to_owned();
+        }
+        edits
     }
 
     /// The viewer's flags on a message.

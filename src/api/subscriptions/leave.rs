@@ -5,11 +5,13 @@ use super::{members, sql};
 use crate::api::channels::events::StreamDeleted;
 use crate::api::channels::row::StreamRow;
 use crate::api::channels::visible::{self, People};
+use crate::api::messages::arrivals::{self, Arrival};
+use crate::api::messages::events::FlagsChanged;
 use crate::api::messages::unread;
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
-use crate::types::UserId;
+use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -32,6 +34,8 @@ struct Left<'a> {
     seen_after: RoaringBitmap,
     /// Who left.
     users: Vec<UserId>,
+    /// Who received what was not sent here.
+    arrivals: Vec<Arrival>,
 }
 
 /// Unsubscribes users from channels.
@@ -40,14 +44,21 @@ pub fn unsubscribe(tx: &mut Tx<'_>, streams: &[StreamRow], users: &[UserId]) -> 
     let mut all = Vec::with_capacity(streams.len());
     for stream in streams {
         let seen_before = visible::to(tx, &people, tx.now(), stream)?;
-        all.push(Left { stream, seen_before, seen_after: RoaringBitmap::new(), users: Vec::new() });
+        all.push(Left {
+            stream,
+            seen_before,
+            seen_after: RoaringBitmap::new(),
+            users: Vec::new(),
+            arrivals: arrivals::of(tx, stream.recipient_id)?,
+        });
     }
     let next = sql::next_message_id(tx)?;
     let mut outcome = Outcome::default();
-    // Users who left the same channels share an event.
+    // Users who left the same channels share an event, and so do those who had not read the same messages there.
     let mut groups: BTreeMap<Vec<usize>, Vec<UserId>> = BTreeMap::new();
+    let mut unread_by: BTreeMap<Vec<MessageId>, Vec<UserId>> = BTreeMap::new();
     for &user_id in users {
-        let mut left = Vec::new();
+        let (mut left, mut read) = (Vec::new(), Vec::new());
         for (index, channel) in all.iter_mut().enumerate() {
             let stream = channel.stream;
             if !sql::is_subscribed(tx, user_id, stream.stream_id)? {
@@ -57,13 +68,17 @@ pub fn unsubscribe(tx: &mut Tx<'_>, streams: &[StreamRow], users: &[UserId]) -> 
             sql::set_active(tx, user_id, stream.stream_id, false)?;
             sql::close_span(tx, user_id, stream.stream_id, next)?;
             // What they had not read there does not count any more, nor on return.
-            unread::mark_all_read(tx, user_id, stream.recipient_id)?;
+            read.extend(unread::read_all(tx, user_id, stream, &channel.arrivals)?);
             outcome.removed.push(stream.name.clone());
             channel.users.push(user_id);
             left.push(index);
         }
         if !left.is_empty() {
             groups.entry(left).or_default().push(user_id);
+        }
+        if !read.is_empty() {
+            read.sort_unstable();
+            unread_by.entry(read).or_default().push(user_id);
         }
     }
     for channel in &mut all {
@@ -75,6 +90,9 @@ pub fn unsubscribe(tx: &mut Tx<'_>, streams: &[StreamRow], users: &[UserId]) -> 
     for (indexes, users) in groups {
         let streams: Vec<&StreamRow> = indexes.iter().map(|index| all[*index].stream).collect();
         emit_removed(tx, &streams, &users);
+    }
+    for (messages, users) in unread_by {
+        tx.emit(&FlagsChanged::new(true, "read", &messages, None), Audience::users(users));
     }
     for channel in all.iter().filter(|channel| !channel.users.is_empty()) {
         emit_left(tx, channel);

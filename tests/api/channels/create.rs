@@ -32,7 +32,7 @@ async fn a_new_channel_has_every_field() {
             "message_retention_days": null,
             "history_public_to_subscribers": true,
             "topics_policy": "inherit",
-            "first_message_id": null,
+            "first_message_id": 1,
             "folder_id": null,
             "is_recently_active": true,
             "can_add_subscribers_group": SystemGroup::Nobody.id(),
@@ -269,11 +269,18 @@ async fn everybody_who_may_know_of_a_new_channel_hears_of_it_and_nobody_else() {
     });
     let created = json!({"type": "stream", "op": "create", "streams": "*"});
     let added = json!({"type": "subscription", "op": "add", "subscriptions": "*"});
+    // The notification bot's word about the channel is its first message.
+    let told = |id: i64, name: &str| {
+        json!({
+            "type": "stream", "op": "update", "stream_id": id, "name": name, "property": "first_message_id",
+            "value": "*",
+        })
+    };
     for queue in [&mut owners, &mut bobs, &mut cleos] {
-        queue.expect(&[created.clone(), peers.clone()]).await;
+        queue.expect(&[created.clone(), peers.clone(), told(id, "public")]).await;
     }
     for queue in [&mut adas, &mut guests] {
-        let events = queue.expect(&[created.clone(), added.clone()]).await;
+        let events = queue.expect(&[created.clone(), added.clone(), told(id, "public")]).await;
         assert_eq!(events[0]["streams"][0]["stream_id"], json!(id));
         assert_eq!(events[1]["subscriptions"][0]["subscribers"], json!([ada.user_id, guest.user_id]));
     }
@@ -286,9 +293,9 @@ async fn everybody_who_may_know_of_a_new_channel_hears_of_it_and_nobody_else() {
     let peers =
         json!({"type": "subscription", "op": "peer_add", "stream_ids": [id], "user_ids": [bob.user_id]});
     for queue in [&mut owners, &mut adas, &mut cleos] {
-        queue.expect(&[created.clone(), peers.clone()]).await;
+        queue.expect(&[created.clone(), peers.clone(), told(id, "private")]).await;
     }
-    bobs.expect(&[created, added]).await;
+    bobs.expect(&[created, added, told(id, "private")]).await;
     guests.expect_nothing().await;
 }
 

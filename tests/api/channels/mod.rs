@@ -4,6 +4,7 @@ mod archive;
 mod create;
 mod default;
 mod list;
+mod notices;
 mod update;
 
 use crate::harness::{Client, TestServer};

@@ -219,12 +219,15 @@ async fn permissions_of_the_organization_are_asked() {
 async fn one_topic_only_needs_that_there_is_one_topic_only() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
-    let id = channel(&ada, "verona").await;
+    let parameters =
+        json!({"name": "verona", "topics_policy": "empty_topic_only", "subscribers": [ada.user_id]});
+    let id = channel_with(&ada, parameters).await;
     let send = |topic: &str| json!({"type": "channel", "to": id, "topic": topic, "content": "hi"});
     ada.post("/messages", send("")).await.ok();
     let only = json!({"topics_policy": "empty_topic_only"});
-    change(&ada, id, only.clone()).await.ok();
     change(&ada, id, json!({"topics_policy": "inherit"})).await.ok();
+    change(&ada, id, only.clone()).await.ok();
+    change(&ada, id, json!({"topics_policy": "allow_empty_topic"})).await.ok();
     ada.post("/messages", send("lunch")).await.ok();
     let msg = "To enable this configuration, all messages in this channel must be in the general chat topic. \
                Consider renaming other topics to general chat.";

@@ -1,8 +1,11 @@
 //! Channels and messages for tests that are about something else. Channels are made in the file: what making them tells
 //! and says would only be in the way.
 
-use super::{Client, TestServer};
+use super::{Client, RUNTIME, TestServer};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use teamchat::api::realm::settings;
+use teamchat::api::{reminders, scheduled_messages};
 use teamchat::http::ApiError;
 use teamchat::types::UserId;
 
@@ -15,6 +18,31 @@ impl TestServer {
     /// A new private channel with these subscribers, who see only what was sent while they were there.
     pub async fn private_channel(&self, name: &str, subscribers: &[&Client]) -> i64 {
         self.make_channel(name, subscribers, true).await
+    }
+
+    /// Sends the scheduled messages and the reminders that are due by the test's clock.
+    pub async fn deliver_due(&self) {
+        let app = Arc::clone(self.app());
+        let delivered = RUNTIME.spawn(async move {
+            scheduled_messages::deliver::deliver_due(&app).await.unwrap();
+            reminders::deliver::deliver_due(&app).await.unwrap();
+        });
+        delivered.await.unwrap();
+    }
+
+    /// Sets one of the organization's settings, telling nobody.
+    pub async fn set_realm_setting(&self, name: &'static str, value: Value) {
+        let set = self.app().writer.run(move |tx| settings::set(tx, name, &value));
+        set.await.unwrap();
+    }
+
+    /// The id of the notification bot.
+    pub async fn notification_bot(&self) -> i64 {
+        let found = self.app().writer.run(|tx| -> Result<i64, ApiError> {
+            let email = teamchat::api::notifications::NOTIFICATION_BOT;
+            Ok(tx.query_row("SELECT user_id FROM user WHERE email = ?1", [email], |row| row.get(0))?)
+        });
+        found.await.unwrap()
     }
 
     async fn make_channel(&self, name: &str, subscribers: &[&Client], is_private: bool) -> i64 {

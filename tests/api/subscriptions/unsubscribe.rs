@@ -136,3 +136,35 @@ async fn what_was_left_is_in_the_state_that_events_told() {
         })
         .await;
 }
+
+#[tokio::test]
+async fn what_was_not_read_there_counts_no_more() {
+    let server = TestServer::start().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    let everybody = json!([ada.user_id, bob.user_id, cleo.user_id]);
+    let one = channel_with(&ada, json!({"name": "one", "subscribers": everybody})).await;
+    let two = channel_with(&ada, json!({"name": "two", "subscribers": everybody})).await;
+    let mut ids = Vec::new();
+    for stream in [two, one, one] {
+        let send = json!({"type": "channel", "to": stream, "topic": "t", "content": "hi"});
+        ids.push(ada.post("/messages", send).await.ok()["id"].as_i64().unwrap());
+    }
+    let read = json!({"messages": [ids[0], 1, 2], "op": "add", "flag": "read"});
+    bob.post("/messages/flags", &read).await.ok();
+    cleo.post("/messages/flags", &read).await.ok();
+    let types = json!({"event_types": ["update_message_flags"]});
+    let (mut bobs, mut cleos) = (bob.register(&types).await, cleo.register(&types).await);
+    let mut adas = ada.register(&types).await;
+    leave(&ada, &["one", "two"], Some(json!([bob.user_id, cleo.user_id]))).await.ok();
+    let read = json!({
+        "type": "update_message_flags", "op": "add", "operation": "add", "flag": "read", "all": false,
+        "messages": [ids[1], ids[2]],
+    });
+    bobs.expect(std::slice::from_ref(&read)).await;
+    cleos.expect(&[read]).await;
+    adas.expect_nothing().await;
+    subscribe(&bob, "one", json!({})).await.ok();
+    let state = bob.register(json!({"fetch_event_types": ["message", "update_message_flags"]})).await;
+    assert_eq!(state.state["unread_msgs"]["count"], json!(0), "nor do they on return");
+}

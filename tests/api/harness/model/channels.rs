@@ -11,6 +11,7 @@ pub fn create(model: &mut Model, event: &Value) {
     let with_subscribers = names_subscribers(model);
     for stream in event["streams"].as_array().unwrap() {
         put(model, "streams", stream.clone());
+        name_messages(model, &stream["stream_id"], &stream["name"]);
         let mut never_subscribed = stream.clone();
         if with_subscribers {
             never_subscribed["subscribers"] = Value::Array(Vec::new());
@@ -44,6 +45,18 @@ pub fn update(model: &mut Model, event: &Value) {
             }
         }
         sort(list);
+    }
+    if event["property"] == "name" {
+        name_messages(model, &event["stream_id"], &event["value"]);
+    }
+}
+
+/// Clients show a channel's messages under its name, whatever it was when they came.
+fn name_messages(model: &mut Model, stream_id: &Value, name: &Value) {
+    for message in model.messages.iter_mut().flatten() {
+        if message["stream_id"] == *stream_id {
+            message["display_recipient"] = name.clone();
+        }
     }
 }
 

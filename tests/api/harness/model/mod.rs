@@ -55,6 +55,19 @@ impl Model {
             "navigation_view/remove" => {
                 lists::remove(self, "navigation_views", "fragment", &event["fragment"]);
             }
+            "reminders/add" => lists::add_all(self, "reminders", &event["reminders"], lists::next_first),
+            "reminders/remove" => lists::remove(self, "reminders", "reminder_id", &event["reminder_id"]),
+            "scheduled_messages/add" => {
+                lists::add_all(self, "scheduled_messages", &event["scheduled_messages"], lists::next_first);
+            }
+            "scheduled_messages/update" => {
+                let (key, changed) = ("scheduled_message_id", &event["scheduled_message"]);
+                lists::replace(self, "scheduled_messages", key, changed, lists::next_first);
+            }
+            "scheduled_messages/remove" => {
+                let key = "scheduled_message_id";
+                lists::remove(self, "scheduled_messages", key, &event[key]);
+            }
             "saved_snippets/add" => lists::add(self, "saved_snippets", &event["saved_snippet"]),
             "saved_snippets/update" => {
                 lists::replace(self, "saved_snippets", "id", &event["saved_snippet"], lists::as_they_are);

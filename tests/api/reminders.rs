@@ -1,0 +1,194 @@
+//! `/reminders`.
+
+use crate::harness::{Client, START, TestServer};
+use serde_json::{Value, json};
+
+const LATER: i64 = START + 3600;
+
+async fn reminders(client: &Client) -> Value {
+    client.get("/reminders", ()).await.ok()["reminders"].clone()
+}
+
+async fn remind(client: &Client, parameters: Value) -> i64 {
+    client.post("/reminders", parameters).await.ok()["reminder_id"].as_i64().unwrap()
+}
+
+fn of(message_id: i64) -> Value {
+    json!({"message_id": message_id, "scheduled_delivery_timestamp": LATER})
+}
+
+/// Moves the clock to the reminders' time, and answers what the bot then says to a user.
+async fn said_to(server: &TestServer, client: &Client) -> String {
+    let mut events = client.register(json!({"event_types": ["message"]})).await;
+    server.clock.advance(3600);
+    server.deliver_due().await;
+    let told = events.expect_kinds(&["message"]).await;
+    let message = &told[0]["message"];
+    let bot = server.notification_bot().await;
+    assert_eq!((&message["sender_id"], &message["type"]), (&json!(bot), &json!("private")));
+    assert_eq!(message["display_recipient"].as_array().unwrap().len(), 2);
+    message["content"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn reminders_are_made_listed_and_deleted() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let message = bob.send_direct(&[&ada], "pizza?").await;
+    let mut events = ada.register(json!({"event_types": ["reminders"]})).await;
+    let mut others = bob.register(json!({"event_types": ["reminders"]})).await;
+    let id = remind(&ada, of(message)).await;
+    let mut sooner = of(message);
+    sooner["scheduled_delivery_timestamp"] = json!(START + 1);
+    let first = remind(&ada, sooner).await;
+    let listed = reminders(&ada).await;
+    let record = json!({"reminder_id": id, "type": "private", "to": [ada.user_id], "content": "*",
+        "rendered_content": "*", "scheduled_delivery_timestamp": LATER, "failed": false,
+        "reminder_target_message_id": message});
+    assert_eq!(crate::harness::differences(&record, &listed[1]), [""; 0]);
+    assert_eq!(listed[0]["reminder_id"], first);
+    assert_eq!(reminders(&bob).await, json!([]));
+    ada.delete(&format!("/reminders/{id}"), ()).await.ok();
+    events
+        .expect(&[
+            json!({"type": "reminders", "op": "add", "reminders": [listed[1]]}),
+            json!({"type": "reminders", "op": "add", "reminders": [listed[0]]}),
+            json!({"type": "reminders", "op": "remove", "reminder_id": id}),
+        ])
+        .await;
+    others.expect_nothing().await;
+    let msg = "Reminder does not exist";
+    ada.delete(&format!("/reminders/{id}"), ()).await.error(400, "BAD_REQUEST", msg);
+    bob.delete(&format!("/reminders/{first}"), ()).await.error(400, "BAD_REQUEST", msg);
+    assert_eq!(reminders(&ada).await, json!([listed[0]]));
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_named() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let eve = server.member("eve").await;
+    let message = bob.send_direct(&[&ada], "pizza?").await;
+    let with = |name: &str, value: Value| {
+        let mut parameters = of(message);
+        parameters[name] = value;
+        parameters
+    };
+    let past = with("scheduled_delivery_timestamp", json!(START));
+    let msg = "Scheduled delivery time must be in the future.";
+    ada.post("/reminders", past).await.error(400, "BAD_REQUEST", msg);
+    let long = with("note", json!("é".repeat(1001)));
+    ada.post("/reminders", long).await.error(
+        400,
+        "BAD_REQUEST",
+        "Maximum reminder note length: 1000 characters",
+    );
+    let unknown = with("message_id", json!(9999));
+    ada.post("/reminders", unknown).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    eve.post("/reminders", of(message)).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    for name in ["message_id", "scheduled_delivery_timestamp"] {
+        let mut parameters = of(message);
+        parameters.as_object_mut().unwrap().remove(name);
+        let answer = ada.post("/reminders", parameters).await;
+        answer.error(400, "REQUEST_VARIABLE_MISSING", &format!("Missing '{name}' argument"));
+    }
+    assert_eq!(reminders(&ada).await, json!([]));
+}
+
+#[tokio::test]
+async fn the_bot_reminds_of_a_channel_message() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let message = bob.send(general, "food", "```\npizza\n```").await;
+    let mut parameters = of(message);
+    parameters["note"] = json!("\n bring money \n");
+    remind(&ada, parameters).await;
+    let mut events = ada.register(json!({"event_types": ["reminders"]})).await;
+    let said = said_to(&server, &ada).await;
+    assert_eq!(
+        said,
+        format!(
+            "You requested a reminder for the following message. Note:\n >  bring money\n\n@_**Bob|{bob}** \
+             [said](/#narrow/channel/{general}-general/topic/food/near/{message}) in #**general>food@{message}**:\n\
+             ````quote\n```\npizza\n```\n````",
+            bob = bob.user_id,
+        )
+    );
+    events.expect_kinds(&["reminders/remove"]).await;
+    assert_eq!(reminders(&ada).await, json!([]));
+    let html =
+        ada.get("/messages", &[("anchor", "newest"), ("num_before", "1"), ("num_after", "0")]).await.ok();
+    let html = html["messages"][0]["content"].as_str().unwrap();
+    let href = format!("/#narrow/channel/{general}-general/topic/food/near/{message}");
+    assert!(html.contains(&format!("href=\"{href}\">said</a>")), "{html}");
+    assert!(html.contains("<blockquote>") && html.contains("class=\"message-link\""), "{html}");
+}
+
+#[tokio::test]
+async fn the_bot_reminds_of_direct_messages_and_polls() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let message = ada.send_direct(&[&bob], "hello").await;
+    remind(&ada, of(message)).await;
+    let said = said_to(&server, &ada).await;
+    let (a, b) = (ada.user_id, bob.user_id);
+    assert_eq!(
+        said,
+        format!(
+            "You requested a reminder for the following direct message.\n\n@_**Ada|{a}** \
+             [said](/#narrow/dm/{a},{b}/near/{message}) to @_**Bob|{b}**:\n```quote\nhello\n```"
+        )
+    );
+    let poll = bob.send_direct(&[&bob], "/poll Lunch?").await;
+    let mut parameters = of(poll);
+    parameters["scheduled_delivery_timestamp"] = json!(LATER + 3600);
+    remind(&bob, parameters).await;
+    assert_eq!(
+        said_to(&server, &bob).await,
+        format!(
+            "You requested a reminder for the following direct message.\n\n@_**Bob|{b}** \
+             [sent](/#narrow/dm/{b}/near/{poll}) a poll to @_**Bob|{b}**."
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_reminder_of_a_message_that_is_gone_says_what_it_was() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let owner = server.owner().await;
+    let message = owner.send_direct(&[&ada], "remember").await;
+    remind(&ada, of(message)).await;
+    owner.delete(&format!("/messages/{message}"), ()).await.ok();
+    let said = said_to(&server, &ada).await;
+    assert!(said.ends_with("```quote\nremember\n```"), "{said}");
+    let edited = owner.send_direct(&[&ada], "before").await;
+    let mut parameters = of(edited);
+    // However late: it is not a scheduled message.
+    parameters["scheduled_delivery_timestamp"] = json!(LATER + 1);
+    remind(&ada, parameters).await;
+    owner.patch(&format!("/messages/{edited}"), &[("content", "after")]).await.ok();
+    let said = said_to(&server, &ada).await;
+    assert!(said.ends_with("```quote\nafter\n```"), "{said}");
+}
+
+#[tokio::test]
+async fn what_events_tell_is_the_state() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let message = ada.send_direct(&[&ada], "hello").await;
+    let kept = remind(&ada, of(message)).await;
+    server
+        .check_state_sync(&[&ada], async || {
+            let mut sooner = of(message);
+            sooner["scheduled_delivery_timestamp"] = json!(START + 1);
+            remind(&ada, sooner).await;
+            ada.delete(&format!("/reminders/{kept}"), ()).await.ok();
+        })
+        .await;
+}

@@ -1,0 +1,134 @@
+//! `POST /messages/{message_id}/report`.
+
+use crate::harness::{Answer, Client, TestServer};
+use serde_json::{Value, json};
+
+async fn report(client: &Client, id: i64, parameters: Value) -> Answer {
+    client.post(&format!("/messages/{id}/report"), parameters).await
+}
+
+/// The newest message that a moderator sees: its topic and its Markdown.
+async fn newest(client: &Client) -> (String, String) {
+    let found = client
+        .get(
+            "/messages",
+            &[("anchor", "newest"), ("num_before", "1"), ("num_after", "0"), ("apply_markdown", "false")],
+        )
+        .await
+        .ok();
+    let message = &found["messages"][0];
+    (message["subject"].as_str().unwrap().to_owned(), message["content"].as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn moderators_read_who_reports_what() {
+    let server = TestServer::start().await;
+    let bot = server.notification_bot().await;
+    let moderator = server.moderator("moderator").await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let requests = server.private_channel("requests", &[&moderator]).await;
+    server.set_realm_setting("moderation_request_channel_id", json!(requests)).await;
+    let id = bob.send(general, "food", "buy ```now```").await;
+    let mut events = moderator.register(json!({"event_types": ["message"]})).await;
+    let mut others = ada.register(json!({"event_types": ["message"]})).await;
+    report(&ada, id, json!({"report_type": "spam", "description": "an *ad*"})).await.ok();
+    let told = events.expect_kinds(&["message"]).await;
+    assert_eq!(
+        (&told[0]["message"]["sender_id"], &told[0]["message"]["stream_id"]),
+        (&json!(bot), &json!(requests))
+    );
+    others.expect_nothing().await;
+    let (a, b) = (ada.user_id, bob.user_id);
+    let (topic, content) = newest(&moderator).await;
+    assert_eq!(topic, "Bob moderation");
+    assert_eq!(
+        content,
+        format!(
+            "@_**Ada|{a}** reported a message sent by @_**Bob|{b}** at <time:2026-09-21T14:13:20+00:00>.\n\
+             ```quote\n**Spam**. an *ad*\n```\n\n\
+             ```` spoiler Original message at #**general>food@{id}**\nbuy ```now```\n````"
+        )
+    );
+}
+
+#[tokio::test]
+async fn direct_messages_say_whom_they_were_for() {
+    let server = TestServer::start().await;
+    let moderator = server.moderator("moderator").await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let cleo = server.member("cleo").await;
+    let requests = server.channel("requests", &[&moderator]).await;
+    server.set_realm_setting("moderation_request_channel_id", json!(requests)).await;
+    let (a, b, c) = (ada.user_id, bob.user_id, cleo.user_id);
+    let time = "<time:2026-09-21T14:13:20+00:00>";
+    let to_reporter = bob.send_direct(&[&ada], "x").await;
+    let to_two = bob.send_direct(&[&cleo, &ada], "x").await;
+    let own = ada.send_direct(&[&bob], "x").await;
+    let note = ada.send_direct(&[&ada], "x").await;
+    let cases = [
+        (to_reporter, format!("@_**Ada|{a}** reported a message sent by @_**Bob|{b}** at {time}.")),
+        (
+            to_two,
+            format!(
+                "@_**Ada|{a}** reported a message sent by @_**Bob|{b}** to @_**Ada|{a}** and @_**Cleo|{c}** at {time}."
+            ),
+        ),
+        (own, format!("@_**Ada|{a}** reported a message sent by @_**Ada|{a}** to @_**Bob|{b}** at {time}.")),
+        (note, format!("@_**Ada|{a}** reported a message sent by @_**Ada|{a}** to @_**Ada|{a}** at {time}.")),
+    ];
+    for (id, expected) in cases {
+        report(&ada, id, json!({"report_type": "norms"})).await.ok();
+        let (_, content) = newest(&moderator).await;
+        assert_eq!(content.lines().next(), Some(expected.as_str()));
+        assert!(content.contains("```quote\n**Violates community norms**. \n```"), "{content}");
+        assert!(content.contains("[Original message](/#narrow/dm/"), "{content}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_named() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let eve = server.member("eve").await;
+    let id = ada.send_direct(&[&ada], "hello").await;
+    let spam = json!({"report_type": "spam"});
+    let disabled = "Message reporting is not enabled in this organization.";
+    report(&ada, id, spam.clone()).await.error(400, "BAD_REQUEST", disabled);
+    let requests = server.channel("requests", &[]).await;
+    server.set_realm_setting("moderation_request_channel_id", json!(requests)).await;
+    let cases = [
+        (json!({"report_type": "boring"}), "Invalid report_type"),
+        (json!({"report_type": "other"}), "An explanation is required."),
+        (
+            json!({"report_type": "other", "description": "é".repeat(1001)}),
+            "description is too long (limit: 1000 characters)",
+        ),
+    ];
+    for (parameters, msg) in cases {
+        report(&ada, id, parameters).await.error(400, "BAD_REQUEST", msg);
+    }
+    let missing = report(&ada, id, json!({})).await;
+    missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'report_type' argument");
+    report(&eve, id, spam.clone()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    for kind in ["spam", "harassment", "inappropriate", "norms"] {
+        report(&ada, id, json!({"report_type": kind})).await.ok();
+    }
+    report(&ada, id, json!({"report_type": "other", "description": "é".repeat(1000)})).await.ok();
+}
+
+#[tokio::test]
+async fn a_long_message_is_cut_and_a_long_name_too() {
+    let server = TestServer::start().await;
+    let moderator = server.moderator("moderator").await;
+    let bob = server.member(&"b".repeat(80)).await;
+    let requests = server.channel("requests", &[&moderator]).await;
+    server.set_realm_setting("moderation_request_channel_id", json!(requests)).await;
+    let id = bob.send_direct(&[&bob], &"x".repeat(10_000)).await;
+    report(&bob, id, json!({"report_type": "other", "description": "d".repeat(1000)})).await.ok();
+    let (topic, content) = newest(&moderator).await;
+    assert_eq!(topic.chars().count(), 60);
+    assert!(content.chars().count() <= 10_000 && content.ends_with("x\n[message truncated]\n```"));
+}

@@ -1,0 +1,178 @@
+//! What happens to scheduled messages when their time comes.
+
+use super::{LATER, pass, schedule, scheduled, to_channel, to_people};
+use crate::harness::{Client, Queue, TestServer};
+use serde_json::{Value, json};
+use teamchat::http::ApiError;
+
+async fn hear(client: &Client) -> Queue {
+    client.register(json!({"event_types": ["message", "scheduled_messages"], "apply_markdown": true})).await
+}
+
+/// Changes the file behind everybody's back.
+async fn change(server: &TestServer, sql: &'static str, id: i64) {
+    let change = server.app().writer.run(move |tx| -> Result<(), ApiError> {
+        tx.execute(sql, [id])?;
+        Ok(())
+    });
+    change.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_message_is_sent_at_its_time_and_not_before() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let mut parameters = to_channel(general, "hello @**Cleo**");
+    parameters["read_by_sender"] = json!(true);
+    let id = schedule(&ada, parameters).await;
+    // Mentions mean whoever bears the name when the message is sent.
+    let cleo = server.member("cleo").await;
+    let (mut own, mut others) = (hear(&ada).await, hear(&bob).await);
+    pass(&server, 3599).await;
+    own.expect_nothing().await;
+    pass(&server, 1).await;
+    let told = own.expect_kinds(&["message", "scheduled_messages/remove"]).await;
+    assert_eq!(told[1]["scheduled_message_id"], id);
+    assert_eq!(told[0]["flags"], json!(["read"]));
+    let message = &told[0]["message"];
+    assert_eq!((&message["timestamp"], &message["subject"]), (&json!(LATER), &json!("plans")));
+    assert_eq!((&message["sender_id"], &message["client"]), (&json!(ada.user_id), &json!("teamchat-tests")));
+    let mention = format!("data-user-id=\"{}\"", cleo.user_id);
+    assert!(message["content"].as_str().unwrap().contains(&mention), "{message}");
+    let heard = others.expect_kinds(&["message"]).await;
+    assert_eq!((&heard[0]["message"]["id"], &heard[0]["flags"]), (&message["id"], &json!([])));
+    assert_eq!(scheduled(&ada).await, json!([]));
+}
+
+#[tokio::test]
+async fn messages_are_sent_in_the_order_of_their_times() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    for (content, time) in
+        [("third", LATER + 2), ("first", LATER), ("second", LATER + 1), ("not yet", LATER + 9)]
+    {
+        let mut parameters = to_people(&[bob.user_id], content);
+        parameters["scheduled_delivery_timestamp"] = json!(time);
+        schedule(&ada, parameters).await;
+    }
+    let mut events = bob.register(json!({"event_types": ["message"]})).await;
+    pass(&server, 3602).await;
+    let told = events.expect_kinds(&["message"; 3]).await;
+    let contents: Vec<&Value> = told.iter().map(|event| &event["message"]["content"]).collect();
+    assert_eq!(contents, ["first", "second", "third"]);
+    assert_eq!(scheduled(&ada).await[0]["content"], "not yet");
+}
+
+#[tokio::test]
+async fn the_sender_has_not_read_a_bots_message_nor_a_note_to_oneself() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut events = ada.register(json!({"event_types": ["message"]})).await;
+    schedule(&ada, to_people(&[ada.user_id], "by default")).await;
+    let mut parameters = to_people(&[ada.user_id], "as wanted");
+    parameters["read_by_sender"] = json!(true);
+    schedule(&ada, parameters).await;
+    let mut parameters = to_people(&[ada.user_id], "by an app");
+    parameters["client"] = json!("website");
+    schedule(&ada, parameters).await;
+    pass(&server, 3600).await;
+    let told = events.expect_kinds(&["message"; 3]).await;
+    let flags: Vec<&Value> = told.iter().map(|event| &event["flags"]).collect();
+    assert_eq!(flags, [&json!([]), &json!(["read"]), &json!([])]);
+}
+
+#[tokio::test]
+async fn what_became_due_while_the_server_was_down_is_sent_unless_it_is_too_late() {
+    let mut server = TestServer::start().await;
+    let bot = server.notification_bot().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    schedule(&ada, to_people(&[bob.user_id], "late")).await;
+    let mut parameters = to_people(&[bob.user_id], "too late");
+    parameters["scheduled_delivery_timestamp"] = json!(LATER - 1);
+    let too_late = schedule(&ada, parameters).await;
+    let (mut own, mut others) = (hear(&ada).await, hear(&bob).await);
+    server.stop().await;
+    server.clock.advance(3600 + 600);
+    server.restart().await;
+    pass(&server, 0).await;
+    let heard = others.expect_kinds(&["message"]).await;
+    assert_eq!(heard[0]["message"]["content"], "<p>late</p>");
+    let kinds = ["scheduled_messages/update", "message", "message", "scheduled_messages/remove"];
+    let told = own.expect_kinds(&kinds).await;
+    let failed = &told[0]["scheduled_message"];
+    assert_eq!((&failed["scheduled_message_id"], &failed["failed"]), (&json!(too_late), &json!(true)));
+    let notice = &told[1]["message"];
+    assert_eq!((&notice["sender_id"], &notice["type"]), (&json!(bot), &json!("private")));
+    let raw = ada.get(&format!("/messages/{}", notice["id"]), ()).await.ok();
+    assert_eq!(
+        raw["raw_content"],
+        "The message you scheduled for <time:2026-09-21T15:13:19+00:00> was not sent because of the following \
+         error:\n\n> Message could not be sent at the scheduled time.\n\n[View scheduled messages](#scheduled)"
+    );
+    assert_eq!(scheduled(&ada).await, json!([failed]));
+    // It is not tried again.
+    pass(&server, 60).await;
+    own.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn permissions_are_asked_again() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let general = server.private_channel("general", &[&ada, &bob]).await;
+    schedule(&ada, to_channel(general, "hello")).await;
+    let left = "UPDATE subscription SET active = 0 WHERE user_id = ?1";
+    change(&server, left, ada.user_id).await;
+    let (mut own, mut others) = (hear(&ada).await, hear(&bob).await);
+    pass(&server, 3600).await;
+    let told = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
+    let notice = told[1]["message"]["content"].as_str().unwrap();
+    assert!(notice.contains("Not authorized to send to channel 'general'"), "{notice}");
+    others.expect_nothing().await;
+    assert_eq!(scheduled(&ada).await[0]["failed"], true);
+}
+
+#[tokio::test]
+async fn nobody_is_told_for_an_account_that_nobody_uses() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    schedule(&ada, to_people(&[bob.user_id], "hello")).await;
+    change(&server, "UPDATE user SET is_active = 0 WHERE user_id = ?1", ada.user_id).await;
+    let mut others = hear(&bob).await;
+    pass(&server, 3600).await;
+    change(&server, "UPDATE user SET is_active = 1 WHERE user_id = ?1", ada.user_id).await;
+    assert_eq!(scheduled(&ada).await[0]["failed"], true);
+    let found = ada.get("/messages", &[("anchor", "newest"), ("num_before", "9"), ("num_after", "0")]).await;
+    assert_eq!(found.ok()["messages"], json!([]));
+    others.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn a_failure_is_in_the_state_that_events_told() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    schedule(&ada, to_people(&[ada.user_id], "hello")).await;
+    server.check_state_sync(&[&ada], async || pass(&server, 9000).await).await;
+    assert_eq!(scheduled(&ada).await[0]["failed"], true);
+}
+
+#[tokio::test]
+async fn the_waiting_task_is_woken_when_something_is_scheduled() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let mut events = bob.register(json!({"event_types": ["message"]})).await;
+    schedule(&ada, to_people(&[bob.user_id], "hello")).await;
+    server.clock.advance(3600);
+    // Nothing here says that the time has come but the timetable, which the next message rings.
+    let mut next = to_people(&[bob.user_id], "again");
+    next["scheduled_delivery_timestamp"] = json!(LATER + 60);
+    let (told, _) = tokio::join!(events.wait(), schedule(&ada, next));
+    assert_eq!(told[0]["message"]["content"], "hello");
+}
