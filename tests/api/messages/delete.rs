@@ -14,16 +14,16 @@ async fn who_may_delete_a_message() {
     let path = |id: i64| format!("/messages/{id}");
     let refused = (400, "BAD_REQUEST", "You don't have permission to delete this message");
     let late = (400, "BAD_REQUEST", "The time limit for deleting this message has passed");
-    let (own, of_bot, of_bob) = (
+    let (own, by_robot, by_bob) = (
         say(&ada, garden, "a", "x").await,
         say(&bot, garden, "a", "x").await,
         say(&bob, garden, "a", "x").await,
     );
     ada.delete(&path(own), ()).await.ok();
     ada.delete(&path(own), ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
-    ada.delete(&path(of_bot), ()).await.ok();
-    ada.delete(&path(of_bob), ()).await.error(refused.0, refused.1, refused.2);
-    owner.delete(&path(of_bob), ()).await.ok();
+    ada.delete(&path(by_robot), ()).await.ok();
+    ada.delete(&path(by_bob), ()).await.error(refused.0, refused.1, refused.2);
+    owner.delete(&path(by_bob), ()).await.ok();
     // Late.
     let own = say(&ada, garden, "a", "x").await;
     server.clock.advance(601);
@@ -35,10 +35,10 @@ async fn who_may_delete_a_message() {
     let group = |name: &str| json!({name: {"new": SystemGroup::Members.id()}});
     owner.patch(&format!("/streams/{garden}"), group("can_delete_own_message_group")).await.ok();
     ada.delete(&path(own), ()).await.ok();
-    let of_bob = say(&bob, garden, "a", "x").await;
-    ada.delete(&path(of_bob), ()).await.error(refused.0, refused.1, refused.2);
+    let by_bob = say(&bob, garden, "a", "x").await;
+    ada.delete(&path(by_bob), ()).await.error(refused.0, refused.1, refused.2);
     owner.patch(&format!("/streams/{garden}"), group("can_delete_any_message_group")).await.ok();
-    ada.delete(&path(of_bob), ()).await.ok();
+    ada.delete(&path(by_bob), ()).await.ok();
 }
 
 #[tokio::test]
