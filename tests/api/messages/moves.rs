@@ -123,3 +123,36 @@ async fn only_what_the_caller_sees_is_moved() {
     assert_eq!(contents(&owner, vault, "lunch").await, ["before"]);
     assert_eq!(contents(&owner, vault, "tea").await, ["after"]);
 }
+
+#[tokio::test]
+async fn who_follows_a_topic_follows_it_where_it_goes() {
+    let Place { server, owner, garden, shed } = Place::new().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    subscribe(&owner, "garden", &[&ada, &bob]).await;
+    subscribe(&owner, "shed", &[&ada]).await;
+    let (first, second) =
+        (say(&owner, garden, "lunch", "one").await, say(&owner, garden, "lunch", "two").await);
+    for client in [&ada, &bob] {
+        let follow = json!({"stream_id": garden, "topic": "lunch", "visibility_policy": 3});
+        client.post("/user_topics", follow).await.ok();
+    }
+    let types = json!({"event_types": ["user_topic"]});
+    let mut queues = [ada.register(&types).await, bob.register(&types).await];
+    edit(&owner, second, json!({"topic": "tea"})).await.ok();
+    for queue in &mut queues {
+        queue.expect_nothing().await;
+    }
+    let policy = |stream_id: i64, topic: &str, policy: i64| {
+        json!({
+            "type": "user_topic", "stream_id": stream_id, "topic_name": topic, "last_updated": START,
+            "visibility_policy": policy,
+        })
+    };
+    edit(&owner, first, json!({"topic": "dinner"})).await.ok();
+    for queue in &mut queues {
+        queue.expect(&[policy(garden, "lunch", 0), policy(garden, "dinner", 3)]).await;
+    }
+    edit(&owner, first, json!({"stream_id": shed})).await.ok();
+    queues[0].expect(&[policy(garden, "dinner", 0), policy(shed, "dinner", 3)]).await;
+    queues[1].expect(&[policy(garden, "dinner", 0)]).await;
+}
