@@ -7,7 +7,7 @@ use super::sql;
 use crate::api::channels::access::StreamSetting;
 use crate::api::channels::row::StreamRow;
 use crate::api::groups::members as group_members;
-use crate::api::subscriptions::members;
+use crate::api::subscriptions::{members, sql as subscriptions};
 use crate::api::user_topics::moved::{TopicPlace, move_policies};
 use crate::events::Audience;
 use crate::http::{ApiResult, Caller};
@@ -16,8 +16,8 @@ use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
 use std::collections::BTreeMap;
 
-/// Moves messages: rows, read state, policies for the topic, and the events of everybody but those who hear of an
-/// edit, who are answered. `skip_history_of` is a message whose history tells of the move already.
+/// Moves messages: rows, read state, policies for the topic. Tells those who lose sight of them; answers who is to hear
+/// of the move itself, which may be part of a larger edit. `skip_history_of` is a message whose history tells of the move already.
 pub fn carry_out(
     tx: &mut Tx<'_>,
     caller: &Caller,
@@ -41,14 +41,7 @@ pub fn carry_out(
     if is_emptied {
         let from = TopicPlace { stream_id: mv.from.stream_id, topic: &mv.old_topic };
         let to = TopicPlace { stream_id: mv.to.stream_id, topic: &mv.topic };
-        let to_stream = &mv.to;
-        move_policies(tx, from, to, met_others == Some(true), |tx, user_id| {
-            let subscribers =
-                crate::api::subscriptions::sql::is_subscribed(tx, user_id, to_stream.stream_id)?;
-            Ok(subscribers
-                || !readers_besides_subscribers(tx, to_stream, user_id.bit().into_iter().collect())?
-                    .is_empty())
-        })?;
+        move_policies(tx, from, to, met_others == Some(true), |tx, user_id| may_read(tx, &mv.to, user_id))?;
     }
     Ok(told)
 }
@@ -83,6 +76,13 @@ fn between_channels(
     }
     let told = Audience::set(told);
     Ok(if mv.from.is_public() && mv.to.is_public() { told.and_public_queues() } else { told })
+}
+
+/// Whether a user may read a channel.
+fn may_read(tx: &Tx<'_>, stream: &StreamRow, user_id: UserId) -> ApiResult<bool> {
+    let user = user_id.bit().into_iter().collect();
+    Ok(subscriptions::is_subscribed(tx, user_id, stream.stream_id)?
+        || !readers_besides_subscribers(tx, stream, user)?.is_empty())
 }
 
 /// Those of some users who may read a channel without being subscribed to it.

@@ -171,8 +171,8 @@ fn limits(connection: &Connection, caller: &Caller) -> ApiResult<Limits> {
     })
 }
 
-/// Writes the messages' new place, their words for searching and their history. `named` is in the history already when
-/// its content changed too.
+/// Writes the messages' new place, their words for searching and their history. The history of `skip_history_of` tells of
+/// the move together with a change of its content.
 pub fn write_rows(
     tx: &Tx<'_>,
     mv: &Move,

@@ -1,4 +1,88 @@
 //! Messages.
 
+mod between;
+mod delete;
+mod edit;
+mod history;
 mod model;
+mod moves;
+mod read_receipts;
+mod resolve;
 mod sync;
+
+use crate::channels::{channel, private_channel};
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+/// Sends to a channel and answers the message's id.
+pub async fn say(from: &Client, stream_id: i64, topic: &str, content: &str) -> i64 {
+    let message = json!({"type": "channel", "to": stream_id, "topic": topic, "content": content});
+    from.post("/messages", message).await.ok()["id"].as_i64().unwrap()
+}
+
+/// Subscribes users to a channel, without a word to them.
+pub async fn subscribe(owner: &Client, name: &str, users: &[&Client]) {
+    let users: Vec<i64> = users.iter().map(|user| user.user_id).collect();
+    let request = json!({
+        "subscriptions": [{"name": name}],
+        "principals": users,
+        "send_new_subscription_messages": false,
+    });
+    owner.post("/users/me/subscriptions", request).await.ok();
+}
+
+/// Changes a message, without a word of the notification bot.
+pub async fn edit(by: &Client, id: i64, mut changes: Value) -> crate::harness::Answer {
+    changes["send_notification_to_new_thread"] = false.into();
+    by.patch(&format!("/messages/{id}"), changes).await
+}
+
+/// A message as a client sees it, raw.
+pub async fn message(client: &Client, id: i64) -> Value {
+    let form = json!({"apply_markdown": false, "allow_empty_topic_name": true});
+    client.get(&format!("/messages/{id}"), form).await.ok()["message"].clone()
+}
+
+/// What a client gets that asks for a message that is not for it.
+pub async fn assert_unseen(client: &Client, id: i64) {
+    let answer = client.get(&format!("/messages/{id}"), ()).await;
+    answer.error(400, "BAD_REQUEST", "Invalid message(s)");
+}
+
+/// The contents of a topic's messages as somebody sees them, the oldest first.
+pub async fn contents(client: &Client, stream_id: i64, topic: &str) -> Vec<String> {
+    let narrow = json!([
+        {"operator": "channel", "operand": stream_id},
+        {"operator": "topic", "operand": topic},
+    ]);
+    let request = json!({
+        "anchor": "oldest", "num_before": 0, "num_after": 100, "narrow": narrow, "apply_markdown": false,
+    });
+    let answer = client.get("/messages", request).await.ok();
+    let messages = answer["messages"].as_array().unwrap();
+    messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
+}
+
+/// An owner, and two channels of theirs: `garden` is public, `shed` private with shared history.
+pub struct Place {
+    pub server: TestServer,
+    pub owner: Client,
+    pub garden: i64,
+    pub shed: i64,
+}
+
+impl Place {
+    pub async fn new() -> Self {
+        let server = TestServer::start().await;
+        let owner = server.owner().await;
+        let (garden, shed) = (channel(&owner, "garden").await, private_channel(&owner, "shed").await);
+        owner
+            .patch(
+                &format!("/streams/{shed}"),
+                json!({"is_private": true, "history_public_to_subscribers": true}),
+            )
+            .await
+            .ok();
+        Self { server, owner, garden, shed }
+    }
+}

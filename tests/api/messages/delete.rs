@@ -1,0 +1,121 @@
+//! Deleting messages and topics.
+
+use super::{Place, assert_unseen, contents, say, subscribe};
+use crate::channels::{set_realm_group, set_realm_setting};
+use serde_json::json;
+use teamchat::api::groups::system::SystemGroup;
+
+#[tokio::test]
+async fn who_may_delete_a_message() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let bot = server.bot("robot", &ada).await;
+    subscribe(&owner, "garden", &[&ada, &bob, &bot]).await;
+    let path = |id: i64| format!("/messages/{id}");
+    let refused = (400, "BAD_REQUEST", "You don't have permission to delete this message");
+    let late = (400, "BAD_REQUEST", "The time limit for deleting this message has passed");
+    let (own, by_robot, by_bob) = (
+        say(&ada, garden, "a", "x").await,
+        say(&bot, garden, "a", "x").await,
+        say(&bob, garden, "a", "x").await,
+    );
+    ada.delete(&path(own), ()).await.ok();
+    ada.delete(&path(own), ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    ada.delete(&path(by_robot), ()).await.ok();
+    ada.delete(&path(by_bob), ()).await.error(refused.0, refused.1, refused.2);
+    owner.delete(&path(by_bob), ()).await.ok();
+    // Late.
+    let own = say(&ada, garden, "a", "x").await;
+    server.clock.advance(601);
+    ada.delete(&path(own), ()).await.error(late.0, late.1, late.2);
+    set_realm_setting(&server, "message_content_delete_limit_seconds", json!(null)).await;
+    set_realm_group(&server, "can_delete_own_message_group", SystemGroup::Moderators).await;
+    ada.delete(&path(own), ()).await.error(refused.0, refused.1, refused.2);
+    // The channel adds to what the organization gives.
+    let group = |name: &str| json!({name: {"new": SystemGroup::Members.id()}});
+    owner.patch(&format!("/streams/{garden}"), group("can_delete_own_message_group")).await.ok();
+    ada.delete(&path(own), ()).await.ok();
+    let by_bob = say(&bob, garden, "a", "x").await;
+    ada.delete(&path(by_bob), ()).await.error(refused.0, refused.1, refused.2);
+    owner.patch(&format!("/streams/{garden}"), group("can_delete_any_message_group")).await.ok();
+    ada.delete(&path(by_bob), ()).await.ok();
+}
+
+#[tokio::test]
+async fn a_deletion_is_told_in_the_form_that_clients_know() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    subscribe(&owner, "garden", &[&ada]).await;
+    let ids = [say(&ada, garden, "", "one").await, say(&ada, garden, "", "two").await];
+    let types = json!({"event_types": ["delete_message"]});
+    let bulk = json!({
+        "event_types": ["delete_message"],
+        "client_capabilities": {"bulk_message_deletion": true, "empty_topic_name": true},
+    });
+    let (mut single, mut many) = (ada.register(&types).await, ada.register(&bulk).await);
+    let mut outsider = bob.register(&bulk).await;
+    let path = format!("/streams/{garden}/delete_topic");
+    let topic = json!({"topic_name": "general chat"});
+    let refused = ada.post(&path, &topic).await;
+    refused.error(400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization administrator");
+    owner.post(&path, ()).await.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'topic_name' argument");
+    assert_eq!(owner.post(&path, &topic).await.ok()["complete"], true);
+    let place = |topic: &str| json!({"type": "delete_message", "message_type": "stream", "stream_id": garden, "topic": topic});
+    let with = |mut event: serde_json::Value, name: &str, value: serde_json::Value| {
+        event[name] = value;
+        event
+    };
+    many.expect(&[with(place(""), "message_ids", json!(ids))]).await;
+    let one = |id: i64| with(place("general chat"), "message_id", json!(id));
+    single.expect(&[one(ids[0]), one(ids[1])]).await;
+    outsider.expect_nothing().await;
+    for id in ids {
+        assert_unseen(&owner, id).await;
+    }
+    assert_eq!(owner.post(&path, &topic).await.ok()["complete"], true, "nothing is left to delete");
+    let state = ada.register(json!({"event_types": ["message", "update_message_flags"]})).await.state.clone();
+    let unread = state["unread_msgs"]["streams"].as_array().unwrap();
+    assert!(unread.iter().all(|entry| entry["topic"] != "general chat"), "{unread:?}");
+}
+
+#[tokio::test]
+async fn a_large_topic_is_deleted_in_parts() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let first = say(&owner, garden, "large", "x").await;
+    server
+        .sql(&format!(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+             INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
+                 rendered_content, rendered_version, attributes)
+             SELECT recipient_id, topic_id, subject, sender_id, client_id, timestamp, content, rendered_content,
+                 rendered_version, attributes FROM n JOIN message ON id = {first}"
+        ))
+        .await;
+    let path = format!("/streams/{garden}/delete_topic");
+    let topic = json!({"topic_name": "LARGE"});
+    assert_eq!(owner.post(&path, &topic).await.ok()["complete"], false);
+    assert_eq!(contents(&owner, garden, "large").await, ["x"], "the newest go first");
+    assert_eq!(owner.post(&path, &topic).await.ok()["complete"], true);
+    assert_unseen(&owner, first).await;
+    let unknown = owner.post("/streams/999/delete_topic", &topic).await;
+    unknown.error(400, "BAD_REQUEST", "Invalid channel ID");
+}
+
+#[tokio::test]
+async fn the_oldest_message_of_a_channel_is_told_when_it_changes() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let ada = server.member("ada").await;
+    server.sql("DELETE FROM message").await;
+    let (first, second) = (say(&owner, garden, "a", "x").await, say(&owner, garden, "a", "y").await);
+    let mut queue = ada.register(json!({"event_types": ["stream"]})).await;
+    let event = |value: serde_json::Value| {
+        json!({
+            "type": "stream", "op": "update", "stream_id": garden, "name": "garden", "property": "first_message_id",
+            "value": value,
+        })
+    };
+    owner.delete(&format!("/messages/{first}"), ()).await.ok();
+    queue.expect(&[event(json!(second))]).await;
+    owner.delete(&format!("/messages/{second}"), ()).await.ok();
+    queue.expect(&[event(json!(null))]).await;
+}

@@ -1,0 +1,162 @@
+//! `PATCH /messages/{message_id}`: what makes no sense, what is not allowed, and changes of content.
+
+use super::{Place, edit, message, say, subscribe};
+use crate::channels::{channel_with, set_realm_group, set_realm_setting};
+use crate::harness::START;
+use serde_json::json;
+use teamchat::api::groups::system::SystemGroup;
+
+#[tokio::test]
+async fn what_makes_no_sense_is_refused_in_the_published_words() {
+    let Place { server, owner, garden, shed } = Place::new().await;
+    let ada = server.member("ada").await;
+    let id = say(&owner, garden, "lunch", "hi").await;
+    let direct = json!({"type": "direct", "to": [ada.user_id], "content": "psst"});
+    let direct = owner.post("/messages", direct).await.ok()["id"].as_i64().unwrap();
+    let bad = (400, "BAD_REQUEST");
+    for (id, changes, (status, code), msg) in [
+        (id, json!({}), bad, "Nothing to change"),
+        (id, json!({"topic": "lunch"}), bad, "Nothing to change"),
+        (
+            id,
+            json!({"topic": "lunch", "stream_id": garden, "propagate_mode": "change_all"}),
+            bad,
+            "Nothing to change",
+        ),
+        (id, json!({"propagate_mode": "change_one"}), bad, "Nothing to change"),
+        (
+            id,
+            json!({"content": "x", "propagate_mode": "change_all"}),
+            bad,
+            "Invalid propagate_mode without topic edit",
+        ),
+        (id, json!({"topic": "x", "propagate_mode": "all"}), bad, "Invalid propagate_mode"),
+        (
+            id,
+            json!({"content": "x", "stream_id": shed}),
+            bad,
+            "Cannot change message content while changing channel",
+        ),
+        (id, json!({"topic": "a\nb"}), bad, "Invalid character in topic, at position 2!"),
+        (id, json!({"stream_id": 999}), bad, "Invalid channel ID"),
+        (id, json!({"content": "a\u{0}b"}), bad, "Message must not contain null bytes"),
+        (direct, json!({"stream_id": garden}), bad, "Direct messages cannot be moved to channels."),
+        (direct, json!({"topic": "x"}), bad, "Direct messages cannot have topics."),
+        (9999, json!({"content": "x"}), bad, "Invalid message(s)"),
+    ] {
+        edit(&owner, id, changes).await.error(status, code, msg);
+    }
+    edit(&ada, direct, json!({"content": "x"})).await.error(
+        400,
+        "BAD_REQUEST",
+        "You don't have permission to edit this message",
+    );
+    let wrong = json!({"content": "x", "prev_content_sha256": "00"});
+    let msg = "'prev_content_sha256' value does not match the expected value.";
+    edit(&owner, id, wrong).await.error(400, "EXPECTATION_MISMATCH", msg);
+    // SHA-256 of "hi".
+    let digest = "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4";
+    edit(&owner, id, json!({"content": "x", "prev_content_sha256": digest})).await.ok();
+    assert_eq!(message(&owner, id).await["content"], "x");
+    edit(&owner, id, json!({"content": " "})).await.ok();
+    assert_eq!(message(&owner, id).await["content"], "(deleted)");
+}
+
+#[tokio::test]
+async fn content_is_changed_by_its_sender_and_for_a_while() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let ada = server.member("ada").await;
+    subscribe(&owner, "garden", &[&ada]).await;
+    let id = say(&ada, garden, "lunch", "hi").await;
+    let by_owner = edit(&owner, id, json!({"content": "x"})).await;
+    by_owner.error(400, "BAD_REQUEST", "You don't have permission to edit this message");
+    server.clock.advance(620);
+    edit(&ada, id, json!({"content": "in time"})).await.ok();
+    server.clock.advance(1);
+    let late = edit(&ada, id, json!({"content": "x"})).await;
+    late.error(400, "BAD_REQUEST", "The time limit for editing this message has passed");
+    set_realm_setting(&server, "message_content_edit_limit_seconds", json!(null)).await;
+    edit(&ada, id, json!({"content": "whenever"})).await.ok();
+    set_realm_setting(&server, "allow_message_editing", json!(false)).await;
+    let off = edit(&ada, id, json!({"content": "x"})).await;
+    off.error(400, "BAD_REQUEST", "Your organization has turned off message editing");
+    edit(&ada, id, json!({"topic": "dinner"})).await.ok();
+}
+
+#[tokio::test]
+async fn an_edit_is_told_to_those_who_see_the_message_and_to_nobody_else() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let (ada, bob, gus) = (server.member("ada").await, server.member("bob").await, server.guest("gus").await);
+    subscribe(&owner, "garden", &[&ada, &gus]).await;
+    let id = say(&ada, garden, "lunch", "hi").await;
+    let types = json!({"event_types": ["update_message"], "client_capabilities": {"empty_topic_name": true}});
+    let mut seeing = [ada.register(&types).await, gus.register(&types).await, owner.register(&types).await];
+    let mut outsider = bob.register(&types).await;
+    edit(&ada, id, json!({"content": "hello @**Gus**", "topic": "dinner"})).await.ok();
+    for (queue, flags) in seeing.iter_mut().zip([json!([]), json!(["mentioned"]), json!([])]) {
+        let expected = json!({
+            "type": "update_message",
+            "user_id": ada.user_id,
+            "rendering_only": false,
+            "message_id": id,
+            "message_ids": [id],
+            "edit_timestamp": START,
+            "stream_id": garden,
+            "stream_name": "garden",
+            "propagate_mode": "change_one",
+            "orig_subject": "lunch",
+            "subject": "dinner",
+            "topic_links": [],
+            "orig_content": "hi",
+            "orig_rendered_content": "<p>hi</p>",
+            "content": "hello @**Gus**",
+            "rendered_content": "*",
+            "is_me_message": false,
+            "flags": flags,
+        });
+        queue.expect(&[expected]).await;
+    }
+    outsider.expect_nothing().await;
+    let history = message(&owner, id).await["edit_history"].clone();
+    let expected = json!([{
+        "user_id": ada.user_id, "timestamp": START, "prev_content": "hi",
+        "prev_rendered_content": "<p>hi</p>", "prev_topic": "lunch", "topic": "dinner",
+    }]);
+    assert_eq!(history, expected, "one entry for one edit");
+}
+
+#[tokio::test]
+async fn messages_of_archived_channels_stay_as_they_are() {
+    let Place { server, owner, garden, shed } = Place::new().await;
+    let ada = server.member("ada").await;
+    let id = say(&owner, garden, "lunch", "hi").await;
+    let other = say(&owner, shed, "lunch", "hi").await;
+    owner.delete(&format!("/streams/{garden}"), ()).await.ok();
+    edit(&owner, id, json!({"content": "x"})).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    owner.delete(&format!("/messages/{id}"), ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    edit(&owner, other, json!({"stream_id": garden})).await.error(400, "BAD_REQUEST", "Invalid channel ID");
+    // Where the caller may not write, or not with this topic.
+    let quiet = channel_with(&owner, json!({
+        "name": "quiet", "subscribers": [owner.user_id, ada.user_id], "can_send_message_group": SystemGroup::Owners.id(),
+    })).await;
+    let loud = channel_with(
+        &owner,
+        json!({
+            "name": "loud", "subscribers": [ada.user_id], "topics_policy": "disable_empty_topic",
+        }),
+    )
+    .await;
+    let own = say(&ada, loud, "x", "hi").await;
+    let msg = "You do not have permission to post in this channel.";
+    edit(&ada, own, json!({"stream_id": quiet})).await.error(400, "BAD_REQUEST", msg);
+    for topic in ["", "(no topic)", "general chat"] {
+        let empty = edit(&ada, own, json!({ "topic": topic })).await;
+        empty.error(400, "BAD_REQUEST", "Topics are required in this organization");
+    }
+    set_realm_group(&server, "can_move_messages_between_topics_group", SystemGroup::Nobody).await;
+    edit(&ada, own, json!({"topic": "y"})).await.error(
+        400,
+        "BAD_REQUEST",
+        "You don't have permission to edit this message",
+    );
+}

@@ -1,0 +1,158 @@
+//! Moving messages to another topic of their channel.
+
+use super::{Place, assert_unseen, contents, edit, message, say, subscribe};
+use crate::channels::{set_realm_group, set_realm_setting};
+use crate::harness::START;
+use serde_json::json;
+use teamchat::api::groups::system::SystemGroup;
+
+#[tokio::test]
+async fn the_mode_says_which_messages_go_along() {
+    let Place { server: _running, owner, garden, .. } = Place::new().await;
+    let mut ids = Vec::new();
+    for content in ["one", "two", "three"] {
+        ids.push(say(&owner, garden, "lunch", content).await);
+    }
+    say(&owner, garden, "other", "four").await;
+    edit(&owner, ids[1], json!({"topic": "tea", "propagate_mode": "change_later"})).await.ok();
+    assert_eq!(contents(&owner, garden, "lunch").await, ["one"]);
+    assert_eq!(contents(&owner, garden, "tea").await, ["two", "three"]);
+    edit(&owner, ids[2], json!({"subject": "TEA party"})).await.ok();
+    assert_eq!(contents(&owner, garden, "tea party").await, ["three"]);
+    edit(&owner, ids[2], json!({"topic": "tea"})).await.ok();
+    edit(&owner, ids[2], json!({"topic": "Tea", "propagate_mode": "change_all"})).await.ok();
+    assert_eq!(message(&owner, ids[1]).await["subject"], "Tea");
+    edit(&owner, ids[2], json!({"topic": "(no topic)", "propagate_mode": "change_all"})).await.ok();
+    let moved = message(&owner, ids[1]).await;
+    assert_eq!((&moved["subject"], &moved["last_moved_timestamp"]), (&json!(""), &json!(START)));
+    assert_eq!(moved.get("last_edit_timestamp"), None);
+    let topics: Vec<_> =
+        moved["edit_history"].as_array().unwrap().iter().map(|edit| &edit["topic"]).collect();
+    assert_eq!(topics, ["", "Tea", "tea"], "the newest first");
+    let shown = owner.get(&format!("/messages/{}", ids[1]), ()).await.ok()["message"].clone();
+    assert_eq!(shown["edit_history"][0]["topic"], "general chat", "who does not know the empty topic");
+}
+
+#[tokio::test]
+async fn one_event_tells_of_all_messages() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    subscribe(&owner, "garden", &[&ada, &bob]).await;
+    let ids = [say(&ada, garden, "", "one").await, say(&ada, garden, "", "two").await];
+    let leave = json!({"subscriptions": ["garden"]});
+    bob.delete("/users/me/subscriptions", leave).await.ok();
+    let types = json!({"event_types": ["update_message", "message", "delete_message"]});
+    let mut queues = [ada.register(&types).await, bob.register(&types).await];
+    let mut outsider = cleo.register(&types).await;
+    edit(&ada, ids[1], json!({"topic": "tea", "propagate_mode": "change_all"})).await.ok();
+    for (queue, flags) in queues.iter_mut().zip([json!([]), json!(["read"])]) {
+        let expected = json!({
+            "type": "update_message", "user_id": ada.user_id, "rendering_only": false, "message_id": ids[1],
+            "message_ids": ids, "edit_timestamp": START, "stream_id": garden, "stream_name": "garden",
+            "propagate_mode": "change_all", "orig_subject": "general chat", "subject": "tea", "topic_links": [],
+            "flags": flags,
+        });
+        queue.expect(&[expected]).await;
+    }
+    outsider.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn moving_has_its_permission_and_its_time() {
+    let Place { server, owner, garden, shed } = Place::new().await;
+    let (ada, mia) = (server.member("ada").await, server.moderator("mia").await);
+    subscribe(&owner, "garden", &[&ada, &mia]).await;
+    subscribe(&owner, "shed", &[&ada, &mia]).await;
+    set_realm_setting(&server, "move_messages_within_stream_limit_seconds", json!(100)).await;
+    set_realm_setting(&server, "move_messages_between_streams_limit_seconds", json!(50)).await;
+    let old = say(&owner, garden, "lunch", "old").await;
+    server.clock.advance(60);
+    let young = say(&owner, garden, "lunch", "young").await;
+    server.clock.advance(11);
+    let late = edit(&ada, old, json!({"stream_id": shed})).await;
+    late.error(400, "BAD_REQUEST", "The time limit for editing this message's channel has passed");
+    let all = |changes: serde_json::Value| {
+        let mut changes = changes;
+        changes["propagate_mode"] = "change_all".into();
+        changes
+    };
+    let error = edit(&ada, young, all(json!({"stream_id": shed}))).await.error(
+        400,
+        "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED",
+        "You only have permission to move the 1/2 most recent messages in this topic.",
+    );
+    assert_eq!(error["first_message_id_allowed_to_move"], young);
+    assert_eq!(
+        (&error["total_messages_in_topic"], &error["total_messages_allowed_to_move"]),
+        (&json!(2), &json!(1))
+    );
+    edit(&ada, young, all(json!({"topic": "tea"}))).await.ok();
+    server.clock.advance(50);
+    let late = edit(&ada, old, json!({"topic": "x"})).await;
+    late.error(400, "BAD_REQUEST", "The time limit for editing this message's topic has passed.");
+    edit(&mia, old, all(json!({"topic": "x", "stream_id": shed}))).await.ok();
+
+    let id = say(&owner, garden, "rules", "new").await;
+    set_realm_group(&server, "can_move_messages_between_channels_group", SystemGroup::Nobody).await;
+    set_realm_group(&server, "can_move_messages_between_topics_group", SystemGroup::Nobody).await;
+    let refused = edit(&ada, id, json!({"stream_id": shed})).await;
+    refused.error(400, "BAD_REQUEST", "You don't have permission to move this message.");
+    let refused = edit(&ada, id, json!({"topic": "x"})).await;
+    refused.error(400, "BAD_REQUEST", "You don't have permission to edit this message");
+    let members = SystemGroup::Members.id().0;
+    let allow = json!({
+        "can_move_messages_out_of_channel_group": {"new": members},
+        "can_move_messages_within_channel_group": {"new": members},
+    });
+    owner.patch(&format!("/streams/{garden}"), allow).await.ok();
+    edit(&ada, id, json!({"topic": "x"})).await.ok();
+    edit(&ada, id, json!({"stream_id": shed})).await.ok();
+}
+
+#[tokio::test]
+async fn only_what_the_caller_sees_is_moved() {
+    let Place { server, owner, .. } = Place::new().await;
+    let ada = server.member("ada").await;
+    let vault = crate::channels::private_channel(&owner, "vault").await;
+    let before = say(&owner, vault, "lunch", "before").await;
+    subscribe(&owner, "vault", &[&ada]).await;
+    let after = say(&owner, vault, "lunch", "after").await;
+    assert_unseen(&ada, before).await;
+    edit(&ada, after, json!({"topic": "tea", "propagate_mode": "change_all"})).await.ok();
+    assert_eq!(contents(&owner, vault, "lunch").await, ["before"]);
+    assert_eq!(contents(&owner, vault, "tea").await, ["after"]);
+}
+
+#[tokio::test]
+async fn who_follows_a_topic_follows_it_where_it_goes() {
+    let Place { server, owner, garden, shed } = Place::new().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    subscribe(&owner, "garden", &[&ada, &bob]).await;
+    subscribe(&owner, "shed", &[&ada]).await;
+    let (first, second) =
+        (say(&owner, garden, "lunch", "one").await, say(&owner, garden, "lunch", "two").await);
+    for client in [&ada, &bob] {
+        let follow = json!({"stream_id": garden, "topic": "lunch", "visibility_policy": 3});
+        client.post("/user_topics", follow).await.ok();
+    }
+    let types = json!({"event_types": ["user_topic"]});
+    let mut queues = [ada.register(&types).await, bob.register(&types).await];
+    edit(&owner, second, json!({"topic": "tea"})).await.ok();
+    for queue in &mut queues {
+        queue.expect_nothing().await;
+    }
+    let policy = |stream_id: i64, topic: &str, policy: i64| {
+        json!({
+            "type": "user_topic", "stream_id": stream_id, "topic_name": topic, "last_updated": START,
+            "visibility_policy": policy,
+        })
+    };
+    edit(&owner, first, json!({"topic": "dinner"})).await.ok();
+    for queue in &mut queues {
+        queue.expect(&[policy(garden, "lunch", 0), policy(garden, "dinner", 3)]).await;
+    }
+    edit(&owner, first, json!({"stream_id": shed})).await.ok();
+    queues[0].expect(&[policy(garden, "dinner", 0), policy(shed, "dinner", 3)]).await;
+    queues[1].expect(&[policy(garden, "dinner", 0)]).await;
+}

@@ -1,0 +1,114 @@
+//! Resolving topics, and what the notification bot says of that and of moves.
+
+use super::{Place, contents, edit, message, say, subscribe};
+use crate::channels::set_realm_group;
+use crate::harness::Client;
+use serde_json::json;
+use teamchat::api::groups::system::SystemGroup;
+
+async fn retitle(by: &Client, id: i64, topic: &str) -> crate::harness::Answer {
+    by.patch(&format!("/messages/{id}"), json!({"topic": topic, "propagate_mode": "change_all"})).await
+}
+
+#[tokio::test]
+async fn a_topic_is_resolved_and_opened_again() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let ada = server.member("ada").await;
+    subscribe(&owner, "garden", &[&ada]).await;
+    let id = say(&owner, garden, "lunch", "hi").await;
+    retitle(&ada, id, "✔ lunch").await.ok();
+    let by = format!("@_**Ada|{}**", ada.user_id);
+    let resolved = format!("{by} has marked this topic as resolved.");
+    assert_eq!(contents(&ada, garden, "✔ lunch").await, ["hi".to_owned(), resolved.clone()]);
+    let moved = message(&ada, id).await;
+    assert_eq!(moved.get("last_moved_timestamp"), None, "resolving is no move");
+    assert_eq!(moved["edit_history"][0]["topic"], "✔ lunch");
+    // Whoever thinks better of it soon leaves no trace.
+    server.clock.advance(60);
+    retitle(&ada, id, "lunch").await.ok();
+    assert_eq!(contents(&ada, garden, "lunch").await, ["hi"]);
+    retitle(&ada, id, "✔ lunch").await.ok();
+    server.clock.advance(61);
+    retitle(&ada, id, "lunch").await.ok();
+    let unresolved = format!("{by} has marked this topic as unresolved.");
+    assert_eq!(contents(&ada, garden, "lunch").await, ["hi".to_owned(), resolved, unresolved]);
+    let notice =
+        ada.get("/messages", json!({"anchor": "newest", "num_before": 1, "num_after": 0})).await.ok();
+    let notice = &notice["messages"][0];
+    assert_eq!(notice["sender_email"], "notification-bot@zulip.com");
+    assert_eq!(notice["flags"], json!([]), "the mention is a silent one");
+}
+
+#[tokio::test]
+async fn resolving_has_its_own_permission() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let ada = server.member("ada").await;
+    subscribe(&owner, "garden", &[&ada]).await;
+    let (id, empty) = (say(&owner, garden, "lunch", "hi").await, say(&owner, garden, "", "hi").await);
+    for topic in ["✔", "✔ general chat", "✔ (no topic)"] {
+        retitle(&ada, empty, topic).await.error(
+            400,
+            "BAD_REQUEST",
+            "General chat cannot be marked as resolved",
+        );
+    }
+    set_realm_group(&server, "can_move_messages_between_topics_group", SystemGroup::Nobody).await;
+    retitle(&ada, id, "✔ lunch").await.ok();
+    set_realm_group(&server, "can_resolve_topics_group", SystemGroup::Nobody).await;
+    let refused = retitle(&ada, id, "lunch").await;
+    refused.error(400, "BAD_REQUEST", "You don't have permission to resolve topics.");
+    retitle(&ada, id, "✔ dinner").await.error(
+        400,
+        "BAD_REQUEST",
+        "You don't have permission to edit this message",
+    );
+    let members = json!({"can_resolve_topics_group": {"new": SystemGroup::Members.id()}});
+    owner.patch(&format!("/streams/{garden}"), members).await.ok();
+    retitle(&ada, id, "lunch").await.ok();
+}
+
+#[tokio::test]
+async fn moves_are_told_of_where_it_was_asked_for() {
+    let Place { server: _running, owner, garden, shed } = Place::new().await;
+    let by = format!("@_**Owner|{}**", owner.user_id);
+    let mut ids = Vec::new();
+    for content in ["one", "two", "three", "four"] {
+        ids.push(say(&owner, garden, "lunch", content).await);
+    }
+    let path = |id: i64| format!("/messages/{id}");
+    // One message, to a new topic.
+    let both = json!({"topic": "tea time", "send_notification_to_old_thread": true});
+    owner.patch(&path(ids[0]), both).await.ok();
+    let from = "#**garden>lunch**";
+    let link = format!("#narrow/channel/{garden}-garden/topic/tea.20time/near/{}", ids[0]);
+    assert_eq!(
+        contents(&owner, garden, "tea time").await,
+        ["one".to_owned(), format!("[A message]({link}) was moved here from {from} by {by}.")]
+    );
+    assert_eq!(
+        contents(&owner, garden, "lunch").await[3],
+        format!("A message was moved from this topic to #**garden>tea time** by {by}.")
+    );
+    // Several, without a word in the old topic.
+    owner.patch(&path(ids[2]), json!({"topic": "tea time", "propagate_mode": "change_later"})).await.ok();
+    assert_eq!(
+        contents(&owner, garden, "tea time").await.last().unwrap(),
+        &format!("3 messages were moved here from {from} by {by}.")
+    );
+    // A whole topic, to another channel.
+    let whole = json!({
+        "stream_id": shed, "topic": "tools", "propagate_mode": "change_all", "send_notification_to_old_thread": true,
+    });
+    owner.patch(&path(ids[1]), whole).await.ok();
+    assert_eq!(
+        contents(&owner, shed, "tools").await,
+        ["two".to_owned(), format!("This topic was moved here from {from} by {by}.")]
+    );
+    assert_eq!(
+        contents(&owner, garden, "lunch").await,
+        [format!("This topic was moved to #**shed>tools** by {by}.")]
+    );
+    // Quiet.
+    edit(&owner, ids[1], json!({"topic": "quiet"})).await.ok();
+    assert_eq!(contents(&owner, shed, "quiet").await, ["two"]);
+}
