@@ -14,6 +14,8 @@ pub mod feed;
 mod fetch;
 pub mod flags;
 mod holds;
+mod mark_as_read;
+mod matches_narrow;
 pub mod message;
 pub mod narrow;
 pub mod page;
@@ -31,6 +33,7 @@ pub mod sql;
 pub mod state;
 pub mod unread;
 mod update_flags;
+mod update_flags_for_narrow;
 pub mod write;
 
 use super::Slice;
@@ -55,7 +58,17 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/messages/{message_id}", USER, fetch::get_message),
         Route::call(Method::PATCH, "/messages/{message_id}", USER, edit::update_message),
         Route::write(Method::DELETE, "/messages/{message_id}", USER, delete::delete_message),
+        Route::read(Method::GET, "/messages/matches_narrow", USER, matches_narrow::matches_narrow),
         Route::write(Method::POST, "/messages/flags", USER, update_flags::update_flags),
+        Route::write(
+            Method::POST,
+            "/messages/flags/narrow",
+            USER,
+            update_flags_for_narrow::update_flags_for_narrow,
+        ),
+        Route::write(Method::POST, "/mark_all_as_read", USER, mark_as_read::mark_all_as_read),
+        Route::write(Method::POST, "/mark_stream_as_read", USER, mark_as_read::mark_stream_as_read),
+        Route::write(Method::POST, "/mark_topic_as_read", USER, mark_as_read::mark_topic_as_read),
         Route::read(Method::POST, "/messages/render", USER, render::render_message),
     ]
 }

@@ -461,16 +461,3 @@ pub fn newest_of(connection: &Connection, recipient_id: RecipientId) -> rusqlite
         .prepare_cached("SELECT max(id) FROM message WHERE recipient_id = ?1")?
         .query_row([recipient_id], |row| row.get(0))
 }
-
-/// Whether a user muted a channel that they are subscribed to.
-pub fn is_stream_muted(
-    connection: &Connection,
-    user_id: UserId,
-    stream_id: StreamId,
-) -> rusqlite::Result<bool> {
-    let muted = connection
-        .prepare_cached("SELECT is_muted FROM subscription WHERE user_id = ?1 AND stream_id = ?2 AND active")?
-        .query_row((user_id, stream_id), |row| row.get(0))
-        .optional()?;
-    Ok(muted.unwrap_or(false))
-}

@@ -140,7 +140,7 @@ fn unread(request: &StateRequest<'_>) -> ApiResult<UnreadMessages> {
         mentions: Vec::new(),
         old_unreads_missing,
     };
-    let muted = |stream_id| subscribed.iter().any(|own| own.stream_id == stream_id && own.is_muted);
+    let muting = sight.muting()?;
     let mut direct: BTreeMap<UserId, Vec<MessageId>> = BTreeMap::new();
     let mut groups: BTreeMap<String, Vec<MessageId>> = BTreeMap::new();
     let mut topics: BTreeMap<(StreamId, String), (String, Vec<MessageId>)> = BTreeMap::new();
@@ -153,10 +153,11 @@ fn unread(request: &StateRequest<'_>) -> ApiResult<UnreadMessages> {
             Some(stream) => {
                 let subject = sql::subject_of(connection, unread.id)?;
                 let key = Topic::stored(subject.clone()).key();
+                let is_muted = muting.is_muted(stream.stream_id, &key);
                 let (shown, ids) = topics.entry((stream.stream_id, key)).or_default();
                 shown_topic(&subject, knows_empty).clone_into(shown);
                 ids.push(unread.id);
-                answer.count += usize::from(!muted(stream.stream_id));
+                answer.count += usize::from(!is_muted);
             }
             None => {
                 answer.count += 1;

@@ -100,6 +100,9 @@ pub fn mark_all_read(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId) ->
         .query_row([recipient_id], |row| row.get(0))?;
     let Some(newest) = newest else { return Ok(()) };
     let mut set = load(tx, user_id, recipient_id)?;
+    if newest <= set.until() {
+        return Ok(());
+    }
     set.insert_until(newest);
     store(tx, user_id, recipient_id, &mut set)
 }
