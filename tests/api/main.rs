@@ -7,6 +7,8 @@
 mod harness;
 mod http;
 mod keys;
+mod messages;
 mod queues;
+mod user_topics;
 mod users;
 mod whole;

@@ -4,6 +4,7 @@
 //! One small function for each type of event, in a file for each slice. A type that is not here fails the test: whoever
 //! adds an event says here what it means.
 
+mod user_topics;
 mod users;
 
 use super::queue::kind;
@@ -24,6 +25,8 @@ impl Model {
     pub fn apply(&mut self, event: &Value) {
         match kind(event).as_str() {
             "realm_user/add" => users::add(self, event),
+            "user_topic" => user_topics::set(self, event),
+            "muted_topics" => user_topics::set_muted(self, event),
             unknown => panic!("the model client does not know what {unknown} means: {event}"),
         }
     }
