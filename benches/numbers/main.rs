@@ -76,6 +76,8 @@ enum Row {
     Subscribers,
     /// A file of 1,000,000 messages against one of 10,000.
     Size,
+    /// The newest 100 of every kind of view, in 1,000,000 messages against 10,000.
+    Fetch,
     /// Memory: idle, and of each waiting long-poll.
     Memory,
     /// Start to first answer, and the size of the binary.
@@ -157,6 +159,7 @@ impl Row {
             Self::FanOut => rows::fan_out::run(bench).await,
             Self::Subscribers => rows::subscribers::run(bench).await,
             Self::Size => rows::size::run(bench).await,
+            Self::Fetch => rows::fetch::run(bench).await,
             Self::Memory => rows::memory::run(bench).await,
             Self::Start => rows::start::run(bench).await,
         }
@@ -176,11 +179,13 @@ fn remove_folder(folder: &Path) -> Outcome<()> {
     }
 }
 
-/// What the figures depend on: build, cores, and the disk.
+/// What the figures depend on: build, cores, who else is at work, and the disk.
 fn conditions(directory: &Path) -> Outcome<Vec<String>> {
     let cores = std::thread::available_parallelism()?;
+    let load = std::fs::read_to_string("/proc/loadavg")?;
     let mut conditions = vec![format!(
-        "{cores} cores; a 4 KiB write reaches the disk in {} ms.",
+        "{cores} cores, load {} before the start; a 4 KiB write reaches the disk in {} ms.",
+        load.split(' ').next().unwrap_or_default(),
         number(sync_time(directory)?)
     )];
     if cfg!(debug_assertions) {

@@ -90,6 +90,23 @@ impl Figure {
         Some(self.reach.met(judged.median()))
     }
 
+    /// Whether every turn says what the median says; one that does not makes the verdict doubtful.
+    fn is_clear(&self) -> bool {
+        let Some(judged) = self.ratio.as_ref().or(self.measured.as_ref()) else { return true };
+        self.reach.met(judged.least()) == self.reach.met(judged.most())
+    }
+
+    /// The verdict as the table shows it.
+    fn verdict(&self) -> &'static str {
+        match (self.met(), self.is_clear()) {
+            (None, _) => "",
+            (Some(true), true) => "yes",
+            (Some(true), false) => "yes?",
+            (Some(false), true) => "NO",
+            (Some(false), false) => "NO?",
+        }
+    }
+
     fn to_json(&self) -> Value {
         let (at_least, at_most) = match self.reach {
             Reach::AtLeast(least) => (Some(least), None),
@@ -104,6 +121,7 @@ impl Figure {
             "at_least": at_least,
             "at_most": at_most,
             "met": self.met(),
+            "clear": self.is_clear(),
             "notes": self.notes,
         })
     }
@@ -134,7 +152,7 @@ pub fn as_table(conditions: &[String], figures: &[Figure]) -> String {
                 Reach::AtLeast(least) => format!(">= {}", number(least)),
                 Reach::AtMost(most) => format!("<= {}", number(most)),
             },
-            figure.met().map(|met| if met { "yes" } else { "NO" }.to_owned()).unwrap_or_default(),
+            figure.verdict().to_owned(),
         ]);
     }
     let mut text = conditions.join("\n");

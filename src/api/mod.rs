@@ -16,6 +16,7 @@ pub mod server_settings;
 pub mod server_state;
 pub mod subscriptions;
 pub mod topics;
+pub mod user_settings;
 pub mod user_topics;
 pub mod users;
 
@@ -64,6 +65,7 @@ pub static SLICES: &[Slice] = &[
     groups::SLICE,
     realm::SLICE,
     users::SLICE,
+    user_settings::SLICE,
     keys::SLICE,
     channels::SLICE,
     subscriptions::SLICE,

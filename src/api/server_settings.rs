@@ -37,8 +37,8 @@ pub fn versions() -> Map<String, Value> {
 
 /// `GET /server_settings` (spec, "get server settings").
 pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    let password_auth: bool = realm::settings::get(read, "password_auth_enabled")?;
-    let description: String = realm::settings::get(read, "description")?;
+    let settings = realm::settings::all(read)?;
+    let password_auth = settings.is_on("password_auth_enabled");
     let methods = ["password", "email"].map(|name| (name, password_auth));
     let other = [
         "dev",
@@ -68,9 +68,9 @@ pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<
         "require_email_format_usernames": true,
         "realm_uri": read.info.origin,
         "realm_url": read.info.origin,
-        "realm_name": realm::settings::get::<Value>(read, "name")?,
-        "realm_icon": "/static/images/organization.png",
-        "realm_description": description,
+        "realm_name": settings.value("name"),
+        "realm_icon": realm::images::icon_url(&settings),
+        "realm_description": settings.value("description"),
         "realm_web_public_access_enabled": false,
     }) else {
         return Reply::data(&fields);

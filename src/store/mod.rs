@@ -15,7 +15,7 @@ mod tx;
 mod writer;
 
 pub use error::StoreError;
-pub use open::{Database, OpenError};
+pub use open::{Database, OpenError, SCHEMA};
 pub use readers::{Readers, Snapshot};
 pub use tx::{Tx, Unsent};
 pub use writer::{Committed, Writer};

@@ -10,6 +10,6 @@ mod topic;
 
 pub use clock::Clock;
 pub use ids::{ClientId, EventId, GroupId, MessageId, RecipientId, StreamId, TopicId, UserId};
-pub use property::{Kind, Property};
+pub use property::{Kind, Property, Values};
 pub use role::Role;
 pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, Topic, fold};

@@ -1,6 +1,6 @@
 //! Settings as rows of a table: a name on the wire, the values it may have, and the one it has at first.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A setting of the organization or of a user.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +53,35 @@ impl Property {
             Kind::NumberOf(numbers, _) => value.as_i64().is_some_and(|number| numbers.contains(&number)),
             Kind::WordOf(words, _) => value.as_str().is_some_and(|word| words.contains(&word)),
         }
+    }
+}
+
+/// The values of all settings of a table.
+#[derive(Clone, Debug)]
+pub struct Values(Map<String, Value>);
+
+impl Values {
+    /// The defaults, with the values that differ from them.
+    pub fn new(table: &[Property], changed: impl IntoIterator<Item = (String, Value)>) -> Self {
+        let defaults = table.iter().map(|property| (property.name.to_owned(), property.default_value()));
+        let mut values: Map<String, Value> = defaults.collect();
+        values.extend(changed);
+        Self(values)
+    }
+
+    /// A setting's value; null for one that is not in the table.
+    pub fn value(&self, name: &str) -> &Value {
+        self.0.get(name).unwrap_or(&Value::Null)
+    }
+
+    /// Whether a setting is on.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.value(name) == true
+    }
+
+    /// All of them, by name.
+    pub fn into_map(self) -> Map<String, Value> {
+        self.0
     }
 }
 

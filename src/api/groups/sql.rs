@@ -90,6 +90,77 @@ pub fn subgroups(connection: &Connection, group: GroupId) -> rusqlite::Result<Ve
         .collect()
 }
 
+/// A system or named group's row.
+#[derive(Clone, Debug)]
+pub struct GroupRow {
+    /// The id.
+    pub id: GroupId,
+    /// Whether its members follow from roles.
+    pub is_system_group: bool,
+    /// The name, unique among groups.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Who made it; nobody made a system group.
+    pub creator_id: Option<UserId>,
+    /// UNIX seconds.
+    pub date_created: Option<i64>,
+    /// Whether it is no longer in use.
+    pub deactivated: bool,
+}
+
+/// All system and named groups, by id.
+pub fn groups(connection: &Connection) -> rusqlite::Result<Vec<GroupRow>> {
+    connection
+        .prepare_cached(
+            "SELECT id, kind = 'system', name, description, creator_id, date_created, deactivated
+             FROM user_group WHERE kind <> 'anonymous' ORDER BY id",
+        )?
+        .query_map([], |row| {
+            Ok(GroupRow {
+                id: row.get(0)?,
+                is_system_group: row.get(1)?,
+                name: row.get(2)?,
+                description: row.get(3)?,
+                creator_id: row.get(4)?,
+                date_created: row.get(5)?,
+                deactivated: row.get(6)?,
+            })
+        })?
+        .collect()
+}
+
+/// Which named group names which active user as a member.
+pub fn all_memberships(connection: &Connection) -> rusqlite::Result<Vec<(GroupId, UserId)>> {
+    connection
+        .prepare_cached(
+            "SELECT group_id, user_id FROM user_group_member JOIN user USING (user_id)
+             WHERE is_active ORDER BY group_id, user_id",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// Which group includes which, directly.
+pub fn all_inclusions(connection: &Connection) -> rusqlite::Result<Vec<(GroupId, GroupId)>> {
+    connection
+        .prepare_cached(
+            "SELECT group_id, subgroup_id FROM user_group_subgroup ORDER BY group_id, subgroup_id",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// The active users with role and joining time, by id.
+pub fn active_users(connection: &Connection) -> rusqlite::Result<Vec<(UserId, Role, i64)>> {
+    connection
+        .prepare_cached(
+            "SELECT user_id, role, date_joined FROM user WHERE is_active AND NOT is_system_bot ORDER BY user_id",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect()
+}
+
 /// The groups that a group includes itself or through others, and the group itself.
 const ALL_SUBGROUPS: &str = "WITH RECURSIVE included (id) AS (
          SELECT ?1

@@ -60,3 +60,95 @@ fn around(connection: &Connection, group: GroupId, now: i64) -> ApiResult<System
     }
     Ok(widest)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use SystemGroup::{Administrators, Everyone, FullMembers, Members, Moderators, Nobody, Owners};
+
+    const DAY: i64 = 24 * 60 * 60;
+
+    #[test]
+    fn system_groups_have_their_published_numbers() {
+        let connection = Connection::open_in_memory().unwrap();
+        let cases = [
+            (
+                COMMON,
+                [
+                    (Nobody, 2),
+                    (Owners, 2),
+                    (Administrators, 2),
+                    (Moderators, 4),
+                    (FullMembers, 3),
+                    (Members, 1),
+                    (Everyone, 1),
+                ],
+            ),
+            (
+                WEB_PUBLIC,
+                [
+                    (Nobody, 6),
+                    (Owners, 7),
+                    (Administrators, 2),
+                    (Moderators, 4),
+                    (FullMembers, 4),
+                    (Members, 4),
+                    (Everyone, 4),
+                ],
+            ),
+            (
+                WILDCARD_MENTION,
+                [
+                    (Nobody, 6),
+                    (Owners, 5),
+                    (Administrators, 5),
+                    (Moderators, 7),
+                    (FullMembers, 3),
+                    (Members, 2),
+                    (Everyone, 1),
+                ],
+            ),
+        ];
+        for (choices, expected) in cases {
+            for (group, expected) in expected {
+                assert_eq!(number(&connection, group.id(), 0, choices).unwrap(), expected, "{group:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_groups_have_the_number_of_the_narrowest_that_includes_them() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(crate::store::SCHEMA).unwrap();
+        for group in SystemGroup::ALL {
+            let row = (group.id(), group.name());
+            connection
+                .execute("INSERT INTO user_group (id, kind, name) VALUES (?1, 'system', ?2)", row)
+                .unwrap();
+        }
+        settings::set(&connection, "waiting_period_threshold", &3.into()).unwrap();
+        // Users 1 to 4: a moderator, an old member, a new member, a guest.
+        for (user_id, role, joined) in [(1, 300, 0), (2, 400, 0), (3, 400, 9 * DAY), (4, 600, 0)] {
+            let sql = "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, date_joined)
+                       VALUES (?1, ?1, ?1, ?1, 'x', ?2, ?3)";
+            connection.execute(sql, (user_id, role, joined)).unwrap();
+        }
+        let group = |members: &[i64], subgroups: &[GroupId]| {
+            let members: Vec<_> = members.iter().map(|id| crate::types::UserId(*id)).collect();
+            sql::insert_anonymous(&connection, &members, subgroups).unwrap()
+        };
+        let inner = group(&[1], &[Administrators.id()]);
+        let cases = [
+            (group(&[], &[]), Nobody),
+            (group(&[], &[Owners.id()]), Owners),
+            (group(&[1], &[Owners.id()]), Moderators),
+            (group(&[], &[inner]), Moderators),
+            (group(&[2], &[inner]), FullMembers),
+            (group(&[3], &[]), Members),
+            (group(&[4], &[]), Everyone),
+        ];
+        for (group, expected) in cases {
+            assert_eq!(around(&connection, group, 10 * DAY).unwrap(), expected);
+        }
+    }
+}

@@ -2,13 +2,11 @@
 //! do what is in [`super::group_settings`].
 
 use crate::http::{ApiError, ApiResult};
-use crate::store::Tx;
 use crate::types::Kind::{Bool, Number, NumberOf, NumberOrNull, Text, TextOrNull, WordOf};
-use crate::types::{Kind, Property};
+use crate::types::{Kind, Property, Values};
 use rusqlite::{Connection, OptionalExtension};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::collections::HashMap;
 
 pub use super::group_settings::{RealmGroup, group, is_held};
 
@@ -98,48 +96,33 @@ pub fn get<T: DeserializeOwned>(connection: &Connection, name: &str) -> ApiResul
 }
 
 /// Changes a setting, and answers whether the value is another one now. Telling people of it is its endpoint's.
-pub fn set(tx: &Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
+pub fn set(connection: &Connection, name: &str, value: &Value) -> ApiResult<bool> {
     let property = property(name)?;
     if !property.allows(value) {
         return Err(ApiError::bad_request(format!("Invalid {name}")));
     }
-    if get::<Value>(tx, name)? == *value {
+    if get::<Value>(connection, name)? == *value {
         return Ok(false);
     }
-    tx.prepare_cached(
-        "INSERT INTO realm_setting (property, value) VALUES (?1, ?2)
+    connection
+        .prepare_cached(
+            "INSERT INTO realm_setting (property, value) VALUES (?1, ?2)
          ON CONFLICT DO UPDATE SET value = excluded.value",
-    )?
-    .execute((name, value.to_string()))?;
+        )?
+        .execute((name, value.to_string()))?;
     Ok(true)
 }
 
-/// All settings at once.
-pub struct Settings(HashMap<String, Value>);
-
-impl Settings {
-    /// Reads the changed ones in one statement; the rest are defaults.
-    pub fn load(connection: &Connection) -> ApiResult<Self> {
-        let mut values: HashMap<String, Value> =
-            PROPERTIES.iter().map(|property| (property.name.to_owned(), property.default_value())).collect();
-        let mut statement = connection.prepare_cached("SELECT property, value FROM realm_setting")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let text = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
-            values.insert(row.get(0)?, serde_json::from_str(text)?);
-        }
-        Ok(Self(values))
+/// All settings at once: the changed ones in one statement, the rest defaults.
+pub fn all(connection: &Connection) -> ApiResult<Values> {
+    let mut statement = connection.prepare_cached("SELECT property, value FROM realm_setting")?;
+    let mut rows = statement.query([])?;
+    let mut changed = Vec::new();
+    while let Some(row) = rows.next()? {
+        let text = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+        changed.push((row.get(0)?, serde_json::from_str(text)?));
     }
-
-    /// A setting's value; null for one that is not in the table.
-    pub fn value(&self, name: &str) -> &Value {
-        self.0.get(name).unwrap_or(&Value::Null)
-    }
-
-    /// Whether a setting is on.
-    pub fn is_on(&self, name: &str) -> bool {
-        self.value(name) == true
-    }
+    Ok(Values::new(PROPERTIES, changed))
 }
 
 #[cfg(test)]
@@ -154,5 +137,24 @@ mod tests {
         for property in PROPERTIES {
             assert!(property.allows(&property.default_value()), "{}", property.name);
         }
+    }
+
+    #[test]
+    fn a_changed_setting_is_read_and_others_stay_defaults() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(crate::store::SCHEMA).unwrap();
+        let limit = "message_content_edit_limit_seconds";
+        assert_eq!(get::<Option<i64>>(&connection, limit).unwrap(), Some(600));
+        assert!(set(&connection, limit, &Value::Null).unwrap());
+        assert!(!set(&connection, limit, &Value::Null).unwrap(), "it is so already");
+        assert_eq!(get::<Option<i64>>(&connection, limit).unwrap(), None);
+        assert!(set(&connection, "topics_policy", &"disable_empty_topic".into()).unwrap());
+        let refused = set(&connection, "topics_policy", &"no topics".into()).unwrap_err();
+        assert_eq!(refused.msg(), "Invalid topics_policy");
+        assert_eq!(get::<bool>(&connection, "no such setting").unwrap_err().status(), 500);
+        let all = all(&connection).unwrap();
+        assert_eq!(all.value(limit), &Value::Null);
+        assert_eq!(all.value("topics_policy"), "disable_empty_topic");
+        assert_eq!(all.value("name"), "Team chat");
     }
 }

@@ -1,7 +1,7 @@
 //! The organization in the answer of `POST /register`.
 
 use super::group_settings::{RealmGroup, is_held};
-use super::settings::{PROPERTIES, Settings};
+use super::settings::{self, PROPERTIES};
 use super::{images, policies};
 use crate::api::groups::membership::Membership;
 use crate::api::groups::setting::{self, Owner};
@@ -30,7 +30,7 @@ impl Permissions {
 
 /// Word `realm`: every setting, and the older fields that follow from them.
 pub fn realm(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
-    let settings = Settings::load(request.connection)?;
+    let settings = settings::all(request.connection)?;
     for property in PROPERTIES.iter().filter(|property| !NOT_SHOWN.contains(&property.name)) {
         state.insert(format!("realm_{}", property.name), settings.value(property.name).clone());
     }

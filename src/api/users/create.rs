@@ -1,8 +1,9 @@
 //! Making a user, whoever asks for it: the command line, an administrator, an invitation.
 
-use super::events::{UserAdded, everyone};
+use super::events::UserAdded;
 use super::record::{UserRecord, UserRow};
-use super::{names, sql};
+use super::{emails, names, sql};
+use crate::api::{groups, user_settings};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{Role, UserId};
@@ -23,6 +24,18 @@ pub struct NewUser {
     pub password_hash: Option<String>,
 }
 
+/// Tells everybody, with the real email or without.
+fn announce(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
+    let whole = UserRecord::new(user).with_profile_data(Map::new());
+    let own = user.user_id;
+    let sees = |user_id, role| user_id == own || user.email_visibility.admits(role);
+    let who_see = emails::audience(tx, sees)?;
+    let others = emails::audience(tx, |user_id, role| !sees(user_id, role))?;
+    tx.emit(&UserAdded::new(whole.clone()), who_see);
+    tx.emit(&UserAdded::new(whole.without_delivery_email()), others);
+    Ok(())
+}
+
 /// Makes a user and tells everybody.
 pub fn create(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
     let email = new.email.trim();
@@ -30,6 +43,7 @@ pub fn create(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
         return Err(ApiError::bad_request("Invalid format!"));
     }
     let full_name = names::full_name(&new.full_name)?;
+    names::check_unique(tx, &full_name, None)?;
     if sql::by_delivery_email(tx, email)?.is_some() {
         return Err(ApiError::bad_request(format!("Email '{email}' already in use")));
     }
@@ -44,8 +58,9 @@ pub fn create(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
         date_joined: tx.now(),
     };
     let user_id = sql::insert(tx, &row)?;
+    user_settings::sql::copy_defaults(tx, user_id)?;
     let user = sql::by_id(tx, user_id)?.ok_or_else(ApiError::internal)?;
-    let audience = everyone(tx)?;
-    tx.emit(&UserAdded::new(UserRecord::new(&user).with_profile_data(Map::new())), audience);
+    announce(tx, &user)?;
+    groups::events::role_given(tx, &user)?;
     Ok(user)
 }

@@ -28,6 +28,26 @@ impl Event for UserAdded {
     const TYPE: &'static str = "realm_user";
 }
 
+/// `realm_user`, `op: update`: something about somebody changed. `person` has `user_id` and what is new, in one of the
+/// nine forms of the spec.
+#[derive(Serialize)]
+pub struct UserUpdated {
+    r#type: &'static str,
+    op: &'static str,
+    person: Value,
+}
+
+impl UserUpdated {
+    /// The event for a change.
+    pub fn new(person: Value) -> Self {
+        Self { r#type: Self::TYPE, op: "update", person }
+    }
+}
+
+impl Event for UserUpdated {
+    const TYPE: &'static str = "realm_user";
+}
+
 /// Everybody with an account in use.
 pub fn everyone(connection: &Connection) -> ApiResult<Audience> {
     Ok(Audience::set(sql::active_ids(connection)?))
@@ -40,7 +60,7 @@ pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
     let mut inactive = Vec::new();
     for user in sql::all(request.connection)? {
         let list = if user.is_active { &mut active } else { &mut inactive };
-        list.push(UserRecord::new(&user).with_profile_data(Map::new()));
+        list.push(UserRecord::for_caller(&user, request.caller).with_profile_data(Map::new()));
     }
     let bots: Vec<_> = sql::system_bots(request.connection)?.iter().map(UserRecord::new).collect();
     state.insert("realm_users".into(), json!(active));
@@ -58,7 +78,7 @@ pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
             ("avatar_url_medium", json!(avatar)),
             ("is_owner", json!(own.role == crate::types::Role::Owner)),
             ("is_admin", json!(own.role.is_administrator())),
-            ("is_moderator", json!(own.role == crate::types::Role::Moderator)),
+            ("is_moderator", json!(own.role.is_moderator())),
             ("is_guest", json!(own.role == crate::types::Role::Guest)),
         ] {
             state.insert(name.into(), value);

@@ -2,7 +2,7 @@
 
 use super::record::{UserRecord, UserRow};
 use super::sql;
-use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::http::{ApiError, ApiResult, Caller, Read, Reply, User};
 use crate::types::UserId;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
@@ -41,7 +41,8 @@ pub fn own_user(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     let user = sql::by_id(read, read.caller.user_id)?.ok_or_else(no_such_user)?;
     let max_message_id =
         read.prepare_cached("SELECT coalesce(max(id), -1) FROM message")?.query_row([], |row| row.get(0))?;
-    Reply::data(&OwnUser { user: UserRecord::new(&user).with_profile_data(Map::new()), max_message_id })
+    let user = UserRecord::for_caller(&user, read.caller).with_profile_data(Map::new());
+    Reply::data(&OwnUser { user, max_message_id })
 }
 
 /// `GET /users`: all users.
@@ -49,7 +50,7 @@ pub fn users(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
     let members: Vec<UserRecord> = sql::all(read)?
         .iter()
         .filter(|user| params.user_ids.as_ref().is_none_or(|ids| ids.contains(&user.user_id)))
-        .map(|user| record(user, params.include_custom_profile_fields))
+        .map(|user| record(user, read.caller, params.include_custom_profile_fields))
         .collect();
     Reply::field("members", &members)
 }
@@ -61,15 +62,18 @@ pub fn user(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
         Ok(id) => sql::by_id(read, UserId(id))?,
         Err(_) => match sql::by_email(read, name)? {
             Some(user) => Some(user),
-            None => sql::by_delivery_email(read, name)?,
+            None => {
+                let user = sql::by_delivery_email(read, name)?;
+                user.filter(|user| UserRecord::for_caller(user, read.caller).shows_delivery_email())
+            }
         },
     };
     let user = user.ok_or_else(no_such_user)?;
-    Reply::field("user", &record(&user, params.include_custom_profile_fields))
+    Reply::field("user", &record(&user, read.caller, params.include_custom_profile_fields))
 }
 
-fn record(user: &UserRow, with_profile_data: bool) -> UserRecord {
-    let record = UserRecord::new(user);
+fn record(user: &UserRow, caller: &Caller, with_profile_data: bool) -> UserRecord {
+    let record = UserRecord::for_caller(user, caller);
     if with_profile_data { record.with_profile_data(Map::new()) } else { record }
 }
 

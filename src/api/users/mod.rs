@@ -1,6 +1,8 @@
 //! Users: people and bots.
 
+pub mod change;
 pub mod create;
+pub mod emails;
 pub mod events;
 mod get;
 pub mod names;

@@ -1,6 +1,11 @@
 //! What may be a name, and what may be an email address.
 
+use super::sql;
+use crate::api::realm;
 use crate::http::{ApiError, ApiResult};
+use crate::types::UserId;
+use rusqlite::Connection;
+use unicode_normalization::UnicodeNormalization;
 
 /// The longest name, in characters.
 const MAX_NAME_LENGTH: usize = 100;
@@ -22,6 +27,20 @@ pub fn full_name(text: &str) -> ApiResult<String> {
     }
     // `@**name|7**` means the user with id 7.
     Ok(name.to_owned())
+}
+
+/// Refuses a name that another active user has, where the organization wants names to be unique. Upper and lower case are
+/// equal, and so are two ways to write the same characters.
+pub fn check_unique(connection: &Connection, name: &str, but: Option<UserId>) -> ApiResult<()> {
+    if !realm::settings::get::<bool>(connection, "require_unique_names")? {
+        return Ok(());
+    }
+    let fold = |name: &str| name.nfkc().collect::<String>().to_lowercase();
+    let name = fold(name);
+    if sql::other_names(connection, but)?.iter().any(|other| fold(other) == name) {
+        return Err(ApiError::bad_request("Unique names required in this organization."));
+    }
+    Ok(())
 }
 
 /// Whether a text can be an email address: something, an `@`, and a domain. Whether mail arrives is not asked.

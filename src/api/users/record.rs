@@ -1,5 +1,7 @@
 //! A user as clients see them (spec, "User").
 
+use super::emails::EmailVisibility;
+use crate::http::Caller;
 use crate::types::{Role, UserId};
 use rusqlite::Row;
 use serde::Serialize;
@@ -32,12 +34,16 @@ pub struct UserRow {
     pub date_joined: i64,
     /// Counts changes of the image.
     pub avatar_version: i64,
+    /// Who sees the real email. Bots' are for everyone.
+    pub email_visibility: EmailVisibility,
 }
 
 /// The columns of [`UserRow`], in order.
 pub const COLUMNS: &str =
     "user_id, email, delivery_email, full_name, role, is_active, bot_type, bot_owner_id,
-    is_system_bot, timezone, date_joined, avatar_version";
+    is_system_bot, timezone, date_joined, avatar_version,
+    (SELECT value FROM user_setting
+         WHERE user_setting.user_id = user.user_id AND property = 'email_address_visibility' AND bot_type IS NULL)";
 
 impl UserRow {
     /// Reads [`COLUMNS`].
@@ -55,6 +61,10 @@ impl UserRow {
             timezone: row.get(9)?,
             date_joined: row.get(10)?,
             avatar_version: row.get(11)?,
+            email_visibility: match row.get::<_, Option<String>>(12)? {
+                Some(code) => EmailVisibility::from_code(code.parse().unwrap_or_default()),
+                None => EmailVisibility::default(),
+            },
         })
     }
 
@@ -92,7 +102,21 @@ pub struct UserRecord {
 }
 
 impl UserRecord {
-    /// The record of a row, without profile data.
+    /// The record as a caller may see it, without profile data.
+    pub fn for_caller(user: &UserRow, caller: &Caller) -> Self {
+        let is_shown = user.user_id == caller.user_id || user.email_visibility.admits(caller.role);
+        let record = Self::new(user);
+        if is_shown { record } else { record.without_delivery_email() }
+    }
+
+    /// The record for those who may not see the real email.
+    #[must_use]
+    pub fn without_delivery_email(mut self) -> Self {
+        self.delivery_email = None;
+        self
+    }
+
+    /// The whole record, without profile data.
     pub fn new(user: &UserRow) -> Self {
         Self {
             user_id: user.user_id,
@@ -114,6 +138,11 @@ impl UserRecord {
             avatar_version: user.avatar_version,
             profile_data: None,
         }
+    }
+
+    /// Whether the real email is in it.
+    pub fn shows_delivery_email(&self) -> bool {
+        self.delivery_email.is_some()
     }
 
     /// Adds the values of the custom profile fields, for people.

@@ -53,6 +53,65 @@ pub fn active_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
     ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
 }
 
+/// The active users and their roles.
+pub fn active_roles(connection: &Connection) -> rusqlite::Result<Vec<(UserId, Role)>> {
+    connection
+        .prepare_cached("SELECT user_id, role FROM user WHERE is_active AND NOT is_system_bot")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// The ids of the active administrators and owners.
+pub fn administrator_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
+    let mut statement =
+        connection.prepare_cached("SELECT user_id FROM user WHERE is_active AND role <= ?1")?;
+    let ids = statement.query_map([Role::Administrator], |row| row.get::<_, UserId>(0))?;
+    ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
+}
+
+/// The names of all active users but one.
+pub fn other_names(connection: &Connection, but: Option<UserId>) -> rusqlite::Result<Vec<String>> {
+    connection
+        .prepare_cached(
+            "SELECT full_name FROM user WHERE is_active AND NOT is_system_bot AND user_id IS NOT ?1",
+        )?
+        .query_map([but], |row| row.get(0))?
+        .collect()
+}
+
+/// Sets the name shown.
+pub fn set_full_name(connection: &Connection, user_id: UserId, full_name: &str) -> rusqlite::Result<()> {
+    let statement = "UPDATE user SET full_name = ?2 WHERE user_id = ?1";
+    connection.prepare_cached(statement)?.execute((user_id, full_name)).map(|_| ())
+}
+
+/// Sets the time zone.
+pub fn set_timezone(connection: &Connection, user_id: UserId, timezone: &str) -> rusqlite::Result<()> {
+    let statement = "UPDATE user SET timezone = ?2 WHERE user_id = ?1";
+    connection.prepare_cached(statement)?.execute((user_id, timezone)).map(|_| ())
+}
+
+/// Sets the password's hash.
+pub fn set_password(connection: &Connection, user_id: UserId, hash: &str) -> rusqlite::Result<()> {
+    let statement = "UPDATE user SET password_hash = ?2 WHERE user_id = ?1";
+    connection.prepare_cached(statement)?.execute((user_id, hash)).map(|_| ())
+}
+
+/// Sets the API email and the real email.
+pub fn set_emails(
+    connection: &Connection,
+    user_id: UserId,
+    email: &str,
+    delivery_email: &str,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE user SET email = ?2, delivery_email = ?3, delivery_email_key = ?4 WHERE user_id = ?1",
+        )?
+        .execute((user_id, email, delivery_email, delivery_email.to_lowercase()))
+        .map(|_| ())
+}
+
 /// Whether somebody could log in: an active person with a password or a key.
 pub fn somebody_can_log_in(connection: &Connection) -> rusqlite::Result<bool> {
     connection

@@ -49,6 +49,13 @@ CREATE INDEX user_email ON user (lower(email));
 CREATE INDEX user_full_name ON user (lower(full_name));
 CREATE INDEX user_bot_owner ON user (bot_owner_id) WHERE bot_owner_id IS NOT NULL;
 
+-- The organization's defaults for the settings of new users, where they differ from the program's. Each new user gets a
+-- copy: changing them later changes nobody.
+CREATE TABLE realm_user_setting_default (
+    property        TEXT    PRIMARY KEY,
+    value           TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- A user's settings that differ from the defaults; the keys are those of `user_settings` in POST /register.
 CREATE TABLE user_setting (
     user_id         INTEGER NOT NULL REFERENCES user (user_id),

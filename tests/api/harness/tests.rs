@@ -25,7 +25,7 @@ async fn a_test_that_does_not_care_says_so() {
 #[should_panic(expected = "[0].person.full_name: expected \"Bob\", found \"Ada\"")]
 async fn another_event_than_expected_fails_the_test() {
     let server = TestServer::start().await;
-    let mut queue = server.owner().await.register(()).await;
+    let mut queue = server.owner().await.register(json!({"event_types": ["realm_user"]})).await;
     server.member("ada").await;
     queue.expect(&[json!({"type": "realm_user", "op": "add", "person": {"full_name": "Bob"}})]).await;
 }
@@ -51,7 +51,7 @@ fn differences_name_their_places() {
 async fn a_crash_keeps_what_was_answered() {
     let mut server = TestServer::start().await;
     let owner = server.owner().await;
-    let mut queue = owner.register(()).await;
+    let mut queue = owner.register(json!({"event_types": ["realm_user"]})).await;
     let ada = server.member("ada").await;
     server.crash().await;
     queue.expect_kinds(&["realm_user/add"]).await;

@@ -4,6 +4,8 @@
 //! One small function for each type of event, in a file for each slice. A type that is not here fails the test: whoever
 //! adds an event says here what it means.
 
+mod groups;
+mod settings;
 mod user_topics;
 mod users;
 
@@ -24,9 +26,17 @@ impl Model {
     /// Learns from an event.
     pub fn apply(&mut self, event: &Value) {
         match kind(event).as_str() {
+            // Who may be exported is asked for, not part of the state.
+            "realm_export_consent" => {}
             "realm_user/add" => users::add(self, event),
             "user_topic" => user_topics::set(self, event),
             "muted_topics" => user_topics::set_muted(self, event),
+            "realm_user/update" => users::update(self, event),
+            "realm_user_settings_defaults/update" => settings::update_default(self, event),
+            "update_display_settings" => settings::update_display(self, event),
+            "update_global_notifications" => settings::update_notifications(self, event),
+            "user_group/add_members" => groups::add_members(self, event),
+            "user_settings/update" => settings::update(self, event),
             unknown => panic!("the model client does not know what {unknown} means: {event}"),
         }
     }

@@ -1,0 +1,58 @@
+//! The languages that a user can choose. Clients bring the translations along; the server itself speaks English.
+
+/// Codes, and the languages' own names, as clients of release 11.0 have them.
+const LANGUAGES: &[(&str, &str)] = &[
+    ("ar", "العربيّة"),
+    ("be", "беларуская"),
+    ("bg", "български"),
+    ("bqi", "Bakhtiari"),
+    ("ca", "català"),
+    ("cs", "česky"),
+    ("cy", "Cymraeg"),
+    ("da", "dansk"),
+    ("de", "Deutsch"),
+    ("el", "Ελληνικά"),
+    ("en", "English"),
+    ("en-gb", "British English"),
+    ("es", "español"),
+    ("eu", "Basque"),
+    ("fa", "فارسی"),
+    ("fi", "suomi"),
+    ("fr", "français"),
+    ("gl", "galego"),
+    ("gu", "Gujarati"),
+    ("hi", "Hindi"),
+    ("hu", "Magyar"),
+    ("id", "Bahasa Indonesia"),
+    ("it", "italiano"),
+    ("ja", "日本語"),
+    ("ko", "한국어"),
+    ("lt", "Lietuviškai"),
+    ("lv", "latviešu"),
+    ("ml", "Malayalam"),
+    ("mn", "Mongolian"),
+    ("nl", "Nederlands"),
+    ("pl", "polski"),
+    ("pt", "Português"),
+    ("pt-br", "Português Brasileiro"),
+    ("pt-pt", "Português (Portugal)"),
+    ("ro", "Română"),
+    ("ru", "Русский"),
+    ("si", "Sinhala"),
+    ("sl", "Slovenščina"),
+    ("sr", "српски"),
+    ("sv", "svenska"),
+    ("ta", "தமிழ்"),
+    ("tl", "Tagalog"),
+    ("tr", "Türkçe"),
+    ("uk", "Українська"),
+    ("uz", "O'zbekcha"),
+    ("vi", "Tiếng Việt"),
+    ("zh-hans", "简体中文"),
+    ("zh-hant", "繁體中文"),
+];
+
+/// The name of a language; `None` for one that nobody can choose.
+pub fn name(code: &str) -> Option<&'static str> {
+    LANGUAGES.iter().find(|(known, _)| *known == code).map(|(_, name)| *name)
+}

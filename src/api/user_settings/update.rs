@@ -1,0 +1,159 @@
+//! `PATCH /settings`, and its older names `PATCH /settings/display` and `PATCH /settings/notifications`.
+
+use super::params::Changes;
+use super::{all, events, sql};
+use crate::api::realm;
+use crate::api::users::{change, emails, passwords, record::UserRow, sql as users};
+use crate::http::params::Trimmed;
+use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
+use crate::store::Tx;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Parameters of `PATCH /settings` beside the settings themselves.
+#[derive(Deserialize)]
+pub struct AccountParams {
+    /// The name shown to others.
+    #[serde(default)]
+    full_name: Option<String>,
+    /// The real email. The published server first sends a mail with a link; this one sends no mail, so it is at once.
+    #[serde(default)]
+    email: Option<Trimmed>,
+    /// The password so far.
+    #[serde(default)]
+    old_password: Option<String>,
+    /// A new password, which needs the old one.
+    #[serde(default)]
+    new_password: Option<String>,
+    /// IANA identifier.
+    #[serde(default)]
+    timezone: Option<String>,
+}
+
+/// What is to change, after what takes time.
+struct Update {
+    settings: Changes,
+    full_name: Option<String>,
+    email: Option<String>,
+    password_hash: Option<String>,
+    timezone: Option<String>,
+    /// Hidden emails get a stand-in at this domain.
+    domain: String,
+}
+
+/// `PATCH /settings`: changes the caller's settings, name, email and password. All of it is done, or nothing.
+pub async fn update(
+    call: Call<User>,
+    Both(settings, account): Both<Changes, AccountParams>,
+) -> ApiResult<Reply> {
+    if call.caller.is_bot() {
+        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
+    }
+    settings.check()?;
+    if let Some(timezone) = &account.timezone
+        && !change::is_timezone(timezone)
+    {
+        return Err(ApiError::bad_request("Invalid timezone: Value error, Not a recognized time zone"));
+    }
+    let password_hash = match account.new_password {
+        Some(new) => Some(new_password(&call, account.old_password.unwrap_or_default(), new).await?),
+        None => None,
+    };
+    let update = Update {
+        settings,
+        full_name: account.full_name,
+        email: account.email.map(Trimmed::into_inner),
+        password_hash,
+        timezone: account.timezone,
+        domain: realm::state::bot_domain(&call.info.origin),
+    };
+    call.write(move |tx, caller| apply(tx, caller, &update)).await?;
+    Ok(Reply::ok())
+}
+
+/// Checks the old password and answers the new one's hash.
+async fn new_password(call: &Call<User>, old: String, new: String) -> ApiResult<String> {
+    let app = &call.app;
+    let user_id = call.caller.user_id;
+    let (user, stored, enabled) = app
+        .readers
+        .read(|snapshot| -> ApiResult<_> {
+            let user = users::by_id(snapshot, user_id)?.ok_or_else(ApiError::internal)?;
+            let stored = users::password_of(snapshot, &user.delivery_email)?.and_then(|(_, hash, _)| hash);
+            let enabled: bool = realm::settings::get(snapshot, "password_auth_enabled")?;
+            Ok((user, stored, enabled))
+        })
+        .await?;
+    let account = user.delivery_email.to_lowercase();
+    let now = app.clock.milliseconds();
+    app.limits.may_try_password(&account, call.info.peer, now).map_err(|error| too_many_attempts(&error))?;
+    let right = passwords::verify(old, stored).await?;
+    if !right || !enabled {
+        app.limits.failed_password(&account, call.info.peer, now);
+        return Err(ApiError::bad_request("Wrong password!"));
+    }
+    app.limits.right_password(&account);
+    if !(passwords::MIN_LENGTH..=passwords::MAX_LENGTH).contains(&new.chars().count()) {
+        return Err(ApiError::bad_request("New password is too weak!"));
+    }
+    passwords::hash_apart(new).await
+}
+
+fn too_many_attempts(error: &ApiError) -> ApiError {
+    let seconds = error.headers().iter().find(|(name, _)| *name == "Retry-After");
+    let seconds = seconds.map_or("some", |(_, seconds)| seconds);
+    let msg = format!("You're making too many attempts! Try again in {seconds} seconds.");
+    ApiError::bad_request(msg)
+}
+
+fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
+    let user = users::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
+    if let Some(hash) = &update.password_hash {
+        users::set_password(tx, user.user_id, hash)?;
+    }
+    if let Some(email) = &update.email
+        && *email != user.delivery_email
+    {
+        may_change(tx, caller, "email_changes_disabled")?.then_some(()).ok_or_else(|| {
+            ApiError::bad_request("Email address changes are disabled in this organization.")
+        })?;
+        emails::change(tx, &user, email)?;
+    }
+    if let Some(full_name) = &update.full_name
+        && *full_name != user.full_name
+        // Refused without a word, as the published server does: no client offers it.
+        && may_change(tx, caller, "name_changes_disabled")?
+    {
+        change::full_name(tx, &user, full_name)?;
+    }
+    if let Some(timezone) = &update.timezone
+        && *timezone != user.timezone
+    {
+        users::set_timezone(tx, user.user_id, timezone)?;
+        let value = Value::from(timezone.as_str());
+        events::setting_updated(tx, user.user_id, &user.email, "timezone", &value)?;
+        change::announce_timezone(tx, &user, timezone)?;
+    }
+    set(tx, &user, &update.settings, &update.domain)
+}
+
+/// Whether a caller may do what the organization has disabled for most.
+fn may_change(tx: &Tx<'_>, caller: &Caller, disabled: &str) -> ApiResult<bool> {
+    Ok(caller.role.is_administrator() || !realm::settings::get::<bool>(tx, disabled)?)
+}
+
+/// Sets a user's settings and tells of those that are different now.
+fn set(tx: &mut Tx<'_>, user: &UserRow, changes: &Changes, domain: &str) -> ApiResult<()> {
+    let current = all(tx, user.user_id)?;
+    for (property, value) in &changes.0 {
+        if current.value(property.name) == value {
+            continue;
+        }
+        sql::put(tx, user.user_id, property.name, value)?;
+        events::setting_updated(tx, user.user_id, &user.email, property.name, value)?;
+        if property.name == "email_address_visibility" {
+            emails::visibility_changed(tx, user.user_id, current.value(property.name), domain)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! Changing a user, whoever asks for it: the user, or an administrator.
+
+use super::events::{UserUpdated, everyone};
+use super::record::UserRow;
+use super::{names, sql};
+use crate::http::ApiResult;
+use crate::store::Tx;
+use serde_json::json;
+
+/// Changes the name shown, and tells everybody.
+pub fn full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiResult<()> {
+    let full_name = names::full_name(full_name)?;
+    if full_name == user.full_name {
+        return Ok(());
+    }
+    names::check_unique(tx, &full_name, Some(user.user_id))?;
+    sql::set_full_name(tx, user.user_id, &full_name)?;
+    let audience = everyone(tx)?;
+    tx.emit(&UserUpdated::new(json!({"user_id": user.user_id, "full_name": full_name})), audience);
+    Ok(())
+}
+
+/// Tells everybody where a user is now.
+pub fn announce_timezone(tx: &mut Tx<'_>, user: &UserRow, timezone: &str) -> ApiResult<()> {
+    let audience = everyone(tx)?;
+    let person = json!({"user_id": user.user_id, "email": user.email, "timezone": timezone});
+    tx.emit(&UserUpdated::new(person), audience);
+    Ok(())
+}
+
+/// Whether a text names a time zone, as the IANA spells them.
+pub fn is_timezone(text: &str) -> bool {
+    jiff::tz::db().get(text).is_ok_and(|zone| zone.iana_name() == Some(text))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn time_zones_are_known_by_their_names() {
+        for good in ["Europe/Berlin", "Asia/Kolkata", "UTC"] {
+            assert!(super::is_timezone(good), "{good}");
+        }
+        for bad in ["", "europe/berlin", "Berlin", "../../etc/passwd", "Europe/Berlin "] {
+            assert!(!super::is_timezone(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! User groups.
+
+mod list;

@@ -1,0 +1,5 @@
+//! User settings.
+
+mod account;
+mod defaults;
+mod update;
