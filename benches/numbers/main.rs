@@ -76,6 +76,8 @@ enum Row {
     Subscribers,
     /// A file of 1,000,000 messages against one of 10,000.
     Size,
+    /// The newest 100 of every kind of view, in 1,000,000 messages against 10,000.
+    Fetch,
     /// Memory: idle, and of each waiting long-poll.
     Memory,
     /// Start to first answer, and the size of the binary.
@@ -157,6 +159,7 @@ impl Row {
             Self::FanOut => rows::fan_out::run(bench).await,
             Self::Subscribers => rows::subscribers::run(bench).await,
             Self::Size => rows::size::run(bench).await,
+            Self::Fetch => rows::fetch::run(bench).await,
             Self::Memory => rows::memory::run(bench).await,
             Self::Start => rows::start::run(bench).await,
         }

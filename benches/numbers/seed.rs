@@ -26,9 +26,20 @@ pub const CHANNEL_OF_10000: &str = "everyone";
 /// One of the channels that hold the messages.
 pub const CHANNEL_WITH_HISTORY: &str = "history 1";
 
-/// How many channels hold the messages.
+/// How many channels hold nine of ten messages.
 const HISTORY_CHANNELS: u64 = 20;
 const HISTORY_SUBSCRIBERS: u64 = 100;
+/// How many quieter channels there are, with ten subscribers each: those make a user of 200 channels.
+const QUIET_CHANNELS: u64 = 180;
+const QUIET_SUBSCRIBERS: u64 = 10;
+
+/// A user of 200 channels who has read nothing, is mentioned in one of 50 messages, and had one of 50 to themselves.
+pub const READER: u64 = 1;
+/// Who they have a direct conversation with.
+pub const CORRESPONDENT: u64 = 2;
+/// A word of the messages that mention the reader.
+pub const SEARCHED: &str = "please";
+const EVERY: u64 = 50;
 
 const OWNER: &str = "owner@example.com";
 /// The first seeded message was sent at this time; one every 13 seconds follows.
@@ -65,6 +76,7 @@ fn channels() -> Vec<(String, u64)> {
         (CHANNEL_OF_10000.to_owned(), 10_000),
     ];
     channels.extend((1..=HISTORY_CHANNELS).map(|number| (format!("history {number}"), HISTORY_SUBSCRIBERS)));
+    channels.extend((1..=QUIET_CHANNELS).map(|number| (format!("quiet {number}"), QUIET_SUBSCRIBERS)));
     channels
 }
 
@@ -245,24 +257,72 @@ fn add_users(connection: &mut Connection) -> Outcome<()> {
     Ok(())
 }
 
-/// Messages of 100 senders, in turn over the channels with history and their topics, all read by the owner.
+/// Where a message goes: its set of receivers, and its topics if it is a channel.
+struct Place {
+    recipient_id: i64,
+    topics: Vec<i64>,
+}
+
+/// The channels with history, the quiet ones, and the direct conversation.
+struct Places {
+    history: Vec<Place>,
+    quiet: Vec<Place>,
+    direct: Place,
+}
+
+impl Places {
+    fn make(connection: &Connection) -> Outcome<Self> {
+        let channel = |name: String| -> Outcome<Place> {
+            let (stream_id, recipient_id): (i64, i64) = connection.query_row(
+                "SELECT stream_id, recipient_id FROM stream JOIN recipient USING (stream_id) WHERE name = ?",
+                [name],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
+            Ok(Place { recipient_id, topics: add_topics(connection, stream_id)? })
+        };
+        let (one, other) = (user_id(connection, READER)?, user_id(connection, CORRESPONDENT)?);
+        connection.execute("INSERT INTO recipient (user_ids) VALUES (?)", [format!("{one},{other}")])?;
+        let recipient_id = connection.last_insert_rowid();
+        for user in [one, other] {
+            connection.execute(
+                "INSERT INTO direct_participant (user_id, recipient_id) VALUES (?, ?)",
+                [user, recipient_id],
+            )?;
+        }
+        let named = |name: &'static str, count| {
+            (1..=count).map(|number| channel(format!("{name} {number}"))).collect::<Outcome<Vec<_>>>()
+        };
+        Ok(Self {
+            history: named("history", HISTORY_CHANNELS)?,
+            quiet: named("quiet", QUIET_CHANNELS)?,
+            direct: Place { recipient_id, topics: Vec::new() },
+        })
+    }
+
+    /// The place of the message of that number, and its topic there.
+    fn of(&self, number: u64) -> (&Place, Option<i64>) {
+        let within = |places: &'_ [Place], number: u64| (number % places.len() as u64) as usize;
+        let place = match number {
+            number if number % EVERY == 0 => return (&self.direct, None),
+            number if number % 10 == 9 => &self.quiet[within(&self.quiet, number / 10)],
+            number => &self.history[within(&self.history, number)],
+        };
+        (place, Some(place.topics[(number / HISTORY_CHANNELS % text::TOPICS) as usize]))
+    }
+}
+
+fn user_id(connection: &Connection, user: u64) -> Outcome<i64> {
+    let by_email = "SELECT user_id FROM user WHERE delivery_email_key = ?";
+    Ok(connection.query_row(by_email, [email(user)], |row| row.get(0))?)
+}
+
+/// Messages of 100 senders, in turn over the channels and their topics, all in channels read by the owner.
 fn add_messages(connection: &mut Connection, messages: u64) -> Outcome<()> {
     let transaction = connection.transaction()?;
     {
-        let mut recipients = Vec::new();
-        for number in 1..=HISTORY_CHANNELS {
-            let (stream_id, recipient_id): (i64, i64) = transaction.query_row(
-                "SELECT stream_id, recipient_id FROM stream JOIN recipient USING (stream_id) WHERE name = ?",
-                [format!("history {number}")],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?;
-            recipients.push((recipient_id, add_topics(&transaction, stream_id)?));
-        }
-        let first_user: i64 = transaction.query_row(
-            "SELECT user_id FROM user WHERE delivery_email_key = ?",
-            [email(1)],
-            |row| row.get(0),
-        )?;
+        let places = Places::make(&transaction)?;
+        let reader = user_id(&transaction, READER)?;
+        let first_user = reader;
         let (newest, client_id, rendered_version, attributes): (i64, i64, i64, i64) = transaction.query_row(
             "SELECT id, client_id, rendered_version, attributes FROM message ORDER BY id DESC LIMIT 1",
             [],
@@ -275,16 +335,23 @@ fn add_messages(connection: &mut Connection, messages: u64) -> Outcome<()> {
         )?;
         let mut add_words =
             transaction.prepare("INSERT INTO message_search (rowid, content, subject) VALUES (?, ?, ?)")?;
+        let mut add_mention = transaction
+            .prepare("INSERT INTO user_message_flags (user_id, message_id, flags) VALUES (?, ?, 4)")?;
         for number in 0..messages {
             let id = newest + 1 + number as i64;
-            let (recipient_id, topics) = &recipients[(number % HISTORY_CHANNELS) as usize];
-            let in_channel = number / HISTORY_CHANNELS;
-            let topic_id = topics[(in_channel % text::TOPICS) as usize];
-            let subject = text::topic(in_channel);
-            let content = text::sentence(number);
+            let (place, topic_id) = places.of(number);
+            let subject = match topic_id {
+                Some(_) => text::topic(number / HISTORY_CHANNELS),
+                None => String::new(),
+            };
+            let mut content = text::sentence(number);
+            if number % EVERY == 1 {
+                content = format!("@**User {READER}** {SEARCHED} {content}");
+                add_mention.execute(params![reader, id])?;
+            }
             add_message.execute(params![
                 id,
-                recipient_id,
+                place.recipient_id,
                 topic_id,
                 subject,
                 first_user + (number % (HISTORY_SUBSCRIBERS - 1)) as i64,

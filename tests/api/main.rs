@@ -25,5 +25,6 @@ mod submessages;
 mod subscriptions;
 mod typing;
 mod user_settings;
+mod user_topics;
 mod users;
 mod whole;

@@ -11,6 +11,7 @@ use crate::seed::Base;
 use crate::{Outcome, ours};
 
 pub mod fan_out;
+pub mod fetch;
 pub mod memory;
 pub mod read;
 pub mod send;

@@ -14,7 +14,7 @@ const MESSAGES: u64 = 10_000;
 const SUPPOSED_BYTES: usize = 600;
 
 /// What an answer with 100 messages looks like.
-struct Shape {
+pub struct Shape {
     bytes: usize,
     bytes_per_message: usize,
     fields: usize,
@@ -55,7 +55,7 @@ pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
 }
 
 /// Asks once, and holds the answer to what was asked.
-async fn shape(process: &crate::process::Process, request: &load::MakeRequest) -> Outcome<Shape> {
+pub async fn shape(process: &crate::process::Process, request: &load::MakeRequest) -> Outcome<Shape> {
     let mut connection = Connection::open(process.address).await?;
     let mut bytes = Vec::new();
     request(0, &mut bytes);

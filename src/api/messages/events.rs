@@ -196,6 +196,13 @@ impl<'a> FlagsChanged<'a> {
     }
 }
 
+impl FlagsChanged<'_> {
+    /// Everything was marked as read: clients need no list.
+    pub fn all_read() -> Self {
+        Self { all: true, ..Self::new(true, "read", &[], None) }
+    }
+}
+
 impl Event for FlagsChanged<'_> {
     const TYPE: &'static str = "update_message_flags";
 }

@@ -87,6 +87,23 @@ pub enum Index {
 }
 
 impl Index {
+    /// All of them.
+    #[cfg(test)]
+    const ALL: [Self; 12] = [
+        Self::Recipient,
+        Self::Topic,
+        Self::Sender,
+        Self::StreamWildcard,
+        Self::Starred,
+        Self::Link,
+        Self::Image,
+        Self::Attachment,
+        Self::Reaction,
+        Self::Search,
+        Self::Mentioned,
+        Self::Alerted,
+    ];
+
     /// The index of a conversation's messages with an attribute, if there is one.
     pub fn with_attribute(attribute: i64) -> Option<Self> {
         match attribute {
@@ -399,6 +416,25 @@ mod tests {
             bound = direction.past(id);
         }
         ids
+    }
+
+    #[test]
+    fn every_index_is_walked_from_a_bound_without_sorting() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = crate::store::Database::open(&folder.path().join("chat.sqlite")).unwrap();
+        let connection = database.connect_writer().unwrap();
+        let mut plans = Vec::new();
+        for index in Index::ALL {
+            for direction in [Direction::Down, Direction::Up] {
+                let explain = format!("EXPLAIN QUERY PLAN {}", index.statement(direction));
+                let mut statement = connection.prepare(&explain).unwrap();
+                // A plan needs no parameters.
+                let steps = statement.raw_query().mapped(|row| row.get::<_, String>("detail"));
+                let steps: Vec<String> = steps.map(Result::unwrap).collect();
+                plans.push(format!("{index:?} {direction:?}: {}", steps.join("; ")));
+            }
+        }
+        insta::assert_snapshot!(plans.join("\n"));
     }
 
     fn known(ids: &[u32], direction: Direction) -> Box<dyn Cursor> {

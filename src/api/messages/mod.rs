@@ -20,6 +20,8 @@ pub mod flags;
 mod history;
 mod holds;
 mod html_diff;
+mod mark_as_read;
+mod matches_narrow;
 pub mod message;
 mod move_notices;
 pub mod move_rules;
@@ -44,6 +46,7 @@ pub mod sql;
 pub mod state;
 pub mod unread;
 mod update_flags;
+mod update_flags_for_narrow;
 pub mod write;
 
 use super::Slice;
@@ -81,7 +84,17 @@ fn routes() -> Vec<Route> {
             ADMINISTRATOR,
             delete_topic::delete_topic,
         ),
+        Route::read(Method::GET, "/messages/matches_narrow", USER, matches_narrow::matches_narrow),
         Route::write(Method::POST, "/messages/flags", USER, update_flags::update_flags),
+        Route::write(
+            Method::POST,
+            "/messages/flags/narrow",
+            USER,
+            update_flags_for_narrow::update_flags_for_narrow,
+        ),
+        Route::write(Method::POST, "/mark_all_as_read", USER, mark_as_read::mark_all_as_read),
+        Route::write(Method::POST, "/mark_stream_as_read", USER, mark_as_read::mark_stream_as_read),
+        Route::write(Method::POST, "/mark_topic_as_read", USER, mark_as_read::mark_topic_as_read),
         Route::read(Method::POST, "/messages/render", USER, render::render_message),
     ]
 }

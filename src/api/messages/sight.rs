@@ -33,6 +33,13 @@ pub struct View {
     pub visible: Ranges,
 }
 
+impl View {
+    /// Whether a message of the conversation was received.
+    pub fn received(&self, id: MessageId) -> bool {
+        contains(&self.received, id)
+    }
+}
+
 /// One viewer's sight on one snapshot. Conversations are looked at when they are first asked for.
 pub struct Sight<'a> {
     /// The snapshot, or the writer's connection.
@@ -120,9 +127,15 @@ impl<'a> Sight<'a> {
         Ok(set)
     }
 
+    /// The conversation of a message that the viewer may read; `None` if it is not there, or not for them.
+    pub fn recipient_of(&self, id: MessageId) -> ApiResult<Option<RecipientId>> {
+        let Some(recipient_id) = sql::recipient_of(self.connection, id)? else { return Ok(None) };
+        Ok(self.visible(recipient_id, id)?.then_some(recipient_id))
+    }
+
     /// Whether a message was received.
     pub fn received(&self, recipient_id: RecipientId, id: MessageId) -> ApiResult<bool> {
-        Ok(contains(&self.view(recipient_id)?.received, id))
+        Ok(self.view(recipient_id)?.received(id))
     }
 
     /// Whether a message may be read.

@@ -104,10 +104,7 @@ pub fn read_all(
     arrivals: &[Arrival],
 ) -> ApiResult<Vec<MessageId>> {
     let recipient_id = stream.recipient_id;
-    let newest: Option<u32> = tx
-        .prepare_cached("SELECT max(id) FROM message WHERE recipient_id = ?1")?
-        .query_row([recipient_id], |row| row.get(0))?;
-    let Some(newest) = newest else { return Ok(Vec::new()) };
+    let Some(newest) = newest_bit(tx, recipient_id)? else { return Ok(Vec::new()) };
     let mut set = load(tx, user_id, recipient_id)?;
     let spans = subscriptions::spans(tx, user_id, stream.stream_id)?;
     let mut unread = Vec::new();
@@ -123,6 +120,24 @@ pub fn read_all(
     set.insert_until(newest);
     store(tx, user_id, recipient_id, &mut set)?;
     Ok(unread)
+}
+
+/// Marks all of a conversation as read. Nothing is written where it is already.
+pub fn mark_all_read(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId) -> ApiResult<()> {
+    let Some(newest) = newest_bit(tx, recipient_id)? else { return Ok(()) };
+    let mut set = load(tx, user_id, recipient_id)?;
+    if newest <= set.until() {
+        return Ok(());
+    }
+    set.insert_until(newest);
+    store(tx, user_id, recipient_id, &mut set)
+}
+
+/// The newest message of a conversation, as sets hold it.
+fn newest_bit(connection: &Connection, recipient_id: RecipientId) -> ApiResult<Option<u32>> {
+    Ok(connection
+        .prepare_cached("SELECT max(id) FROM message WHERE recipient_id = ?1")?
+        .query_row([recipient_id], |row| row.get(0))?)
 }
 
 /// Everybody whose set of read messages of a conversation holds one: one statement, whatever their number.

@@ -3,12 +3,13 @@
 use super::events::FlagsChanged;
 use super::flags::bit;
 use super::message::{MessageRow, attribute};
-use super::sight::Sight;
+use super::sight::{Sight, invalid_message};
 use super::{sql, unread};
+use crate::api::subscriptions::sql as subscriptions;
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
-use crate::types::{MessageId, RecipientId, Topic, UserId};
+use crate::types::{MessageId, RecipientId, StreamId, UserId, fold};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -66,8 +67,7 @@ pub fn is_add(op: &str) -> ApiResult<bool> {
     }
 }
 
-/// `POST /messages/flags`. Messages that the caller may not see, and those that have the flag already, are left out of
-/// the answer.
+/// `POST /messages/flags`. Messages that are as wanted already are left out of the answer.
 pub fn update_flags(tx: &mut Tx<'_>, caller: &User, params: FlagsParams) -> ApiResult<Reply> {
     let add = is_add(&params.op)?;
     let flag = EditableFlag::from_client(&params.flag)?;
@@ -75,17 +75,20 @@ pub fn update_flags(tx: &mut Tx<'_>, caller: &User, params: FlagsParams) -> ApiR
     ids.sort_unstable();
     ids.dedup();
     let changed = change(tx, caller, flag, add, &ids)?;
-    Reply::data(
-        &json!({ "messages": changed.ids, "ignored_because_not_subscribed_channels": changed.ignored }),
-    )
+    let mut answer = json!({ "messages": changed.ids });
+    if let Some(ignored) = changed.ignored {
+        answer["ignored_because_not_subscribed_channels"] = json!(ignored);
+    }
+    Reply::data(&answer)
 }
 
 /// What a change of flags came to.
 pub struct Changed {
     /// The messages that changed, ascending.
     pub ids: Vec<MessageId>,
-    /// Channels in which messages cannot become unread, because the caller is not subscribed.
-    pub ignored: Vec<i64>,
+    /// Channels in which messages cannot become unread, because the caller is not subscribed; only where messages were
+    /// to become unread (feature level 355).
+    pub ignored: Option<Vec<StreamId>>,
 }
 
 /// Changes a flag on messages, ascending, and tells the caller's other clients.
@@ -96,17 +99,17 @@ pub fn change(
     add: bool,
     ids: &[MessageId],
 ) -> ApiResult<Changed> {
-    let user_id = caller.user_id;
-    let (ids, ignored, name, details) = match flag {
-        EditableFlag::Read => {
-            let (ids, ignored) = change_read(tx, caller, add, ids)?;
-            let details = if add { None } else { Some(unread_details(tx, caller, &ids)?) };
-            (ids, ignored, "read", details)
+    let (ids, ignored, name, details) = match (flag, add) {
+        (EditableFlag::Read, true) => (mark_read(tx, caller, ids)?, None, "read", None),
+        (EditableFlag::Read, false) => {
+            let (ids, ignored) = mark_unread(tx, caller, ids)?;
+            let details = unread_details(tx, caller, &ids)?;
+            (ids, Some(ignored), "read", Some(details))
         }
-        EditableFlag::Bit(bit, name) => (change_bit(tx, caller, bit, add, ids)?, Vec::new(), name, None),
+        (EditableFlag::Bit(bit, name), _) => (change_bit(tx, caller, bit, add, ids)?, None, name, None),
     };
     if !ids.is_empty() {
-        tx.emit(&FlagsChanged::new(add, name, &ids, details), Audience::user(user_id));
+        tx.emit(&FlagsChanged::new(add, name, &ids, details), Audience::user(caller.user_id));
     }
     Ok(Changed { ids, ignored })
 }
@@ -121,8 +124,11 @@ fn change_bit(
     let sight = Sight::new(tx, caller, tx.now());
     let mut changed = Vec::new();
     for id in ids {
-        let Some(recipient_id) = sql::recipient_of(tx, *id)? else { continue };
-        if !sight.visible(recipient_id, *id)? {
+        if sight.recipient_of(*id)?.is_none() {
+            // A message that cannot be seen has no flags to take away.
+            if add {
+                return Err(invalid_message());
+            }
             continue;
         }
         let flags = sql::flags(tx, caller.user_id, *id)?;
@@ -135,14 +141,12 @@ fn change_bit(
     Ok(changed)
 }
 
-fn change_read(
-    tx: &Tx<'_>,
-    caller: &Caller,
-    add: bool,
-    ids: &[MessageId],
-) -> ApiResult<(Vec<MessageId>, Vec<i64>)> {
+type ByConversation = BTreeMap<RecipientId, Vec<MessageId>>;
+
+/// Marks messages as read; those that were never received are.
+fn mark_read(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<Vec<MessageId>> {
     let sight = Sight::new(tx, caller, tx.now());
-    let mut conversations: BTreeMap<RecipientId, Vec<MessageId>> = BTreeMap::new();
+    let mut conversations = ByConversation::new();
     for id in ids {
         if let Some(recipient_id) = sql::recipient_of(tx, *id)?
             && sight.received(recipient_id, *id)?
@@ -150,19 +154,37 @@ fn change_read(
             conversations.entry(recipient_id).or_default().push(*id);
         }
     }
-    let (mut changed, mut ignored) = (Vec::new(), Vec::new());
+    let mut changed = Vec::new();
     for (recipient_id, ids) in conversations {
-        if add {
-            changed.extend(unread::mark_read(tx, caller.user_id, recipient_id, &ids)?);
-            continue;
-        }
-        // Unread counts are of subscribed channels; elsewhere a message stays read.
-        if let Some(stream) = &sight.view(recipient_id)?.stream
-            && !crate::api::subscriptions::sql::is_subscribed(tx, caller.user_id, stream.stream_id)?
+        changed.extend(unread::mark_read(tx, caller.user_id, recipient_id, &ids)?);
+    }
+    changed.sort_unstable();
+    Ok(changed)
+}
+
+/// Marks messages as unread, and tells the channels whose messages were left out: unread counts are of subscribed
+/// channels. A message from before the caller subscribed stays read: what is unread was received.
+fn mark_unread(
+    tx: &Tx<'_>,
+    caller: &Caller,
+    ids: &[MessageId],
+) -> ApiResult<(Vec<MessageId>, Vec<StreamId>)> {
+    let sight = Sight::new(tx, caller, tx.now());
+    let mut conversations = ByConversation::new();
+    for id in ids {
+        let recipient_id = sight.recipient_of(*id)?.ok_or_else(invalid_message)?;
+        conversations.entry(recipient_id).or_default().push(*id);
+    }
+    let (mut changed, mut ignored) = (Vec::new(), Vec::new());
+    for (recipient_id, mut ids) in conversations {
+        let view = sight.view(recipient_id)?;
+        if let Some(stream) = &view.stream
+            && !subscriptions::is_subscribed(tx, caller.user_id, stream.stream_id)?
         {
-            ignored.push(stream.stream_id.0);
+            ignored.push(stream.stream_id);
             continue;
         }
+        ids.retain(|id| view.received(*id));
         changed.extend(unread::mark_unread(tx, caller.user_id, recipient_id, &ids)?);
     }
     changed.sort_unstable();
@@ -181,15 +203,12 @@ fn unread_details(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<
         let is_mention = flags & (bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED) != 0
             || message.has(attribute::STREAM_WILDCARD);
         let mut detail = match &view.stream {
-            Some(stream) => {
-                let key = Topic::stored(message.subject.clone()).key();
-                json!({
-                    "type": "stream",
-                    "stream_id": stream.stream_id,
-                    "topic": message.subject,
-                    "unmuted_stream_msg": !sight.muting()?.is_muted(stream.stream_id, &key),
-                })
-            }
+            Some(stream) => json!({
+                "type": "stream",
+                "stream_id": stream.stream_id,
+                "topic": message.subject,
+                "unmuted_stream_msg": !sight.muting()?.is_muted(stream.stream_id, &fold(&message.subject)),
+            }),
             None => {
                 let others: Vec<UserId> =
                     view.people.iter().copied().filter(|user_id| *user_id != caller.user_id).collect();

@@ -3,6 +3,7 @@
 mod between;
 mod delete;
 mod edit;
+pub mod finding;
 mod history;
 mod model;
 mod moves;

@@ -4,5 +4,6 @@
 //! When a snapshot changed for a good reason, write it anew with `INSTA_UPDATE=always cargo test --test api whole`.
 
 mod places;
+mod plans;
 mod snapshots;
 pub mod source;

@@ -79,7 +79,7 @@ fn statements() {
 }
 
 /// String literals of a file that are whole statements, on one line each.
-fn statements_of(file: &SourceFile) -> Vec<String> {
+pub fn statements_of(file: &SourceFile) -> Vec<String> {
     let literal = Regex::new(r#""((?:[^"\\]|\\.)*)""#).unwrap();
     let statement = Regex::new(r"^(WITH|SELECT|INSERT( OR \w+)? INTO|UPDATE \w+ SET|DELETE FROM)\s").unwrap();
     let code = file.code();
@@ -92,7 +92,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// String constants by file and name.
-fn constants(files: &[SourceFile]) -> BTreeMap<(String, String), String> {
+pub fn constants(files: &[SourceFile]) -> BTreeMap<(String, String), String> {
     let constant = Regex::new(r#"const (\w+): &(?:'static )?str =\s*"((?:[^"\\]|\\.)*)";"#).unwrap();
     let mut constants = BTreeMap::new();
     for file in files {
@@ -104,7 +104,7 @@ fn constants(files: &[SourceFile]) -> BTreeMap<(String, String), String> {
 }
 
 /// Puts constants of the same file, or of the same slice, in the place of `{NAME}`.
-fn fill_in(
+pub fn fill_in(
     statement: &str,
     file: &SourceFile,
     constants: &BTreeMap<(String, String), String>,

@@ -1,0 +1,41 @@
+//! `GET /messages/matches_narrow`: which of some messages match a narrow.
+
+use super::narrow;
+use super::plan::Plan;
+use super::resolve::resolve;
+use super::sight::{ALL_IDS, Sight};
+use super::sql;
+use super::write::Matches;
+use crate::http::{ApiResult, Read, Reply, User};
+use crate::types::MessageId;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Parameters of `GET /messages/matches_narrow`.
+#[derive(Deserialize)]
+pub struct MatchesParams {
+    /// The messages to look at.
+    msg_ids: Vec<MessageId>,
+    /// What they are held against.
+    narrow: Value,
+}
+
+/// `GET /messages/matches_narrow`: for each of the caller's messages that matches, its content and topic, with marks if
+/// the narrow is a search. Clients ask this of a new message while they show a search.
+pub fn matches_narrow(read: &Read<'_, User>, params: MatchesParams) -> ApiResult<Reply> {
+    let sight = Sight::new(read, read.caller, read.app.clock.seconds());
+    let narrow = resolve(&sight, &narrow::parse(Some(&params.narrow))?)?;
+    let mut ids = params.msg_ids;
+    ids.sort_unstable();
+    ids.dedup();
+    let found = Plan::for_own(&sight, &narrow, &ids).take(Some(*ALL_IDS.start()), ids.len())?;
+    let mut matches = Vec::with_capacity(found.len());
+    sql::by_ids(read, read.caller.user_id, &found, |row, _| {
+        matches.push((row.id, Matches::of(&row.rendered_content, &row.subject, narrow.search())));
+    })?;
+    let mut messages = Map::new();
+    for (id, found) in matches {
+        messages.insert(id.to_string(), serde_json::to_value(found)?);
+    }
+    Reply::field("messages", &messages)
+}

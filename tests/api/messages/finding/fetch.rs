@@ -1,0 +1,192 @@
+//! `GET /messages`: pages around anchors, messages by id, flags.
+
+use super::{flags, ids, outsider, send, send_direct, stream_id, subscribe};
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+/// What clients test for when nothing is unread.
+const NEWEST: i64 = 10_000_000_000_000_000;
+
+async fn lunch(server: &TestServer) -> (Client, Client, Vec<i64>) {
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    subscribe(&ada, &["lunch"], json!({"principals": [ada.user_id, bob.user_id]})).await;
+    let mut sent = Vec::new();
+    for number in 0..6 {
+        sent.push(send(&ada, "lunch", "soup", &format!("number {number}")).await);
+    }
+    (ada, bob, sent)
+}
+
+async fn page(client: &Client, parameters: Value) -> Value {
+    let mut parameters = parameters;
+    parameters["narrow"] = json!([["channel", "lunch"]]);
+    client.get("/messages", parameters).await.ok()
+}
+
+#[tokio::test]
+async fn a_page_is_around_its_anchor() {
+    let server = TestServer::start().await;
+    let (ada, _, sent) = lunch(&server).await;
+    let between = send_direct(&ada, &[&ada], "elsewhere").await;
+    // anchor, include_anchor, num_before, num_after; ids, found_anchor, found_oldest, found_newest, anchor
+    let cases = [
+        (json!(sent[2]), true, 1, 1, 1..4, (true, false, false), sent[2]),
+        (json!(sent[2]), true, 2, 3, 0..6, (true, false, false), sent[2]),
+        (json!(sent[2]), true, 3, 4, 0..6, (true, true, true), sent[2]),
+        (json!(sent[2]), false, 2, 0, 0..2, (false, false, false), sent[2]),
+        (json!(sent[2]), false, 0, 2, 3..5, (false, false, false), sent[2]),
+        (json!(sent[2]), false, 0, 9, 3..6, (false, false, true), sent[2]),
+        (json!(sent[2]), true, 0, 0, 2..3, (true, false, false), sent[2]),
+        (json!(sent[2]), false, 0, 0, 2..3, (true, false, false), sent[2]),
+        (json!(sent[2]), true, 1, 0, 1..3, (true, false, false), sent[2]),
+        (json!("newest"), true, 2, 0, 4..6, (false, false, true), NEWEST),
+        (json!("newest"), true, 9, 9, 0..6, (false, true, true), NEWEST),
+        (json!("oldest"), true, 0, 2, 0..2, (false, true, false), 0),
+        (json!("oldest"), true, 2, 9, 0..6, (false, true, true), 0),
+        (json!(-7), true, 0, 1, 0..1, (false, true, false), 0),
+        (json!(between), true, 1, 1, 5..6, (false, false, true), between),
+        (json!(2_147_483_647), true, 1, 1, 5..6, (false, false, true), 2_147_483_647),
+        (json!(3_000_000_000_i64), true, 1, 1, 5..6, (false, false, true), 3_000_000_000),
+        (json!("99999999999999999999"), true, 1, 1, 5..6, (false, false, true), NEWEST),
+        (json!(sent[0]), true, 1, 1, 0..2, (true, true, false), sent[0]),
+    ];
+    for (anchor, include_anchor, num_before, num_after, range, found, resolved) in cases {
+        let parameters = json!({"anchor": anchor, "include_anchor": include_anchor, "num_before": num_before,
+            "num_after": num_after});
+        let answer = page(&ada, parameters.clone()).await;
+        assert_eq!(ids(&answer), sent[range], "{parameters}");
+        let flags = (found.0, found.1, found.2);
+        let told =
+            ["found_anchor", "found_oldest", "found_newest"].map(|name| answer[name].as_bool().unwrap());
+        assert_eq!((told[0], told[1], told[2]), flags, "{parameters}");
+        assert_eq!((&answer["anchor"], &answer["history_limited"]), (&json!(resolved), &json!(false)));
+    }
+}
+
+#[tokio::test]
+async fn the_first_unread_message_is_an_anchor_unless_it_is_muted() {
+    let server = TestServer::start().await;
+    let (ada, bob, sent) = lunch(&server).await;
+    let more = send(&ada, "lunch", "bread", "rye").await;
+    let stream_id = stream_id(&ada, "lunch").await;
+    let everywhere = json!({"anchor": "first_unread", "num_before": 0, "num_after": 0});
+    let anchor = async |parameters: Value| bob.get("/messages", parameters).await.ok()["anchor"].clone();
+    assert_eq!(anchor(everywhere.clone()).await, sent[0]);
+    let read = json!({"messages": [sent[0]], "op": "add", "flag": "read"});
+    bob.post("/messages/flags", read).await.ok();
+    assert_eq!(anchor(everywhere.clone()).await, sent[1]);
+    let older = json!({"anchor": "5", "use_first_unread_anchor": true, "num_before": 0, "num_after": 0});
+    assert_eq!(anchor(older).await, sent[1]);
+    let alone = json!({"use_first_unread_anchor": true, "num_before": 0, "num_after": 0});
+    assert_eq!(anchor(alone).await, sent[1]);
+    let mute = json!({"stream_id": stream_id, "topic": "soup", "visibility_policy": 1});
+    bob.post("/user_topics", mute).await.ok();
+    assert_eq!(anchor(everywhere.clone()).await, more);
+    let change = json!([{"stream_id": stream_id, "property": "is_muted", "value": true}]);
+    let parameters = json!({"subscription_data": change});
+    bob.post("/users/me/subscriptions/properties", parameters).await.ok();
+    assert_eq!(anchor(everywhere.clone()).await, NEWEST);
+    // In a channel that is asked for, only its muted topics are passed over.
+    let in_channel = json!({"anchor": "first_unread", "num_before": 0, "num_after": 0,
+        "narrow": [["channel", "lunch"]]});
+    assert_eq!(anchor(in_channel).await, more);
+    assert_eq!(ada.get("/messages", everywhere).await.ok()["anchor"], NEWEST);
+}
+
+#[tokio::test]
+async fn messages_by_id() {
+    let server = TestServer::start().await;
+    let (ada, _, sent) = lunch(&server).await;
+    let outsider = outsider(&server).await;
+    let secret = send_direct(&ada, &[&ada], "secret").await;
+    let wanted = json!({"message_ids": [sent[3], secret, sent[1], sent[1], 999_999, 0]});
+    let answer = outsider.get("/messages", &wanted).await.ok();
+    assert_eq!(ids(&answer), [sent[1], sent[3]]);
+    assert_eq!(answer.get("anchor"), None);
+    for name in ["found_anchor", "found_oldest", "found_newest", "history_limited"] {
+        assert_eq!(answer[name], false, "{name}");
+    }
+    assert_eq!(ids(&ada.get("/messages", &wanted).await.ok()), [sent[1], sent[3], secret]);
+    let narrowed = json!({"message_ids": [sent[3], secret], "narrow": [["is", "dm"]]});
+    assert_eq!(ids(&ada.get("/messages", narrowed).await.ok()), [secret]);
+    let combination = "Unsupported parameter combination: num_before, num_after, anchor, message_ids, \
+                       include_anchor, use_first_unread_anchor";
+    for (name, value) in [
+        ("anchor", "newest"),
+        ("include_anchor", "true"),
+        ("use_first_unread_anchor", "true"),
+        ("num_before", "1"),
+        ("num_after", "1"),
+    ] {
+        let answer = ada.get("/messages", &[("message_ids", "[1]"), (name, value)]).await;
+        answer.error(400, "BAD_REQUEST", combination);
+    }
+    let many: Vec<i64> = (1..=5001).collect();
+    // More than fits into a line of a request.
+    let request = ada.request(reqwest::Method::GET, "/messages").form(json!({"message_ids": many}));
+    request.send().await.error(400, "BAD_REQUEST", "Too many messages requested (maximum 5000).");
+    let negative = ada.get("/messages", &[("message_ids", "[1, -1]")]).await;
+    negative.error(400, "BAD_REQUEST", "message_ids[1] is too small");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_request_is_said() {
+    let server = TestServer::start().await;
+    let (ada, _, _) = lunch(&server).await;
+    let missing = ada.get("/messages", &[("num_before", "1"), ("num_after", "1")]).await;
+    missing.error(400, "BAD_REQUEST", "Missing 'anchor' argument.");
+    let invalid = ada.get("/messages", &[("anchor", "x"), ("num_before", "1"), ("num_after", "1")]).await;
+    invalid.error(400, "BAD_REQUEST", "Invalid anchor");
+    let no_count = ada.get("/messages", &[("anchor", "newest"), ("num_after", "1")]).await;
+    no_count.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'num_before' argument");
+    let no_count = ada.get("/messages", &[("anchor", "newest"), ("num_before", "1")]).await;
+    no_count.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'num_after' argument");
+    let negative =
+        ada.get("/messages", &[("anchor", "newest"), ("num_before", "-1"), ("num_after", "0")]).await;
+    negative.error(400, "BAD_REQUEST", "num_before is too small");
+    let many =
+        ada.get("/messages", &[("anchor", "newest"), ("num_before", "3000"), ("num_after", "2001")]).await;
+    many.error(400, "BAD_REQUEST", "Too many messages requested (maximum 5000).");
+    let parameters = &[("anchor", "5"), ("num_before", "1"), ("num_after", "1"), ("include_anchor", "false")];
+    let excluded = ada.get("/messages", parameters).await;
+    excluded.error(400, "BAD_REQUEST", "The anchor can only be excluded at an end of the range");
+}
+
+#[tokio::test]
+async fn flags_are_the_viewers_own() {
+    let server = TestServer::start().await;
+    let (ada, bob, sent) = lunch(&server).await;
+    let outsider = outsider(&server).await;
+    let id = send(&ada, "lunch", "soup", "@**Bob** and @**all**").await;
+    let mentioned = json!(["mentioned", "stream_wildcard_mentioned", "wildcard_mentioned"]);
+    assert_eq!(flags(&bob, id).await, mentioned);
+    assert_eq!(flags(&outsider, id).await, json!(["read", "historical"]));
+    assert_eq!(flags(&bob, sent[0]).await, json!([]));
+    for flag in ["starred", "collapsed", "read"] {
+        let change = json!({"messages": [sent[0]], "op": "add", "flag": flag});
+        bob.post("/messages/flags", change).await.ok();
+    }
+    assert_eq!(flags(&bob, sent[0]).await, json!(["read", "starred", "collapsed"]));
+}
+
+#[tokio::test]
+async fn content_and_topic_come_in_the_form_that_is_asked_for() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    subscribe(&ada, &["lunch"], json!({})).await;
+    send(&ada, "lunch", "", "*soup*").await;
+    let base = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "client_gravatar": false});
+    let message = async |more: Value| {
+        let mut parameters = base.clone();
+        parameters.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = ada.get("/messages", parameters).await.ok();
+        let message = &answer["messages"][0];
+        (message["content"].clone(), message["content_type"].clone(), message["subject"].clone())
+    };
+    let html = (json!("<p><em>soup</em></p>"), json!("text/html"), json!("general chat"));
+    assert_eq!(message(json!({})).await, html);
+    let markdown = (json!("*soup*"), json!("text/x-markdown"), json!(""));
+    let parameters = json!({"apply_markdown": false, "allow_empty_topic_name": true});
+    assert_eq!(message(parameters).await, markdown);
+}

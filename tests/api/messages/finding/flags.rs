@@ -1,0 +1,277 @@
+//! Flags: by id, by narrow, and the older ways to mark much as read.
+
+use super::{found, outsider, send, send_direct, stream_id, subscribe};
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+struct World {
+    server: TestServer,
+    ada: Client,
+    bob: Client,
+    /// Four in `lunch`, topic `soup` and `bread` by turns; the last is direct.
+    ids: Vec<i64>,
+    stream_id: i64,
+}
+
+impl World {
+    async fn new() -> Self {
+        let server = TestServer::start().await;
+        let ada = server.member("ada").await;
+        let bob = server.member("bob").await;
+        subscribe(&ada, &["lunch"], json!({"principals": [ada.user_id, bob.user_id]})).await;
+        let mut ids = Vec::new();
+        for topic in ["soup", "bread", "soup", "bread"] {
+            ids.push(send(&ada, "lunch", topic, "@**Bob** hello").await);
+        }
+        ids.push(send_direct(&ada, &[&bob], "hello").await);
+        let stream_id = stream_id(&ada, "lunch").await;
+        Self { server, ada, bob, ids, stream_id }
+    }
+
+    async fn unread(&self) -> Vec<i64> {
+        found(&self.bob, json!([["is", "unread"]])).await
+    }
+
+    /// An event that tells Bob of a flag.
+    fn event(op: &str, flag: &str, messages: &[i64]) -> Value {
+        json!({"type": "update_message_flags", "op": op, "operation": op, "flag": flag, "messages": messages,
+            "all": false})
+    }
+}
+
+const FLAG_EVENTS: &str = "[\"update_message_flags\"]";
+
+#[tokio::test]
+async fn flags_change_by_id_and_the_users_clients_hear_of_it() {
+    let world = World::new().await;
+    let (bob, ids) = (&world.bob, &world.ids);
+    let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
+    let mut other = world.ada.register(&[("event_types", FLAG_EVENTS)]).await;
+    let change = async |messages: Value, op: &str, flag: &str| {
+        bob.post("/messages/flags", json!({"messages": messages, "op": op, "flag": flag})).await
+    };
+    let answer = change(json!([ids[1], ids[0], ids[0]]), "add", "starred").await.ok();
+    assert_eq!(answer["messages"], json!([ids[0], ids[1]]));
+    assert_eq!(answer.get("ignored_because_not_subscribed_channels"), None);
+    let answer = change(json!([ids[0]]), "add", "starred").await.ok();
+    assert_eq!(answer["messages"], json!([]));
+    change(json!([ids[0]]), "remove", "starred").await.ok();
+    change(json!([ids[0], ids[4]]), "add", "read").await.ok();
+    let answer = change(json!([ids[0], ids[4]]), "remove", "read").await.ok();
+    assert_eq!(answer["ignored_because_not_subscribed_channels"], json!([]));
+    let mut unread = World::event("remove", "read", &[ids[0], ids[4]]);
+    unread["message_details"] = json!({
+        ids[0].to_string(): {"type": "stream", "stream_id": world.stream_id, "topic": "soup",
+            "unmuted_stream_msg": true, "mentioned": true},
+        ids[4].to_string(): {"type": "private", "user_ids": [world.ada.user_id]},
+    });
+    queue
+        .expect(&[
+            World::event("add", "starred", &ids[..2]),
+            World::event("remove", "starred", &ids[..1]),
+            World::event("add", "read", &[ids[0], ids[4]]),
+            unread,
+        ])
+        .await;
+    other.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn a_muted_topic_is_told_of_when_its_messages_become_unread() {
+    let world = World::new().await;
+    let (bob, ids) = (&world.bob, &world.ids);
+    let mute = json!({"stream_id": world.stream_id, "topic": "SOUP", "visibility_policy": 1});
+    bob.post("/user_topics", mute).await.ok();
+    bob.post("/messages/flags", json!({"messages": ids, "op": "add", "flag": "read"})).await.ok();
+    let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
+    bob.post("/messages/flags", json!({"messages": ids[..2], "op": "remove", "flag": "read"})).await.ok();
+    let events = queue.expect_kinds(&["update_message_flags/remove"]).await;
+    let details = &events[0]["message_details"];
+    assert_eq!(details[ids[0].to_string()]["unmuted_stream_msg"], false);
+    assert_eq!(details[ids[1].to_string()]["unmuted_stream_msg"], true);
+    // Nor are they counted.
+    let state =
+        bob.register(&[("event_types", "[\"message\", \"update_message_flags\"]")]).await.state.clone();
+    assert_eq!(state["unread_msgs"]["count"], 1);
+    assert_eq!(state["unread_msgs"]["streams"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn flags_that_cannot_be_changed_are_refused() {
+    let world = World::new().await;
+    let id = world.ids[0];
+    let change = async |client: &Client, id: i64, op: &str, flag: &str| {
+        client.post("/messages/flags", json!({"messages": [id], "op": op, "flag": flag})).await
+    };
+    change(&world.bob, id, "add", "nice").await.error(400, "BAD_REQUEST", "Invalid flag: 'nice'");
+    for flag in [
+        "mentioned",
+        "wildcard_mentioned",
+        "stream_wildcard_mentioned",
+        "topic_wildcard_mentioned",
+        "has_alert_word",
+        "historical",
+    ] {
+        let msg = format!("Flag not editable: '{flag}'");
+        change(&world.bob, id, "add", flag).await.error(400, "BAD_REQUEST", &msg);
+    }
+    let refused = change(&world.bob, id, "toggle", "read").await;
+    refused.error(400, "BAD_REQUEST", "Invalid message flag operation: 'toggle'");
+    let outsider = outsider(&world.server).await;
+    let direct = world.ids[4];
+    for (op, flag) in [("add", "starred"), ("add", "collapsed"), ("remove", "read")] {
+        change(&outsider, direct, op, flag).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+        change(&outsider, 999_999, op, flag).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    }
+    for (op, flag) in [("remove", "starred"), ("add", "read")] {
+        assert_eq!(change(&outsider, direct, op, flag).await.ok()["messages"], json!([]));
+    }
+    let ignored = change(&outsider, id, "remove", "read").await.ok();
+    assert_eq!(ignored["messages"], json!([]));
+    assert_eq!(ignored["ignored_because_not_subscribed_channels"], json!([world.stream_id]));
+}
+
+#[tokio::test]
+async fn flags_change_over_a_narrow() {
+    let world = World::new().await;
+    let (bob, ids) = (&world.bob, &world.ids);
+    let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
+    let change = async |parameters: Value| bob.post("/messages/flags/narrow", parameters).await;
+    let soup = json!([["channel", "lunch"], ["topic", "soup"]]);
+    let answer =
+        change(json!({"anchor": "oldest", "num_before": 0, "num_after": 1, "narrow": soup, "op": "add",
+        "flag": "read"}))
+        .await
+        .ok();
+    let told = |answer: &Value| {
+        let names = [
+            "processed_count",
+            "updated_count",
+            "first_processed_id",
+            "last_processed_id",
+            "found_oldest",
+            "found_newest",
+        ];
+        json!(names.map(|name| answer[name].clone()))
+    };
+    assert_eq!(told(&answer), json!([1, 1, ids[0], ids[0], true, false]));
+    assert_eq!(answer.get("ignored_because_not_subscribed_channels"), None);
+    let answer = change(json!({"anchor": ids[0], "include_anchor": true, "num_before": 5, "num_after": 5,
+        "narrow": soup, "op": "add", "flag": "read"}))
+    .await
+    .ok();
+    assert_eq!(told(&answer), json!([2, 1, ids[0], ids[2], true, true]));
+    let answer = change(json!({"anchor": ids[0], "include_anchor": false, "num_before": 0, "num_after": 5,
+        "narrow": soup, "op": "remove", "flag": "read"}))
+    .await
+    .ok();
+    assert_eq!(told(&answer), json!([1, 1, ids[2], ids[2], false, true]));
+    assert_eq!(answer["ignored_because_not_subscribed_channels"], json!([]));
+    let answer =
+        change(json!({"anchor": "newest", "num_before": 9, "num_after": 0, "narrow": [["is", "starred"]],
+        "op": "remove", "flag": "starred"}))
+        .await
+        .ok();
+    assert_eq!(told(&answer), json!([0, 0, null, null, true, true]));
+    let answer =
+        change(json!({"anchor": "first_unread", "num_before": 0, "num_after": 100_000, "narrow": [],
+        "op": "add", "flag": "starred"}))
+        .await
+        .ok();
+    assert_eq!(told(&answer), json!([4, 4, ids[1], ids[4], false, true]));
+    queue
+        .expect_kinds(&[
+            "update_message_flags/add",
+            "update_message_flags/add",
+            "update_message_flags/remove",
+            "update_message_flags/add",
+        ])
+        .await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_change_over_a_narrow_is_said() {
+    let world = World::new().await;
+    let good =
+        json!({"anchor": "5", "num_before": 1, "num_after": 0, "narrow": [], "op": "add", "flag": "read"});
+    for name in ["anchor", "num_before", "num_after", "narrow", "op", "flag"] {
+        let mut parameters = good.clone();
+        parameters.as_object_mut().unwrap().remove(name);
+        let answer = world.bob.post("/messages/flags/narrow", parameters).await;
+        answer.error(400, "REQUEST_VARIABLE_MISSING", &format!("Missing '{name}' argument"));
+    }
+    for (name, value, msg) in [
+        ("anchor", json!("x"), "Invalid anchor"),
+        ("num_before", json!(-1), "num_before is too small"),
+        ("num_after", json!(-1), "num_after is too small"),
+        ("op", json!("toggle"), "Invalid message flag operation: 'toggle'"),
+        ("flag", json!("nice"), "Invalid flag: 'nice'"),
+        ("flag", json!("mentioned"), "Flag not editable: 'mentioned'"),
+        ("narrow", json!({}), "narrow is not a list"),
+    ] {
+        let mut parameters = good.clone();
+        parameters[name] = value;
+        world.bob.post("/messages/flags/narrow", parameters).await.error(400, "BAD_REQUEST", msg);
+    }
+    let mut excluded = good.clone();
+    excluded["include_anchor"] = false.into();
+    excluded["num_after"] = 1.into();
+    let msg = "The anchor can only be excluded at an end of the range";
+    world.bob.post("/messages/flags/narrow", excluded).await.error(400, "BAD_REQUEST", msg);
+}
+
+#[tokio::test]
+async fn everything_can_be_marked_as_read() {
+    let world = World::new().await;
+    let mut queue = world.bob.register(&[("event_types", FLAG_EVENTS)]).await;
+    assert_eq!(world.unread().await, world.ids);
+    assert_eq!(world.bob.post("/mark_all_as_read", ()).await.ok()["complete"], true);
+    assert_eq!(world.unread().await, [0; 0]);
+    let mut event = World::event("add", "read", &[]);
+    event["all"] = true.into();
+    queue.expect(&[event]).await;
+    let later = send(&world.ada, "lunch", "soup", "later").await;
+    assert_eq!(world.unread().await, [later]);
+}
+
+#[tokio::test]
+async fn a_channel_can_be_marked_as_read() {
+    let world = World::new().await;
+    let mut queue = world.bob.register(&[("event_types", FLAG_EVENTS)]).await;
+    let mark =
+        async |client: &Client, id: i64| client.post("/mark_stream_as_read", json!({"stream_id": id})).await;
+    mark(&world.bob, world.stream_id).await.ok();
+    assert_eq!(world.unread().await, world.ids[4..]);
+    mark(&world.bob, world.stream_id).await.ok();
+    queue.expect(&[World::event("add", "read", &world.ids[..4])]).await;
+    mark(&world.bob, 999).await.error(400, "BAD_REQUEST", "Invalid channel ID");
+    let guest = world.server.guest("guest").await;
+    mark(&guest, world.stream_id).await.error(400, "BAD_REQUEST", "Invalid channel ID");
+    let missing = world.bob.post("/mark_stream_as_read", ()).await;
+    missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'stream_id' argument");
+}
+
+#[tokio::test]
+async fn a_topic_can_be_marked_as_read() {
+    let world = World::new().await;
+    let (bob, ids) = (&world.bob, &world.ids);
+    let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
+    let mark = async |client: &Client, topic: &str| {
+        let parameters = json!({"stream_id": world.stream_id, "topic_name": topic});
+        client.post("/mark_topic_as_read", parameters).await
+    };
+    mark(bob, "SOUP").await.ok();
+    assert_eq!(world.unread().await, [ids[1], ids[3], ids[4]]);
+    mark(bob, "soup").await.ok();
+    queue.expect(&[World::event("add", "read", &[ids[0], ids[2]])]).await;
+    mark(bob, "cake").await.error(400, "BAD_REQUEST", "No such topic 'cake'");
+    let outsider = outsider(&world.server).await;
+    mark(&outsider, "soup").await.error(400, "BAD_REQUEST", "No such topic 'soup'");
+    let unknown = bob.post("/mark_topic_as_read", json!({"stream_id": 999, "topic_name": "soup"})).await;
+    unknown.error(400, "BAD_REQUEST", "Invalid channel ID");
+    let missing = bob.post("/mark_topic_as_read", json!({"stream_id": world.stream_id})).await;
+    missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'topic_name' argument");
+    let empty = send(&world.ada, "lunch", "", "no topic").await;
+    mark(bob, "general chat").await.ok();
+    queue.expect(&[World::event("add", "read", &[empty])]).await;
+}

@@ -1,0 +1,298 @@
+//! `narrow`: every operator, both forms, every refusal, and whose messages are found.
+
+use super::{found, outsider, send, send_direct, stream_id, subscribe};
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+/// Two people who share a channel, a private channel and direct conversations.
+struct World {
+    server: TestServer,
+    ada: Client,
+    bob: Client,
+    cleo: Client,
+    lunch: i64,
+    /// In the order of sending; see [`World::new`].
+    ids: Vec<i64>,
+}
+
+impl World {
+    async fn new() -> Self {
+        let server = TestServer::start().await;
+        let ada = server.member("ada").await;
+        let bob = server.member("bob").await;
+        let cleo = server.member("cleo").await;
+        subscribe(&ada, &["lunch", "talk"], json!({"principals": [ada.user_id, bob.user_id]})).await;
+        subscribe(&ada, &["board"], json!({"principals": [ada.user_id, bob.user_id], "invite_only": true}))
+            .await;
+        let lunch = stream_id(&ada, "lunch").await;
+        let ids = vec![
+            send(&ada, "lunch", "soup", "tomato [menu](https://example.com)").await,
+            send(&bob, "lunch", "Soup", "@**Ada** leek").await,
+            send(&ada, "lunch", "", "no topic").await,
+            send(&bob, "lunch", "✔ bread", "@**all** rye").await,
+            send(&bob, "talk", "soup", "elsewhere").await,
+            send(&bob, "board", "money", "a secret").await,
+            send_direct(&ada, &[&bob], "to bob").await,
+            send_direct(&bob, &[&ada, &cleo], "to both").await,
+            send_direct(&ada, &[&ada], "to myself").await,
+            send_direct(&cleo, &[&bob], "not for ada").await,
+        ];
+        Self { server, ada, bob, cleo, lunch, ids }
+    }
+
+    /// Which of the messages a narrow finds, by their place in the list.
+    async fn found(&self, client: &Client, narrow: Value) -> Vec<usize> {
+        let ids = found(client, narrow).await;
+        ids.into_iter().map(|id| self.ids.iter().position(|known| *known == id).unwrap()).collect()
+    }
+}
+
+#[tokio::test]
+async fn every_operator_finds_what_it_names() {
+    let world = World::new().await;
+    let (ada, bob, cleo) = (&world.ada, &world.bob, &world.cleo);
+    bob.post(&format!("/messages/{}/reactions", world.ids[2]), &[("emoji_name", "tada")]).await.ok();
+    let star = json!({"messages": [world.ids[4]], "op": "add", "flag": "starred"});
+    ada.post("/messages/flags", star).await.ok();
+    let follow = json!({"stream_id": stream_id(ada, "talk").await, "topic": "SOUP", "visibility_policy": 3});
+    ada.post("/user_topics", follow).await.ok();
+    let dict = |operator: &str, operand: Value| json!([{"operator": operator, "operand": operand}]);
+    let not =
+        |operator: &str, operand: Value| json!([{"operator": operator, "operand": operand, "negated": true}]);
+    let cases: Vec<(Value, &[usize])> = vec![
+        (json!([]), &[0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        (json!([["channel", "lunch"]]), &[0, 1, 2, 3]),
+        (json!([["stream", "LUNCH"]]), &[0, 1, 2, 3]),
+        (dict("channel", json!(world.lunch)), &[0, 1, 2, 3]),
+        (not("channel", json!("lunch")), &[4, 5, 6, 7, 8]),
+        (json!([["channels", "public"]]), &[0, 1, 2, 3, 4]),
+        (json!([["streams", "public"]]), &[0, 1, 2, 3, 4]),
+        (not("channels", json!("public")), &[5, 6, 7, 8]),
+        (json!([["channels", "web-public"]]), &[]),
+        (json!([["topic", "SOUP"]]), &[0, 1, 4]),
+        (not("topic", json!("soup")), &[2, 3, 5, 6, 7, 8]),
+        (json!([["channel", "lunch"], ["topic", "soup"]]), &[0, 1]),
+        (json!([["topic", "nowhere"]]), &[]),
+        (json!([["channel", "lunch"], ["topic", ""]]), &[2]),
+        (json!([["channel", "lunch"], ["topic", "general chat"]]), &[2]),
+        (dict("dm", json!([bob.user_id])), &[6]),
+        (dict("dm", json!([bob.user_id, ada.user_id])), &[6]),
+        (json!([["dm", "bob@example.com"]]), &[6]),
+        (json!([["pm-with", "bob@example.com"]]), &[6]),
+        (json!([["pm_with", "bob@example.com,cleo@example.com"]]), &[7]),
+        (dict("dm", json!([ada.user_id])), &[8]),
+        (dict("dm", json!([cleo.user_id])), &[]),
+        (dict("dm", json!([])), &[]),
+        (not("dm", json!([bob.user_id])), &[0, 1, 2, 3, 4, 5, 7, 8]),
+        (dict("dm-including", json!(bob.user_id)), &[6, 7]),
+        (json!([["dm-including", "cleo@example.com"]]), &[7]),
+        (dict("dm-including", json!(ada.user_id)), &[6, 7, 8]),
+        (not("dm-including", json!(cleo.user_id)), &[0, 1, 2, 3, 4, 5, 6, 8]),
+        (dict("group-pm-with", json!(bob.user_id)), &[7]),
+        (json!([["group_pm_with", "ada@example.com"]]), &[7]),
+        (dict("sender", json!(bob.user_id)), &[1, 3, 4, 5, 7]),
+        (json!([["sender", "BOB@example.com"], ["channel", "lunch"]]), &[1, 3]),
+        (not("sender", json!(bob.user_id)), &[0, 2, 6, 8]),
+        (json!([["is", "dm"]]), &[6, 7, 8]),
+        (json!([["is", "private"]]), &[6, 7, 8]),
+        (not("is", json!("dm")), &[0, 1, 2, 3, 4, 5]),
+        (json!([["is", "starred"]]), &[4]),
+        (not("is", json!("starred")), &[0, 1, 2, 3, 5, 6, 7, 8]),
+        (json!([["is", "mentioned"]]), &[1, 3]),
+        (json!([["is", "mentioned"], ["channel", "lunch"], ["topic", "soup"]]), &[1]),
+        (not("is", json!("mentioned")), &[0, 2, 4, 5, 6, 7, 8]),
+        (json!([["is", "alerted"]]), &[]),
+        (json!([["is", "resolved"]]), &[3]),
+        (not("is", json!("resolved")), &[0, 1, 2, 4, 5, 6, 7, 8]),
+        (json!([["is", "followed"]]), &[4]),
+        (not("is", json!("followed")), &[0, 1, 2, 3, 5, 6, 7, 8]),
+        (json!([["is", "followed"], ["topic", "soup"]]), &[4]),
+        (json!([["has", "link"]]), &[0]),
+        (not("has", json!("link")), &[1, 2, 3, 4, 5, 6, 7, 8]),
+        (json!([["has", "image"]]), &[]),
+        (json!([["has", "attachment"]]), &[]),
+        (json!([["has", "reaction"]]), &[2]),
+        (json!([["has", "reaction"], ["channel", "lunch"], ["topic", ""]]), &[2]),
+        (json!([["in", "all"]]), &[0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        (not("in", json!("all")), &[0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        (dict("id", json!(world.ids[5])), &[5]),
+        (json!([["id", world.ids[5].to_string()]]), &[5]),
+        (dict("id", json!(world.ids[9])), &[]),
+        (json!([["near", "1"], ["channel", "talk"]]), &[4]),
+    ];
+    for (narrow, expected) in cases {
+        assert_eq!(world.found(ada, narrow.clone()).await, expected, "{narrow}");
+    }
+    drop(world.server);
+}
+
+#[tokio::test]
+async fn unread_messages_are_found_wherever_they_are() {
+    let world = World::new().await;
+    let unread = json!([["is", "unread"]]);
+    assert_eq!(world.found(&world.ada, unread.clone()).await, [1, 3, 4, 5, 7]);
+    let read = json!({"messages": [world.ids[3], world.ids[7]], "op": "add", "flag": "read"});
+    world.ada.post("/messages/flags", read).await.ok();
+    assert_eq!(world.found(&world.ada, unread).await, [1, 4, 5]);
+    let not = json!([{"operator": "is", "operand": "unread", "negated": true}, ["channel", "lunch"]]);
+    assert_eq!(world.found(&world.ada, not).await, [0, 2, 3]);
+    let in_topic = json!([["is", "unread"], ["topic", "soup"], ["sender", "bob@example.com"]]);
+    assert_eq!(world.found(&world.ada, in_topic).await, [1, 4]);
+}
+
+#[tokio::test]
+async fn muted_channels_and_topics_are_not_at_home() {
+    let world = World::new().await;
+    let ada = &world.ada;
+    let all = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+    let home = json!([["in", "home"]]);
+    let muted = json!([["is", "muted"]]);
+    assert_eq!(world.found(ada, home.clone()).await, all);
+    assert_eq!(world.found(ada, muted.clone()).await, [0; 0]);
+    let set = async |topic: &str, policy: i64| {
+        let parameters = json!({"stream_id": world.lunch, "topic": topic, "visibility_policy": policy});
+        ada.post("/user_topics", parameters).await.ok();
+    };
+    set("soup", 1).await;
+    assert_eq!(world.found(ada, home.clone()).await, [2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(world.found(ada, muted.clone()).await, [0, 1]);
+    let change = json!([{"stream_id": world.lunch, "property": "is_muted", "value": true}]);
+    let parameters = json!({"subscription_data": change});
+    ada.post("/users/me/subscriptions/properties", parameters).await.ok();
+    assert_eq!(world.found(ada, home.clone()).await, [4, 5, 6, 7, 8]);
+    set("", 2).await;
+    set("✔ bread", 3).await;
+    assert_eq!(world.found(ada, home.clone()).await, [2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(world.found(ada, muted.clone()).await, [0, 1]);
+    let not_home = json!([{"operator": "in", "operand": "home", "negated": true}]);
+    assert_eq!(world.found(ada, not_home).await, [0, 1]);
+    let not_muted = json!([{"operator": "is", "operand": "muted", "negated": true}]);
+    assert_eq!(world.found(ada, not_muted).await, [2, 3, 4, 5, 6, 7, 8]);
+    // A channel asked for by name is muted here all the same.
+    assert_eq!(world.found(ada, json!([["in", "home"], ["channel", "lunch"]])).await, [2, 3]);
+    // Others are not concerned.
+    assert_eq!(world.found(&world.bob, muted).await, [0; 0]);
+}
+
+#[tokio::test]
+async fn with_leads_to_where_the_message_is_now() {
+    let world = World::new().await;
+    let (ada, ids) = (&world.ada, &world.ids);
+    let with = |id: i64, others: Value| {
+        let mut narrow = others.as_array().unwrap().clone();
+        narrow.push(json!({"operator": "with", "operand": id}));
+        Value::from(narrow)
+    };
+    assert_eq!(world.found(ada, with(ids[1], json!([]))).await, [0, 1]);
+    assert_eq!(world.found(ada, json!([["with", ids[1].to_string()]])).await, [0, 1]);
+    assert_eq!(world.found(ada, with(ids[1], json!([["channel", "talk"], ["topic", "gone"]]))).await, [0, 1]);
+    assert_eq!(world.found(ada, with(ids[7], json!([["channel", "lunch"], ["topic", "soup"]]))).await, [7]);
+    assert_eq!(world.found(ada, with(ids[8], json!([["dm", "bob@example.com"]]))).await, [8]);
+    assert_eq!(world.found(ada, with(ids[1], json!([["sender", "bob@example.com"]]))).await, [1]);
+    // A message that Ada may not see: the other terms have to name a conversation.
+    let named = json!([["channel", "lunch"], ["topic", "soup"]]);
+    assert_eq!(world.found(ada, with(ids[9], named)).await, [0, 1]);
+    assert_eq!(world.found(ada, with(999_999, json!([["dm", "bob@example.com"]]))).await, [6]);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_narrow_is_said_in_the_published_words() {
+    let world = World::new().await;
+    let narrow = |list: Value| json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": list});
+    let dict = |operator: &str, operand: Value| json!([{"operator": operator, "operand": operand}]);
+    let both = "No message can be both a channel message and direct message";
+    let hidden = world.ids[9];
+    let cases = [
+        (json!([["channel", "nowhere"]]), "unknown channel nowhere"),
+        (dict("stream", json!(999)), "unknown channel 999"),
+        (json!([["channels", "all"]]), "unknown channels operand all"),
+        (json!([["dm", "nobody@example.com"]]), "unknown user in nobody@example.com"),
+        (json!([["dm", "bob@example.com,x"]]), "unknown user in bob@example.com,x"),
+        (dict("dm", json!([1, 99_999])), "unknown user in [1, 99999]"),
+        (json!([["sender", "nobody@example.com"]]), "unknown user nobody@example.com"),
+        (dict("sender", json!(99_999)), "unknown user 99999"),
+        (dict("dm-including", json!(99_999)), "unknown user 99999"),
+        (json!([["group-pm-with", "x"]]), "unknown user x"),
+        (json!([["is", "nice"]]), "unknown 'is' operand nice"),
+        (json!([["has", "links"]]), "unknown 'has' operand links"),
+        (json!([["in", "bed"]]), "unknown 'in' operand bed"),
+        (json!([["id", "seven"]]), "Invalid message ID"),
+        (dict("id", json!(-1)), "Invalid message ID"),
+        (dict("id", json!(2_147_483_648_i64)), "Invalid message ID"),
+        (json!([["from", "bob@example.com"]]), "unknown operator from"),
+        (json!([["mentions", "bob@example.com"]]), "unknown operator mentions"),
+        (json!([["channel", "lunch"], ["dm", "bob@example.com"]]), both),
+        (json!([["is", "dm"], ["topic", "soup"]]), both),
+        (json!([["dm-including", "bob@example.com"], ["channels", "public"]]), both),
+        (json!([{"operator": "is", "operand": "dm", "negated": true}, ["dm", "bob@example.com"]]), both),
+        (json!([["with", "seven"]]), "Invalid 'with' operator"),
+        (json!([["with", hidden.to_string()]]), "Invalid 'with' operator"),
+        (json!([["with", hidden.to_string()], ["channel", "lunch"]]), "Invalid 'with' operator"),
+    ];
+    for (list, desc) in cases {
+        let error = world.ada.get("/messages", narrow(list)).await;
+        let error = error.error(400, "BAD_NARROW", &format!("Invalid narrow operator: {desc}"));
+        assert_eq!(error["desc"], desc);
+    }
+    let twice = world.ada.get("/messages", narrow(json!([["with", "1"], ["with", "2"]]))).await;
+    let desc = "Duplicate 'with' operators.";
+    let error = twice.error(400, "BAD_NARROW", &format!("Invalid narrow operator combination: {desc}"));
+    assert_eq!(error["desc"], desc);
+    let not_list = world.ada.get("/messages", narrow(json!({}))).await;
+    not_list.error(400, "BAD_REQUEST", "narrow is not a list");
+    let element = world.ada.get("/messages", narrow(json!([["channel"]]))).await;
+    element.error(400, "BAD_REQUEST", "Invalid narrow[0]: Value error, element is not a string pair");
+    let blank = world.ada.get("/messages", narrow(json!([["search", " "]]))).await;
+    blank.error(400, "BAD_REQUEST", "operand cannot be blank.");
+    let broken = &[("anchor", "newest"), ("num_before", "1"), ("num_after", "0"), ("narrow", "[[")];
+    world.ada.get("/messages", broken).await.error(400, "BAD_REQUEST", "narrow is not valid JSON");
+}
+
+#[tokio::test]
+async fn history_is_shared_only_where_a_narrow_asks_for_it() {
+    let world = World::new().await;
+    let outsider = outsider(&world.server).await;
+    let guest = world.server.guest("guest").await;
+    let lunch = json!([["channel", "lunch"]]);
+    assert_eq!(world.found(&outsider, lunch.clone()).await, [0, 1, 2, 3]);
+    assert_eq!(world.found(&outsider, json!([["channel", "lunch"], ["is", "resolved"]])).await, [3]);
+    assert_eq!(world.found(&outsider, json!([["channels", "public"], ["topic", "soup"]])).await, [0, 1, 4]);
+    for without in [
+        json!([]),
+        json!([["topic", "soup"]]),
+        json!([["sender", "bob@example.com"]]),
+        json!([["search", "tomato"]]),
+        json!([["has", "link"]]),
+        json!([["channel", "lunch"], ["is", "unread"]]),
+        json!([["channel", "lunch"], ["is", "mentioned"]]),
+        json!([["channel", "lunch"], {"operator": "is", "operand": "starred", "negated": true}]),
+        json!([["channel", "board"]]),
+        json!([{"operator": "channel", "operand": "talk", "negated": true}]),
+        json!([{"operator": "id", "operand": world.ids[0]}]),
+    ] {
+        assert_eq!(world.found(&outsider, without.clone()).await, [0; 0], "{without}");
+    }
+    for hidden in [lunch, json!([["channels", "public"]]), json!([])] {
+        assert_eq!(world.found(&guest, hidden.clone()).await, [0; 0], "{hidden}");
+    }
+    // Who comes later reads the history of a public channel, but not that of a private one that protects it.
+    subscribe(&outsider, &["lunch"], json!({})).await;
+    let invite = json!({"principals": [outsider.user_id, guest.user_id], "invite_only": true,
+        "history_public_to_subscribers": false});
+    subscribe(&world.ada, &["board"], invite).await;
+    let later = send(&world.ada, "board", "money", "another secret").await;
+    assert_eq!(found(&outsider, json!([["channel", "board"]])).await, [later]);
+    assert_eq!(found(&guest, json!([["channel", "board"], ["topic", "money"]])).await, [later]);
+    assert_eq!(found(&outsider, json!([["is", "unread"]])).await, [later]);
+}
+
+#[tokio::test]
+async fn a_star_makes_a_message_ones_own() {
+    let world = World::new().await;
+    let outsider = outsider(&world.server).await;
+    let star = json!({"messages": [world.ids[1]], "op": "add", "flag": "starred"});
+    outsider.post("/messages/flags", star).await.ok();
+    assert_eq!(world.found(&outsider, json!([["is", "starred"]])).await, [1]);
+    assert_eq!(world.found(&outsider, json!([["is", "starred"], ["channel", "lunch"]])).await, [1]);
+    assert_eq!(world.found(&outsider, json!([["is", "starred"], ["channel", "talk"]])).await, [0; 0]);
+}

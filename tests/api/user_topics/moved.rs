@@ -1,0 +1,94 @@
+//! What moving a topic does to the policies for it.
+
+use crate::harness::{Client, TestServer};
+use crate::messages::finding::{stream_id, subscribe};
+use serde_json::{Value, json};
+use teamchat::api::user_topics::moved::{TopicPlace, move_policies};
+use teamchat::http::ApiError;
+use teamchat::types::{StreamId, Topic, UserId};
+
+/// Three people with two channels, and their policies for `soup` in the first and `bread` in the second.
+struct World {
+    server: TestServer,
+    people: Vec<Client>,
+    lunch: i64,
+    talk: i64,
+}
+
+impl World {
+    async fn new(policies: [(i64, i64); 3]) -> Self {
+        let server = TestServer::start().await;
+        let people =
+            vec![server.member("ada").await, server.member("bob").await, server.member("cleo").await];
+        subscribe(&people[0], &["lunch", "talk"], json!({})).await;
+        let (lunch, talk) = (stream_id(&people[0], "lunch").await, stream_id(&people[0], "talk").await);
+        for (client, (source, target)) in people.iter().zip(policies) {
+            for (stream_id, topic, policy) in [(lunch, "Soup", source), (talk, "Bread", target)] {
+                let parameters = json!({"stream_id": stream_id, "topic": topic, "visibility_policy": policy});
+                client.post("/user_topics", parameters).await.ok();
+            }
+        }
+        Self { server, people, lunch, talk }
+    }
+
+    /// Moves the policies of `soup` to `bread`. `shut_out` may not read there.
+    async fn move_soup(&self, at_target: bool, shut_out: Option<usize>) {
+        let (lunch, talk) = (StreamId(self.lunch), StreamId(self.talk));
+        let shut_out = shut_out.map(|index| UserId(self.people[index].user_id));
+        let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), ApiError> {
+            let (soup, bread) = (Topic::stored("soup".into()), Topic::stored("bread".into()));
+            let from = TopicPlace { stream_id: lunch, topic: &soup };
+            let to = TopicPlace { stream_id: talk, topic: &bread };
+            move_policies(tx, from, to, at_target, |_, user_id| Ok(Some(user_id) != shut_out))
+        };
+        let moved = self.server.app().writer.run(job).await;
+        assert!(moved.is_ok(), "{:?}", moved.err().map(|error| error.msg().to_owned()));
+    }
+
+    /// Everybody's policies for the two topics.
+    async fn policies(&self) -> Vec<(i64, i64)> {
+        let mut policies = Vec::new();
+        for client in &self.people {
+            let state = client.register(&[("fetch_event_types", "[\"user_topic\"]")]).await.state.clone();
+            let of = |stream_id: i64| {
+                let topics = state["user_topics"].as_array().unwrap();
+                let own = topics.iter().find(|topic| topic["stream_id"] == stream_id);
+                own.map_or(0, |topic| topic["visibility_policy"].as_i64().unwrap())
+            };
+            policies.push((of(self.lunch), of(self.talk)));
+        }
+        policies
+    }
+}
+
+#[tokio::test]
+async fn policies_go_along_to_a_new_topic() {
+    let world = World::new([(1, 0), (3, 0), (0, 2)]).await;
+    world.move_soup(false, None).await;
+    assert_eq!(world.policies().await, [(0, 1), (0, 3), (0, 2)]);
+}
+
+#[tokio::test]
+async fn policies_of_merged_topics_become_the_one_that_shows_more() {
+    let world = World::new([(1, 3), (1, 0), (2, 1)]).await;
+    let [mut ada, mut bob] = [
+        world.people[0].register(&[("event_types", "[\"user_topic\"]")]).await,
+        world.people[1].register(&[("event_types", "[\"user_topic\"]")]).await,
+    ];
+    world.move_soup(true, None).await;
+    assert_eq!(world.policies().await, [(0, 3), (0, 0), (0, 2)]);
+    let gone = json!({"type": "user_topic", "stream_id": world.lunch, "topic_name": "soup", "last_updated": "*",
+        "visibility_policy": 0});
+    // Ada followed the target before, and Bob had nothing there: only the source changed for both.
+    ada.expect(&[gone.clone()]).await;
+    bob.expect(&[gone]).await;
+}
+
+#[tokio::test]
+async fn who_may_not_read_the_target_loses_the_policy() {
+    let world = World::new([(3, 0), (3, 0), (0, 0)]).await;
+    world.move_soup(false, Some(1)).await;
+    assert_eq!(world.policies().await, [(0, 3), (0, 0), (0, 0)]);
+    let state: Value = world.people[1].register(()).await.state.clone();
+    assert_eq!(state["user_topics"], json!([]));
+}
