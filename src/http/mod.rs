@@ -22,5 +22,5 @@ pub use caller::{ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, USER, Use
 pub use error::{ApiError, ApiResult};
 pub use limit::Limits;
 pub use refusals::JsonRefusals;
-pub use reply::{OtherReply, Reply};
+pub use reply::{OtherReply, Reply, members_of};
 pub use route::{BODY_LIMIT, Both, Call, Clash, Parameters, Read, RequestInfo, Route, Router};

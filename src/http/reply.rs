@@ -32,8 +32,7 @@ impl Reply {
 
     /// Success with the members of a struct or map.
     pub fn data(data: &impl Serialize) -> ApiResult<Self> {
-        let text = serde_json::to_string(data)?;
-        Ok(Self::Json(without_braces(text)))
+        Ok(Self::Json(members_of(data)?))
     }
 
     /// Success with one member.
@@ -47,10 +46,12 @@ impl Reply {
     }
 }
 
-fn without_braces(mut object: String) -> String {
+/// The members of a struct or map as JSON, without the braces around them.
+pub fn members_of(data: &impl Serialize) -> ApiResult<String> {
+    let mut object = serde_json::to_string(data)?;
     object.pop();
     object.remove(0);
-    object
+    Ok(object)
 }
 
 /// The body of a successful JSON answer (spec, "Conventions", 3 and 4).

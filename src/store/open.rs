@@ -1,6 +1,7 @@
 //! Opening the file: is it ours, is it ours alone, is it of this version.
 
 use super::StoreError;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -182,6 +183,8 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     rusqlite::vtab::array::load_module(connection)?;
+    // Plans do not depend on bound values; otherwise SQLite would plan some statements anew at each use.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "memory")?;
     if read_only {

@@ -18,6 +18,9 @@ pub struct Unsent {
     pub logged: bool,
 }
 
+/// Work that waits for the end of the group.
+pub(super) type BeforeCommit = Box<dyn FnOnce(&Connection) -> rusqlite::Result<()> + Send>;
+
 /// One job's transaction. Dereferences to the connection, on which slices run their statements. The writer gives the
 /// job a savepoint: if it answers an error, its rows and events are undone together.
 pub struct Tx<'c> {
@@ -25,6 +28,7 @@ pub struct Tx<'c> {
     locals: &'c mut Locals,
     now: i64,
     pub(super) outbox: Vec<Unsent>,
+    pub(super) before_commit: Vec<BeforeCommit>,
 }
 
 impl Deref for Tx<'_> {
@@ -37,7 +41,7 @@ impl Deref for Tx<'_> {
 
 impl<'c> Tx<'c> {
     pub(super) fn new(connection: &'c Connection, locals: &'c mut Locals, now: i64) -> Self {
-        Self { connection, locals, now, outbox: Vec::new() }
+        Self { connection, locals, now, outbox: Vec::new(), before_commit: Vec::new() }
     }
 
     /// UNIX seconds, UTC; the same for the whole job.
@@ -53,6 +57,13 @@ impl<'c> Tx<'c> {
     /// Sends an event that is not worth keeping: who does not listen now will not hear of it.
     pub fn emit_unlogged<E: Event>(&mut self, event: &E, audience: Audience) {
         self.push(event, audience, false);
+    }
+
+    /// Puts work off to the end of the group, just before the commit: it is part of the transaction, but of no job's
+    /// savepoint. For indexes that write out all they have at each savepoint, as full-text search does. Its rows are
+    /// not seen by the jobs of the group; if the job fails it is not done, and if it fails the group does.
+    pub fn before_commit(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<()> + Send + 'static) {
+        self.before_commit.push(Box::new(work));
     }
 
     fn push<E: Event>(&mut self, event: &E, audience: Audience, logged: bool) {

@@ -1,7 +1,7 @@
 //! The one way to change the file: a thread that runs jobs in groups and commits each group once.
 
 use super::locals::Locals;
-use super::tx::{Tx, Unsent};
+use super::tx::{BeforeCommit, Tx, Unsent};
 use super::{Database, StoreError};
 use crate::events::log;
 use crate::types::{Clock, EventId};
@@ -45,8 +45,14 @@ struct Outcome {
     answer: Answer,
 }
 
-/// A job that ran: its events, `None` if it failed and was undone; or why its group is lost.
-type JobResult = Result<(Answer, Option<Vec<Committed>>), (Answer, rusqlite::Error)>;
+/// A job that ran: what it leaves, `None` if it failed and was undone; or why its group is lost.
+type JobResult = Result<(Answer, Option<Kept>), (Answer, rusqlite::Error)>;
+
+/// What a job that succeeded leaves for the end of its group.
+struct Kept {
+    events: Vec<Committed>,
+    before_commit: Vec<BeforeCommit>,
+}
 
 impl Writer {
     /// Starts the thread. `publish` gets the events of each group in the order of their numbers, after the commit and
@@ -137,6 +143,7 @@ impl<P: FnMut(Vec<Committed>)> Group<P> {
         let mut kept = Vec::new();
         let mut failed = Vec::new();
         let mut events = Vec::new();
+        let mut before_commit = Vec::new();
         let mut broken = execute(&self.connection, "BEGIN IMMEDIATE").err();
         for job in jobs {
             if broken.is_some() {
@@ -146,9 +153,10 @@ impl<P: FnMut(Vec<Committed>)> Group<P> {
                 continue;
             }
             match self.run_job(job) {
-                Ok((answer, Some(mut emitted))) => {
+                Ok((answer, Some(mut left))) => {
                     kept.push(answer);
-                    events.append(&mut emitted);
+                    events.append(&mut left.events);
+                    before_commit.append(&mut left.before_commit);
                 }
                 Ok((answer, None)) => failed.push(answer),
                 Err((answer, error)) => {
@@ -158,7 +166,8 @@ impl<P: FnMut(Vec<Committed>)> Group<P> {
             }
         }
         if broken.is_none() {
-            broken = execute(&self.connection, "COMMIT").err();
+            let put_off = before_commit.into_iter().try_for_each(|work| work(&self.connection));
+            broken = put_off.and_then(|()| execute(&self.connection, "COMMIT")).err();
         }
         if let Some(error) = broken {
             self.give_up(&error);
@@ -187,12 +196,12 @@ impl<P: FnMut(Vec<Committed>)> Group<P> {
             Ok(()) => job(Ok(&mut tx)),
             Err(error) => return Err((job(Err(StoreError::NotCommitted(error.to_string()))).answer, error)),
         };
-        let outbox = std::mem::take(&mut tx.outbox);
+        let (outbox, before_commit) = (std::mem::take(&mut tx.outbox), std::mem::take(&mut tx.before_commit));
         let finished = if outcome.keep {
             self.numbers.write(&self.connection, &mut self.locals, outbox).and_then(|events| {
                 execute(&self.connection, "RELEASE job")?;
                 self.locals.keep();
-                Ok(Some(events))
+                Ok(Some(Kept { events, before_commit }))
             })
         } else {
             self.locals.undo(false);

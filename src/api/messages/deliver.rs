@@ -3,14 +3,13 @@
 use super::address::{self, Address};
 use super::events::{FlagHolders, MessageSent};
 use super::flags::bit;
-use super::message::{DisplayRecipient, MessageRecord, attribute};
+use super::message::{DisplayRecipient, MessageRecord, OwnPart, RecipientPart, SenderPart, attribute};
 use super::{first_message, sql, unread};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::groups::members as members_of_group;
 use crate::api::submessages::sql as submessages;
 use crate::api::submessages::widget::{WIDGET, Widget};
 use crate::api::subscriptions::members;
-use crate::api::users::record::avatar_url;
 use crate::api::users::sql as users;
 use crate::events::{Audience, QueueId};
 use crate::http::{ApiError, ApiResult, Caller};
@@ -104,7 +103,6 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         }
     }
     let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
-    let avatar = avatar_url(sender.user_id, sender.avatar_version);
     let (display_recipient, stream_id) = match &draft.address {
         Address::Channel(stream, _) => {
             (DisplayRecipient::Stream(stream.name.clone()), Some(stream.stream_id))
@@ -113,31 +111,26 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
     };
     let event = MessageSent {
         message: MessageRecord {
-            id,
-            sender_id,
-            content: &rendered.html,
-            content_type: "text/html",
-            recipient_id,
-            timestamp: message.timestamp,
-            client: &draft.client,
-            subject: topic,
-            topic_links: &[],
-            is_me_message: rendered.is_me_message,
-            reactions: &[],
-            submessages: submessage.as_slice(),
-            sender_full_name: &sender.full_name,
-            sender_email: &sender.email,
-            sender_realm_str: "",
-            display_recipient: &display_recipient,
-            r#type: if is_channel { "stream" } else { "private" },
-            stream_id,
-            avatar_url: &avatar,
-            edit_history: &[],
-            last_edit_timestamp: None,
-            last_moved_timestamp: None,
-            flags: None,
-            match_content: None,
-            match_subject: None,
+            own: OwnPart {
+                id,
+                content: &rendered.html,
+                content_type: "text/html",
+                timestamp: message.timestamp,
+                client: &draft.client,
+                subject: topic,
+                topic_links: &[],
+                is_me_message: rendered.is_me_message,
+                reactions: &[],
+                submessages: submessage.as_slice(),
+                edit_history: &[],
+                last_edit_timestamp: None,
+                last_moved_timestamp: None,
+                flags: None,
+                match_content: None,
+                match_subject: None,
+            },
+            sender: SenderPart::new(&sender),
+            recipient: RecipientPart::new(recipient_id, &display_recipient, stream_id),
         },
         raw_content: &draft.content,
         flags: FlagHolders {

@@ -230,7 +230,7 @@ fn write_content(
     let kept = before.attributes & (attribute::HAS_REACTION | attribute::HAS_SUBMESSAGE);
     let attributes = kept | attribute::IS_EDITED | attributes_of(rendered, is_channel);
     sql::update_content(tx, id, content, &rendered.html, attributes, now)?;
-    sql::renew_words(tx, id)?;
+    sql::renew_words(tx, id);
     let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
     let audience = receivers::of(tx, &message)?.audience;
     replace_flag(tx, id, bit::MENTIONED, &mentioned(tx, rendered, &audience)?)?;

@@ -1,5 +1,6 @@
 //! A message as it is stored, and as clients see it (spec, "Message").
 
+use crate::api::users::record::{UserRow, avatar_url};
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, TopicId, UserId};
 use serde::{Deserialize, Serialize};
 
@@ -72,19 +73,29 @@ impl MessageRow {
     }
 }
 
-/// A message on the wire.
+/// A message on the wire: what is its own, and what it shares with others of its sender and of its conversation.
 #[derive(Clone, Debug, Serialize)]
 pub struct MessageRecord<'a> {
+    /// Its own part.
+    #[serde(flatten)]
+    pub own: OwnPart<'a>,
+    /// The part of its sender.
+    #[serde(flatten)]
+    pub sender: SenderPart<'a>,
+    /// The part of its conversation.
+    #[serde(flatten)]
+    pub recipient: RecipientPart<'a>,
+}
+
+/// What a message shares with no other.
+#[derive(Clone, Debug, Serialize)]
+pub struct OwnPart<'a> {
     /// The id.
     pub id: MessageId,
-    /// Who sent it.
-    pub sender_id: UserId,
     /// HTML or Markdown, as `content_type` says.
     pub content: &'a str,
     /// `text/html` or `text/x-markdown`.
     pub content_type: &'static str,
-    /// Its set of receivers.
-    pub recipient_id: RecipientId,
     /// UNIX seconds.
     pub timestamp: i64,
     /// The program that sent it.
@@ -99,21 +110,6 @@ pub struct MessageRecord<'a> {
     pub reactions: &'a [Reaction],
     /// Data of polls and to-do lists.
     pub submessages: &'a [Submessage],
-    /// The sender's name.
-    pub sender_full_name: &'a str,
-    /// The sender's API email.
-    pub sender_email: &'a str,
-    /// The organization's short name; ours stands at the root and has none.
-    pub sender_realm_str: &'static str,
-    /// The channel's name, or the people of the conversation.
-    pub display_recipient: &'a DisplayRecipient,
-    /// `stream` or `private`.
-    pub r#type: &'static str,
-    /// Channel messages only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stream_id: Option<StreamId>,
-    /// The sender's image.
-    pub avatar_url: &'a str,
     /// Edits, the newest first.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub edit_history: &'a [EditRecord],
@@ -132,6 +128,60 @@ pub struct MessageRecord<'a> {
     /// The topic with found words highlighted, for searches only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub match_subject: Option<&'a str>,
+}
+
+/// What all messages of a sender share.
+#[derive(Clone, Debug, Serialize)]
+pub struct SenderPart<'a> {
+    /// Who sent it.
+    pub sender_id: UserId,
+    /// The sender's name.
+    pub sender_full_name: &'a str,
+    /// The sender's API email.
+    pub sender_email: &'a str,
+    /// The organization's short name; ours stands at the root and has none.
+    pub sender_realm_str: &'static str,
+    /// The sender's image.
+    pub avatar_url: String,
+}
+
+impl<'a> SenderPart<'a> {
+    /// The part of a sender's messages.
+    pub fn new(sender: &'a UserRow) -> Self {
+        Self {
+            sender_id: sender.user_id,
+            sender_full_name: &sender.full_name,
+            sender_email: &sender.email,
+            sender_realm_str: "",
+            avatar_url: avatar_url(sender.user_id, sender.avatar_version),
+        }
+    }
+}
+
+/// What all messages of a conversation share.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecipientPart<'a> {
+    /// The set of receivers.
+    pub recipient_id: RecipientId,
+    /// The channel's name, or the people of the conversation.
+    pub display_recipient: &'a DisplayRecipient,
+    /// `stream` or `private`.
+    pub r#type: &'static str,
+    /// Channel messages only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_id: Option<StreamId>,
+}
+
+impl<'a> RecipientPart<'a> {
+    /// The part of a conversation's messages; `stream_id` for channels.
+    pub fn new(
+        recipient_id: RecipientId,
+        display_recipient: &'a DisplayRecipient,
+        stream_id: Option<StreamId>,
+    ) -> Self {
+        let r#type = if stream_id.is_some() { "stream" } else { "private" };
+        Self { recipient_id, display_recipient, r#type, stream_id }
+    }
 }
 
 /// A link that a linkifier made of a topic.

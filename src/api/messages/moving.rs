@@ -174,7 +174,7 @@ fn limits(connection: &Connection, caller: &Caller) -> ApiResult<Limits> {
 /// Writes the messages' new place, their words for searching and their history. The history of `skip_history_of` tells of
 /// the move together with a change of its content.
 pub fn write_rows(
-    tx: &Tx<'_>,
+    tx: &mut Tx<'_>,
     mv: &Move,
     caller: &Caller,
     skip_history_of: Option<MessageId>,
@@ -189,7 +189,7 @@ pub fn write_rows(
         }
         sql::relocate(tx, *id, mv.to.recipient_id, topic_id, subject, moved_at)?;
         if subject.is_some() {
-            sql::renew_words(tx, *id)?;
+            sql::renew_words(tx, *id);
         }
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use super::message::{EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute};
 use super::search::index_text;
+use crate::store::Tx;
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -31,43 +32,53 @@ pub struct NewMessage<'a> {
 }
 
 /// Writes a message and its words for searching; answers its id.
-pub fn insert(connection: &Connection, message: &NewMessage<'_>) -> rusqlite::Result<MessageId> {
-    connection
-        .prepare_cached(
-            "INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
+pub fn insert(tx: &mut Tx<'_>, message: &NewMessage<'_>) -> rusqlite::Result<MessageId> {
+    tx.prepare_cached(
+        "INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
                  rendered_content, rendered_version, attributes)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-        )?
-        .execute((
-            message.recipient_id,
-            message.topic_id,
-            message.subject,
-            message.sender_id,
-            message.client_id,
-            message.timestamp,
-            message.content,
-            message.rendered_content,
-            RENDERED_VERSION,
-            message.attributes,
-        ))?;
-    let id = MessageId(connection.last_insert_rowid());
-    put_words(connection, id, message.content, message.subject)?;
+    )?
+    .execute((
+        message.recipient_id,
+        message.topic_id,
+        message.subject,
+        message.sender_id,
+        message.client_id,
+        message.timestamp,
+        message.content,
+        message.rendered_content,
+        RENDERED_VERSION,
+        message.attributes,
+    ))?;
+    let id = MessageId(tx.last_insert_rowid());
+    renew_words(tx, id);
     Ok(id)
 }
 
-/// Writes the words of a message for searching, in place of those it had.
-pub fn put_words(
-    connection: &Connection,
-    id: MessageId,
-    content: &str,
-    subject: &str,
-) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT OR REPLACE INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)",
-        )?
-        .execute((id, index_text(content), index_text(subject)))
-        .map(|_| ())
+/// Brings what a search finds of a message in line with its row, at the end of the group: the index writes out all it
+/// has at each savepoint, so that jobs must not touch it.
+pub fn renew_words(tx: &mut Tx<'_>, id: MessageId) {
+    tx.before_commit(move |connection| put_words(connection, id));
+}
+
+fn put_words(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
+    let words = connection
+        .prepare_cached("SELECT content, subject FROM message WHERE id = ?1")?
+        .query_row([id], |row| {
+            let text =
+                |column| Ok::<_, rusqlite::Error>(index_text(row.get_ref(column)?.as_str()?).into_owned());
+            Ok((text(0)?, text(1)?))
+        })
+        .optional()?;
+    match words {
+        Some((content, subject)) => connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)",
+            )?
+            .execute((id, content, subject)),
+        None => connection.prepare_cached("DELETE FROM message_search WHERE rowid = ?1")?.execute([id]),
+    }
+    .map(|_| ())
 }
 
 /// Whether a message has the words of an FTS5 expression.
@@ -129,44 +140,33 @@ impl<'r> MessageView<'r, '_> {
         Ok(MessageHead {
             id: row.get(0)?,
             recipient_id: row.get(1)?,
-            sender_id: row.get(4)?,
-            timestamp: row.get(5)?,
-            attributes: row.get(8)?,
-            last_edit_timestamp: row.get(9)?,
-            last_moved_timestamp: row.get(10)?,
-            sender_avatar_version: row.get(13)?,
-            flags: row.get(15)?,
+            sender_id: row.get(2)?,
+            timestamp: row.get(3)?,
+            attributes: row.get(4)?,
+            last_edit_timestamp: row.get(5)?,
+            last_moved_timestamp: row.get(6)?,
+            flags: row.get(7)?,
         })
     }
 
     /// The topic.
     pub fn subject(&self) -> rusqlite::Result<&'r str> {
-        self.text(3)
+        self.text(8)
     }
 
     /// Markdown.
     pub fn content(&self) -> rusqlite::Result<&'r str> {
-        self.text(6)
+        self.text(9)
     }
 
     /// HTML.
     pub fn rendered_content(&self) -> rusqlite::Result<&'r str> {
-        self.text(7)
-    }
-
-    /// The sender's name.
-    pub fn sender_full_name(&self) -> rusqlite::Result<&'r str> {
-        self.text(11)
-    }
-
-    /// The sender's API email.
-    pub fn sender_email(&self) -> rusqlite::Result<&'r str> {
-        self.text(12)
+        self.text(10)
     }
 
     /// The program that sent it.
     pub fn client(&self) -> rusqlite::Result<&'r str> {
-        self.text(14)
+        self.text(11)
     }
 
     fn text(&self, column: usize) -> rusqlite::Result<&'r str> {
@@ -191,8 +191,6 @@ pub struct MessageHead {
     pub last_edit_timestamp: Option<i64>,
     /// UNIX seconds; `None` if it was never moved.
     pub last_moved_timestamp: Option<i64>,
-    /// Version of the sender's image.
-    pub sender_avatar_version: i64,
     /// The viewer's stored flags.
     pub flags: i64,
 }
@@ -212,12 +210,14 @@ pub fn view_each<E: From<rusqlite::Error>>(
     mut each: impl FnMut(&MessageView<'_, '_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let list: Rc<Vec<Value>> = Rc::new(ids.iter().map(|id| Value::Integer(id.0)).collect());
-    let mut statement = connection.prepare_cached(&format!(
-        "SELECT {COLUMNS}, coalesce(flags, 0)
+    let mut statement = connection.prepare_cached(
+        "SELECT message.id, recipient_id, sender_id, timestamp, attributes, last_edit_timestamp,
+             last_moved_timestamp,
+             coalesce((SELECT flags FROM user_message_flags WHERE user_id = ?2 AND message_id = message.id), 0),
+             subject, content, rendered_content, client.name
          FROM rarray(?1) AS wanted CROSS JOIN message ON message.id = wanted.value
-         JOIN user ON user.user_id = sender_id JOIN client ON client.id = client_id
-         LEFT JOIN user_message_flags AS own ON own.user_id = ?2 AND own.message_id = message.id"
-    ))?;
+         JOIN client ON client.id = client_id",
+    )?;
     let mut rows = statement.query((list, user_id))?;
     while let Some(row) = rows.next()? {
         each(&MessageView(row))?;
@@ -232,10 +232,12 @@ pub fn by_ids(
     ids: &[MessageId],
     mut each: impl FnMut(MessageRow, i64),
 ) -> rusqlite::Result<()> {
-    view_each(connection, user_id, ids, |view| {
-        each(read_row(view.0)?, view.0.get(15)?);
-        Ok(())
-    })
+    for id in ids {
+        if let Some(row) = by_id(connection, *id)? {
+            each(row, flags(connection, user_id, *id)?);
+        }
+    }
+    Ok(())
 }
 
 /// The channel of a set of receivers; `None` for a direct conversation.
@@ -482,17 +484,6 @@ pub fn relocate(
         .map(|_| ())
 }
 
-/// Writes the words of a message for searching from its row.
-pub fn renew_words(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT OR REPLACE INTO message_search (rowid, content, subject)
-             SELECT id, content, subject FROM message WHERE id = ?1",
-        )?
-        .execute([id])
-        .map(|_| ())
-}
-
 /// Sets bits of a message's attributes.
 pub fn add_attributes(connection: &Connection, id: MessageId, attributes: i64) -> rusqlite::Result<()> {
     connection
@@ -502,16 +493,16 @@ pub fn add_attributes(connection: &Connection, id: MessageId, attributes: i64) -
 }
 
 /// Removes a message and all that belongs to it.
-pub fn delete(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
+pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
+    renew_words(tx, id);
     for statement in [
-        "DELETE FROM message_search WHERE rowid = ?1",
         "DELETE FROM message_edit WHERE message_id = ?1",
         "DELETE FROM reaction WHERE message_id = ?1",
         "DELETE FROM submessage WHERE message_id = ?1",
         "DELETE FROM user_message_flags WHERE message_id = ?1",
         "DELETE FROM message WHERE id = ?1",
     ] {
-        connection.prepare_cached(statement)?.execute([id])?;
+        tx.prepare_cached(statement)?.execute([id])?;
     }
     Ok(())
 }

@@ -2,14 +2,16 @@
 
 use super::flags::bit;
 use super::history::Visibility;
-use super::message::{DisplayRecipient, EditRecord, MessageRecord, attribute, shown_topic};
+use super::message::{
+    DisplayRecipient, EditRecord, OwnPart, RecipientPart, SenderPart, attribute, shown_topic,
+};
 use super::search::{SearchQuery, highlight};
 use super::sight::Sight;
 use super::sql::{self, MessageHead, MessageView};
 use crate::api::submessages::sql as submessages;
-use crate::api::users::record::avatar_url;
-use crate::http::{ApiError, ApiResult};
-use crate::types::{MessageId, RecipientId, StreamId};
+use crate::api::users::sql as users;
+use crate::http::{ApiError, ApiResult, members_of};
+use crate::types::{MessageId, RecipientId, UserId};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -35,7 +37,8 @@ pub fn write_found(
     search: Option<&SearchQuery>,
 ) -> ApiResult<String> {
     let visibility = Visibility::load(sight.connection)?;
-    let mut writer = Writer { sight, form, visibility, search, recipients: HashMap::new() };
+    let mut writer =
+        Writer { sight, form, visibility, search, recipients: HashMap::new(), senders: HashMap::new() };
     let mut out = Vec::with_capacity(ids.len() * 700 + 2);
     out.push(b'[');
     sql::view_each(sight.connection, sight.caller.user_id, ids, |view| {
@@ -73,8 +76,9 @@ impl Matches {
 
 /// A conversation as the messages in it show it.
 struct Recipient {
-    display: DisplayRecipient,
-    stream_id: Option<StreamId>,
+    /// [`RecipientPart`] as JSON, without braces.
+    part: String,
+    is_channel: bool,
 }
 
 struct Writer<'a> {
@@ -83,17 +87,17 @@ struct Writer<'a> {
     visibility: Visibility,
     search: Option<&'a SearchQuery>,
     recipients: HashMap<RecipientId, Recipient>,
+    /// [`SenderPart`]s as JSON, without braces.
+    senders: HashMap<UserId, String>,
 }
 
 impl Writer<'_> {
+    /// Writes a message: its own part each time, those of its sender and its conversation as they were written first.
     fn write(&mut self, view: &MessageView<'_, '_>, out: &mut Vec<u8>) -> ApiResult<()> {
         let connection = self.sight.connection;
         let head = view.head()?;
-        if !self.recipients.contains_key(&head.recipient_id) {
-            let recipient = self.recipient(head.recipient_id)?;
-            self.recipients.insert(head.recipient_id, recipient);
-        }
-        let recipient = &self.recipients[&head.recipient_id];
+        self.learn(&head)?;
+        let (recipient, sender) = (&self.recipients[&head.recipient_id], &self.senders[&head.sender_id]);
         let reactions =
             if head.has(attribute::HAS_REACTION) { sql::reactions(connection, head.id)? } else { Vec::new() };
         let submessages = if head.has(attribute::HAS_SUBMESSAGE) {
@@ -107,9 +111,10 @@ impl Writer<'_> {
             Vec::new()
         };
         let flags = self.flags(&head)?;
-        let subject = match recipient.stream_id {
-            Some(_) => shown_topic(view.subject()?, self.form.allow_empty_topic_name),
-            None => "",
+        let subject = if recipient.is_channel {
+            shown_topic(view.subject()?, self.form.allow_empty_topic_name)
+        } else {
+            ""
         };
         let matches = match self.search {
             Some(search) => Some(Matches::of(view.rendered_content()?, subject, Some(search))),
@@ -120,13 +125,10 @@ impl Writer<'_> {
         } else {
             (view.content()?, "text/x-markdown")
         };
-        let avatar = avatar_url(head.sender_id, head.sender_avatar_version);
-        let record = MessageRecord {
+        let own = OwnPart {
             id: head.id,
-            sender_id: head.sender_id,
             content,
             content_type,
-            recipient_id: head.recipient_id,
             timestamp: head.timestamp,
             client: view.client()?,
             subject,
@@ -134,13 +136,6 @@ impl Writer<'_> {
             is_me_message: head.has(attribute::IS_ME),
             reactions: &reactions,
             submessages: &submessages,
-            sender_full_name: view.sender_full_name()?,
-            sender_email: view.sender_email()?,
-            sender_realm_str: "",
-            display_recipient: &recipient.display,
-            r#type: if recipient.stream_id.is_some() { "stream" } else { "private" },
-            stream_id: recipient.stream_id,
-            avatar_url: &avatar,
             edit_history: &edits,
             last_edit_timestamp: head.last_edit_timestamp,
             last_moved_timestamp: head.last_moved_timestamp,
@@ -148,21 +143,35 @@ impl Writer<'_> {
             match_content: matches.as_ref().map(|matches| matches.match_content.as_str()),
             match_subject: matches.as_ref().map(|matches| matches.match_subject.as_str()),
         };
-        Ok(serde_json::to_writer(out, &record)?)
+        serde_json::to_writer(&mut *out, &own)?;
+        // The other parts go in before the closing brace.
+        out.pop();
+        for part in [sender, &recipient.part] {
+            out.push(b',');
+            out.extend_from_slice(part.as_bytes());
+        }
+        out.push(b'}');
+        Ok(())
     }
 
-    fn recipient(&self, recipient_id: RecipientId) -> ApiResult<Recipient> {
-        let view = self.sight.view(recipient_id)?;
-        Ok(match &view.stream {
-            Some(stream) => Recipient {
-                display: DisplayRecipient::Stream(stream.name.clone()),
-                stream_id: Some(stream.stream_id),
-            },
-            None => Recipient {
-                display: DisplayRecipient::Direct(sql::participants(self.sight.connection, &view.people)?),
-                stream_id: None,
-            },
-        })
+    /// Writes the parts that a message shares, where it is the first of its sender or its conversation.
+    fn learn(&mut self, head: &MessageHead) -> ApiResult<()> {
+        let connection = self.sight.connection;
+        if !self.recipients.contains_key(&head.recipient_id) {
+            let view = self.sight.view(head.recipient_id)?;
+            let (display, stream_id) = match &view.stream {
+                Some(stream) => (DisplayRecipient::Stream(stream.name.clone()), Some(stream.stream_id)),
+                None => (DisplayRecipient::Direct(sql::participants(connection, &view.people)?), None),
+            };
+            let part = RecipientPart::new(head.recipient_id, &display, stream_id);
+            let recipient = Recipient { part: members_of(&part)?, is_channel: stream_id.is_some() };
+            self.recipients.insert(head.recipient_id, recipient);
+        }
+        if !self.senders.contains_key(&head.sender_id) {
+            let sender = users::by_id(connection, head.sender_id)?.ok_or_else(ApiError::internal)?;
+            self.senders.insert(head.sender_id, members_of(&SenderPart::new(&sender))?);
+        }
+        Ok(())
     }
 
     /// What the organization shows of a message's history, with the empty topic as the viewer knows it.
