@@ -1,6 +1,6 @@
 //! A message as it is stored, and as clients see it (spec, "Message").
 
-use crate::api::users::record::{UserRow, avatar_url};
+use crate::api::users::record::avatar_url;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, TopicId, UserId};
 use serde::{Deserialize, Serialize};
 
@@ -147,13 +147,13 @@ pub struct SenderPart<'a> {
 
 impl<'a> SenderPart<'a> {
     /// The part of a sender's messages.
-    pub fn new(sender: &'a UserRow) -> Self {
+    pub fn new(sender_id: UserId, full_name: &'a str, email: &'a str, avatar_version: i64) -> Self {
         Self {
-            sender_id: sender.user_id,
-            sender_full_name: &sender.full_name,
-            sender_email: &sender.email,
+            sender_id,
+            sender_full_name: full_name,
+            sender_email: email,
             sender_realm_str: "",
-            avatar_url: avatar_url(sender.user_id, sender.avatar_version),
+            avatar_url: avatar_url(sender_id, avatar_version),
         }
     }
 }

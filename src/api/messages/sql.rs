@@ -169,6 +169,21 @@ impl<'r> MessageView<'r, '_> {
         self.text(11)
     }
 
+    /// The sender's name.
+    pub fn sender_full_name(&self) -> rusqlite::Result<&'r str> {
+        self.text(12)
+    }
+
+    /// The sender's API email.
+    pub fn sender_email(&self) -> rusqlite::Result<&'r str> {
+        self.text(13)
+    }
+
+    /// The version of the sender's image.
+    pub fn sender_avatar_version(&self) -> rusqlite::Result<i64> {
+        self.0.get(14)
+    }
+
     fn text(&self, column: usize) -> rusqlite::Result<&'r str> {
         Ok(self.0.get_ref(column)?.as_str()?)
     }
@@ -214,9 +229,9 @@ pub fn view_each<E: From<rusqlite::Error>>(
         "SELECT message.id, recipient_id, sender_id, timestamp, attributes, last_edit_timestamp,
              last_moved_timestamp,
              coalesce((SELECT flags FROM user_message_flags WHERE user_id = ?2 AND message_id = message.id), 0),
-             subject, content, rendered_content, client.name
+             subject, content, rendered_content, client.name, full_name, email, avatar_version
          FROM rarray(?1) AS wanted CROSS JOIN message ON message.id = wanted.value
-         JOIN client ON client.id = client_id",
+         JOIN client ON client.id = client_id JOIN user ON user.user_id = sender_id",
     )?;
     let mut rows = statement.query((list, user_id))?;
     while let Some(row) = rows.next()? {

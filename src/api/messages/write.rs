@@ -9,7 +9,6 @@ use super::search::{SearchQuery, highlight};
 use super::sight::Sight;
 use super::sql::{self, MessageHead, MessageView};
 use crate::api::submessages::sql as submessages;
-use crate::api::users::sql as users;
 use crate::http::{ApiError, ApiResult, members_of};
 use crate::types::{MessageId, RecipientId, UserId};
 use serde::Serialize;
@@ -96,7 +95,7 @@ impl Writer<'_> {
     fn write(&mut self, view: &MessageView<'_, '_>, out: &mut Vec<u8>) -> ApiResult<()> {
         let connection = self.sight.connection;
         let head = view.head()?;
-        self.learn(&head)?;
+        self.learn(&head, view)?;
         let (recipient, sender) = (&self.recipients[&head.recipient_id], &self.senders[&head.sender_id]);
         let reactions =
             if head.has(attribute::HAS_REACTION) { sql::reactions(connection, head.id)? } else { Vec::new() };
@@ -155,21 +154,24 @@ impl Writer<'_> {
     }
 
     /// Writes the parts that a message shares, where it is the first of its sender or its conversation.
-    fn learn(&mut self, head: &MessageHead) -> ApiResult<()> {
+    fn learn(&mut self, head: &MessageHead, view: &MessageView<'_, '_>) -> ApiResult<()> {
         let connection = self.sight.connection;
         if !self.recipients.contains_key(&head.recipient_id) {
-            let view = self.sight.view(head.recipient_id)?;
-            let (display, stream_id) = match &view.stream {
+            let conversation = self.sight.view(head.recipient_id)?;
+            let (display, stream_id) = match &conversation.stream {
                 Some(stream) => (DisplayRecipient::Stream(stream.name.clone()), Some(stream.stream_id)),
-                None => (DisplayRecipient::Direct(sql::participants(connection, &view.people)?), None),
+                None => {
+                    (DisplayRecipient::Direct(sql::participants(connection, &conversation.people)?), None)
+                }
             };
             let part = RecipientPart::new(head.recipient_id, &display, stream_id);
             let recipient = Recipient { part: members_of(&part)?, is_channel: stream_id.is_some() };
             self.recipients.insert(head.recipient_id, recipient);
         }
         if !self.senders.contains_key(&head.sender_id) {
-            let sender = users::by_id(connection, head.sender_id)?.ok_or_else(ApiError::internal)?;
-            self.senders.insert(head.sender_id, members_of(&SenderPart::new(&sender))?);
+            let (full_name, email) = (view.sender_full_name()?, view.sender_email()?);
+            let part = SenderPart::new(head.sender_id, full_name, email, view.sender_avatar_version()?);
+            self.senders.insert(head.sender_id, members_of(&part)?);
         }
         Ok(())
     }
