@@ -54,14 +54,13 @@ pub fn members_of(data: &impl Serialize) -> ApiResult<String> {
     Ok(object)
 }
 
+const HEAD: &str = r#"{"result":"success","msg":"""#;
+const HEAD_AND_MORE: &str = r#"{"result":"success","msg":"","#;
+
 /// The body of a successful JSON answer (spec, "Conventions", 3 and 4).
-pub fn success_body(members: &str, ignored: &[String]) -> String {
-    let mut body = String::with_capacity(members.len() + 64);
-    body.push_str(r#"{"result":"success","msg":"""#);
-    if !members.is_empty() {
-        body.push(',');
-        body.push_str(members);
-    }
+pub fn success_body(members: String, ignored: &[String]) -> String {
+    let mut body = members;
+    body.insert_str(0, if body.is_empty() { HEAD } else { HEAD_AND_MORE });
     if !ignored.is_empty() {
         body.push_str(r#","ignored_parameters_unsupported":"#);
         body.push_str(&Value::from(ignored.to_vec()).to_string());

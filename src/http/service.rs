@@ -131,7 +131,7 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
 
 fn success(answer: Answer, compress: bool) -> Response<Full<Bytes>> {
     match answer.reply {
-        Reply::Json(members) => json(StatusCode::OK, success_body(&members, &answer.ignored), compress),
+        Reply::Json(members) => json(StatusCode::OK, success_body(members, &answer.ignored), compress),
         Reply::Other(other) => {
             let status = StatusCode::from_u16(other.status).unwrap_or(StatusCode::OK);
             let is_text = other.content_type.starts_with("text/") || other.content_type == JSON;

@@ -282,7 +282,7 @@ async fn a_snapshot_does_not_see_later_changes() {
     let handle = tokio::runtime::Handle::current();
     let counts = bench.readers.read(|snapshot| -> Result<_, StoreError> {
         let before = count(snapshot);
-        handle.block_on(bench.write(2))?;
+        tokio::task::block_in_place(|| handle.block_on(bench.write(2)))?;
         Ok((before, count(snapshot)))
     });
     assert_eq!(counts.await.unwrap(), (1, 1));

@@ -5,7 +5,7 @@ use super::page::{self, Anchor, Page, Range};
 use super::plan::Plan;
 use super::resolve::resolve;
 use super::sight::{ALL_IDS, Sight};
-use super::write::{Form, write_found, write_messages};
+use super::write::{Form, in_utf8, write_found, write_messages};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::MessageId;
 use serde::Deserialize;
@@ -62,13 +62,14 @@ pub fn get_messages(read: &Read<'_, User>, params: FetchParams) -> ApiResult<Rep
         Some(ids) => Page::of_chosen(chosen(&sight, &narrow, &params, ids)?),
         None => range(&sight, &narrow, &params)?,
     };
-    let messages = write_found(&sight, &page.ids, form, narrow.search())?;
     let anchor = page.anchor.map_or_else(String::new, |anchor| format!("\"anchor\":{anchor},"));
-    Ok(Reply::members(format!(
-        "{anchor}\"found_anchor\":{},\"found_oldest\":{},\"found_newest\":{},\"history_limited\":false,\
-         \"messages\":{messages}",
+    let mut members = format!(
+        "{anchor}\"found_anchor\":{},\"found_oldest\":{},\"found_newest\":{},\"history_limited\":false,\"messages\":",
         page.found_anchor, page.found_oldest, page.found_newest
-    )))
+    )
+    .into_bytes();
+    write_found(&sight, &page.ids, form, narrow.search(), &mut members)?;
+    Ok(Reply::members(in_utf8(members)?))
 }
 
 /// The wanted ids that exist, that the viewer may read, and that match the narrow; ascending.

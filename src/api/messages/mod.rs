@@ -3,7 +3,7 @@
 //! A message is written once, whoever receives it (`ARCHITECTURE.md`, "Storage"): who received it follows from spans of
 //! subscription, what is read from sets of ids ([`read_set`]), and only flags that few have are rows. Fetching is
 //! [`narrow`] (what is wanted) and [`resolve`] (whom and what it names) to [`plan`] (which indexes answer it) to [`feed`]
-//! (ids in order) to [`write`] (JSON).
+//! (ids in order) to [`mod@write`] (JSON).
 
 pub mod address;
 pub mod arrivals;

@@ -5,14 +5,17 @@ use super::history::Visibility;
 use super::message::{
     DisplayRecipient, EditRecord, OwnPart, RecipientPart, SenderPart, attribute, shown_topic,
 };
+use super::read_set::ReadSet;
 use super::search::{SearchQuery, highlight};
-use super::sight::Sight;
+use super::sight::{Sight, View};
 use super::sql::{self, MessageHead, MessageView};
 use crate::api::submessages::sql as submessages;
 use crate::http::{ApiError, ApiResult, members_of};
 use crate::types::{MessageId, RecipientId, UserId};
 use serde::Serialize;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::rc::Rc;
 
 /// How a viewer wants messages.
 #[derive(Clone, Copy, Debug)]
@@ -25,30 +28,39 @@ pub struct Form {
 
 /// Writes messages as a JSON array, in the order given.
 pub fn write_messages(sight: &Sight<'_>, ids: &[MessageId], form: Form) -> ApiResult<String> {
-    write_found(sight, ids, form, None)
+    let mut out = Vec::new();
+    write_found(sight, ids, form, None, &mut out)?;
+    in_utf8(out)
 }
 
-/// The same for messages that a search found: `match_content` and `match_subject` mark what was searched for.
+/// Our own JSON as text: serde_json writes nothing else.
+pub fn in_utf8(json: Vec<u8>) -> ApiResult<String> {
+    String::from_utf8(json).map_err(|_| ApiError::internal())
+}
+
+/// Appends messages as a JSON array. For messages that a search found, `match_content` and `match_subject` mark what was
+/// searched for.
 pub fn write_found(
     sight: &Sight<'_>,
     ids: &[MessageId],
     form: Form,
     search: Option<&SearchQuery>,
-) -> ApiResult<String> {
+    out: &mut Vec<u8>,
+) -> ApiResult<()> {
     let visibility = Visibility::load(sight.connection)?;
     let mut writer =
         Writer { sight, form, visibility, search, recipients: HashMap::new(), senders: HashMap::new() };
-    let mut out = Vec::with_capacity(ids.len() * 700 + 2);
+    out.reserve(ids.len() * 700);
     out.push(b'[');
+    let start = out.len();
     sql::view_each(sight.connection, sight.caller.user_id, ids, |view| {
-        if out.len() > 1 {
+        if out.len() > start {
             out.push(b',');
         }
-        writer.write(view, &mut out)
+        writer.write(view, out)
     })?;
     out.push(b']');
-    // serde_json writes UTF-8.
-    String::from_utf8(out).map_err(|_| ApiError::internal())
+    Ok(())
 }
 
 /// A message's text with marks on what a search found in it.
@@ -77,7 +89,8 @@ impl Matches {
 struct Recipient {
     /// [`RecipientPart`] as JSON, without braces.
     part: String,
-    is_channel: bool,
+    view: Rc<View>,
+    read: Rc<ReadSet>,
 }
 
 struct Writer<'a> {
@@ -109,8 +122,8 @@ impl Writer<'_> {
         } else {
             Vec::new()
         };
-        let flags = self.flags(&head)?;
-        let subject = if recipient.is_channel {
+        let flags = recipient.flags_of(&head);
+        let subject = if recipient.view.stream.is_some() {
             shown_topic(view.subject()?, self.form.allow_empty_topic_name)
         } else {
             ""
@@ -165,13 +178,15 @@ impl Writer<'_> {
                 }
             };
             let part = RecipientPart::new(head.recipient_id, &display, stream_id);
-            let recipient = Recipient { part: members_of(&part)?, is_channel: stream_id.is_some() };
+            let part = members_of(&part)?;
+            let read = self.sight.read_set(head.recipient_id)?;
+            let recipient = Recipient { part, view: conversation, read };
             self.recipients.insert(head.recipient_id, recipient);
         }
-        if !self.senders.contains_key(&head.sender_id) {
+        if let Entry::Vacant(sender) = self.senders.entry(head.sender_id) {
             let (full_name, email) = (view.sender_full_name()?, view.sender_email()?);
             let part = SenderPart::new(head.sender_id, full_name, email, view.sender_avatar_version()?);
-            self.senders.insert(head.sender_id, members_of(&part)?);
+            sender.insert(members_of(&part)?);
         }
         Ok(())
     }
@@ -184,13 +199,14 @@ impl Writer<'_> {
         }
         edits
     }
+}
 
+impl Recipient {
     /// The viewer's flags on a message.
-    fn flags(&self, row: &MessageHead) -> ApiResult<Vec<&'static str>> {
+    fn flags_of(&self, row: &MessageHead) -> Vec<&'static str> {
         let stored = row.flags;
-        let received = self.sight.received(row.recipient_id, row.id)?;
-        let set = self.sight.read_set(row.recipient_id)?;
-        let is_read = row.id.bit().is_none_or(|id| set.contains(id));
+        let received = self.view.received(row.id);
+        let is_read = row.id.bit().is_none_or(|id| self.read.contains(id));
         let everybody = received && row.has(attribute::STREAM_WILDCARD);
         let participants = stored & bit::TOPIC_WILDCARD_MENTIONED != 0;
         let names = [
@@ -205,6 +221,6 @@ impl Writer<'_> {
             (stored & bit::HAS_ALERT_WORD != 0, "has_alert_word"),
             (!received, "historical"),
         ];
-        Ok(names.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect())
+        names.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect()
     }
 }

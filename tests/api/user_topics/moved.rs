@@ -80,7 +80,7 @@ async fn policies_of_merged_topics_become_the_one_that_shows_more() {
     let gone = json!({"type": "user_topic", "stream_id": world.lunch, "topic_name": "soup", "last_updated": "*",
         "visibility_policy": 0});
     // Ada followed the target before, and Bob had nothing there: only the source changed for both.
-    ada.expect(&[gone.clone()]).await;
+    ada.expect(std::slice::from_ref(&gone)).await;
     bob.expect(&[gone]).await;
 }
 
