@@ -47,6 +47,7 @@ pub mod state;
 pub mod unread;
 mod update_flags;
 mod update_flags_for_narrow;
+mod view;
 pub mod write;
 
 use super::Slice;

@@ -8,7 +8,8 @@ use super::message::{
 use super::read_set::ReadSet;
 use super::search::{SearchQuery, highlight};
 use super::sight::{Sight, View};
-use super::sql::{self, MessageHead, MessageView};
+use super::sql;
+use super::view::{MessageHead, MessageView, view_each};
 use crate::api::submessages::sql as submessages;
 use crate::http::{ApiError, ApiResult, members_of};
 use crate::types::{MessageId, RecipientId, UserId};
@@ -53,7 +54,7 @@ pub fn write_found(
     out.reserve(ids.len() * 700);
     out.push(b'[');
     let start = out.len();
-    sql::view_each(sight.connection, sight.caller.user_id, ids, |view| {
+    view_each(sight.connection, sight.caller.user_id, ids, |view| {
         if out.len() > start {
             out.push(b',');
         }

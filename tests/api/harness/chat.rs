@@ -5,9 +5,9 @@ use super::{Client, RUNTIME, TestServer};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use teamchat::api::realm::settings;
-use teamchat::api::{reminders, scheduled_messages};
+use teamchat::api::{messages, reminders, scheduled_messages};
 use teamchat::http::ApiError;
-use teamchat::types::UserId;
+use teamchat::types::{MessageId, UserId};
 
 impl TestServer {
     /// A new public channel with these subscribers; answers its id.
@@ -75,6 +75,19 @@ impl TestServer {
 }
 
 impl Client {
+    /// Takes away what the server's own bots have said so far, for tests of finding what people said.
+    pub async fn forget_notices(&self) {
+        let app = self.app().unwrap();
+        let forgotten = app.writer.run(|tx| -> Result<(), ApiError> {
+            let ids: Vec<MessageId> = tx
+                .prepare("SELECT id FROM message JOIN user ON user_id = sender_id WHERE is_system_bot")?
+                .query_map([], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            ids.into_iter().try_for_each(|id| Ok(messages::sql::delete(tx, id)?))
+        });
+        forgotten.await.unwrap();
+    }
+
     /// Sends a channel message; answers its id.
     pub async fn send(&self, stream_id: i64, topic: &str, content: &str) -> i64 {
         let message = json!({"type": "channel", "to": stream_id, "topic": topic, "content": content});

@@ -247,6 +247,17 @@ impl World {
         for _ in 0..=self.dice.below(6) {
             ids.extend(self.pick());
         }
+        if op == "remove" {
+            // One that cannot be seen is refused, and with it the others.
+            let wanted = json!({"message_ids": ids});
+            let seen = self.users[user].get("/messages", wanted).await.ok();
+            ids = seen["messages"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|message| message["id"].as_i64().unwrap())
+                .collect();
+        }
         let request = json!({"op": op, "flag": "read", "messages": ids});
         self.users[user].post("/messages/flags", request).await.ok();
         self.done.push(format!("user {user}: {op} read of {ids:?}"));

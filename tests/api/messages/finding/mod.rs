@@ -15,6 +15,7 @@ pub async fn subscribe(client: &Client, names: &[&str], more: Value) {
     let mut parameters = more;
     parameters["subscriptions"] = list.into();
     client.post("/users/me/subscriptions", parameters).await.ok();
+    client.forget_notices().await;
 }
 
 /// A channel's id.

@@ -1,0 +1,117 @@
+//! Messages on their way from a row to JSON, without a copy in between.
+
+use crate::types::{MessageId, RecipientId, UserId};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row};
+use std::rc::Rc;
+
+/// A message while a statement stands on its row: the texts are SQLite's own and are not copied, the one of the two
+/// contents that nobody asks for is not even looked at.
+pub struct MessageView<'r, 's>(&'r Row<'s>);
+
+impl<'r> MessageView<'r, '_> {
+    /// The numbers of the row.
+    pub fn head(&self) -> rusqlite::Result<MessageHead> {
+        let row = self.0;
+        Ok(MessageHead {
+            id: row.get(0)?,
+            recipient_id: row.get(1)?,
+            sender_id: row.get(2)?,
+            timestamp: row.get(3)?,
+            attributes: row.get(4)?,
+            last_edit_timestamp: row.get(5)?,
+            last_moved_timestamp: row.get(6)?,
+            flags: row.get(7)?,
+        })
+    }
+
+    /// The topic.
+    pub fn subject(&self) -> rusqlite::Result<&'r str> {
+        self.text(8)
+    }
+
+    /// Markdown.
+    pub fn content(&self) -> rusqlite::Result<&'r str> {
+        self.text(9)
+    }
+
+    /// HTML.
+    pub fn rendered_content(&self) -> rusqlite::Result<&'r str> {
+        self.text(10)
+    }
+
+    /// The program that sent it.
+    pub fn client(&self) -> rusqlite::Result<&'r str> {
+        self.text(11)
+    }
+
+    /// The sender's name.
+    pub fn sender_full_name(&self) -> rusqlite::Result<&'r str> {
+        self.text(12)
+    }
+
+    /// The sender's API email.
+    pub fn sender_email(&self) -> rusqlite::Result<&'r str> {
+        self.text(13)
+    }
+
+    /// The version of the sender's image.
+    pub fn sender_avatar_version(&self) -> rusqlite::Result<i64> {
+        self.0.get(14)
+    }
+
+    fn text(&self, column: usize) -> rusqlite::Result<&'r str> {
+        Ok(self.0.get_ref(column)?.as_str()?)
+    }
+}
+
+/// The numbers of a message's row.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageHead {
+    /// The id.
+    pub id: MessageId,
+    /// Its set of receivers.
+    pub recipient_id: RecipientId,
+    /// Who sent it.
+    pub sender_id: UserId,
+    /// UNIX seconds.
+    pub timestamp: i64,
+    /// Bits of [`super::message::attribute`].
+    pub attributes: i64,
+    /// UNIX seconds; `None` if the content was never edited.
+    pub last_edit_timestamp: Option<i64>,
+    /// UNIX seconds; `None` if it was never moved.
+    pub last_moved_timestamp: Option<i64>,
+    /// The viewer's stored flags.
+    pub flags: i64,
+}
+
+impl MessageHead {
+    /// Whether an attribute's bit is set.
+    pub fn has(&self, attribute: i64) -> bool {
+        self.attributes & attribute != 0
+    }
+}
+
+/// Looks at messages by id, in the order given, each with a user's flags on it.
+pub fn view_each<E: From<rusqlite::Error>>(
+    connection: &Connection,
+    user_id: UserId,
+    ids: &[MessageId],
+    mut each: impl FnMut(&MessageView<'_, '_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let list: Rc<Vec<Value>> = Rc::new(ids.iter().map(|id| Value::Integer(id.0)).collect());
+    let mut statement = connection.prepare_cached(
+        "SELECT message.id, recipient_id, sender_id, timestamp, attributes, last_edit_timestamp,
+             last_moved_timestamp,
+             coalesce((SELECT flags FROM user_message_flags WHERE user_id = ?2 AND message_id = message.id), 0),
+             subject, content, rendered_content, client.name, full_name, email, avatar_version
+         FROM rarray(?1) AS wanted CROSS JOIN message ON message.id = wanted.value
+         JOIN client ON client.id = client_id JOIN user ON user.user_id = sender_id",
+    )?;
+    let mut rows = statement.query((list, user_id))?;
+    while let Some(row) = rows.next()? {
+        each(&MessageView(row))?;
+    }
+    Ok(())
+}
