@@ -178,7 +178,7 @@ pub(super) fn connect(path: &Path, read_only: bool) -> rusqlite::Result<Connecti
 }
 
 /// The pragmas of a connection. An acknowledged change is on the disk (`synchronous=FULL`); readers never wait for the
-/// writer (`WAL`). Small page caches: the system's cache holds the file once for all connections.
+/// writer (`WAL`). The page caches hold what a busy channel needs at a time, and fill only as it is read.
 pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -189,7 +189,7 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
     connection.pragma_update(None, "temp_store", "memory")?;
     if read_only {
         connection.pragma_update(None, "query_only", true)?;
-        connection.pragma_update(None, "cache_size", -512)?;
+        connection.pragma_update(None, "cache_size", -2048)?;
     } else {
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
         connection.pragma_update(None, "synchronous", "full")?;

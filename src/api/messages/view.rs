@@ -3,6 +3,7 @@
 use crate::types::{MessageId, RecipientId, UserId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A message while a statement stands on its row: the texts are SQLite's own and are not copied, the one of the two
@@ -21,43 +22,42 @@ impl<'r> MessageView<'r, '_> {
             attributes: row.get(4)?,
             last_edit_timestamp: row.get(5)?,
             last_moved_timestamp: row.get(6)?,
-            flags: row.get(7)?,
         })
     }
 
     /// The topic.
     pub fn subject(&self) -> rusqlite::Result<&'r str> {
-        self.text(8)
+        self.text(7)
     }
 
     /// Markdown.
     pub fn content(&self) -> rusqlite::Result<&'r str> {
-        self.text(9)
+        self.text(8)
     }
 
     /// HTML.
     pub fn rendered_content(&self) -> rusqlite::Result<&'r str> {
-        self.text(10)
+        self.text(9)
     }
 
     /// The program that sent it.
     pub fn client(&self) -> rusqlite::Result<&'r str> {
-        self.text(11)
+        self.text(10)
     }
 
     /// The sender's name.
     pub fn sender_full_name(&self) -> rusqlite::Result<&'r str> {
-        self.text(12)
+        self.text(11)
     }
 
     /// The sender's API email.
     pub fn sender_email(&self) -> rusqlite::Result<&'r str> {
-        self.text(13)
+        self.text(12)
     }
 
     /// The version of the sender's image.
     pub fn sender_avatar_version(&self) -> rusqlite::Result<i64> {
-        self.0.get(14)
+        self.0.get(13)
     }
 
     fn text(&self, column: usize) -> rusqlite::Result<&'r str> {
@@ -82,8 +82,6 @@ pub struct MessageHead {
     pub last_edit_timestamp: Option<i64>,
     /// UNIX seconds; `None` if it was never moved.
     pub last_moved_timestamp: Option<i64>,
-    /// The viewer's stored flags.
-    pub flags: i64,
 }
 
 impl MessageHead {
@@ -93,25 +91,53 @@ impl MessageHead {
     }
 }
 
-/// Looks at messages by id, in the order given, each with a user's flags on it.
+/// Looks at messages by id, in the order given.
 pub fn view_each<E: From<rusqlite::Error>>(
     connection: &Connection,
-    user_id: UserId,
     ids: &[MessageId],
     mut each: impl FnMut(&MessageView<'_, '_>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let list: Rc<Vec<Value>> = Rc::new(ids.iter().map(|id| Value::Integer(id.0)).collect());
     let mut statement = connection.prepare_cached(
         "SELECT message.id, recipient_id, sender_id, timestamp, attributes, last_edit_timestamp,
-             last_moved_timestamp,
-             coalesce((SELECT flags FROM user_message_flags WHERE user_id = ?2 AND message_id = message.id), 0),
-             subject, content, rendered_content, client.name, full_name, email, avatar_version
+             last_moved_timestamp, subject, content, rendered_content, client.name, full_name, email, avatar_version
          FROM rarray(?1) AS wanted CROSS JOIN message ON message.id = wanted.value
          JOIN client ON client.id = client_id JOIN user ON user.user_id = sender_id",
     )?;
-    let mut rows = statement.query((list, user_id))?;
+    let mut rows = statement.query([list_of(ids)])?;
     while let Some(row) = rows.next()? {
         each(&MessageView(row))?;
     }
     Ok(())
+}
+
+/// The flags that a user has on some messages; most have none. One walk over the user's flagged messages between the
+/// first and the last, unless there are many others between them.
+pub fn flags_on(
+    connection: &Connection,
+    user_id: UserId,
+    ids: &[MessageId],
+) -> rusqlite::Result<HashMap<MessageId, i64>> {
+    const FEW: usize = 256;
+    let (Some(first), Some(last)) = (ids.iter().min(), ids.iter().max()) else { return Ok(HashMap::new()) };
+    let between: HashMap<MessageId, i64> = connection
+        .prepare_cached(
+            "SELECT message_id, flags FROM user_message_flags
+             WHERE user_id = ?1 AND message_id BETWEEN ?2 AND ?3 LIMIT ?4",
+        )?
+        .query_map((user_id, first, last, FEW as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    if between.len() < FEW {
+        return Ok(between);
+    }
+    connection
+        .prepare_cached(
+            "SELECT message_id, flags FROM rarray(?1) AS wanted CROSS JOIN user_message_flags
+             ON user_id = ?2 AND message_id = wanted.value",
+        )?
+        .query_map((list_of(ids), user_id), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+fn list_of(ids: &[MessageId]) -> Rc<Vec<Value>> {
+    Rc::new(ids.iter().map(|id| Value::Integer(id.0)).collect())
 }

@@ -9,13 +9,12 @@ use super::read_set::ReadSet;
 use super::search::{SearchQuery, highlight};
 use super::sight::{Sight, View};
 use super::sql;
-use super::view::{MessageHead, MessageView, view_each};
+use super::view::{MessageHead, MessageView, flags_on, view_each};
 use crate::api::submessages::sql as submessages;
 use crate::http::{ApiError, ApiResult, members_of};
-use crate::types::{MessageId, RecipientId, UserId};
+use crate::types::{MessageId, RecipientId};
 use serde::Serialize;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 /// How a viewer wants messages.
@@ -49,12 +48,12 @@ pub fn write_found(
     out: &mut Vec<u8>,
 ) -> ApiResult<()> {
     let visibility = Visibility::load(sight.connection)?;
-    let mut writer =
-        Writer { sight, form, visibility, search, recipients: HashMap::new(), senders: HashMap::new() };
+    let flags = flags_on(sight.connection, sight.caller.user_id, ids)?;
+    let mut writer = Writer { sight, form, visibility, search, flags, recipients: HashMap::new() };
     out.reserve(ids.len() * 700);
     out.push(b'[');
     let start = out.len();
-    view_each(sight.connection, sight.caller.user_id, ids, |view| {
+    view_each(sight.connection, ids, |view| {
         if out.len() > start {
             out.push(b',');
         }
@@ -99,18 +98,18 @@ struct Writer<'a> {
     form: Form,
     visibility: Visibility,
     search: Option<&'a SearchQuery>,
+    /// The viewer's stored flags, of the messages that have any.
+    flags: HashMap<MessageId, i64>,
     recipients: HashMap<RecipientId, Recipient>,
-    /// [`SenderPart`]s as JSON, without braces.
-    senders: HashMap<UserId, String>,
 }
 
 impl Writer<'_> {
-    /// Writes a message: its own part each time, those of its sender and its conversation as they were written first.
+    /// Writes a message: its own part and its sender's, and that of its conversation as it was written first.
     fn write(&mut self, view: &MessageView<'_, '_>, out: &mut Vec<u8>) -> ApiResult<()> {
         let connection = self.sight.connection;
         let head = view.head()?;
-        self.learn(&head, view)?;
-        let (recipient, sender) = (&self.recipients[&head.recipient_id], &self.senders[&head.sender_id]);
+        self.learn(&head)?;
+        let recipient = &self.recipients[&head.recipient_id];
         let reactions =
             if head.has(attribute::HAS_REACTION) { sql::reactions(connection, head.id)? } else { Vec::new() };
         let submessages = if head.has(attribute::HAS_SUBMESSAGE) {
@@ -123,7 +122,7 @@ impl Writer<'_> {
         } else {
             Vec::new()
         };
-        let flags = recipient.flags_of(&head);
+        let flags = recipient.flags_of(&head, self.flags.get(&head.id).copied().unwrap_or(0));
         let subject = if recipient.view.stream.is_some() {
             shown_topic(view.subject()?, self.form.allow_empty_topic_name)
         } else {
@@ -156,19 +155,27 @@ impl Writer<'_> {
             match_content: matches.as_ref().map(|matches| matches.match_content.as_str()),
             match_subject: matches.as_ref().map(|matches| matches.match_subject.as_str()),
         };
+        let sender = SenderPart::new(
+            head.sender_id,
+            view.sender_full_name()?,
+            view.sender_email()?,
+            view.sender_avatar_version()?,
+        );
         serde_json::to_writer(&mut *out, &own)?;
-        // The other parts go in before the closing brace.
+        let braces = out.len() - 1;
+        serde_json::to_writer(&mut *out, &sender)?;
+        // One object of the two: where their braces met stands a comma.
+        out[braces] = b',';
+        out[braces + 1] = b' ';
         out.pop();
-        for part in [sender, &recipient.part] {
-            out.push(b',');
-            out.extend_from_slice(part.as_bytes());
-        }
+        out.push(b',');
+        out.extend_from_slice(recipient.part.as_bytes());
         out.push(b'}');
         Ok(())
     }
 
-    /// Writes the parts that a message shares, where it is the first of its sender or its conversation.
-    fn learn(&mut self, head: &MessageHead, view: &MessageView<'_, '_>) -> ApiResult<()> {
+    /// Writes the part that a message shares, where it is the first of its conversation.
+    fn learn(&mut self, head: &MessageHead) -> ApiResult<()> {
         let connection = self.sight.connection;
         if !self.recipients.contains_key(&head.recipient_id) {
             let conversation = self.sight.view(head.recipient_id)?;
@@ -183,11 +190,6 @@ impl Writer<'_> {
             let read = self.sight.read_set(head.recipient_id)?;
             let recipient = Recipient { part, view: conversation, read };
             self.recipients.insert(head.recipient_id, recipient);
-        }
-        if let Entry::Vacant(sender) = self.senders.entry(head.sender_id) {
-            let (full_name, email) = (view.sender_full_name()?, view.sender_email()?);
-            let part = SenderPart::new(head.sender_id, full_name, email, view.sender_avatar_version()?);
-            sender.insert(members_of(&part)?);
         }
         Ok(())
     }
@@ -204,8 +206,7 @@ impl Writer<'_> {
 
 impl Recipient {
     /// The viewer's flags on a message.
-    fn flags_of(&self, row: &MessageHead) -> Vec<&'static str> {
-        let stored = row.flags;
+    fn flags_of(&self, row: &MessageHead, stored: i64) -> Vec<&'static str> {
         let received = self.view.received(row.id);
         let is_read = row.id.bit().is_none_or(|id| self.read.contains(id));
         let everybody = received && row.has(attribute::STREAM_WILDCARD);
