@@ -240,8 +240,10 @@ impl Serve {
             writeln!(out)?;
             writeln!(out, "Nobody can log in yet. Make yourself the owner, in another terminal:")?;
             writeln!(out)?;
+            // As this program was called, so that it works as it stands here.
+            let program = std::env::args().next().unwrap_or_else(|| "teamchat".to_owned());
             let command = format!(
-                "teamchat user create --db {db} --email you@example.com --full-name \"Your Name\" --role owner"
+                "{program} user create --db {db} --email you@example.com --full-name \"Your Name\" --role owner"
             );
             writeln!(out, "  {}", style.bold(&command))?;
             writeln!(out)?;

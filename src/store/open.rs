@@ -84,6 +84,8 @@ impl Database {
     /// Opens a file, and makes it if it is missing; brings an older one to today's schema, after a copy.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let lock = take_lock(path)?;
+        make_private(path)
+            .map_err(|error| OpenError::ReadOnly { path: path.to_owned(), why: error.to_string() })?;
         let mut upgraded_from = None;
         let mut connection = connect(path, false).map_err(|source| explain(path, source))?;
         match examine(path, &connection)? {
@@ -161,6 +163,24 @@ fn take_lock(path: &Path) -> Result<File, OpenError> {
             Err(OpenError::InUse { path: path.to_owned(), process })
         }
         Err(TryLockError::Error(error)) => Err(refused(&error)),
+    }
+}
+
+/// Makes a missing file, readable by its owner alone: it will hold everybody's messages. SQLite gives its side files the
+/// same mode.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    match options.open(path) {
+        Ok(_) => Ok(()),
+        // A file that is there is examined by whoever opens it.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

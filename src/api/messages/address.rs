@@ -170,6 +170,8 @@ fn may_reach(connection: &Connection, caller: &Caller, now: i64, stream: &Stream
 pub fn check_topic(connection: &Connection, stream: &StreamRow, topic: &Topic) -> ApiResult<()> {
     let is_empty = topic.as_str().is_empty();
     let policy = match stream.topics_policy {
+        // The organization can only refuse the empty topic.
+        TopicsPolicy::Inherit if !is_empty => return Ok(()),
         TopicsPolicy::Inherit => realm::settings::get(connection, "topics_policy")?,
         policy => policy,
     };

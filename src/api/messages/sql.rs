@@ -49,17 +49,18 @@ pub fn insert(tx: &mut Tx<'_>, message: &NewMessage<'_>) -> rusqlite::Result<Mes
         message.attributes,
     ))?;
     let id = MessageId(tx.last_insert_rowid());
-    renew_words(tx, id);
+    // Nothing stands in the index for a new id, so nothing has to be looked for there.
+    tx.before_commit(move |connection| put_words(connection, id, "INSERT"));
     Ok(id)
 }
 
 /// Brings what a search finds of a message in line with its row, at the end of the group: the index writes out all it
 /// has at each savepoint, so that jobs must not touch it.
 pub fn renew_words(tx: &mut Tx<'_>, id: MessageId) {
-    tx.before_commit(move |connection| put_words(connection, id));
+    tx.before_commit(move |connection| put_words(connection, id, "INSERT OR REPLACE"));
 }
 
-fn put_words(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
+fn put_words(connection: &Connection, id: MessageId, insert: &str) -> rusqlite::Result<()> {
     let words = connection
         .prepare_cached("SELECT content, subject FROM message WHERE id = ?1")?
         .query_row([id], |row| {
@@ -70,9 +71,9 @@ fn put_words(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
         .optional()?;
     match words {
         Some((content, subject)) => connection
-            .prepare_cached(
-                "INSERT OR REPLACE INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)",
-            )?
+            .prepare_cached(&format!(
+                "{insert} INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)"
+            ))?
             .execute((id, content, subject)),
         None => connection.prepare_cached("DELETE FROM message_search WHERE rowid = ?1")?.execute([id]),
     }
