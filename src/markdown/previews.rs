@@ -28,7 +28,7 @@ pub fn add(blocks: &mut Vec<Node>, directory: &dyn Directory) -> Links {
     let mut links = Links::default();
     let mut different = HashSet::new();
     survey(blocks, false, &mut links, &mut different);
-    if directory.previews_media() && !different.is_empty() && different.len() <= MAXIMUM_LINKS {
+    if !different.is_empty() && different.len() <= MAXIMUM_LINKS && directory.previews_media() {
         let mut previews = Previews { directory, done: HashSet::new(), at_the_end: Vec::new(), any: false };
         previews.add_to(blocks);
         blocks.append(&mut previews.at_the_end);

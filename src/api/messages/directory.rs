@@ -8,7 +8,7 @@ use crate::markdown::{Directory, LinkedChannel, MentionedGroup, MentionedUser, R
 use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 
 /// The organization as one sender sees it.
 struct Organization<'a> {
@@ -17,8 +17,8 @@ struct Organization<'a> {
     caller: Option<&'a Caller>,
     now: i64,
     origin: &'a str,
-    code_block_language: String,
-    previews_media: bool,
+    /// Asked for only where a text needs it.
+    code_block_language: OnceCell<String>,
     /// The renderer's questions cannot fail; a statement that did is told afterwards.
     failure: RefCell<Option<crate::http::ApiError>>,
 }
@@ -51,8 +51,7 @@ fn render_with(
         caller,
         now,
         origin,
-        code_block_language: realm::settings::get(connection, "default_code_block_language")?,
-        previews_media: realm::settings::get(connection, "inline_image_preview")?,
+        code_block_language: OnceCell::new(),
         failure: RefCell::default(),
     };
     let rendered = render(content, &organization);
@@ -159,10 +158,14 @@ impl Directory for Organization<'_> {
     }
 
     fn default_code_block_language(&self) -> &str {
-        &self.code_block_language
+        self.code_block_language.get_or_init(|| {
+            let language = realm::settings::get(self.connection, "default_code_block_language");
+            self.answer(language.map(Some)).unwrap_or_default()
+        })
     }
 
     fn previews_media(&self) -> bool {
-        self.previews_media
+        let previews = realm::settings::get(self.connection, "inline_image_preview");
+        self.answer(previews.map(Some)).unwrap_or(false)
     }
 }
