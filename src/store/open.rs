@@ -16,7 +16,10 @@ const APPLICATION_ID: i32 = 0x746d_6368;
 
 /// The steps that lead an older file to [`SCHEMA`], the oldest first. The first made the first file; a file's
 /// `PRAGMA user_version` counts the steps it has taken.
-pub const MIGRATIONS: &[(&str, &str)] = &[("0001_first", include_str!("migrations/0001_first.sql"))];
+pub const MIGRATIONS: &[(&str, &str)] = &[
+    ("0001_first", include_str!("migrations/0001_first.sql")),
+    ("0002_whole", include_str!("migrations/0002_whole.sql")),
+];
 
 /// Statements kept prepared on each connection: more than all slices together have.
 const STATEMENTS: usize = 512;

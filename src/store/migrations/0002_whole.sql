@@ -1,0 +1,1 @@
+-- What the whole organization needs beside its messages. The tables are explained in schema.sql.
