@@ -14,6 +14,7 @@ mod images;
 mod keys;
 mod messages;
 mod navigation_views;
+mod profile_fields;
 mod queues;
 mod reactions;
 mod register;
