@@ -13,6 +13,7 @@ pub mod keys;
 pub mod messages;
 pub mod navigation_views;
 pub mod notifications;
+pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
@@ -80,6 +81,7 @@ pub static SLICES: &[Slice] = &[
     users::SLICE,
     notifications::SLICE,
     user_settings::SLICE,
+    profile_fields::SLICE,
     keys::SLICE,
     channels::SLICE,
     subscriptions::SLICE,

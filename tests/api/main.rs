@@ -15,6 +15,7 @@ mod keys;
 mod messages;
 mod navigation_views;
 mod permissions;
+mod profile_fields;
 mod queues;
 mod reactions;
 mod register;
