@@ -12,6 +12,7 @@ mod harness;
 mod http;
 mod images;
 mod keys;
+mod leaks;
 mod messages;
 mod navigation_views;
 mod permissions;
