@@ -19,7 +19,7 @@ async fn who_comes_and_goes_is_told_to_everybody_and_to_them() {
     let crew = group(&ada, "crew", &[&eve]).await;
     let mut of_guest = guest.register(json!({"event_types": ["user_group"]})).await;
     let mut of_bob = bob.register(json!({"event_types": ["message"]})).await;
-    let mut of_bot = bot.register(json!({"event_types": ["message"]})).await;
+    let mut bot_queue = bot.register(json!({"event_types": ["message"]})).await;
     let mut of_ada = ada.register(json!({"event_types": ["message"]})).await;
 
     let both = json!({"add": [bot.user_id, bob.user_id, ada.user_id], "delete": [eve.user_id]});
@@ -43,7 +43,7 @@ async fn who_comes_and_goes_is_told_to_everybody_and_to_them() {
     );
     assert_eq!(told[0]["message"]["sender_id"], server.notification_bot().await);
     assert_eq!(told[0]["message"]["type"], "private");
-    of_bot.expect_nothing().await;
+    bot_queue.expect_nothing().await;
     of_ada.expect_nothing().await;
 
     ada.post(&path(crew, "/members"), json!({"delete": [bob.user_id]})).await.ok();
