@@ -131,6 +131,11 @@ fn draft(address: Address, content: String, rendered: Rendered) -> Draft {
 
 /// How notices name the caller: a mention that notifies nobody.
 pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<String> {
-    let user = users::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
+    name_of_user(tx, caller.user_id)
+}
+
+/// How notices name a user.
+pub fn name_of_user(connection: &Connection, user_id: UserId) -> ApiResult<String> {
+    let user = users::by_id(connection, user_id)?.ok_or_else(ApiError::internal)?;
     Ok(format!("@_**{}|{}**", user.full_name, user.user_id))
 }
