@@ -20,10 +20,13 @@ pub const SLICE: Slice = Slice { name: "notifications", set_up, ..Slice::EMPTY }
 /// The bot that tells of moves, new channels and the like. Clients know it by this address.
 pub const NOTIFICATION_BOT: &str = "notification-bot@zulip.com";
 
+/// The bot that mail to a channel is shown as a message of.
+pub const EMAIL_GATEWAY: &str = "emailgateway@zulip.com";
+
 /// Addresses and names of all system bots (`cross_realm_bots` of `POST /register`).
 const SYSTEM_BOTS: [(&str, &str); 3] = [
     (NOTIFICATION_BOT, "Notification Bot"),
-    ("emailgateway@zulip.com", "Email Gateway"),
+    (EMAIL_GATEWAY, "Email Gateway"),
     ("welcome-bot@zulip.com", "Welcome Bot"),
 ];
 
