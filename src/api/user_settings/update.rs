@@ -117,7 +117,7 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
         may_change(tx, caller, "email_changes_disabled")?.then_some(()).ok_or_else(|| {
             ApiError::bad_request("Email address changes are disabled in this organization.")
         })?;
-        emails::change(tx, &user, email)?;
+        emails::change_own(tx, &user, email)?;
     }
     if let Some(full_name) = &update.full_name
         && *full_name != user.full_name
