@@ -93,7 +93,7 @@ async fn new_password(call: &Call<User>, old: String, new: String) -> ApiResult<
         return Err(ApiError::bad_request("Wrong password!"));
     }
     app.limits.right_password(&account);
-    if !(passwords::MIN_LENGTH..=passwords::MAX_LENGTH).contains(&new.chars().count()) {
+    if !passwords::is_allowed(&new) {
         return Err(ApiError::bad_request("New password is too weak!"));
     }
     passwords::hash_apart(new).await

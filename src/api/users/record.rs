@@ -69,6 +69,11 @@ impl UserRow {
         })
     }
 
+    /// Whether a caller may see the real email.
+    pub fn shows_email_to(&self, caller: &Caller) -> bool {
+        self.user_id == caller.user_id || self.email_visibility.admits(caller.role)
+    }
+
     /// Whether the user is a bot.
     pub fn is_bot(&self) -> bool {
         self.bot_type.is_some()
@@ -107,9 +112,8 @@ pub struct UserRecord {
 impl UserRecord {
     /// The record as a caller may see it, without profile data.
     pub fn for_caller(user: &UserRow, caller: &Caller) -> Self {
-        let is_shown = user.user_id == caller.user_id || user.email_visibility.admits(caller.role);
         let record = Self::new(user);
-        if is_shown { record } else { record.without_delivery_email() }
+        if user.shows_email_to(caller) { record } else { record.without_delivery_email() }
     }
 
     /// The record for those who may not see the real email.
@@ -172,11 +176,6 @@ impl UserRecord {
     pub fn without_is_active(mut self) -> Self {
         self.is_active = None;
         self
-    }
-
-    /// Whether the real email is in it.
-    pub fn shows_delivery_email(&self) -> bool {
-        self.delivery_email.is_some()
     }
 
     /// Adds the values of the custom profile fields, for people.
