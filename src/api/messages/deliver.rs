@@ -4,7 +4,7 @@ use super::address::{self, Address};
 use super::events::{FlagHolders, MessageSent};
 use super::flags::bit;
 use super::message::{DisplayRecipient, MessageRecord, OwnPart, RecipientPart, SenderPart, attribute};
-use super::{first_message, sql, unread};
+use super::{first_message, mention_rules, sql, unread};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::groups::members as members_of_group;
 use crate::api::submessages::sql as submessages;
@@ -39,6 +39,7 @@ pub struct Draft {
 /// Sends a message: checks again that the sender may, writes it, and tells its receivers.
 pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<MessageId> {
     address::recheck(tx, caller, tx.now(), &mut draft.address)?;
+    mention_rules::check(tx, caller, tx.now(), draft.address.place(), &draft.rendered)?;
     deliver(tx, caller.user_id, &draft)
 }
 
@@ -59,7 +60,12 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
     let topic_wildcard = match topic_id {
         Some(topic_id) if rendered.mentions_topic_wildcard => {
             let took_part = sql::topic_participants(tx, topic_id)?;
-            took_part.into_iter().filter(|user_id| audience.contains(*user_id)).collect()
+            // Who sends it takes part.
+            let mut user_ids: Vec<UserId> = took_part.into_iter().chain([sender_id]).collect();
+            user_ids.sort_unstable();
+            user_ids.dedup();
+            user_ids.retain(|user_id| audience.contains(*user_id));
+            user_ids
         }
         _ => Vec::new(),
     };

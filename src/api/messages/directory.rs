@@ -1,12 +1,13 @@
 //! What the renderer asks about the organization, answered from a snapshot as the sender sees it.
 
 use crate::api::channels::{access, sql as channels};
+use crate::api::groups::system::SystemGroup;
 use crate::api::realm;
 use crate::api::users::sql as users;
 use crate::http::{ApiResult, Caller};
 use crate::markdown::{Directory, LinkedChannel, MentionedGroup, MentionedUser, Rendered, UserQuery, render};
 use crate::store::Tx;
-use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, StreamId, Topic, UserId};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, MessageId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::{OnceCell, RefCell};
 
@@ -88,11 +89,12 @@ impl Organization<'_> {
             .connection
             .prepare_cached("SELECT id, name, deactivated FROM user_group WHERE name_key = ?1")?
             .query_row([name.to_lowercase()], |row| {
-                Ok(MentionedGroup {
-                    group_id: row.get(0)?,
-                    name: row.get(1)?,
-                    is_active: !row.get::<_, bool>(2)?,
-                })
+                let group_id: GroupId = row.get(0)?;
+                let name = match SystemGroup::with_id(group_id) {
+                    Some(group) => group.display_name().to_owned(),
+                    None => row.get(1)?,
+                };
+                Ok(MentionedGroup { group_id: group_id.0, name, is_active: !row.get::<_, bool>(2)? })
             })
             .optional()?;
         Ok(group)
