@@ -1,14 +1,17 @@
 //! What the renderer asks about the organization, answered from a snapshot as the sender sees it.
 
 use crate::api::channels::{access, sql as channels};
-use crate::api::realm;
 use crate::api::users::sql as users;
+use crate::api::{linkifiers, realm};
 use crate::http::{ApiResult, Caller};
-use crate::markdown::{Directory, LinkedChannel, MentionedGroup, MentionedUser, Rendered, UserQuery, render};
+use crate::markdown::{
+    Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UserQuery, render,
+};
 use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 
 /// The organization as one sender sees it.
 struct Organization<'a> {
@@ -19,6 +22,7 @@ struct Organization<'a> {
     origin: &'a str,
     /// Asked for only where a text needs it.
     code_block_language: OnceCell<String>,
+    linkifiers: OnceCell<Rc<[Linkifier]>>,
     /// The renderer's questions cannot fail; a statement that did is told afterwards.
     failure: RefCell<Option<crate::http::ApiError>>,
 }
@@ -52,6 +56,7 @@ fn render_with(
         now,
         origin,
         code_block_language: OnceCell::new(),
+        linkifiers: OnceCell::new(),
         failure: RefCell::default(),
     };
     let rendered = render(content, &organization);
@@ -147,6 +152,13 @@ impl Directory for Organization<'_> {
 
     fn newest_message_in_topic(&self, stream_id: i64, topic: &str) -> Option<i64> {
         self.answer(self.find_newest(StreamId(stream_id), topic))
+    }
+
+    fn linkifiers(&self) -> &[Linkifier] {
+        self.linkifiers.get_or_init(|| {
+            let linkifiers = linkifiers::compiled::all(self.connection);
+            self.answer(linkifiers.map(Some)).unwrap_or_default()
+        })
     }
 
     fn realm_url(&self) -> &str {
