@@ -10,6 +10,7 @@ pub mod drafts;
 pub mod groups;
 pub mod images;
 pub mod keys;
+pub mod linkifiers;
 pub mod messages;
 pub mod navigation_views;
 pub mod notifications;
@@ -81,6 +82,7 @@ pub static SLICES: &[Slice] = &[
     notifications::SLICE,
     user_settings::SLICE,
     keys::SLICE,
+    linkifiers::SLICE,
     channels::SLICE,
     subscriptions::SLICE,
     messages::SLICE,

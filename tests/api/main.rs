@@ -12,6 +12,7 @@ mod harness;
 mod http;
 mod images;
 mod keys;
+mod linkifiers;
 mod messages;
 mod navigation_views;
 mod queues;

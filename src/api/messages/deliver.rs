@@ -7,6 +7,7 @@ use super::message::{DisplayRecipient, MessageRecord, OwnPart, RecipientPart, Se
 use super::{first_message, mention_rules, sql, unread};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::groups::members as members_of_group;
+use crate::api::linkifiers::compiled::topic_links;
 use crate::api::submessages::sql as submessages;
 use crate::api::submessages::widget::{WIDGET, Widget};
 use crate::api::subscriptions::members;
@@ -73,6 +74,8 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
     let widget = Widget::of(&draft.content);
     let widget_attribute = if widget.is_some() { attribute::HAS_SUBMESSAGE } else { 0 };
     let is_channel = topic_id.is_some();
+    let topic_links = if is_channel { topic_links(tx, topic)? } else { Vec::new() };
+    let links_attribute = if topic_links.is_empty() { 0 } else { attribute::HAS_TOPIC_LINKS };
     let message = sql::NewMessage {
         recipient_id,
         topic_id,
@@ -82,9 +85,12 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         timestamp: tx.now(),
         content: &draft.content,
         rendered_content: &rendered.html,
-        attributes: attributes_of(rendered, is_channel) | widget_attribute,
+        attributes: attributes_of(rendered, is_channel) | widget_attribute | links_attribute,
     };
     let id = sql::insert(tx, &message)?;
+    if !topic_links.is_empty() {
+        sql::put_topic_links(tx, id, &serde_json::to_string(&topic_links)?)?;
+    }
     let submessage = match widget {
         Some(widget) => {
             let content = serde_json::to_string(&widget)?;
@@ -124,7 +130,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
                 timestamp: message.timestamp,
                 client: &draft.client,
                 subject: topic,
-                topic_links: &[],
+                topic_links: &topic_links,
                 is_me_message: rendered.is_me_message,
                 reactions: &[],
                 submessages: submessage.as_slice(),

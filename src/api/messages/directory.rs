@@ -2,14 +2,17 @@
 
 use crate::api::channels::{access, sql as channels};
 use crate::api::groups::system::SystemGroup;
-use crate::api::realm;
 use crate::api::users::sql as users;
+use crate::api::{linkifiers, realm};
 use crate::http::{ApiResult, Caller};
-use crate::markdown::{Directory, LinkedChannel, MentionedGroup, MentionedUser, Rendered, UserQuery, render};
+use crate::markdown::{
+    Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UserQuery, render,
+};
 use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, MessageId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 
 /// The organization as one sender sees it.
 struct Organization<'a> {
@@ -20,6 +23,7 @@ struct Organization<'a> {
     origin: &'a str,
     /// Asked for only where a text needs it.
     code_block_language: OnceCell<String>,
+    linkifiers: OnceCell<Rc<[Linkifier]>>,
     /// The renderer's questions cannot fail; a statement that did is told afterwards.
     failure: RefCell<Option<crate::http::ApiError>>,
 }
@@ -53,6 +57,7 @@ fn render_with(
         now,
         origin,
         code_block_language: OnceCell::new(),
+        linkifiers: OnceCell::new(),
         failure: RefCell::default(),
     };
     let rendered = render(content, &organization);
@@ -149,6 +154,13 @@ impl Directory for Organization<'_> {
 
     fn newest_message_in_topic(&self, stream_id: i64, topic: &str) -> Option<i64> {
         self.answer(self.find_newest(StreamId(stream_id), topic))
+    }
+
+    fn linkifiers(&self) -> &[Linkifier] {
+        self.linkifiers.get_or_init(|| {
+            let linkifiers = linkifiers::compiled::all(self.connection);
+            self.answer(linkifiers.map(Some)).unwrap_or_default()
+        })
     }
 
     fn realm_url(&self) -> &str {

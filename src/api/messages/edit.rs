@@ -233,8 +233,7 @@ fn write_content(
     };
     sql::insert_edit(tx, id, &record)?;
     let is_channel = edit.stream.is_some();
-    let kept = before.attributes & (attribute::HAS_REACTION | attribute::HAS_SUBMESSAGE);
-    let attributes = kept | attribute::IS_EDITED | attributes_of(rendered, is_channel);
+    let attributes = attribute::IS_EDITED | attributes_of(rendered, is_channel);
     sql::update_content(tx, id, content, &rendered.html, attributes, now)?;
     sql::renew_words(tx, id);
     let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
@@ -318,6 +317,6 @@ fn place_of(mv: &Move) -> PlaceEdit<'_> {
         propagate_mode: mv.propagate_mode,
         orig_subject: mv.old_topic.as_str(),
         subject: mv.changes_topic().then(|| mv.topic.as_str()),
-        topic_links: mv.changes_topic().then_some(&[]),
+        topic_links: mv.changes_topic().then_some(&mv.topic_links),
     }
 }

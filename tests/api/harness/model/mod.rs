@@ -80,6 +80,7 @@ impl Model {
             "saved_snippets/remove" => {
                 lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
             }
+            "realm_linkifiers" => lists::replace_all(self, "realm_linkifiers", &event["realm_linkifiers"]),
             "realm_user/add" => users::add(self, event),
             "realm_user/remove" => users::remove(self, event),
             "stream/create" => channels::create(self, event),
