@@ -2,6 +2,7 @@
 
 use crate::api::channels::{access, sql as channels};
 use crate::api::groups::system::SystemGroup;
+use crate::api::users::access::Accessible;
 use crate::api::users::sql as users;
 use crate::api::{linkifiers, realm};
 use crate::http::{ApiResult, Caller};
@@ -82,7 +83,11 @@ impl Organization<'_> {
             UserQuery::FullNameAndId(name, id) => users::by_id(self.connection, UserId(id))?
                 .filter(|user| user.full_name.to_lowercase() == name.to_lowercase()),
         };
-        Ok(user.map(|user| MentionedUser {
+        let known = match (self.caller, &user) {
+            (Some(caller), Some(user)) => Accessible::to(self.connection, caller)?.contains(user.user_id),
+            _ => true,
+        };
+        Ok(user.filter(|_| known).map(|user| MentionedUser {
             user_id: user.user_id.0,
             full_name: user.full_name,
             is_active: user.is_active,

@@ -72,12 +72,13 @@ impl Accessible {
         }
     }
 
-    /// The ids, spelt out.
+    /// The ids, spelt out, without the server's own bots: these are known to everybody and nobody hears of them.
     fn ids(self, connection: &Connection) -> ApiResult<RoaringBitmap> {
-        match self {
-            Self::Everybody => Ok(sql::all_ids(connection)?),
-            Self::Only(ids) => Ok(ids),
-        }
+        let all = sql::all_ids(connection)?;
+        Ok(match self {
+            Self::Everybody => all,
+            Self::Only(ids) => ids & all,
+        })
     }
 }
 
@@ -93,6 +94,32 @@ pub fn check(connection: &Connection, caller: &Caller, user: &UserRow) -> ApiRes
     } else {
         Err(ApiError::insufficient_permission())
     }
+}
+
+/// Refuses direct messages to users whom the caller cannot access.
+pub fn check_recipients(connection: &Connection, caller: &Caller, people: &[UserId]) -> ApiResult<()> {
+    let accessible = Accessible::to(connection, caller)?;
+    if people.iter().all(|user_id| accessible.contains(*user_id)) {
+        return Ok(());
+    }
+    Err(ApiError::bad_request("You do not have permission to access some of the recipients."))
+}
+
+/// Those of some users who can access all of some people: who may hear of what these do together.
+pub fn who_can_access_all(
+    connection: &Connection,
+    users: RoaringBitmap,
+    people: &[UserId],
+) -> ApiResult<RoaringBitmap> {
+    let mut all = users;
+    if is_restricted(connection)? {
+        for user_id in people {
+            if let Some(user) = sql::by_id(connection, *user_id)? {
+                all &= who_can_access(connection, &user)?;
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// The active users who can access a user: who may hear of them.
