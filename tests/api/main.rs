@@ -15,6 +15,7 @@ mod keys;
 mod linkifiers;
 mod messages;
 mod navigation_views;
+mod permissions;
 mod queues;
 mod reactions;
 mod register;
