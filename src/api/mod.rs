@@ -14,6 +14,7 @@ pub mod linkifiers;
 pub mod messages;
 pub mod navigation_views;
 pub mod notifications;
+pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
@@ -81,6 +82,7 @@ pub static SLICES: &[Slice] = &[
     users::SLICE,
     notifications::SLICE,
     user_settings::SLICE,
+    profile_fields::SLICE,
     keys::SLICE,
     linkifiers::SLICE,
     channels::SLICE,

@@ -16,6 +16,7 @@ mod linkifiers;
 mod messages;
 mod navigation_views;
 mod permissions;
+mod profile_fields;
 mod queues;
 mod reactions;
 mod register;

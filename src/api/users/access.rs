@@ -295,9 +295,11 @@ mod tests {
         connection
     }
 
-    fn subscribe(connection: &Connection, user_id: i64) {
-        let sql = "INSERT INTO subscription (user_id, stream_id, active, color) VALUES (?1, 1, 1, '')";
-        connection.execute(sql, [user_id]).unwrap();
+    fn subscribe(connection: &Connection, users: &[i64]) {
+        for user_id in users {
+            let sql = "INSERT INTO subscription (user_id, stream_id, active, color) VALUES (?1, 1, 1, '')";
+            connection.execute(sql, [user_id]).unwrap();
+        }
     }
 
     fn talk(connection: &Connection, people: &[i64]) {
@@ -332,21 +334,21 @@ mod tests {
             (
                 |connection| {
                     restrict(connection);
-                    [1, 2].map(|user_id| subscribe(connection, user_id));
+                    subscribe(connection, &[1, 2]);
                 },
                 [vec![1, 2, 5], vec![3, 5], vec![5, 6]],
             ),
             (
                 |connection| {
                     restrict(connection);
-                    [2, 3, 4].map(|user_id| subscribe(connection, user_id));
+                    subscribe(connection, &[2, 3, 4]);
                 },
                 [vec![2, 3, 5], vec![2, 3, 5], vec![5, 6]],
             ),
             (
                 |connection| {
                     restrict(connection);
-                    [1, 2].map(|user_id| subscribe(connection, user_id));
+                    subscribe(connection, &[1, 2]);
                     connection.execute("UPDATE subscription SET active = 0 WHERE user_id = 1", []).unwrap();
                 },
                 [vec![2, 5], vec![3, 5], vec![5, 6]],
@@ -378,7 +380,7 @@ mod tests {
     fn who_can_access_is_the_same_rule_from_the_other_end() {
         let connection = organization();
         restrict(&connection);
-        [1, 2, 4].map(|user_id| subscribe(&connection, user_id));
+        subscribe(&connection, &[1, 2, 4]);
         talk(&connection, &[3, 4]);
         for user_id in 1..=6 {
             let user = sql::by_id(&connection, UserId(user_id)).unwrap().unwrap();
