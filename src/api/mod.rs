@@ -32,6 +32,7 @@ pub mod typing;
 pub mod user_settings;
 pub mod user_topics;
 pub mod users;
+pub mod who_is_who;
 
 use crate::app::App;
 use crate::events::EventType;

@@ -28,4 +28,5 @@ mod typing;
 mod user_settings;
 mod user_topics;
 mod users;
+mod who_is_who;
 mod whole;
