@@ -3,7 +3,7 @@
 use super::events::UserAdded;
 use super::record::{UserRecord, UserRow};
 use super::{emails, names, sql};
-use crate::api::{channels, groups, subscriptions::join, user_settings};
+use crate::api::{channels, groups, realm, subscriptions::join, user_settings};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{Role, UserId};
@@ -64,6 +64,9 @@ pub fn create(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
     groups::events::role_given(tx, &user)?;
     if !user.is_bot() && user.role != Role::Guest {
         subscribe_to_defaults(tx, user_id)?;
+    }
+    if !user.is_bot() {
+        realm::welcome::greet(tx, user_id)?;
     }
     Ok(user)
 }
