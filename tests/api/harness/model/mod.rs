@@ -8,6 +8,7 @@ mod channels;
 mod groups;
 mod lists;
 mod messages;
+mod realm;
 mod settings;
 mod subscriptions;
 mod topics;
@@ -80,6 +81,15 @@ impl Model {
             "saved_snippets/remove" => {
                 lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
             }
+            "realm/update" => realm::update(self, event),
+            "realm/update_dict" => realm::update_dict(self, event),
+            "realm_domains/add" | "realm_domains/change" | "realm_domains/remove" => {
+                realm::domains(self, event);
+            }
+            "realm_playgrounds" => {
+                lists::replace_all(self, "realm_playgrounds", &event["realm_playgrounds"]);
+            }
+            "onboarding_steps" => lists::replace_all(self, "onboarding_steps", &event["onboarding_steps"]),
             "realm_linkifiers" => lists::replace_all(self, "realm_linkifiers", &event["realm_linkifiers"]),
             "realm_user/add" => users::add(self, event),
             "stream/create" => channels::create(self, event),
