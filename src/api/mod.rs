@@ -17,6 +17,7 @@ pub mod messages;
 pub mod navigation_views;
 pub mod notifications;
 pub mod onboarding_steps;
+pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
@@ -84,6 +85,7 @@ pub static SLICES: &[Slice] = &[
     users::SLICE,
     notifications::SLICE,
     user_settings::SLICE,
+    profile_fields::SLICE,
     keys::SLICE,
     linkifiers::SLICE,
     code_playgrounds::SLICE,

@@ -18,6 +18,8 @@ mod linkifiers;
 mod messages;
 mod navigation_views;
 mod onboarding_steps;
+mod permissions;
+mod profile_fields;
 mod queues;
 mod reactions;
 mod realm;

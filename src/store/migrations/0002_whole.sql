@@ -29,4 +29,26 @@ CREATE TABLE onboarding_step (
     timestamp           INTEGER NOT NULL,
     PRIMARY KEY (user_id, onboarding_step)
 ) STRICT, WITHOUT ROWID;
--- End of the organization.
+
+-- People: profile fields, presence, status, muting. Folders of channels.
+CREATE TABLE profile_field (
+    id                          INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                        TEXT    NOT NULL UNIQUE,
+    type                        INTEGER NOT NULL CHECK (type BETWEEN 1 AND 8),
+    hint                        TEXT    NOT NULL,
+    field_data                  TEXT    NOT NULL,
+    position                    INTEGER NOT NULL,
+    required                    INTEGER NOT NULL,
+    editable_by_user            INTEGER NOT NULL,
+    display_in_profile_summary  INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE profile_value (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    field_id        INTEGER NOT NULL REFERENCES profile_field (id),
+    value           TEXT    NOT NULL,
+    rendered_value  TEXT,
+    PRIMARY KEY (user_id, field_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX profile_value_field ON profile_value (field_id);
