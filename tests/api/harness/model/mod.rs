@@ -110,7 +110,13 @@ impl Model {
             "update_message_flags/add" | "update_message_flags/remove" => {
                 messages::flags_changed(self, event);
             }
-            "user_group/add_members" => groups::add_members(self, event),
+            "user_group/add" => groups::add(self, event),
+            "user_group/remove" => groups::remove(self, event),
+            "user_group/update" => groups::update(self, event),
+            "user_group/add_members" => groups::change_list(self, event, groups::MEMBERS, true),
+            "user_group/remove_members" => groups::change_list(self, event, groups::MEMBERS, false),
+            "user_group/add_subgroups" => groups::change_list(self, event, groups::SUBGROUPS, true),
+            "user_group/remove_subgroups" => groups::change_list(self, event, groups::SUBGROUPS, false),
             "user_settings/update" => settings::update(self, event),
             "user_topic" => topics::set(self, event),
             unknown => panic!("the model client does not know what {unknown} means: {event}"),

@@ -17,6 +17,10 @@ pub fn add(model: &mut Model, event: &Value) {
 /// Something about somebody changed: the members of `person` are the new values.
 pub fn update(model: &mut Model, event: &Value) {
     let person = event["person"].as_object().expect("a person");
+    if person.get("is_active") == Some(&Value::Bool(false)) {
+        super::groups::forget_user(model, &person["user_id"]);
+        super::subscriptions::forget_user(model, &person["user_id"]);
+    }
     let is_own = model.state.get("user_id") == Some(&person["user_id"]);
     for (name, value) in person {
         // Where an event changes the API email, its member is `new_email`; `email` is a deprecated copy of the old one.
