@@ -5,7 +5,9 @@
 
 pub mod alert_words;
 pub mod channels;
+pub mod code_playgrounds;
 pub mod command_line;
+pub mod domains;
 pub mod drafts;
 pub mod groups;
 pub mod images;
@@ -14,6 +16,7 @@ pub mod linkifiers;
 pub mod messages;
 pub mod navigation_views;
 pub mod notifications;
+pub mod onboarding_steps;
 pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
@@ -85,6 +88,9 @@ pub static SLICES: &[Slice] = &[
     profile_fields::SLICE,
     keys::SLICE,
     linkifiers::SLICE,
+    code_playgrounds::SLICE,
+    domains::SLICE,
+    onboarding_steps::SLICE,
     channels::SLICE,
     subscriptions::SLICE,
     messages::SLICE,

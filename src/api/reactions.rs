@@ -1,9 +1,9 @@
 //! `POST` and `DELETE /messages/{message_id}/reactions`.
 
 use super::Slice;
+use super::messages::events::is_unknown_to;
 use super::messages::message::{MessageRow, Reaction, attribute};
 use super::messages::sight::Sight;
-use super::messages::events::is_unknown_to;
 use super::messages::{receivers, sql as messages};
 use super::users::{access, sql as users};
 use crate::events::{Event, EventType, Verdict};
@@ -143,7 +143,14 @@ fn tell(tx: &mut Tx<'_>, op: &'static str, message: &MessageRow, reaction: React
     let unknown_to = access::without_access(tx, &user, receivers.audience.bitmap())?;
     let unknown_to = unknown_to.into_iter().map(UserId::from).collect();
     let user = ReactingUser { user_id: user.user_id, email: user.email, full_name: user.full_name };
-    let event = ReactionChanged { r#type: ReactionChanged::TYPE, op, message_id: message.id, reaction, user, unknown_to };
+    let event = ReactionChanged {
+        r#type: ReactionChanged::TYPE,
+        op,
+        message_id: message.id,
+        reaction,
+        user,
+        unknown_to,
+    };
     tx.emit(&event, receivers.audience);
     Ok(Reply::ok())
 }

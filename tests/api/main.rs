@@ -6,6 +6,8 @@
 
 mod alert_words;
 mod channels;
+mod code_playgrounds;
+mod domains;
 mod drafts;
 mod groups;
 mod harness;
@@ -15,10 +17,12 @@ mod keys;
 mod linkifiers;
 mod messages;
 mod navigation_views;
+mod onboarding_steps;
 mod permissions;
 mod profile_fields;
 mod queues;
 mod reactions;
+mod realm;
 mod register;
 mod reminders;
 mod reports;

@@ -6,10 +6,10 @@ use super::notices::{self, Notice};
 use super::permissions;
 use super::row::{StreamRow, TopicsPolicy};
 use super::rules::{self, Privacy};
-use super::settings::{self, StreamSetting};
+use super::settings::StreamSetting;
 use super::visible::{self, People};
 use super::{archive, default, description, folders, sql};
-use crate::api::groups::setting::{self, GroupSetting, Owner};
+use crate::api::groups::setting::{self, GroupSetting, Owner, SettingChange};
 use crate::api::groups::system::SystemGroup;
 use crate::api::realm::{self, settings::RealmGroup};
 use crate::events::Audience;
@@ -20,16 +20,6 @@ use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, StreamId, fold};
 use roaring::RoaringBitmap;
 use serde::Deserialize;
 use serde_json::Value;
-
-/// A change of a group setting: the value, and what the client took it for (spec, "Group-setting value").
-#[derive(Deserialize)]
-pub struct SettingChange {
-    /// The new value.
-    new: GroupSetting,
-    /// What it was; another value is refused.
-    #[serde(default)]
-    old: Option<GroupSetting>,
-}
 
 /// Parameters of `PATCH /streams/{stream_id}`. What is absent stays.
 #[derive(Deserialize)]
@@ -335,17 +325,7 @@ impl Change<'_> {
         change: &SettingChange,
     ) -> ApiResult<()> {
         let stream_id = self.old.stream_id;
-        let before = setting::to_wire(tx, name.group_of(tx, stream_id)?)?;
-        if let Some(expected) = &change.old
-            && settings::normal(expected) != before
-        {
-            let msg = "'old' value does not match the expected value.";
-            return Err(ApiError::new(400, "EXPECTATION_MISMATCH", msg));
-        }
-        let after = settings::normal(&change.new);
-        if after == before {
-            return Ok(());
-        }
+        let Some(after) = change.after(tx, name.group_of(tx, stream_id)?)? else { return Ok(()) };
         let viewer = Viewer::new(tx, caller, tx.now());
         if name.lets_in() && !viewer.standing(self.old)?.may_read() {
             return Err(content_access_required());

@@ -52,7 +52,8 @@ pub fn write_found(
     let visibility = Visibility::load(sight.connection)?;
     let flags = flags_on(sight.connection, sight.caller.user_id, ids)?;
     let accessible = Accessible::to(sight.connection, sight.caller)?;
-    let mut writer = Writer { sight, form, visibility, search, flags, accessible, recipients: HashMap::new() };
+    let mut writer =
+        Writer { sight, form, visibility, search, flags, accessible, recipients: HashMap::new() };
     out.reserve(ids.len() * 700);
     out.push(b'[');
     let start = out.len();

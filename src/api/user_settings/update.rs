@@ -2,6 +2,7 @@
 
 use super::params::Changes;
 use super::{all, events, sql};
+use crate::api::domains::rules::may_join;
 use crate::api::realm;
 use crate::api::users::{change, emails, passwords, record::UserRow, sql as users};
 use crate::http::params::Trimmed;
@@ -117,6 +118,7 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
         may_change(tx, caller, "email_changes_disabled")?.then_some(()).ok_or_else(|| {
             ApiError::bad_request("Email address changes are disabled in this organization.")
         })?;
+        may_join(tx, email)?.map_err(|refusal| ApiError::bad_request(refusal.reason()))?;
         emails::change_own(tx, &user, email)?;
     }
     if let Some(full_name) = &update.full_name

@@ -222,7 +222,8 @@ impl Before {
             // Who is deactivated now hears of nothing.
             let Some(user) = sql::by_id(connection, viewer)?.filter(|user| user.is_active) else { continue };
             let after = Accessible::to_user(connection, viewer, user.role)?.ids(connection)?;
-            for (list, users) in [(&mut changes.gained, &after - &before), (&mut changes.lost, before - after)]
+            for (list, users) in
+                [(&mut changes.gained, &after - &before), (&mut changes.lost, before - after)]
             {
                 for other in users {
                     list.entry(UserId::from(other)).or_default().extend(viewer.bit());
@@ -290,7 +291,9 @@ mod tests {
             connection.execute(sql, (user_id, role, is_active, bot)).unwrap();
         }
         connection
-            .execute_batch("INSERT INTO stream (stream_id, name, name_key, date_created) VALUES (1, 'a', 'a', 0)")
+            .execute_batch(
+                "INSERT INTO stream (stream_id, name, name_key, date_created) VALUES (1, 'a', 'a', 0)",
+            )
             .unwrap();
         connection
     }

@@ -74,7 +74,9 @@ pub fn dummy(email: &str, domain: &str) -> Option<UserId> {
 pub fn taken(connection: &Connection, user: &UserRow, new_email: &str) -> ApiResult<Option<&'static str>> {
     let other = sql::by_delivery_email(connection, new_email)?;
     let other = other.filter(|other| other.user_id != user.user_id);
-    Ok(other.map(|other| if other.is_active { "Already has an account." } else { "Account has been deactivated." }))
+    Ok(other.map(
+        |other| if other.is_active { "Already has an account." } else { "Account has been deactivated." },
+    ))
 }
 
 /// Changes the real email, which was checked. It follows to the API email if that is the real one.

@@ -28,7 +28,8 @@ use crate::http::{ADMINISTRATOR, Route, USER};
 use hyper::Method;
 
 /// Users.
-pub const SLICE: Slice = Slice { name: "users", routes, state: STATE, event_types: events::event_types, ..Slice::EMPTY };
+pub const SLICE: Slice =
+    Slice { name: "users", routes, state: STATE, event_types: events::event_types, ..Slice::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_user", fetch: events::state }];
 

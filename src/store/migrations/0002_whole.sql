@@ -29,7 +29,6 @@ CREATE TABLE onboarding_step (
     timestamp           INTEGER NOT NULL,
     PRIMARY KEY (user_id, onboarding_step)
 ) STRICT, WITHOUT ROWID;
--- End of the organization.
 
 -- People: profile fields, presence, status, muting. Folders of channels.
 CREATE TABLE profile_field (

@@ -13,6 +13,7 @@
 
 mod chat;
 mod client;
+mod dice;
 mod matching;
 mod model;
 mod queue;
@@ -20,6 +21,7 @@ mod sync;
 mod tests;
 
 pub use client::{Answer, Client};
+pub use dice::Dice;
 pub use matching::{differences, mask};
 pub use queue::Queue;
 

@@ -93,7 +93,8 @@ async fn a_guest_knows_those_with_whom_they_share_something() {
         let all = client.post("/register", &partial).await.ok();
         assert_eq!(names(&all["realm_users"]), ["Owner", "Ada", "Bob", "Guest", "Helper"]);
     }
-    let image = guest.request_outside(reqwest::Method::GET, "/static/images/unknown-user-avatar.png").send().await;
+    let image =
+        guest.request_outside(reqwest::Method::GET, "/static/images/unknown-user-avatar.png").send().await;
     assert_eq!((image.status, image.header("content-type")), (200, "image/png"));
 }
 
@@ -182,8 +183,11 @@ async fn what_strangers_do_where_a_guest_is_tells_no_names() {
     owner.post("/typing", typing).await.ok();
     let dummy = format!("user{}@bots.invalid", owner.user_id);
     let sender = |name: &str, email: &str| {
-        let avatar = if name == "Owner" { format!("/avatar/{}?version=1", owner.user_id) }
-            else { "/static/images/unknown-user-avatar.png".into() };
+        let avatar = if name == "Owner" {
+            format!("/avatar/{}?version=1", owner.user_id)
+        } else {
+            "/static/images/unknown-user-avatar.png".into()
+        };
         json!([owner.user_id, name, email, avatar])
     };
     let shown = |message: &Value| {
@@ -260,6 +264,16 @@ async fn the_state_follows_who_is_known() {
         server
             .check_state_sync(&watching, async || {
                 owner.post(&format!("/users/{}/reactivate", user.user_id), ()).await.ok();
+            })
+            .await;
+    }
+    for group in ["role:everyone", "role:members"] {
+        let groups = owner.get("/user_groups", ()).await.ok();
+        let all = groups["user_groups"].as_array().unwrap();
+        let id = all.iter().find(|found| found["name"] == group).unwrap()["id"].clone();
+        server
+            .check_state_sync(&watching, async || {
+                owner.patch("/realm", json!({"can_access_all_users_group": {"new": id}})).await.ok();
             })
             .await;
     }

@@ -57,11 +57,18 @@ async fn an_administrator_makes_an_account_that_can_log_in() {
     let admin = server.administrator("admin").await;
     server.channel("general", &[]).await;
     server.sql("INSERT INTO default_stream (stream_id) SELECT stream_id FROM stream").await;
-    let mut queue = admin.register(json!({"event_types": ["realm_user", "user_group", "subscription"]})).await;
+    let mut queue =
+        admin.register(json!({"event_types": ["realm_user", "user_group", "subscription"]})).await;
     let new = json!({"email": " new@example.com ", "password": "secret", "full_name": " New User "});
     let user_id = admin.post("/users", new).await.ok()["user_id"].clone();
-    let events =
-        queue.expect_kinds(&["realm_user/add", "user_group/add_members", "user_group/add_members", "subscription/peer_add"]).await;
+    let events = queue
+        .expect_kinds(&[
+            "realm_user/add",
+            "user_group/add_members",
+            "user_group/add_members",
+            "subscription/peer_add",
+        ])
+        .await;
     let person = &events[0]["person"];
     assert_eq!(
         [&person["user_id"], &person["email"], &person["full_name"], &person["role"]],
@@ -126,4 +133,20 @@ async fn who_begins_hidden_has_a_stand_in_from_the_beginning() {
     owner.get("/users/ada@example.com", ()).await.error(400, "BAD_REQUEST", "No such user");
     let found = owner.get(&format!("/users/user{}@bots.invalid", ada.user_id), ()).await.ok();
     assert_eq!(found["user"]["full_name"], "Ada");
+}
+
+#[tokio::test]
+async fn an_address_is_of_the_organizations_domains() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    owner.post("/realm/domains", json!({"domain": "example.com", "allow_subdomains": true})).await.ok();
+    owner.patch("/realm", json!({"emails_restricted_to_domains": true})).await.ok();
+    let create = async |email: &str| {
+        owner.post("/users", json!({"email": email, "password": "secret", "full_name": "New"})).await
+    };
+    let msg = "Email 'new@example.net' not allowed in this organization";
+    create("new@example.net").await.error(400, "BAD_REQUEST", msg);
+    let msg = "Email addresses containing + are not allowed.";
+    create("new+1@example.com").await.error(400, "BAD_REQUEST", msg);
+    create("new@sub.example.com").await.ok();
 }

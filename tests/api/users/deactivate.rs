@@ -30,9 +30,7 @@ async fn a_deactivated_user_is_out_everywhere() {
     let mut own = ada.register(()).await;
     let farewell = json!({"deactivation_notification_comment": "Farewell!"});
     owner.delete(&path(&ada), farewell).await.ok();
-    let left = |user: &Client| {
-        json!({"type": "subscription", "op": "peer_remove", "stream_ids": [general], "user_ids": [user.user_id]})
-    };
+    let left = |user: &Client| json!({"type": "subscription", "op": "peer_remove", "stream_ids": [general], "user_ids": [user.user_id]});
     queue.expect(&[left(&bot), activity(&bot, false), left(&ada), activity(&ada, false)]).await;
 
     let out = "Account is deactivated";
@@ -129,12 +127,8 @@ async fn who_comes_back_is_where_they_were() {
 
     owner.post(&reactivate(&ada), ()).await.ok();
     let consent = json!({"type": "realm_export_consent", "user_id": ada.user_id, "consented": false});
-    let group = |group_id: i64, user: &Client| {
-        json!({"type": "user_group", "op": "add_members", "group_id": group_id, "user_ids": [user.user_id]})
-    };
-    let joined = |user: &Client| {
-        json!({"type": "subscription", "op": "peer_add", "stream_ids": [general], "user_ids": [user.user_id]})
-    };
+    let group = |group_id: i64, user: &Client| json!({"type": "user_group", "op": "add_members", "group_id": group_id, "user_ids": [user.user_id]});
+    let joined = |user: &Client| json!({"type": "subscription", "op": "peer_add", "stream_ids": [general], "user_ids": [user.user_id]});
     queue.expect(&[activity(&ada, true), consent, group(5, &ada), group(6, &ada), joined(&ada)]).await;
     ada.send(general, "greetings", "here I am").await;
     queue.expect_kinds(&["message", "stream/update"]).await;

@@ -18,7 +18,9 @@ async fn an_administrator_changes_a_name() {
         (server.administrator("admin").await, server.member("ada").await, server.guest("guest").await);
     server.set_realm_setting("name_changes_disabled", json!(true)).await;
     let mut queue = guest.register(json!({"event_types": ["realm_user"]})).await;
-    for path in [path(&ada), "/users/ada@example.com".into(), format!("/users/user{}@bots.invalid", ada.user_id)] {
+    for path in
+        [path(&ada), "/users/ada@example.com".into(), format!("/users/user{}@bots.invalid", ada.user_id)]
+    {
         admin.patch(&path, json!({"full_name": format!("Ada {}", path.len())})).await.ok();
         queue
             .expect(&[update(json!({"user_id": ada.user_id, "full_name": format!("Ada {}", path.len())}))])
@@ -115,7 +117,8 @@ async fn an_administrator_fills_in_a_profile() {
     let (admin, ada, guest) =
         (server.administrator("admin").await, server.member("ada").await, server.guest("guest").await);
     let bot = server.bot("helper", &ada).await;
-    let new = async |field: Value| admin.post("/realm/profile_fields", field).await.ok()["id"].as_i64().unwrap();
+    let new =
+        async |field: Value| admin.post("/realm/profile_fields", field).await.ok()["id"].as_i64().unwrap();
     let phone = new(json!({"name": "Phone", "field_type": 1})).await;
     let birthday = new(json!({"name": "Birthday", "field_type": 4, "editable_by_user": false})).await;
     let mut queue = guest.register(json!({"event_types": ["realm_user"]})).await;

@@ -1,6 +1,6 @@
 //! `realm_user` events.
 
-use super::{Model, subscriptions};
+use super::Model;
 use serde_json::{Value, json};
 
 /// The lists of users, one of active ones and one of others.
@@ -64,6 +64,11 @@ fn forget(model: &mut Model, user_id: &Value) {
 /// Something about somebody changed: the members of `person` are the new values.
 pub fn update(model: &mut Model, event: &Value) {
     let person = event["person"].as_object().expect("a person");
+    // Clients forget groups, settings and subscriptions of a deactivated user themselves.
+    if person.get("is_active") == Some(&Value::Bool(false)) {
+        super::groups::forget_user(model, &person["user_id"]);
+        super::subscriptions::forget_user(model, &person["user_id"]);
+    }
     let is_own = model.state.get("user_id") == Some(&person["user_id"]);
     if let Some(is_active) = person.get("is_active") {
         set_active(model, &person["user_id"], is_active == true);
@@ -113,7 +118,7 @@ fn set_role(model: &mut Model, user_id: &Value, role: i64, is_own: bool) {
     }
 }
 
-/// An account is in use again, or no longer. Clients forget groups and settings of a deactivated user themselves.
+/// An account is in use again, or no longer.
 fn set_active(model: &mut Model, user_id: &Value, is_active: bool) {
     let mut found = None;
     for list in LISTS {
@@ -126,36 +131,8 @@ fn set_active(model: &mut Model, user_id: &Value, is_active: bool) {
     if model.state.contains_key("realm_users") {
         put(model, LISTS[usize::from(!is_active)], found.expect("a known user"));
     }
-    if !is_active {
-        for group in model.list("realm_user_groups").into_iter().flatten() {
-            group["members"].as_array_mut().unwrap().retain(|member| member != user_id);
-        }
-        for value in model.state.values_mut() {
-            forget_in_settings(value, user_id);
-        }
-        let event = json!({"stream_ids": all_streams(model), "user_ids": [user_id]});
-        subscriptions::peers(model, &event, false);
-    }
 }
 
-fn all_streams(model: &mut Model) -> Vec<Value> {
-    let streams = model.list("streams").into_iter().flatten();
-    streams.map(|stream| stream["stream_id"].clone()).collect()
-}
-
-/// Group settings name no deactivated users.
-fn forget_in_settings(value: &mut Value, user_id: &Value) {
-    match value {
-        Value::Object(members) => {
-            if let Some(Value::Array(users)) = members.get_mut("direct_members") {
-                users.retain(|user| user != user_id);
-            }
-            members.values_mut().for_each(|value| forget_in_settings(value, user_id));
-        }
-        Value::Array(values) => values.iter_mut().for_each(|value| forget_in_settings(value, user_id)),
-        _ => {}
-    }
-}
 /// One value of a profile is another, or gone.
 fn set_profile_value(model: &mut Model, user_id: &Value, changed: &Value) {
     for list in LISTS {
