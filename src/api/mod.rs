@@ -13,6 +13,7 @@ pub mod keys;
 pub mod messages;
 pub mod navigation_views;
 pub mod notifications;
+pub mod presence;
 pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
@@ -30,6 +31,7 @@ pub mod timetable;
 pub mod topics;
 pub mod typing;
 pub mod user_settings;
+pub mod user_status;
 pub mod user_topics;
 pub mod users;
 
@@ -81,6 +83,8 @@ pub static SLICES: &[Slice] = &[
     notifications::SLICE,
     user_settings::SLICE,
     profile_fields::SLICE,
+    presence::SLICE,
+    user_status::SLICE,
     keys::SLICE,
     channels::SLICE,
     subscriptions::SLICE,

@@ -8,6 +8,7 @@ mod channels;
 mod groups;
 mod lists;
 mod messages;
+mod people;
 mod settings;
 mod subscriptions;
 mod topics;
@@ -81,6 +82,8 @@ impl Model {
             "saved_snippets/remove" => {
                 lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
             }
+            "presence" => people::presence(self, event),
+            "user_status" => people::status(self, event),
             "realm_user/add" => users::add(self, event),
             "stream/create" => channels::create(self, event),
             "stream/delete" => channels::delete(self, event),
