@@ -51,7 +51,8 @@ pub struct ChosenEmoji {
     pub kind: &'static str,
 }
 
-const UNICODE: &str = "unicode_emoji";
+/// The type of emoji that Unicode has.
+pub const UNICODE: &str = "unicode_emoji";
 const CUSTOM: &str = "realm_emoji";
 const EXTRA: &str = "zulip_extra_emoji";
 

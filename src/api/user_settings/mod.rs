@@ -1,5 +1,6 @@
 //! What each user chose: the table of settings, the defaults of new users, and the changes.
 
+pub mod change;
 pub mod defaults;
 pub mod events;
 pub mod languages;

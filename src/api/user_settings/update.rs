@@ -1,8 +1,8 @@
 //! `PATCH /settings`, and its older names `PATCH /settings/display` and `PATCH /settings/notifications`.
 
 use super::params::Changes;
-use super::{all, events, sql};
 use crate::api::domains::rules::may_join;
+use super::{all, change as settings, events};
 use crate::api::realm;
 use crate::api::users::{change, emails, passwords, record::UserRow, sql as users};
 use crate::http::params::Trimmed;
@@ -151,8 +151,7 @@ fn set(tx: &mut Tx<'_>, user: &UserRow, changes: &Changes, domain: &str) -> ApiR
         if current.value(property.name) == value {
             continue;
         }
-        sql::put(tx, user.user_id, property.name, value)?;
-        events::setting_updated(tx, user.user_id, &user.email, property.name, value)?;
+        settings::setting(tx, user, property.name, value)?;
         if property.name == "email_address_visibility" {
             emails::visibility_changed(tx, user.user_id, current.value(property.name), domain)?;
         }

@@ -9,6 +9,7 @@ mod groups;
 mod lists;
 mod messages;
 mod realm;
+mod people;
 mod settings;
 mod subscriptions;
 mod topics;
@@ -92,6 +93,8 @@ impl Model {
             }
             "onboarding_steps" => lists::replace_all(self, "onboarding_steps", &event["onboarding_steps"]),
             "realm_linkifiers" => lists::replace_all(self, "realm_linkifiers", &event["realm_linkifiers"]),
+            "presence" => people::presence(self, event),
+            "user_status" => people::status(self, event),
             "realm_user/add" => users::add(self, event),
             "realm_user/remove" => users::remove(self, event),
             "stream/create" => channels::create(self, event),
