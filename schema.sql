@@ -212,6 +212,16 @@ CREATE TABLE default_stream (
     stream_id       INTEGER PRIMARY KEY REFERENCES stream (stream_id)
 ) STRICT;
 
+-- The addresses that clients asked for, at which mail to a channel arrives: one for each who asked and each sender that
+-- it shows. The token is what makes an address hard to guess.
+CREATE TABLE channel_email_address (
+    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
+    creator_id      INTEGER NOT NULL REFERENCES user (user_id),
+    sender_id       INTEGER NOT NULL REFERENCES user (user_id),
+    token           TEXT    NOT NULL UNIQUE,
+    PRIMARY KEY (stream_id, creator_id, sender_id)
+) STRICT, WITHOUT ROWID;
+
 -- Topics. A row is made with the first message and never changes: the newest spelling and the newest id are read from
 -- the messages, so that deleting and moving cannot leave them wrong.
 CREATE TABLE topic (

@@ -52,3 +52,12 @@ CREATE TABLE profile_value (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX profile_value_field ON profile_value (field_id);
+
+-- Addresses of channels.
+CREATE TABLE channel_email_address (
+    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
+    creator_id      INTEGER NOT NULL REFERENCES user (user_id),
+    sender_id       INTEGER NOT NULL REFERENCES user (user_id),
+    token           TEXT    NOT NULL UNIQUE,
+    PRIMARY KEY (stream_id, creator_id, sender_id)
+) STRICT, WITHOUT ROWID;
