@@ -22,15 +22,13 @@ pub const NOTIFICATION_BOT: &str = "notification-bot@zulip.com";
 
 /// The bot that mail to a channel is shown as a message of.
 pub const EMAIL_GATEWAY: &str = "emailgateway@zulip.com";
+
 /// The bot that greets new users.
 pub const WELCOME_BOT: &str = "welcome-bot@zulip.com";
 
 /// Addresses and names of all system bots (`cross_realm_bots` of `POST /register`).
-const SYSTEM_BOTS: [(&str, &str); 3] = [
-    (NOTIFICATION_BOT, "Notification Bot"),
-    (EMAIL_GATEWAY, "Email Gateway"),
-    (WELCOME_BOT, "Welcome Bot"),
-];
+const SYSTEM_BOTS: [(&str, &str); 3] =
+    [(NOTIFICATION_BOT, "Notification Bot"), (EMAIL_GATEWAY, "Email Gateway"), (WELCOME_BOT, "Welcome Bot")];
 
 /// The published kind of the system bots: they do as they are told.
 const GENERIC_BOT: i64 = 1;

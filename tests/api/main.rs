@@ -30,6 +30,7 @@ mod reminders;
 mod reports;
 mod saved_snippets;
 mod scheduled_messages;
+mod server_settings;
 mod submessages;
 mod subscriptions;
 mod typing;

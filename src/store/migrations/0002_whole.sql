@@ -52,6 +52,10 @@ CREATE TABLE profile_value (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX profile_value_field ON profile_value (field_id);
+<<<<<<< HEAD
+=======
+
+>>>>>>> realm
 -- Addresses of channels.
 CREATE TABLE channel_email_address (
     stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
@@ -60,6 +64,7 @@ CREATE TABLE channel_email_address (
     token           TEXT    NOT NULL UNIQUE,
     PRIMARY KEY (stream_id, creator_id, sender_id)
 ) STRICT, WITHOUT ROWID;
+<<<<<<< HEAD
 
 CREATE TABLE presence (
     user_id             INTEGER PRIMARY KEY REFERENCES user (user_id),
@@ -75,3 +80,5 @@ CREATE TABLE user_status (
     emoji_code      TEXT    NOT NULL,
     reaction_type   TEXT    NOT NULL
 ) STRICT;
+=======
+>>>>>>> realm
