@@ -406,6 +406,27 @@ CREATE INDEX user_message_starred ON user_message_flags (user_id, message_id) WH
 CREATE INDEX user_message_mentioned ON user_message_flags (user_id, message_id) WHERE flags & 20;
 CREATE INDEX user_message_alerted ON user_message_flags (user_id, message_id) WHERE flags & 8;
 
+-- Invitations: links below /join/ by which people get an account. One for a person has an email and is gone when it is
+-- used or revoked; one for many has none, and stays when it is revoked, so that revoking twice is told. The link by which
+-- the first owner comes has no inviter.
+CREATE TABLE invite (
+    invite_id                           INTEGER PRIMARY KEY AUTOINCREMENT,
+    key                                 TEXT    NOT NULL UNIQUE,    -- 24 letters and digits, the secret part of the link
+    email                               TEXT,
+    invited_by_user_id                  INTEGER REFERENCES user (user_id),
+    invited                             INTEGER NOT NULL,           -- when it was made
+    expiry_date                         INTEGER,                    -- null: never
+    invited_as                          INTEGER NOT NULL CHECK (invited_as IN (100, 200, 300, 400, 600)),
+    stream_ids                          TEXT    NOT NULL,           -- JSON lists
+    group_ids                           TEXT    NOT NULL,
+    include_realm_default_subscriptions INTEGER NOT NULL,
+    notify_referrer_on_join             INTEGER NOT NULL,
+    welcome_message_custom_text         TEXT,                       -- null: the organization's; empty: none
+    is_revoked                          INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX invite_inviter ON invite (invited_by_user_id);
+CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
+
 -- The event log. `audience` is the set of user ids it is for: inline when small, else in `event_audience`. Rows that no
 -- living queue can still ask for are removed.
 CREATE TABLE event (

@@ -4,6 +4,7 @@
 //! file. Either way it is one job on the writer, and its events reach the clients.
 
 use super::Slice;
+use super::join;
 use super::keys::{self, KeyRecord};
 use super::users::create::{NewUser, create};
 use super::users::{names, passwords, sql as users};
@@ -66,8 +67,8 @@ pub enum Command {
         /// The key's number in the list.
         id: i64,
     },
-    /// Whether somebody can log in at all.
-    SomebodyCanLogIn,
+    /// Where the first owner can be made, if nobody can log in.
+    OwnerLink,
 }
 
 /// A user that was made.
@@ -191,7 +192,7 @@ fn carry_out(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -
             }
             Value::Null
         }
-        Command::SomebodyCanLogIn => users::somebody_can_log_in(tx)?.into(),
+        Command::OwnerLink => join::owner::new_path(tx)?.into(),
     })
 }
 

@@ -9,6 +9,8 @@ pub mod command_line;
 pub mod drafts;
 pub mod groups;
 pub mod images;
+pub mod invites;
+pub mod join;
 pub mod keys;
 pub mod messages;
 pub mod navigation_views;
@@ -77,6 +79,7 @@ pub static SLICES: &[Slice] = &[
     groups::SLICE,
     realm::SLICE,
     users::SLICE,
+    invites::SLICE,
     notifications::SLICE,
     user_settings::SLICE,
     keys::SLICE,
@@ -95,6 +98,7 @@ pub static SLICES: &[Slice] = &[
     typing::SLICE,
     saved_snippets::SLICE,
     navigation_views::SLICE,
+    join::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
     images::SLICE,

@@ -20,11 +20,14 @@ pub const SLICE: Slice = Slice { name: "notifications", set_up, ..Slice::EMPTY }
 /// The bot that tells of moves, new channels and the like. Clients know it by this address.
 pub const NOTIFICATION_BOT: &str = "notification-bot@zulip.com";
 
+/// The bot that greets newcomers.
+const WELCOME_BOT: &str = "welcome-bot@zulip.com";
+
 /// Addresses and names of all system bots (`cross_realm_bots` of `POST /register`).
 const SYSTEM_BOTS: [(&str, &str); 3] = [
     (NOTIFICATION_BOT, "Notification Bot"),
     ("emailgateway@zulip.com", "Email Gateway"),
-    ("welcome-bot@zulip.com", "Welcome Bot"),
+    (WELCOME_BOT, "Welcome Bot"),
 ];
 
 /// The published kind of the system bots: they do as they are told.
@@ -76,6 +79,15 @@ fn send(
     deliver(tx, bot, &Draft { known_to, ..draft(address, content, rendered) })
 }
 
+/// Sends a direct message of the welcome bot.
+pub fn send_as_welcome_bot(tx: &mut Tx<'_>, user_id: UserId, content: String) -> ApiResult<MessageId> {
+    let rendered = render_for_server(tx, &content)?;
+    let bot = bot_with(tx, WELCOME_BOT)?;
+    let mut user_ids = vec![bot, user_id];
+    user_ids.sort_unstable();
+    deliver(tx, bot, &draft(Address::Direct(user_ids), content, rendered))
+}
+
 /// The address of direct messages of the notification bot to a user.
 pub fn direct_address(connection: &Connection, user_id: UserId) -> ApiResult<Address> {
     let mut user_ids = vec![bot(connection)?, user_id];
@@ -110,9 +122,13 @@ impl BotMessage {
 }
 
 fn bot(connection: &Connection) -> ApiResult<UserId> {
-    let bot = users::by_delivery_email(connection, NOTIFICATION_BOT)?;
+    bot_with(connection, NOTIFICATION_BOT)
+}
+
+fn bot_with(connection: &Connection, email: &str) -> ApiResult<UserId> {
+    let bot = users::by_delivery_email(connection, email)?;
     bot.map(|bot| bot.user_id).ok_or_else(|| {
-        tracing::error!("the organization has no notification bot");
+        tracing::error!(email, "the organization misses one of its own bots");
         ApiError::internal()
     })
 }

@@ -11,6 +11,8 @@ mod groups;
 mod harness;
 mod http;
 mod images;
+mod invites;
+mod join;
 mod keys;
 mod messages;
 mod navigation_views;

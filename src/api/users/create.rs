@@ -36,8 +36,17 @@ fn announce(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     Ok(())
 }
 
-/// Makes a user and tells everybody.
+/// Makes a user in the default channels, and tells everybody.
 pub fn create(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
+    let user = create_outside_channels(tx, new)?;
+    if !user.is_bot() && user.role != Role::Guest {
+        subscribe_to_defaults(tx, user.user_id)?;
+    }
+    Ok(user)
+}
+
+/// Makes a user who is in no channel yet, and tells everybody.
+pub fn create_outside_channels(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
     let email = new.email.trim();
     if !names::is_email(email) {
         return Err(ApiError::bad_request("Invalid format!"));
@@ -62,9 +71,6 @@ pub fn create(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
     let user = sql::by_id(tx, user_id)?.ok_or_else(ApiError::internal)?;
     announce(tx, &user)?;
     groups::events::role_given(tx, &user)?;
-    if !user.is_bot() && user.role != Role::Guest {
-        subscribe_to_defaults(tx, user_id)?;
-    }
     Ok(user)
 }
 

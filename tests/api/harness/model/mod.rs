@@ -43,8 +43,9 @@ impl Model {
             "submessage" => messages::submessage_added(self, event),
             "reaction/add" => messages::reaction_added(self, event),
             "reaction/remove" => messages::reaction_removed(self, event),
-            // Who may be exported is asked for, not part of the state; who types is shown for a moment and forgotten.
+            // Who may be exported and who is invited is asked for, not part of the state; who types is shown for a moment and forgotten.
             "realm_export_consent"
+            | "invites_changed"
             | "typing/start"
             | "typing/stop"
             | "typing_edit_message/start"
