@@ -12,6 +12,7 @@ pub mod images;
 pub mod invites;
 pub mod join;
 pub mod keys;
+pub mod linkifiers;
 pub mod messages;
 pub mod navigation_views;
 pub mod notifications;
@@ -33,6 +34,7 @@ pub mod typing;
 pub mod user_settings;
 pub mod user_topics;
 pub mod users;
+pub mod who_is_who;
 
 use crate::app::App;
 use crate::events::EventType;
@@ -83,6 +85,7 @@ pub static SLICES: &[Slice] = &[
     notifications::SLICE,
     user_settings::SLICE,
     keys::SLICE,
+    linkifiers::SLICE,
     channels::SLICE,
     subscriptions::SLICE,
     messages::SLICE,

@@ -1,7 +1,9 @@
 //! Pictures and data that clients load by plain addresses: people's generated images, the organization's icon, the
 //! names of emoji. Everything is made here; nothing is fetched from elsewhere.
 
+pub mod decoding;
 mod drawing;
+pub mod scaling;
 
 use super::Slice;
 use super::server_state::EMOJI_DATA_PATH;

@@ -3,14 +3,14 @@
 use super::form::{Filled, Mistakes, is_for_owner};
 use super::welcome;
 use crate::api::channels::{row::StreamRow, sql as channels};
-use crate::api::groups::{events::MembersAdded, sql as groups};
+use crate::api::groups::{events::MembersChanged, sql as groups};
 use crate::api::invites::record::InviteRow;
 use crate::api::invites::{events, sql};
 use crate::api::subscriptions::join;
 use crate::api::users::create::{NewUser, create_outside_channels};
-use crate::api::users::events::everyone;
 use crate::api::users::sql as users;
-use crate::api::{keys, realm};
+use crate::api::{keys, realm, who_is_who};
+use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
@@ -52,7 +52,7 @@ pub fn find(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<In
 }
 
 /// Makes the user, with channels, groups and a key, and tells whom it concerns.
-pub fn accept(tx: &mut Tx<'_>, filled: &Filled, password_hash: String) -> ApiResult<Accepted> {
+pub fn accept(tx: &mut Tx<'_>, filled: &Filled, password_hash: String, origin: &str) -> ApiResult<Accepted> {
     let Some(invite) = find(tx, &filled.key, tx.now())? else { return Ok(Accepted::NoSuchInvite) };
     let mistakes = filled.check(tx, &invite)?;
     if mistakes.are_there() {
@@ -69,7 +69,7 @@ pub fn accept(tx: &mut Tx<'_>, filled: &Filled, password_hash: String) -> ApiRes
         bot: None,
         password_hash: Some(password_hash),
     };
-    let user = create_outside_channels(tx, &new)?;
+    let user = create_outside_channels(tx, &new, &realm::state::bot_domain(origin))?;
     let streams = channels_of(tx, &invite)?;
     if !streams.is_empty() {
         join::subscribe(tx, &streams, &[user.user_id], &join::Colors::new())?;
@@ -103,13 +103,18 @@ fn channels_of(connection: &Connection, invite: &InviteRow) -> ApiResult<Vec<Str
     Ok(streams)
 }
 
-/// Groups that are no longer in use are left out.
+/// Groups that are no longer in use are left out. Some channels may be seen by a group.
 fn add_to_groups(tx: &mut Tx<'_>, invite: &InviteRow, user_id: UserId) -> ApiResult<()> {
-    for group_id in &invite.group_ids {
-        if groups::is_usable(tx, *group_id)? && groups::insert_member(tx, *group_id, user_id)? {
-            let audience = everyone(tx)?;
-            tx.emit(&MembersAdded::new(*group_id, &[user_id]), audience);
-        }
+    if invite.group_ids.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    who_is_who::change(tx, |tx| {
+        for group_id in &invite.group_ids {
+            if groups::is_usable(tx, *group_id)? && groups::insert_member(tx, *group_id, user_id)? {
+                let everyone = Audience::set(users::active_ids(tx)?);
+                tx.emit(&MembersChanged::new(true, *group_id, &[user_id]), everyone);
+            }
+        }
+        Ok(())
+    })
 }

@@ -73,7 +73,7 @@ pub async fn submit(call: Call<Anyone>, filled: Filled) -> ApiResult<Reply> {
     let password_hash = passwords::hash_apart(filled.password.clone()).await?;
     let (job_filled, job_info) = (filled.clone(), info.clone());
     let made = call.write(move |tx, _| {
-        let accepted = accept::accept(tx, &job_filled, password_hash)?;
+        let accepted = accept::accept(tx, &job_filled, password_hash, &job_info.origin)?;
         let organization = organization(tx)?;
         Ok::<_, ApiError>(match accepted {
             Accepted::Joined(joined) => view::joined(&organization, &joined, &job_info.origin),

@@ -4,9 +4,10 @@ use super::address::{self, Address};
 use super::events::{FlagHolders, MessageSent};
 use super::flags::bit;
 use super::message::{DisplayRecipient, MessageRecord, OwnPart, RecipientPart, SenderPart, attribute};
-use super::{first_message, sql, unread};
+use super::{first_message, mention_rules, sql, unread};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::groups::members as members_of_group;
+use crate::api::linkifiers::compiled::topic_links;
 use crate::api::submessages::sql as submessages;
 use crate::api::submessages::widget::{WIDGET, Widget};
 use crate::api::subscriptions::members;
@@ -39,6 +40,7 @@ pub struct Draft {
 /// Sends a message: checks again that the sender may, writes it, and tells its receivers.
 pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<MessageId> {
     address::recheck(tx, caller, tx.now(), &mut draft.address)?;
+    mention_rules::check(tx, caller, tx.now(), draft.address.place(), &draft.rendered)?;
     deliver(tx, caller.user_id, &draft)
 }
 
@@ -59,7 +61,12 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
     let topic_wildcard = match topic_id {
         Some(topic_id) if rendered.mentions_topic_wildcard => {
             let took_part = sql::topic_participants(tx, topic_id)?;
-            took_part.into_iter().filter(|user_id| audience.contains(*user_id)).collect()
+            // Who sends it takes part.
+            let mut user_ids: Vec<UserId> = took_part.into_iter().chain([sender_id]).collect();
+            user_ids.sort_unstable();
+            user_ids.dedup();
+            user_ids.retain(|user_id| audience.contains(*user_id));
+            user_ids
         }
         _ => Vec::new(),
     };
@@ -67,6 +74,8 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
     let widget = Widget::of(&draft.content);
     let widget_attribute = if widget.is_some() { attribute::HAS_SUBMESSAGE } else { 0 };
     let is_channel = topic_id.is_some();
+    let topic_links = if is_channel { topic_links(tx, topic)? } else { Vec::new() };
+    let links_attribute = if topic_links.is_empty() { 0 } else { attribute::HAS_TOPIC_LINKS };
     let message = sql::NewMessage {
         recipient_id,
         topic_id,
@@ -76,9 +85,12 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         timestamp: tx.now(),
         content: &draft.content,
         rendered_content: &rendered.html,
-        attributes: attributes_of(rendered, is_channel) | widget_attribute,
+        attributes: attributes_of(rendered, is_channel) | widget_attribute | links_attribute,
     };
     let id = sql::insert(tx, &message)?;
+    if !topic_links.is_empty() {
+        sql::put_topic_links(tx, id, &serde_json::to_string(&topic_links)?)?;
+    }
     let submessage = match widget {
         Some(widget) => {
             let content = serde_json::to_string(&widget)?;
@@ -118,7 +130,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
                 timestamp: message.timestamp,
                 client: &draft.client,
                 subject: topic,
-                topic_links: &[],
+                topic_links: &topic_links,
                 is_me_message: rendered.is_me_message,
                 reactions: &[],
                 submessages: submessage.as_slice(),

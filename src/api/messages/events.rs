@@ -1,8 +1,9 @@
 //! Events about messages, and what differs between their receivers.
 
-use super::message::{MessageRecord, TopicLink, shown_topic};
+use super::message::{MessageRecord, shown_topic};
 use super::move_rules::PropagateMode;
 use crate::events::{Event, EventType, QueueId, Receiver, Registration, Verdict};
+use crate::markdown::TopicLink;
 use crate::types::{MessageId, StreamId, UserId};
 use serde::Serialize;
 use serde_json::{Map, Value, json};

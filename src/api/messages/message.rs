@@ -1,6 +1,7 @@
 //! A message as it is stored, and as clients see it (spec, "Message").
 
 use crate::api::users::record::avatar_url;
+use crate::markdown::TopicLink;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, TopicId, UserId};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,10 @@ pub mod attribute {
     pub const HAS_SUBMESSAGE: i64 = 1 << 8;
     /// Is the notification bot's word that a topic was resolved or no longer is.
     pub const IS_RESOLVE_NOTICE: i64 = 1 << 9;
+    /// Its topic has links.
+    pub const HAS_TOPIC_LINKS: i64 = 1 << 10;
+    /// What does not follow from the content, and stays when that is edited.
+    pub const BESIDE_CONTENT: i64 = HAS_REACTION | HAS_SUBMESSAGE | HAS_TOPIC_LINKS;
 }
 
 /// A message's row.
@@ -102,7 +107,7 @@ pub struct OwnPart<'a> {
     pub client: &'a str,
     /// The topic; empty for direct messages.
     pub subject: &'a str,
-    /// Links that linkifiers make of the topic.
+    /// Links in the topic, as linkifiers made them when the message came there.
     pub topic_links: &'a [TopicLink],
     /// Whether it begins with `/me`.
     pub is_me_message: bool,
@@ -182,15 +187,6 @@ impl<'a> RecipientPart<'a> {
         let r#type = if stream_id.is_some() { "stream" } else { "private" };
         Self { recipient_id, display_recipient, r#type, stream_id }
     }
-}
-
-/// A link that a linkifier made of a topic.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct TopicLink {
-    /// The part of the topic that matched.
-    pub text: String,
-    /// Where it leads.
-    pub url: String,
 }
 
 /// A reaction on the wire.

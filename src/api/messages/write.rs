@@ -12,6 +12,7 @@ use super::sql;
 use super::view::{MessageHead, MessageView, flags_on, view_each};
 use crate::api::submessages::sql as submessages;
 use crate::http::{ApiError, ApiResult, members_of};
+use crate::markdown::TopicLink;
 use crate::types::{MessageId, RecipientId};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -122,6 +123,12 @@ impl Writer<'_> {
         } else {
             Vec::new()
         };
+        let topic_links = if head.has(attribute::HAS_TOPIC_LINKS) {
+            sql::topic_links(connection, head.id)?.map(|links| serde_json::from_str(&links)).transpose()?
+        } else {
+            None
+        };
+        let topic_links: Vec<TopicLink> = topic_links.unwrap_or_default();
         let flags = recipient.flags_of(&head, self.flags.get(&head.id).copied().unwrap_or(0));
         let subject = if recipient.view.stream.is_some() {
             shown_topic(view.subject()?, self.form.allow_empty_topic_name)
@@ -144,7 +151,7 @@ impl Writer<'_> {
             timestamp: head.timestamp,
             client: view.client()?,
             subject,
-            topic_links: &[],
+            topic_links: &topic_links,
             is_me_message: head.has(attribute::IS_ME),
             reactions: &reactions,
             submessages: &submessages,

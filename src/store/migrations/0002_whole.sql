@@ -18,3 +18,34 @@ CREATE TABLE invite (
 ) STRICT;
 CREATE INDEX invite_inviter ON invite (invited_by_user_id);
 CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
+
+-- The organization: linkifiers, code playgrounds, domains, hints for beginners.
+CREATE TABLE linkifier (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    position        INTEGER NOT NULL,
+    pattern         TEXT    NOT NULL UNIQUE,      -- a regular expression with named groups
+    url_template    TEXT    NOT NULL              -- RFC 6570; its variables are the groups
+) STRICT;
+CREATE TABLE message_topic_link (
+    message_id      INTEGER PRIMARY KEY REFERENCES message (id),
+    links           TEXT    NOT NULL
+) STRICT;
+CREATE TABLE code_playground (
+    id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                TEXT    NOT NULL,
+    pygments_language   TEXT    NOT NULL,
+    url_template        TEXT    NOT NULL,         -- RFC 6570 with the one variable `code`
+    UNIQUE (pygments_language, name)
+) STRICT;
+CREATE TABLE realm_domain (
+    id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+    domain              TEXT    NOT NULL UNIQUE,  -- lower case
+    allow_subdomains    INTEGER NOT NULL
+) STRICT;
+CREATE TABLE onboarding_step (
+    user_id             INTEGER NOT NULL REFERENCES user (user_id),
+    onboarding_step     TEXT    NOT NULL,
+    timestamp           INTEGER NOT NULL,
+    PRIMARY KEY (user_id, onboarding_step)
+) STRICT, WITHOUT ROWID;
+-- End of the organization.

@@ -70,6 +70,23 @@ async fn a_link_that_was_revoked_cannot_be_revoked_again() {
 }
 
 #[tokio::test]
+async fn invitations_go_with_their_inviter() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.administrator("ada").await);
+    let of_owner = invite(&owner, "kept@example.com", 400).await;
+    invite(&ada, "new@example.com", 400).await;
+    ada.post("/invites/multiuse", ()).await.ok();
+    let mut queue = owner.register(json!({"event_types": ["invites_changed"]})).await;
+    owner.delete(&format!("/users/{}", ada.user_id), ()).await.ok();
+    assert_eq!(ids(&owner).await, json!([of_owner]));
+    queue.expect(&[json!({"type": "invites_changed"})]).await;
+    assert_eq!(server.column("SELECT is_revoked FROM invite WHERE email IS NULL").await, ["1"]);
+    owner.post(&format!("/users/{}/reactivate", ada.user_id), ()).await.ok();
+    owner.delete(&format!("/users/{}", ada.user_id), ()).await.ok();
+    queue.expect_nothing().await;
+}
+
+#[tokio::test]
 async fn the_first_owners_link_is_nobodys_to_manage() {
     let server = TestServer::start().await;
     let link = server.command(teamchat::api::command_line::Command::OwnerLink).await;

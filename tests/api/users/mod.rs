@@ -1,3 +1,6 @@
 //! Users.
 
 mod create;
+mod deactivate;
+mod role;
+mod update;

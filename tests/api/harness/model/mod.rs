@@ -81,7 +81,9 @@ impl Model {
             "saved_snippets/remove" => {
                 lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
             }
+            "realm_linkifiers" => lists::replace_all(self, "realm_linkifiers", &event["realm_linkifiers"]),
             "realm_user/add" => users::add(self, event),
+            "realm_user/remove" => users::remove(self, event),
             "stream/create" => channels::create(self, event),
             "stream/delete" => channels::delete(self, event),
             "stream/update" => channels::update(self, event),
@@ -100,6 +102,7 @@ impl Model {
                 messages::flags_changed(self, event);
             }
             "user_group/add_members" => groups::add_members(self, event),
+            "user_group/remove_members" => groups::remove_members(self, event),
             "user_settings/update" => settings::update(self, event),
             "user_topic" => topics::set(self, event),
             unknown => panic!("the model client does not know what {unknown} means: {event}"),
