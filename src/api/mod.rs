@@ -4,6 +4,8 @@
 //! use another slice's rules, statements and events, never its operations. Adding a slice means adding it to [`SLICES`].
 
 pub mod alert_words;
+pub mod bot_storage;
+pub mod bots;
 pub mod channels;
 pub mod command_line;
 pub mod drafts;
@@ -85,6 +87,8 @@ pub static SLICES: &[Slice] = &[
     notifications::SLICE,
     user_settings::SLICE,
     keys::SLICE,
+    bots::SLICE,
+    bot_storage::SLICE,
     linkifiers::SLICE,
     channels::SLICE,
     subscriptions::SLICE,

@@ -5,6 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod alert_words;
+mod bot_storage;
+mod bots;
 mod channels;
 mod drafts;
 mod groups;

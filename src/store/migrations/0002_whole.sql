@@ -49,3 +49,24 @@ CREATE TABLE onboarding_step (
     PRIMARY KEY (user_id, onboarding_step)
 ) STRICT, WITHOUT ROWID;
 -- End of the organization.
+
+-- Bots.
+CREATE TABLE bot (
+    user_id                         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    api_key                         TEXT,         -- null: it was revoked
+    default_sending_stream          INTEGER REFERENCES stream (stream_id),
+    default_events_register_stream  INTEGER REFERENCES stream (stream_id),
+    default_all_public_streams      INTEGER NOT NULL DEFAULT 0,
+    service_name                    TEXT,         -- of incoming webhooks: the integration
+    payload_url                     TEXT,         -- of outgoing webhooks, these three
+    interface                       INTEGER,
+    token                           TEXT,
+    config_data                     TEXT    NOT NULL DEFAULT '{}'   -- a JSON object of texts
+) STRICT;
+
+CREATE TABLE bot_storage (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    key             TEXT    NOT NULL,
+    value           TEXT    NOT NULL,
+    PRIMARY KEY (user_id, key)
+) STRICT, WITHOUT ROWID;

@@ -4,6 +4,7 @@
 //! One small function for each type of event, in a file for each slice. A type that is not here fails the test: whoever
 //! adds an event says here what it means.
 
+mod bots;
 mod channels;
 mod groups;
 mod lists;
@@ -82,6 +83,9 @@ impl Model {
                 lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
             }
             "realm_linkifiers" => lists::replace_all(self, "realm_linkifiers", &event["realm_linkifiers"]),
+            "realm_bot/add" => bots::add(self, event),
+            "realm_bot/update" => bots::update(self, event),
+            "realm_bot/delete" => bots::delete(self, event),
             "realm_user/add" => users::add(self, event),
             "realm_user/remove" => users::remove(self, event),
             "stream/create" => channels::create(self, event),
