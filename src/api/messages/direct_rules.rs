@@ -17,7 +17,8 @@ pub fn check(connection: &Connection, caller: &Caller, now: i64, people: &[UserI
     let permission = group(connection, RealmGroup::DirectMessagePermission)?;
     let initiator = group(connection, RealmGroup::DirectMessageInitiator)?;
     let is_open = |group| matches!(SystemGroup::with_id(group), Some(SystemGroup::Everyone));
-    if (is_open(permission) && is_open(initiator)) || caller.is_bot() || all_bots(connection, caller, people)? {
+    if (is_open(permission) && is_open(initiator)) || caller.is_bot() || all_bots(connection, caller, people)?
+    {
         return Ok(());
     }
     if !is_open(permission) && !any_in(connection, people, now, |of| of.contains(permission))? {

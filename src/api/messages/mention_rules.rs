@@ -72,7 +72,9 @@ fn check_groups(connection: &Connection, sender: &Caller, now: i64, rendered: &R
         let everybody = SystemGroup::with_id(allowed) == Some(SystemGroup::Everyone);
         if !everybody && !Membership::of(connection, sender.user_id, now)?.contains(allowed) {
             let name = groups::name(connection, id)?.unwrap_or_default();
-            return Err(ApiError::bad_request(format!("You are not allowed to mention user group '{name}'.")));
+            return Err(ApiError::bad_request(format!(
+                "You are not allowed to mention user group '{name}'."
+            )));
         }
     }
     Ok(())

@@ -176,7 +176,8 @@ async fn everybody_in_a_large_topic_is_mentioned_by_who_may() {
     let id = say(ada, garden, "t", "@**topic**").await;
     say(&users[15], garden, "t", "hi").await;
     let (code, msg) = TOPIC_WILDCARD;
-    let message = |topic: &str| json!({"type": "channel", "to": garden, "topic": topic, "content": "@**topic**"});
+    let message =
+        |topic: &str| json!({"type": "channel", "to": garden, "topic": topic, "content": "@**topic**"});
     ada.post("/messages", message("t")).await.error(400, code, msg);
     edit(ada, id, json!({"content": "@**topic** look"})).await.error(400, code, msg);
     ada.post("/messages", message("another")).await.ok();
@@ -211,7 +212,9 @@ async fn groups_are_mentioned_by_who_may() {
     let members = SystemGroup::Members.id();
     assert_eq!(
         owner.message(sent).await["content"],
-        format!("<p><span class=\"user-group-mention silent\" data-user-group-id=\"{members}\">Members</span></p>")
+        format!(
+            "<p><span class=\"user-group-mention silent\" data-user-group-id=\"{members}\">Members</span></p>"
+        )
     );
 }
 
@@ -236,7 +239,11 @@ async fn scheduled_messages_are_asked_when_made_when_changed_and_when_due() {
     ada.post(add, &direct).await.ok();
     // What was allowed at first is not any more.
     set_realm_group(&server, "direct_message_permission_group", SystemGroup::Nobody).await;
-    ada.post(add, &direct).await.error(400, "BAD_REQUEST", "Direct messages are disabled in this organization.");
+    ada.post(add, &direct).await.error(
+        400,
+        "BAD_REQUEST",
+        "Direct messages are disabled in this organization.",
+    );
     pass(&server, 60).await;
     let left = scheduled(&ada).await;
     let failed: Vec<_> = left.as_array().unwrap().iter().map(|one| (&one["type"], &one["failed"])).collect();
