@@ -4,6 +4,7 @@
 //! use another slice's rules, statements and events, never its operations. Adding a slice means adding it to [`SLICES`].
 
 pub mod alert_words;
+pub mod channel_folders;
 pub mod channels;
 pub mod command_line;
 pub mod drafts;
@@ -11,6 +12,7 @@ pub mod groups;
 pub mod images;
 pub mod keys;
 pub mod messages;
+pub mod muted_users;
 pub mod navigation_views;
 pub mod notifications;
 pub mod presence;
@@ -85,7 +87,9 @@ pub static SLICES: &[Slice] = &[
     profile_fields::SLICE,
     presence::SLICE,
     user_status::SLICE,
+    muted_users::SLICE,
     keys::SLICE,
+    channel_folders::SLICE,
     channels::SLICE,
     subscriptions::SLICE,
     messages::SLICE,

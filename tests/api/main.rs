@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod alert_words;
+mod channel_folders;
 mod channels;
 mod drafts;
 mod groups;
@@ -13,6 +14,7 @@ mod http;
 mod images;
 mod keys;
 mod messages;
+mod muted_users;
 mod navigation_views;
 mod presence;
 mod profile_fields;

@@ -82,6 +82,12 @@ impl Model {
             "saved_snippets/remove" => {
                 lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
             }
+            "channel_folder/add" => lists::add(self, "channel_folders", &event["channel_folder"]),
+            "channel_folder/update" => {
+                lists::merge(self, "channel_folders", "id", &event["channel_folder_id"], &event["data"]);
+            }
+            "channel_folder/reorder" => channels::folders_reordered(self, event),
+            "muted_users" => lists::replace_all(self, "muted_users", &event["muted_users"]),
             "presence" => people::presence(self, event),
             "user_status" => people::status(self, event),
             "realm_user/add" => users::add(self, event),
