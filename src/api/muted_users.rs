@@ -4,9 +4,9 @@
 use super::Slice;
 use super::messages::muted_sender;
 use super::register::{StatePart, StateRequest};
-use super::users::{record::UserRow, sql as users};
+use super::users::{access::Accessible, find, record::UserRow};
 use crate::events::{Audience, Event};
-use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
+use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
@@ -57,7 +57,7 @@ fn mute_user(tx: &mut Tx<'_>, caller: &User, params: MuteParams) -> ApiResult<Re
     if params.muted_user_id == caller.user_id {
         return Err(ApiError::bad_request("Cannot mute self"));
     }
-    let muted = find(tx, params.muted_user_id)?;
+    let muted = find(tx, caller, params.muted_user_id)?;
     let now = tx.now();
     let is_new = tx
         .prepare_cached(
@@ -73,7 +73,7 @@ fn mute_user(tx: &mut Tx<'_>, caller: &User, params: MuteParams) -> ApiResult<Re
 
 /// `DELETE /users/me/muted_users/{muted_user_id}`. What is read stays read.
 fn unmute_user(tx: &mut Tx<'_>, caller: &User, params: MuteParams) -> ApiResult<Reply> {
-    let muted = find(tx, params.muted_user_id)?;
+    let muted = find(tx, caller, params.muted_user_id)?;
     let was_muted = tx
         .prepare_cached("DELETE FROM muted_user WHERE user_id = ?1 AND muted_user_id = ?2")?
         .execute((caller.user_id, muted.user_id))?;
@@ -83,10 +83,13 @@ fn unmute_user(tx: &mut Tx<'_>, caller: &User, params: MuteParams) -> ApiResult<
     tell(tx, caller.user_id)
 }
 
-/// Somebody who can be muted: also a bot, and also somebody who has left.
-fn find(connection: &Connection, user_id: UserId) -> ApiResult<UserRow> {
-    let user = users::by_id(connection, user_id)?.filter(|user| !user.is_system_bot);
-    user.ok_or_else(|| ApiError::bad_request("No such user"))
+/// Somebody who can be muted: also a bot, and also somebody who has left. Whom the caller cannot access is not there.
+fn find(connection: &Connection, caller: &Caller, user_id: UserId) -> ApiResult<UserRow> {
+    let user = find::by_id(connection, user_id)?;
+    if user.is_system_bot || !Accessible::to(connection, caller)?.contains(user_id) {
+        return Err(find::no_such_user());
+    }
+    Ok(user)
 }
 
 fn tell(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<Reply> {

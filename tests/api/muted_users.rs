@@ -71,6 +71,10 @@ async fn muting_is_refused_in_the_published_words() {
     ada.post(&path(bob.user_id), ()).await.error(400, "BAD_REQUEST", "User already muted");
     let state = ada.post("/register", json!({"fetch_event_types": ["muted_users"]})).await.ok();
     assert_eq!(state["muted_users"], json!([{"id": bob.user_id, "timestamp": START}]));
+    // Whom a guest cannot access is not there for them.
+    let guest = server.guest("guest").await;
+    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    guest.post(&path(bob.user_id), ()).await.error(400, "BAD_REQUEST", "No such user");
 }
 
 #[tokio::test]

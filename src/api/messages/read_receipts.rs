@@ -15,7 +15,8 @@ pub struct ReadReceiptsParams {
 }
 
 /// `GET /messages/{message_id}/read_receipts`: the users who received the message and have read it, ascending; never
-/// its sender, who does not send read receipts, nor who has muted the caller or is muted by them.
+/// its sender, who does not send read receipts or cannot be accessed, nor who has muted the caller or is muted by
+/// them.
 pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> ApiResult<Reply> {
     let sight = Sight::new(read, read.caller, read.app.clock.seconds());
     let message = sight.find(params.message_id)?;
@@ -27,11 +28,13 @@ pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> A
         & unread::who_read(read, message.recipient_id, message.id)?;
     let estranged = muted_users::estranged_from(read, read.caller.user_id)?;
     let mut user_ids = Vec::new();
+    let accessible = users::access::Accessible::to(read, read.caller)?;
     for user_id in readers.into_iter().map(UserId::from) {
         if user_id == message.sender_id || estranged.contains(&user_id) {
             continue;
         }
-        if users::sql::by_id(read, user_id)?.is_some_and(|user| user.is_active)
+        if accessible.contains(user_id)
+            && users::sql::by_id(read, user_id)?.is_some_and(|user| user.is_active)
             && user_settings::get(read, user_id, "send_read_receipts")?
         {
             user_ids.push(user_id);

@@ -28,6 +28,17 @@ const MUTED: i64 = 1;
 const VOLATILE: &[&str] =
     &["queue_id", "last_event_id", "max_message_id", "presence_last_update_id", "server_timestamp"];
 
+/// What a user may do follows from their role and groups and from the organization's settings. Clients work it out from
+/// these; the state's copy is for clients that know nothing of groups.
+const OWN_PERMISSIONS: &[&str] = &[
+    "can_create_public_streams",
+    "can_create_private_streams",
+    "can_create_streams",
+    "can_create_web_public_streams",
+    "can_subscribe_other_users",
+    "can_invite_others_to_realm",
+];
+
 /// The parts of `unread_msgs` by kind of conversation.
 const UNREAD_LISTS: &[&str] = &["pms", "streams", "huddles"];
 
@@ -113,7 +124,7 @@ async fn messages_of(client: &Client, parameters: &Value) -> Vec<Value> {
 fn comparable(mut state: Value) -> Value {
     let count = count_unread(&state);
     let members = state.as_object_mut().expect("the state is an object");
-    for name in VOLATILE {
+    for name in VOLATILE.iter().chain(OWN_PERMISSIONS) {
         members.remove(*name);
     }
     let subscribed = ids_of(members.get("subscriptions"));
