@@ -136,6 +136,15 @@ CREATE TABLE user_status (
     reaction_type   TEXT    NOT NULL
 ) STRICT;
 
+-- Whose messages a user does not want to see.
+CREATE TABLE muted_user (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    muted_user_id   INTEGER NOT NULL REFERENCES user (user_id),
+    date_muted      INTEGER NOT NULL,
+    PRIMARY KEY (user_id, muted_user_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX muted_user_muted ON muted_user (muted_user_id);
+
 -- API keys. Only the SHA-256 digest is kept: a stolen file opens nothing. A user has as many keys as devices.
 CREATE TABLE api_key (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -223,6 +232,21 @@ CREATE TABLE stream (
     topics_policy                   TEXT    NOT NULL DEFAULT 'inherit',
     folder_id                       INTEGER
 ) STRICT;
+
+-- Folders that channels are shown in.
+CREATE TABLE channel_folder (
+    id                      INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                    TEXT    NOT NULL,
+    name_key                TEXT    NOT NULL,     -- unique among those that are not archived
+    description             TEXT    NOT NULL,
+    rendered_description    TEXT    NOT NULL,
+    date_created            INTEGER NOT NULL,
+    creator_id              INTEGER REFERENCES user (user_id),
+    position                INTEGER NOT NULL,     -- `order` on the wire
+    is_archived             INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX channel_folder_name ON channel_folder (name_key) WHERE NOT is_archived;
+CREATE INDEX stream_folder ON stream (folder_id) WHERE folder_id IS NOT NULL;
 
 -- Channels that new users are subscribed to.
 CREATE TABLE default_stream (

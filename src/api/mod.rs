@@ -6,6 +6,7 @@
 pub mod alert_words;
 pub mod bot_storage;
 pub mod bots;
+pub mod channel_folders;
 pub mod channels;
 pub mod code_playgrounds;
 pub mod command_line;
@@ -18,6 +19,7 @@ pub mod join;
 pub mod keys;
 pub mod linkifiers;
 pub mod messages;
+pub mod muted_users;
 pub mod navigation_views;
 pub mod notifications;
 pub mod onboarding_steps;
@@ -95,7 +97,9 @@ pub static SLICES: &[Slice] = &[
     profile_fields::SLICE,
     presence::SLICE,
     user_status::SLICE,
+    muted_users::SLICE,
     keys::SLICE,
+    channel_folders::SLICE,
     bots::SLICE,
     bot_storage::SLICE,
     linkifiers::SLICE,

@@ -2,14 +2,16 @@
 
 use super::reactions::{self, UNICODE};
 use super::register::{StatePart, StateRequest};
-use super::users::{events::everyone, record::UserRow, sql as users};
+use super::users::access::{self, Accessible};
+use super::users::{find, record::UserRow, sql as users};
 use super::{Slice, presence, user_settings};
-use crate::events::Event;
+use crate::events::{Audience, Event};
 use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Both, Caller, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
+use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -122,9 +124,9 @@ fn update_status(
 
 /// `POST /users/{user_id}/status`: changes what is given of somebody's, on behalf of an administrator.
 fn update_status_of(tx: &mut Tx<'_>, caller: &User, params: StatusParams) -> ApiResult<Reply> {
-    let user = find(tx, params.user_id)?;
+    let user = find::by_id(tx, params.user_id)?;
     if user.is_bot() {
-        return Err(no_such_user());
+        return Err(find::no_such_user());
     }
     check_is_active(&user)?;
     may_administer(caller)?;
@@ -142,19 +144,12 @@ pub struct GetParams {
 
 /// `GET /users/{user_id}/status`: an empty object of whoever says nothing.
 fn get_status(read: &Read<'_, User>, params: GetParams) -> ApiResult<Reply> {
-    let user = find(read, params.user_id)?;
+    let user = find::by_id(read, params.user_id)?;
     check_is_active(&user)?;
+    access::check(read, read.caller, &user)?;
     let is_visible: bool = user_settings::get(read, user.user_id, presence::change::SETTING)?;
     let status = load(read, user.user_id)?;
     Reply::field("status", &wire(&status, !is_visible))
-}
-
-fn find(connection: &Connection, user_id: UserId) -> ApiResult<UserRow> {
-    users::by_id(connection, user_id)?.ok_or_else(no_such_user)
-}
-
-fn no_such_user() -> ApiError {
-    ApiError::bad_request("No such user")
 }
 
 fn check_is_active(user: &UserRow) -> ApiResult<()> {
@@ -207,7 +202,7 @@ impl Change {
     }
 }
 
-/// Changes a status and tells everybody, if it is another one now.
+/// Changes a status and tells those who can access the user, if it is another one now.
 fn apply(tx: &mut Tx<'_>, user_id: UserId, change: Change) -> ApiResult<()> {
     let before = load(tx, user_id)?;
     let mut status = before.clone();
@@ -225,15 +220,33 @@ fn apply(tx: &mut Tx<'_>, user_id: UserId, change: Change) -> ApiResult<()> {
     put(tx, user_id, &status)?;
     let event =
         StatusChanged { status_text: change.status_text, emoji: change.emoji, ..StatusChanged::of(user_id) };
-    let audience = everyone(tx)?;
+    let user = users::by_id(tx, user_id)?.ok_or_else(ApiError::internal)?;
+    let audience = access::audience(tx, &user)?;
     tx.emit(&event, audience);
     Ok(())
 }
 
 /// Somebody's presence is hidden from now on, or not any more. Older clients know it as being away.
-pub fn away_changed(tx: &mut Tx<'_>, user_id: UserId, away: bool) -> ApiResult<()> {
-    let audience = everyone(tx)?;
-    tx.emit(&StatusChanged { away: Some(away), ..StatusChanged::of(user_id) }, audience);
+pub fn away_changed(tx: &mut Tx<'_>, user: &UserRow, away: bool) -> ApiResult<()> {
+    let audience = access::audience(tx, user)?;
+    tx.emit(&StatusChanged { away: Some(away), ..StatusChanged::of(user.user_id) }, audience);
+    Ok(())
+}
+
+/// Tells others, who can access a user from now on, what they say, if they say anything.
+pub fn introduce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResult<()> {
+    let UserStatus { status_text, emoji_name, emoji_code, reaction_type } = load(tx, user.user_id)?;
+    let is_hidden = !user_settings::get::<bool>(tx, user.user_id, presence::change::SETTING)?;
+    let emoji = EmojiParts { emoji_name, emoji_code, reaction_type };
+    let event = StatusChanged {
+        away: is_hidden.then_some(true),
+        status_text: Some(status_text).filter(|text| !text.is_empty()),
+        emoji: Some(emoji).filter(|emoji| !emoji.emoji_name.is_empty()),
+        ..StatusChanged::of(user.user_id)
+    };
+    if event.away.is_some() || event.status_text.is_some() || event.emoji.is_some() {
+        tx.emit(&event, Audience::set(to.clone()));
+    }
     Ok(())
 }
 
@@ -256,12 +269,13 @@ fn wire(status: &UserStatus, away: bool) -> Map<String, Value> {
     object
 }
 
-/// Word `user_status`: everybody who says something or is away, by id.
+/// Word `user_status`: whoever says something or is away, by id.
 fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+    let accessible = Accessible::to(request.connection, request.caller)?;
     let mut all = Map::new();
     for (user_id, status, away) in all_of_active(request.connection)? {
         let object = wire(&status, away);
-        if !object.is_empty() {
+        if !object.is_empty() && accessible.contains(user_id) {
             all.insert(user_id.to_string(), object.into());
         }
     }

@@ -7,6 +7,7 @@
 mod alert_words;
 mod bot_storage;
 mod bots;
+mod channel_folders;
 mod channels;
 mod code_playgrounds;
 mod domains;
@@ -21,6 +22,7 @@ mod keys;
 mod leaks;
 mod linkifiers;
 mod messages;
+mod muted_users;
 mod navigation_views;
 mod onboarding_steps;
 mod permissions;

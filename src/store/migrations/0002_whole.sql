@@ -64,6 +64,28 @@ CREATE TABLE user_status (
     reaction_type   TEXT    NOT NULL
 ) STRICT;
 
+CREATE TABLE muted_user (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    muted_user_id   INTEGER NOT NULL REFERENCES user (user_id),
+    date_muted      INTEGER NOT NULL,
+    PRIMARY KEY (user_id, muted_user_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX muted_user_muted ON muted_user (muted_user_id);
+
+CREATE TABLE channel_folder (
+    id                      INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                    TEXT    NOT NULL,
+    name_key                TEXT    NOT NULL,
+    description             TEXT    NOT NULL,
+    rendered_description    TEXT    NOT NULL,
+    date_created            INTEGER NOT NULL,
+    creator_id              INTEGER REFERENCES user (user_id),
+    position                INTEGER NOT NULL,
+    is_archived             INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX channel_folder_name ON channel_folder (name_key) WHERE NOT is_archived;
+CREATE INDEX stream_folder ON stream (folder_id) WHERE folder_id IS NOT NULL;
+
 CREATE TABLE channel_email_address (
     stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
     creator_id      INTEGER NOT NULL REFERENCES user (user_id),
