@@ -1,5 +1,35 @@
 -- What the whole organization needs beside its messages. The tables are explained in schema.sql.
 
+-- The organization: linkifiers, code playgrounds, domains, hints for beginners.
+CREATE TABLE linkifier (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    position        INTEGER NOT NULL,
+    pattern         TEXT    NOT NULL UNIQUE,      -- a regular expression with named groups
+    url_template    TEXT    NOT NULL              -- RFC 6570; its variables are the groups
+) STRICT;
+CREATE TABLE message_topic_link (
+    message_id      INTEGER PRIMARY KEY REFERENCES message (id),
+    links           TEXT    NOT NULL
+) STRICT;
+CREATE TABLE code_playground (
+    id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                TEXT    NOT NULL,
+    pygments_language   TEXT    NOT NULL,
+    url_template        TEXT    NOT NULL,         -- RFC 6570 with the one variable `code`
+    UNIQUE (pygments_language, name)
+) STRICT;
+CREATE TABLE realm_domain (
+    id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+    domain              TEXT    NOT NULL UNIQUE,  -- lower case
+    allow_subdomains    INTEGER NOT NULL
+) STRICT;
+CREATE TABLE onboarding_step (
+    user_id             INTEGER NOT NULL REFERENCES user (user_id),
+    onboarding_step     TEXT    NOT NULL,
+    timestamp           INTEGER NOT NULL,
+    PRIMARY KEY (user_id, onboarding_step)
+) STRICT, WITHOUT ROWID;
+
 -- People: profile fields, presence, status, muting. Folders of channels.
 CREATE TABLE profile_field (
     id                          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -30,3 +60,18 @@ CREATE TABLE channel_email_address (
     token           TEXT    NOT NULL UNIQUE,
     PRIMARY KEY (stream_id, creator_id, sender_id)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE presence (
+    user_id             INTEGER PRIMARY KEY REFERENCES user (user_id),
+    last_active_time    INTEGER,
+    last_connected_time INTEGER NOT NULL,
+    update_id           INTEGER NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE user_status (
+    user_id         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    status_text     TEXT    NOT NULL,
+    emoji_name      TEXT    NOT NULL,
+    emoji_code      TEXT    NOT NULL,
+    reaction_type   TEXT    NOT NULL
+) STRICT;
