@@ -119,6 +119,23 @@ CREATE TABLE profile_value (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX profile_value_field ON profile_value (field_id);
 
+-- When people were last here, as their clients report. Bots do not report.
+CREATE TABLE presence (
+    user_id             INTEGER PRIMARY KEY REFERENCES user (user_id),
+    last_active_time    INTEGER,                  -- null: nobody saw them use a client
+    last_connected_time INTEGER NOT NULL,
+    update_id           INTEGER NOT NULL UNIQUE   -- grows with each change of any row: clients ask for what is new
+) STRICT;
+
+-- What people say they are doing. Texts are empty for what they do not say.
+CREATE TABLE user_status (
+    user_id         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    status_text     TEXT    NOT NULL,
+    emoji_name      TEXT    NOT NULL,
+    emoji_code      TEXT    NOT NULL,
+    reaction_type   TEXT    NOT NULL
+) STRICT;
+
 -- API keys. Only the SHA-256 digest is kept: a stolen file opens nothing. A user has as many keys as devices.
 CREATE TABLE api_key (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,

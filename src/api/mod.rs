@@ -17,6 +17,7 @@ pub mod messages;
 pub mod navigation_views;
 pub mod notifications;
 pub mod onboarding_steps;
+pub mod presence;
 pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
@@ -34,6 +35,7 @@ pub mod timetable;
 pub mod topics;
 pub mod typing;
 pub mod user_settings;
+pub mod user_status;
 pub mod user_topics;
 pub mod users;
 pub mod who_is_who;
@@ -86,6 +88,8 @@ pub static SLICES: &[Slice] = &[
     notifications::SLICE,
     user_settings::SLICE,
     profile_fields::SLICE,
+    presence::SLICE,
+    user_status::SLICE,
     keys::SLICE,
     linkifiers::SLICE,
     code_playgrounds::SLICE,

@@ -1,6 +1,8 @@
 //! What the renderer asks about the organization, answered from a snapshot as the sender sees it.
 
 use crate::api::channels::{access, sql as channels};
+use crate::api::groups::system::SystemGroup;
+use crate::api::users::access::Accessible;
 use crate::api::users::sql as users;
 use crate::api::{linkifiers, realm};
 use crate::http::{ApiResult, Caller};
@@ -8,7 +10,7 @@ use crate::markdown::{
     Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UserQuery, render,
 };
 use crate::store::Tx;
-use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, StreamId, Topic, UserId};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, MessageId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -96,7 +98,11 @@ impl Organization<'_> {
             UserQuery::FullNameAndId(name, id) => users::by_id(self.connection, UserId(id))?
                 .filter(|user| user.full_name.to_lowercase() == name.to_lowercase()),
         };
-        Ok(user.map(|user| MentionedUser {
+        let known = match (self.caller, &user) {
+            (Some(caller), Some(user)) => Accessible::to(self.connection, caller)?.contains(user.user_id),
+            _ => true,
+        };
+        Ok(user.filter(|_| known).map(|user| MentionedUser {
             user_id: user.user_id.0,
             full_name: user.full_name,
             is_active: user.is_active,
@@ -108,11 +114,12 @@ impl Organization<'_> {
             .connection
             .prepare_cached("SELECT id, name, deactivated FROM user_group WHERE name_key = ?1")?
             .query_row([name.to_lowercase()], |row| {
-                Ok(MentionedGroup {
-                    group_id: row.get(0)?,
-                    name: row.get(1)?,
-                    is_active: !row.get::<_, bool>(2)?,
-                })
+                let group_id: GroupId = row.get(0)?;
+                let name = match SystemGroup::with_id(group_id) {
+                    Some(group) => group.display_name().to_owned(),
+                    None => row.get(1)?,
+                };
+                Ok(MentionedGroup { group_id: group_id.0, name, is_active: !row.get::<_, bool>(2)? })
             })
             .optional()?;
         Ok(group)

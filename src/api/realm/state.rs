@@ -6,6 +6,7 @@ use super::{images, policies};
 use crate::api::groups::membership::Membership;
 use crate::api::groups::setting::{self, Owner};
 use crate::api::register::StateRequest;
+use crate::api::users::emails::DUMMY_DOMAIN;
 use crate::http::ApiResult;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId};
 use serde_json::{Map, Value, json};
@@ -101,7 +102,7 @@ pub fn own_permissions(request: &StateRequest<'_>, state: &mut Map<String, Value
 pub fn bot_domain(origin: &str) -> String {
     let url = url::Url::parse(origin).ok();
     let domain = url.as_ref().and_then(url::Url::domain).filter(|domain| domain.contains('.'));
-    domain.unwrap_or("bots.invalid").to_owned()
+    domain.unwrap_or(DUMMY_DOMAIN).to_owned()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::{events, rules, settings};
 use crate::api::channels::access;
 use crate::api::groups::setting::{self, Owner, SettingChange};
 use crate::api::messages::directory::render_for_server;
+use crate::api::users::access::Before;
 use crate::api::users::sql as users;
 use crate::api::who_is_who;
 use crate::events::Audience;
@@ -102,10 +103,17 @@ fn set_group(tx: &mut Tx<'_>, permission: RealmGroup, change: &SettingChange) ->
     let before = group_settings::group(tx, permission)?;
     let Some(after) = change.after(tx, before)? else { return Ok(None) };
     let group = setting::parse(tx, permission.name(), &permission.permission(), &after)?;
+    let known = match permission {
+        RealmGroup::CanAccessAllUsers => Before::of_guests(tx)?,
+        _ => Before::default(),
+    };
     setting::set(tx, Owner::Realm, permission.name(), group)?;
     let value = serde_json::to_value(&after)?;
     let event = RealmGroupChanged::new(permission.name().to_owned(), value.clone());
     let everybody = Audience::set(users::active_ids(tx)?);
     tx.emit(&event, everybody);
+    let changes = known.changes(tx)?;
+    changes.emit_gained(tx)?;
+    changes.emit_lost(tx);
     Ok(Some(value))
 }

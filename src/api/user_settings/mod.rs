@@ -1,8 +1,9 @@
 //! What each user chose: the table of settings, the defaults of new users, and the changes.
 
+pub mod change;
 mod consents;
 pub mod defaults;
-mod events;
+pub mod events;
 pub mod languages;
 pub mod params;
 pub mod sql;

@@ -61,3 +61,18 @@ CREATE TABLE channel_email_address (
     token           TEXT    NOT NULL UNIQUE,
     PRIMARY KEY (stream_id, creator_id, sender_id)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE presence (
+    user_id             INTEGER PRIMARY KEY REFERENCES user (user_id),
+    last_active_time    INTEGER,
+    last_connected_time INTEGER NOT NULL,
+    update_id           INTEGER NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE user_status (
+    user_id         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    status_text     TEXT    NOT NULL,
+    emoji_name      TEXT    NOT NULL,
+    emoji_code      TEXT    NOT NULL,
+    reaction_type   TEXT    NOT NULL
+) STRICT;

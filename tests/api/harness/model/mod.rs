@@ -8,6 +8,7 @@ mod channels;
 mod groups;
 mod lists;
 mod messages;
+mod people;
 mod realm;
 mod settings;
 mod subscriptions;
@@ -92,7 +93,10 @@ impl Model {
             }
             "onboarding_steps" => lists::replace_all(self, "onboarding_steps", &event["onboarding_steps"]),
             "realm_linkifiers" => lists::replace_all(self, "realm_linkifiers", &event["realm_linkifiers"]),
+            "presence" => people::presence(self, event),
+            "user_status" => people::status(self, event),
             "realm_user/add" => users::add(self, event),
+            "realm_user/remove" => users::remove(self, event),
             "stream/create" => channels::create(self, event),
             "stream/delete" => channels::delete(self, event),
             "stream/update" => channels::update(self, event),
