@@ -36,7 +36,8 @@ pub async fn email_address(call: Call<User>, params: EmailParams) -> ApiResult<R
 }
 
 fn sender(tx: &Tx<'_>, caller: &Caller, sender_id: Option<UserId>) -> ApiResult<UserId> {
-    let gateway = users::by_delivery_email(tx, notifications::EMAIL_GATEWAY)?.ok_or_else(ApiError::internal)?;
+    let gateway =
+        users::by_delivery_email(tx, notifications::EMAIL_GATEWAY)?.ok_or_else(ApiError::internal)?;
     let Some(sender_id) = sender_id.filter(|sender_id| *sender_id != gateway.user_id) else {
         return Ok(gateway.user_id);
     };
@@ -121,7 +122,10 @@ mod tests {
             ("!!", ""),
         ];
         for (name, expected) in cases {
-            assert_eq!(address(name, "0f", "chat.example.com"), format!("{expected}0f.show-sender@chat.example.com"));
+            assert_eq!(
+                address(name, "0f", "chat.example.com"),
+                format!("{expected}0f.show-sender@chat.example.com")
+            );
         }
     }
 

@@ -9,6 +9,7 @@ mod model;
 mod moves;
 mod read_receipts;
 mod resolve;
+mod retention;
 mod sync;
 
 use crate::channels::{channel, private_channel};
