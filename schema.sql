@@ -20,6 +20,38 @@ CREATE TABLE realm_setting (
     value           TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Linkifiers: patterns in messages and topics that become links, tried in the order of their positions.
+CREATE TABLE linkifier (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    position        INTEGER NOT NULL,
+    pattern         TEXT    NOT NULL UNIQUE,      -- a regular expression with named groups
+    url_template    TEXT    NOT NULL              -- RFC 6570; its variables are the groups
+) STRICT;
+
+-- Code playgrounds: where clients can try code of a language.
+CREATE TABLE code_playground (
+    id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                TEXT    NOT NULL,
+    pygments_language   TEXT    NOT NULL,
+    url_template        TEXT    NOT NULL,         -- RFC 6570 with the one variable `code`
+    UNIQUE (pygments_language, name)
+) STRICT;
+
+-- Domains whose addresses may join while `emails_restricted_to_domains` is on.
+CREATE TABLE realm_domain (
+    id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+    domain              TEXT    NOT NULL UNIQUE,  -- lower case
+    allow_subdomains    INTEGER NOT NULL
+) STRICT;
+
+-- Hints for beginners that a user has seen.
+CREATE TABLE onboarding_step (
+    user_id             INTEGER NOT NULL REFERENCES user (user_id),
+    onboarding_step     TEXT    NOT NULL,
+    timestamp           INTEGER NOT NULL,
+    PRIMARY KEY (user_id, onboarding_step)
+) STRICT, WITHOUT ROWID;
+
 -- Numbers that must only grow, also over a crash. `event` is the end of the block of event numbers in use: the writer
 -- takes a block at a time, so that events that are not stored never use a number twice.
 CREATE TABLE counter (
@@ -63,6 +95,46 @@ CREATE TABLE user_setting (
     value           TEXT    NOT NULL,
     PRIMARY KEY (user_id, property)
 ) STRICT, WITHOUT ROWID;
+
+-- What the organization wants to know of people: custom profile fields.
+CREATE TABLE profile_field (
+    id                          INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                        TEXT    NOT NULL UNIQUE,
+    type                        INTEGER NOT NULL CHECK (type BETWEEN 1 AND 8),
+    hint                        TEXT    NOT NULL,
+    field_data                  TEXT    NOT NULL,     -- JSON for lists of choices and external accounts, else empty
+    position                    INTEGER NOT NULL,     -- `order` on the wire
+    required                    INTEGER NOT NULL,
+    editable_by_user            INTEGER NOT NULL,
+    display_in_profile_summary  INTEGER NOT NULL
+) STRICT;
+
+-- What people said. Nothing said is no row.
+CREATE TABLE profile_value (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    field_id        INTEGER NOT NULL REFERENCES profile_field (id),
+    value           TEXT    NOT NULL,
+    rendered_value  TEXT,                         -- HTML, for fields of text
+    PRIMARY KEY (user_id, field_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX profile_value_field ON profile_value (field_id);
+
+-- When people were last here, as their clients report. Bots do not report.
+CREATE TABLE presence (
+    user_id             INTEGER PRIMARY KEY REFERENCES user (user_id),
+    last_active_time    INTEGER,                  -- null: nobody saw them use a client
+    last_connected_time INTEGER NOT NULL,
+    update_id           INTEGER NOT NULL UNIQUE   -- grows with each change of any row: clients ask for what is new
+) STRICT;
+
+-- What people say they are doing. Texts are empty for what they do not say.
+CREATE TABLE user_status (
+    user_id         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    status_text     TEXT    NOT NULL,
+    emoji_name      TEXT    NOT NULL,
+    emoji_code      TEXT    NOT NULL,
+    reaction_type   TEXT    NOT NULL
+) STRICT;
 
 -- API keys. Only the SHA-256 digest is kept: a stolen file opens nothing. A user has as many keys as devices.
 CREATE TABLE api_key (
@@ -281,6 +353,13 @@ CREATE TABLE reaction (
     PRIMARY KEY (message_id, number),
     UNIQUE (message_id, user_id, reaction_type, emoji_code)
 ) STRICT, WITHOUT ROWID;
+
+-- Links in the topics of messages, as linkifiers made them when a message came to its topic: JSON, as on the wire. A row
+-- only where there are any, which an attribute of the message says.
+CREATE TABLE message_topic_link (
+    message_id      INTEGER PRIMARY KEY REFERENCES message (id),
+    links           TEXT    NOT NULL
+) STRICT;
 
 -- Data of polls and to-do lists, and what people did to them: JSON that the server keeps for the clients.
 CREATE TABLE submessage (

@@ -18,6 +18,9 @@ use teamchat::app::Options;
 use teamchat::server::{Engine, Server};
 use teamchat::store::Database;
 use teamchat::types::{Clock, Role};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -43,6 +46,22 @@ enum Task {
     /// Works while the server runs and while it does not.
     #[command(subcommand)]
     User(UserTask),
+    /// Open an organization that an owner has deactivated.
+    ///
+    /// Works while the server runs and while it does not.
+    #[command(subcommand)]
+    Organization(OrganizationTask),
+}
+
+#[derive(Subcommand)]
+enum OrganizationTask {
+    /// Let people log in again. Accounts, keys and messages are as they were.
+    Reactivate {
+        #[command(flatten)]
+        file: File,
+        #[command(flatten)]
+        output: Output,
+    },
 }
 
 #[derive(Args)]
@@ -182,6 +201,7 @@ impl Arguments {
         let done = match self.command {
             Task::Serve(serve) => serve.run(),
             Task::User(task) => task.run(),
+            Task::Organization(task) => task.run(),
         };
         match done {
             Ok(()) => ExitCode::SUCCESS,
@@ -196,12 +216,11 @@ impl Arguments {
 
 impl Serve {
     fn run(self) -> Result<(), Failure> {
-        let filter = tracing_subscriber::EnvFilter::try_new(&self.log)?;
-        tracing_subscriber::fmt()
-            .with_env_filter(filter)
+        let filter: Targets = self.log.parse()?;
+        let lines = tracing_subscriber::fmt::layer()
             .with_writer(std::io::stderr)
-            .with_ansi(std::io::stderr().is_terminal())
-            .init();
+            .with_ansi(std::io::stderr().is_terminal());
+        tracing_subscriber::registry().with(lines.with_filter(filter)).init();
         let options = Options {
             public_url: self.public_url.clone().map(|url| url.trim_end_matches('/').to_owned()),
             control_token: rand::rng().sample_iter(Alphanumeric).take(32).map(char::from).collect(),
@@ -293,6 +312,14 @@ impl UserTask {
                 output.print(&done, |out, _| writeln!(out, "Key {id} of {email} does not work any more."))
             }
         }
+    }
+}
+
+impl OrganizationTask {
+    fn run(self) -> Result<(), Failure> {
+        let Self::Reactivate { file, output } = self;
+        let done: Value = carry_out(&file.db, Command::ReactivateRealm)?;
+        output.print(&done, |out, _| writeln!(out, "People can log in again."))
     }
 }
 

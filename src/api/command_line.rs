@@ -5,6 +5,7 @@
 
 use super::Slice;
 use super::keys::{self, KeyRecord};
+use super::realm;
 use super::users::create::{NewUser, create};
 use super::users::{names, passwords, sql as users};
 use crate::app::App;
@@ -66,6 +67,8 @@ pub enum Command {
         /// The key's number in the list.
         id: i64,
     },
+    /// `organization reactivate`.
+    ReactivateRealm,
     /// Whether somebody can log in at all.
     SomebodyCanLogIn,
 }
@@ -189,6 +192,10 @@ fn carry_out(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -
             if !keys::revoke(tx, user_with(tx, &email)?, id)? {
                 return Err(ApiError::bad_request(format!("{email} has no key {id}")));
             }
+            Value::Null
+        }
+        Command::ReactivateRealm => {
+            realm::deactivated::set(tx, false)?;
             Value::Null
         }
         Command::SomebodyCanLogIn => users::somebody_can_log_in(tx)?.into(),

@@ -5,14 +5,20 @@
 
 pub mod alert_words;
 pub mod channels;
+pub mod code_playgrounds;
 pub mod command_line;
+pub mod domains;
 pub mod drafts;
 pub mod groups;
 pub mod images;
 pub mod keys;
+pub mod linkifiers;
 pub mod messages;
 pub mod navigation_views;
 pub mod notifications;
+pub mod onboarding_steps;
+pub mod presence;
+pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
@@ -29,6 +35,7 @@ pub mod timetable;
 pub mod topics;
 pub mod typing;
 pub mod user_settings;
+pub mod user_status;
 pub mod user_topics;
 pub mod users;
 pub mod who_is_who;
@@ -80,7 +87,14 @@ pub static SLICES: &[Slice] = &[
     users::SLICE,
     notifications::SLICE,
     user_settings::SLICE,
+    profile_fields::SLICE,
+    presence::SLICE,
+    user_status::SLICE,
     keys::SLICE,
+    linkifiers::SLICE,
+    code_playgrounds::SLICE,
+    domains::SLICE,
+    onboarding_steps::SLICE,
     channels::SLICE,
     subscriptions::SLICE,
     messages::SLICE,

@@ -20,14 +20,24 @@ pub const SLICE: Slice = Slice { name: "notifications", set_up, ..Slice::EMPTY }
 /// The bot that tells of moves, new channels and the like. Clients know it by this address.
 pub const NOTIFICATION_BOT: &str = "notification-bot@zulip.com";
 
+<<<<<<< HEAD
 /// The bot that mail to a channel is shown as a message of.
 pub const EMAIL_GATEWAY: &str = "emailgateway@zulip.com";
+=======
+/// The bot that greets new users.
+pub const WELCOME_BOT: &str = "welcome-bot@zulip.com";
+>>>>>>> accounts
 
 /// Addresses and names of all system bots (`cross_realm_bots` of `POST /register`).
 const SYSTEM_BOTS: [(&str, &str); 3] = [
     (NOTIFICATION_BOT, "Notification Bot"),
+<<<<<<< HEAD
     (EMAIL_GATEWAY, "Email Gateway"),
     ("welcome-bot@zulip.com", "Welcome Bot"),
+=======
+    ("emailgateway@zulip.com", "Email Gateway"),
+    (WELCOME_BOT, "Welcome Bot"),
+>>>>>>> accounts
 ];
 
 /// The published kind of the system bots: they do as they are told.
@@ -66,6 +76,15 @@ pub fn send_as_notification_bot(tx: &mut Tx<'_>, address: Address, content: Stri
 /// The same; who did what it tells of has read it.
 pub fn send_and_read(tx: &mut Tx<'_>, address: Address, content: String, by: UserId) -> ApiResult<MessageId> {
     send(tx, address, content, Some(by))
+}
+
+/// Sends a direct message of the Welcome Bot to a user.
+pub fn send_as_welcome_bot(tx: &mut Tx<'_>, user_id: UserId, content: String) -> ApiResult<MessageId> {
+    let rendered = render_for_server(tx, &content)?;
+    let bot = bot_with(tx, WELCOME_BOT)?;
+    let mut user_ids = vec![bot, user_id];
+    user_ids.sort_unstable();
+    deliver(tx, bot, &draft(Address::Direct(user_ids), content, rendered))
 }
 
 fn send(
@@ -113,9 +132,13 @@ impl BotMessage {
 }
 
 fn bot(connection: &Connection) -> ApiResult<UserId> {
-    let bot = users::by_delivery_email(connection, NOTIFICATION_BOT)?;
+    bot_with(connection, NOTIFICATION_BOT)
+}
+
+fn bot_with(connection: &Connection, email: &str) -> ApiResult<UserId> {
+    let bot = users::by_delivery_email(connection, email)?;
     bot.map(|bot| bot.user_id).ok_or_else(|| {
-        tracing::error!("the organization has no notification bot");
+        tracing::error!(email, "the organization has no such bot");
         ApiError::internal()
     })
 }

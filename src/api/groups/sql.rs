@@ -57,6 +57,15 @@ pub fn is_anonymous(connection: &Connection, group: GroupId) -> rusqlite::Result
     Ok(kind.unwrap_or(false))
 }
 
+/// The name of a group, if it has one.
+pub fn name(connection: &Connection, group: GroupId) -> rusqlite::Result<Option<String>> {
+    let name = connection
+        .prepare_cached("SELECT name FROM user_group WHERE id = ?1")?
+        .query_row([group], |row| row.get(0))
+        .optional()?;
+    Ok(name.flatten())
+}
+
 /// Whether a user exists and is active.
 pub fn is_active_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<bool> {
     connection

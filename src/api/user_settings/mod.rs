@@ -1,7 +1,8 @@
 //! What each user chose: the table of settings, the defaults of new users, and the changes.
 
+pub mod change;
 pub mod defaults;
-mod events;
+pub mod events;
 pub mod languages;
 pub mod params;
 pub mod sql;

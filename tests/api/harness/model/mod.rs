@@ -8,6 +8,8 @@ mod channels;
 mod groups;
 mod lists;
 mod messages;
+mod realm;
+mod people;
 mod settings;
 mod subscriptions;
 mod topics;
@@ -50,6 +52,7 @@ impl Model {
             | "typing_edit_message/start"
             | "typing_edit_message/stop" => {}
             "alert_words" => lists::replace_all(self, "alert_words", &event["alert_words"]),
+            "custom_profile_fields" => users::profile_fields(self, event),
             "drafts/add" => lists::add_all(self, "drafts", &event["drafts"], lists::newest_first),
             "drafts/update" => lists::replace(self, "drafts", "id", &event["draft"], lists::newest_first),
             "drafts/remove" => lists::remove(self, "drafts", "id", &event["draft_id"]),
@@ -80,7 +83,20 @@ impl Model {
             "saved_snippets/remove" => {
                 lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
             }
+            "realm/update" => realm::update(self, event),
+            "realm/update_dict" => realm::update_dict(self, event),
+            "realm_domains/add" | "realm_domains/change" | "realm_domains/remove" => {
+                realm::domains(self, event);
+            }
+            "realm_playgrounds" => {
+                lists::replace_all(self, "realm_playgrounds", &event["realm_playgrounds"]);
+            }
+            "onboarding_steps" => lists::replace_all(self, "onboarding_steps", &event["onboarding_steps"]),
+            "realm_linkifiers" => lists::replace_all(self, "realm_linkifiers", &event["realm_linkifiers"]),
+            "presence" => people::presence(self, event),
+            "user_status" => people::status(self, event),
             "realm_user/add" => users::add(self, event),
+            "realm_user/remove" => users::remove(self, event),
             "stream/create" => channels::create(self, event),
             "stream/delete" => channels::delete(self, event),
             "stream/update" => channels::update(self, event),
