@@ -20,24 +20,17 @@ pub const SLICE: Slice = Slice { name: "notifications", set_up, ..Slice::EMPTY }
 /// The bot that tells of moves, new channels and the like. Clients know it by this address.
 pub const NOTIFICATION_BOT: &str = "notification-bot@zulip.com";
 
-<<<<<<< HEAD
 /// The bot that mail to a channel is shown as a message of.
 pub const EMAIL_GATEWAY: &str = "emailgateway@zulip.com";
-=======
+
 /// The bot that greets new users.
 pub const WELCOME_BOT: &str = "welcome-bot@zulip.com";
->>>>>>> accounts
 
 /// Addresses and names of all system bots (`cross_realm_bots` of `POST /register`).
 const SYSTEM_BOTS: [(&str, &str); 3] = [
     (NOTIFICATION_BOT, "Notification Bot"),
-<<<<<<< HEAD
     (EMAIL_GATEWAY, "Email Gateway"),
-    ("welcome-bot@zulip.com", "Welcome Bot"),
-=======
-    ("emailgateway@zulip.com", "Email Gateway"),
     (WELCOME_BOT, "Welcome Bot"),
->>>>>>> accounts
 ];
 
 /// The published kind of the system bots: they do as they are told.
