@@ -27,11 +27,8 @@ pub const EMAIL_GATEWAY: &str = "emailgateway@zulip.com";
 pub const WELCOME_BOT: &str = "welcome-bot@zulip.com";
 
 /// Addresses and names of all system bots (`cross_realm_bots` of `POST /register`).
-const SYSTEM_BOTS: [(&str, &str); 3] = [
-    (NOTIFICATION_BOT, "Notification Bot"),
-    (EMAIL_GATEWAY, "Email Gateway"),
-    (WELCOME_BOT, "Welcome Bot"),
-];
+const SYSTEM_BOTS: [(&str, &str); 3] =
+    [(NOTIFICATION_BOT, "Notification Bot"), (EMAIL_GATEWAY, "Email Gateway"), (WELCOME_BOT, "Welcome Bot")];
 
 /// The published kind of the system bots: they do as they are told.
 const GENERIC_BOT: i64 = 1;
