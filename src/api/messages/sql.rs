@@ -447,6 +447,36 @@ pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// The oldest messages of a channel with an id below another one, each with its topic and how it spells that.
+pub fn in_channel_before(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    before: MessageId,
+    limit: i64,
+) -> rusqlite::Result<Vec<(MessageId, TopicId, String)>> {
+    connection
+        .prepare_cached(
+            "SELECT id, topic_id, subject FROM message WHERE recipient_id = ?1 AND id < ?2 ORDER BY id LIMIT ?3",
+        )?
+        .query_map((recipient_id, before, limit), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect()
+}
+
+/// Direct messages with an id below another one, conversation by conversation.
+pub fn direct_before(
+    connection: &Connection,
+    before: MessageId,
+    limit: i64,
+) -> rusqlite::Result<Vec<(MessageId, RecipientId)>> {
+    connection
+        .prepare_cached(
+            "SELECT message.id, recipient_id FROM recipient CROSS JOIN message USING (recipient_id)
+             WHERE user_ids IS NOT NULL AND message.id < ?1 LIMIT ?2",
+        )?
+        .query_map((before, limit), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
 /// The newest message of all, 0 if there is none.
 pub fn newest_id(connection: &Connection) -> rusqlite::Result<MessageId> {
     connection.prepare_cached("SELECT coalesce(max(id), 0) FROM message")?.query_row([], |row| row.get(0))
