@@ -7,6 +7,7 @@ pub mod alert_words;
 pub mod channels;
 pub mod command_line;
 pub mod drafts;
+pub mod emoji;
 pub mod groups;
 pub mod images;
 pub mod keys;
@@ -97,6 +98,7 @@ pub static SLICES: &[Slice] = &[
     navigation_views::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
+    emoji::SLICE,
     images::SLICE,
     register::SLICE,
     queues::SLICE,

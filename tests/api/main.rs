@@ -7,6 +7,7 @@
 mod alert_words;
 mod channels;
 mod drafts;
+mod emoji;
 mod groups;
 mod harness;
 mod http;

@@ -1,10 +1,13 @@
 //! What the renderer asks about the organization, answered from a snapshot as the sender sees it.
 
 use crate::api::channels::{access, sql as channels};
+use crate::api::emoji;
 use crate::api::realm;
 use crate::api::users::sql as users;
 use crate::http::{ApiResult, Caller};
-use crate::markdown::{Directory, LinkedChannel, MentionedGroup, MentionedUser, Rendered, UserQuery, render};
+use crate::markdown::{
+    CustomEmoji, Directory, LinkedChannel, MentionedGroup, MentionedUser, Rendered, UserQuery, render,
+};
 use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
@@ -147,6 +150,12 @@ impl Directory for Organization<'_> {
 
     fn newest_message_in_topic(&self, stream_id: i64, topic: &str) -> Option<i64> {
         self.answer(self.find_newest(StreamId(stream_id), topic))
+    }
+
+    fn custom_emoji(&self, name: &str) -> Option<CustomEmoji> {
+        let emoji = emoji::sql::active_by_name(self.connection, name).map_err(Into::into);
+        self.answer(emoji)
+            .map(|emoji| CustomEmoji { emoji_id: emoji.id, source_url: emoji::source_url(&emoji) })
     }
 
     fn realm_url(&self) -> &str {

@@ -159,7 +159,7 @@ impl Writer<'_> {
             head.sender_id,
             view.sender_full_name()?,
             view.sender_email()?,
-            view.sender_avatar_version()?,
+            view.sender_avatar()?,
         );
         serde_json::to_writer(&mut *out, &own)?;
         let braces = out.len() - 1;

@@ -15,6 +15,7 @@ mod chat;
 mod client;
 mod matching;
 mod model;
+pub mod pictures;
 mod queue;
 mod sync;
 mod tests;

@@ -1,3 +1,4 @@
 //! Users.
 
+mod avatar;
 mod create;

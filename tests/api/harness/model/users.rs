@@ -25,6 +25,10 @@ pub fn update(model: &mut Model, event: &Value) {
         if is_own && name != "timezone" && model.state.contains_key(name) {
             model.state.insert(name.to_owned(), value.clone());
         }
+        // Told to everybody, but in the state only for oneself.
+        if matches!(name, "avatar_source" | "avatar_url_medium") {
+            continue;
+        }
         if let Some(users) = model.list("realm_users")
             && let Some(user) = users.iter_mut().find(|user| user["user_id"] == person["user_id"])
         {
