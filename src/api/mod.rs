@@ -17,6 +17,7 @@ pub mod notifications;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
+pub mod realm_images;
 pub mod register;
 pub mod reminders;
 pub mod reports;
@@ -100,6 +101,7 @@ pub static SLICES: &[Slice] = &[
     server_state::SLICE,
     emoji::SLICE,
     images::SLICE,
+    realm_images::SLICE,
     register::SLICE,
     queues::SLICE,
     command_line::SLICE,

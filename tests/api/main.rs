@@ -17,6 +17,7 @@ mod messages;
 mod navigation_views;
 mod queues;
 mod reactions;
+mod realm_images;
 mod register;
 mod reminders;
 mod reports;

@@ -80,6 +80,7 @@ impl Model {
             "saved_snippets/remove" => {
                 lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
             }
+            "realm/update_dict" => settings::update_realm(self, event),
             "realm_emoji/update" => self.set("realm_emoji", event["realm_emoji"].clone()),
             "realm_user/add" => users::add(self, event),
             "stream/create" => channels::create(self, event),
