@@ -64,6 +64,29 @@ CREATE TABLE user_setting (
     PRIMARY KEY (user_id, property)
 ) STRICT, WITHOUT ROWID;
 
+-- What the organization wants to know of people: custom profile fields.
+CREATE TABLE profile_field (
+    id                          INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                        TEXT    NOT NULL UNIQUE,
+    type                        INTEGER NOT NULL CHECK (type BETWEEN 1 AND 8),
+    hint                        TEXT    NOT NULL,
+    field_data                  TEXT    NOT NULL,     -- JSON for lists of choices and external accounts, else empty
+    position                    INTEGER NOT NULL,     -- `order` on the wire
+    required                    INTEGER NOT NULL,
+    editable_by_user            INTEGER NOT NULL,
+    display_in_profile_summary  INTEGER NOT NULL
+) STRICT;
+
+-- What people said. Nothing said is no row.
+CREATE TABLE profile_value (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    field_id        INTEGER NOT NULL REFERENCES profile_field (id),
+    value           TEXT    NOT NULL,
+    rendered_value  TEXT,                         -- HTML, for fields of text
+    PRIMARY KEY (user_id, field_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX profile_value_field ON profile_value (field_id);
+
 -- API keys. Only the SHA-256 digest is kept: a stolen file opens nothing. A user has as many keys as devices.
 CREATE TABLE api_key (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -18,6 +18,9 @@ use teamchat::app::Options;
 use teamchat::server::{Engine, Server};
 use teamchat::store::Database;
 use teamchat::types::{Clock, Role};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -196,12 +199,11 @@ impl Arguments {
 
 impl Serve {
     fn run(self) -> Result<(), Failure> {
-        let filter = tracing_subscriber::EnvFilter::try_new(&self.log)?;
-        tracing_subscriber::fmt()
-            .with_env_filter(filter)
+        let filter: Targets = self.log.parse()?;
+        let lines = tracing_subscriber::fmt::layer()
             .with_writer(std::io::stderr)
-            .with_ansi(std::io::stderr().is_terminal())
-            .init();
+            .with_ansi(std::io::stderr().is_terminal());
+        tracing_subscriber::registry().with(lines.with_filter(filter)).init();
         let options = Options {
             public_url: self.public_url.clone().map(|url| url.trim_end_matches('/').to_owned()),
             control_token: rand::rng().sample_iter(Alphanumeric).take(32).map(char::from).collect(),

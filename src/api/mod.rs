@@ -14,6 +14,7 @@ pub mod keys;
 pub mod messages;
 pub mod navigation_views;
 pub mod notifications;
+pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
@@ -33,6 +34,7 @@ pub mod typing;
 pub mod user_settings;
 pub mod user_topics;
 pub mod users;
+pub mod who_is_who;
 
 use crate::app::App;
 use crate::events::EventType;
@@ -81,6 +83,7 @@ pub static SLICES: &[Slice] = &[
     users::SLICE,
     notifications::SLICE,
     user_settings::SLICE,
+    profile_fields::SLICE,
     keys::SLICE,
     channels::SLICE,
     subscriptions::SLICE,

@@ -65,7 +65,7 @@ impl Event for ReactionChanged {
 
 /// `POST /messages/{message_id}/reactions`.
 fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
-    let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
+    let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
     let name = params.emoji_name.ok_or_else(|| ApiError::missing("emoji_name"))?;
     let (code, kind) = complete(tx, &name, params.emoji_code, params.reaction_type)?;
     // Whoever joins a reaction that is there already takes its name: it may be another one for the same emoji, or one
@@ -95,7 +95,7 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
 
 /// `DELETE /messages/{message_id}/reactions`.
 fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
-    let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
+    let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
     // What is removed need not be an emoji that could be added: it could when it was.
     let (code, kind) = match (params.emoji_name, params.emoji_code) {
         (_, Some(code)) => (code, params.reaction_type.unwrap_or_else(|| UNICODE.to_owned())),

@@ -12,10 +12,11 @@ use crate::events::{Audience, Event};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{GroupId, Role, UserId};
+use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
@@ -39,23 +40,44 @@ pub struct GroupRecord {
     settings: Map<String, Value>,
 }
 
-/// `user_group`, `op: add_members`.
+/// `user_group`, `op: add_members` and `remove_members`.
 #[derive(Serialize)]
-pub struct MembersAdded<'a> {
+pub struct MembersChanged<'a> {
     r#type: &'static str,
     op: &'static str,
     group_id: GroupId,
     user_ids: &'a [UserId],
 }
 
-impl<'a> MembersAdded<'a> {
-    /// The event for new members of a group.
-    pub fn new(group_id: GroupId, user_ids: &'a [UserId]) -> Self {
-        Self { r#type: Self::TYPE, op: "add_members", group_id, user_ids }
+impl<'a> MembersChanged<'a> {
+    /// Users are new in a group, or no longer in it.
+    pub fn new(added: bool, group_id: GroupId, user_ids: &'a [UserId]) -> Self {
+        let op = if added { "add_members" } else { "remove_members" };
+        Self { r#type: Self::TYPE, op, group_id, user_ids }
     }
 }
 
-impl Event for MembersAdded<'_> {
+impl Event for MembersChanged<'_> {
+    const TYPE: &'static str = "user_group";
+}
+
+/// `user_group`, `op: update`.
+#[derive(Serialize)]
+pub struct GroupUpdated {
+    r#type: &'static str,
+    op: &'static str,
+    group_id: GroupId,
+    data: Map<String, Value>,
+}
+
+impl GroupUpdated {
+    /// The members of a group's record that changed.
+    pub fn new(group_id: GroupId, data: Map<String, Value>) -> Self {
+        Self { r#type: Self::TYPE, op: "update", group_id, data }
+    }
+}
+
+impl Event for GroupUpdated {
     const TYPE: &'static str = "user_group";
 }
 
@@ -77,9 +99,22 @@ pub fn role_given(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     let is_new = is_new(tx, user.date_joined, tx.now())?;
     let everyone = Audience::set(users::active_ids(tx)?);
     for group in named_by(user.role, is_new) {
-        tx.emit(&MembersAdded::new(group.id(), &[user.user_id]), everyone.clone());
+        tx.emit(&MembersChanged::new(true, group.id(), &[user.user_id]), everyone.clone());
     }
     Ok(())
+}
+
+/// The active users whom each system group names.
+pub fn named_by_role(connection: &Connection, now: i64) -> ApiResult<BTreeMap<GroupId, RoaringBitmap>> {
+    let waiting_days: i64 = realm::settings::get(connection, "waiting_period_threshold")?;
+    let mut named: BTreeMap<GroupId, RoaringBitmap> = BTreeMap::new();
+    for (user_id, role, date_joined) in sql::active_users(connection)? {
+        let is_new = now - date_joined < waiting_days * SECONDS_PER_DAY;
+        for group in named_by(role, is_new) {
+            named.entry(group.id()).or_default().extend(user_id.bit());
+        }
+    }
+    Ok(named)
 }
 
 /// Whether somebody who joined then still is new, if they are a member.
@@ -94,12 +129,8 @@ pub fn all(connection: &Connection, include_deactivated: bool, now: i64) -> ApiR
     for (group, user_id) in sql::all_memberships(connection)? {
         members.entry(group).or_default().push(user_id);
     }
-    let waiting_days: i64 = realm::settings::get(connection, "waiting_period_threshold")?;
-    for (user_id, role, date_joined) in sql::active_users(connection)? {
-        let is_new = now - date_joined < waiting_days * SECONDS_PER_DAY;
-        for group in named_by(role, is_new) {
-            members.entry(group.id()).or_default().push(user_id);
-        }
+    for (group, users) in named_by_role(connection, now)? {
+        members.entry(group).or_default().extend(users.into_iter().map(UserId::from));
     }
     let mut subgroups: HashMap<GroupId, Vec<GroupId>> = HashMap::new();
     for (group, subgroup) in sql::all_inclusions(connection)? {

@@ -4,6 +4,7 @@
 //! [`membership::Membership`] answers every "is this user in the group that may" with one rule.
 
 pub mod events;
+pub mod graph;
 mod list;
 pub mod members;
 pub mod membership;

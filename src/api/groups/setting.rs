@@ -31,7 +31,7 @@ pub struct DirectGroup {
 }
 
 /// What a setting belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
     /// The organization.
     Realm,
@@ -42,6 +42,15 @@ pub enum Owner {
 }
 
 impl Owner {
+    /// The owner that two columns of the file name.
+    pub fn read(owner: &str, owner_id: i64) -> Self {
+        match owner {
+            "stream" => Self::Stream(owner_id),
+            "group" => Self::Group(owner_id),
+            _ => Self::Realm,
+        }
+    }
+
     fn columns(self) -> (&'static str, i64) {
         match self {
             Self::Realm => ("realm", 1),

@@ -1,6 +1,7 @@
 //! Every statement about groups.
 
-use crate::types::{GroupId, Role, UserId};
+use super::setting::Owner;
+use crate::types::{GroupId, Role, StreamId, UserId};
 use rusqlite::{Connection, OptionalExtension};
 
 /// The group of a setting, if it was ever set.
@@ -72,10 +73,13 @@ pub fn is_active_user(connection: &Connection, user_id: UserId) -> rusqlite::Res
         .query_row([user_id], |row| row.get(0))
 }
 
-/// The users that a group names itself, ascending.
+/// The active users that a group names itself, ascending. Deactivated ones stay in the file, for their return.
 pub fn members(connection: &Connection, group: GroupId) -> rusqlite::Result<Vec<UserId>> {
     connection
-        .prepare_cached("SELECT user_id FROM user_group_member WHERE group_id = ?1 ORDER BY user_id")?
+        .prepare_cached(
+            "SELECT user_id FROM user_group_member JOIN user USING (user_id)
+             WHERE group_id = ?1 AND is_active ORDER BY user_id",
+        )?
         .query_map([group], |row| row.get(0))?
         .collect()
 }
@@ -148,6 +152,44 @@ pub fn all_inclusions(connection: &Connection) -> rusqlite::Result<Vec<(GroupId,
             "SELECT group_id, subgroup_id FROM user_group_subgroup ORDER BY group_id, subgroup_id",
         )?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// The named groups that name a user as a member, ascending; deactivated ones too.
+pub fn groups_that_name(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<GroupId>> {
+    connection
+        .prepare_cached(
+            "SELECT group_id FROM user_group_member JOIN user_group ON id = group_id
+             WHERE user_id = ?1 AND kind = 'named' ORDER BY group_id",
+        )?
+        .query_map([user_id], |row| row.get(0))?
+        .collect()
+}
+
+/// The settings whose value names a user: what each belongs to, its name, and the group that holds the value.
+pub fn settings_that_name(
+    connection: &Connection,
+    user_id: UserId,
+) -> rusqlite::Result<Vec<(Owner, String, GroupId)>> {
+    connection
+        .prepare_cached(
+            "SELECT owner, owner_id, setting, group_id FROM user_group_member JOIN group_setting USING (group_id)
+             JOIN user_group ON id = group_id WHERE user_id = ?1 AND kind = 'anonymous'",
+        )?
+        .query_map([user_id], |row| {
+            let owner = Owner::read(row.get_ref(0)?.as_str()?, row.get(1)?);
+            Ok((owner, row.get(2)?, row.get(3)?))
+        })?
+        .collect()
+}
+
+/// The group of a setting in each channel where it was ever set.
+pub fn of_all_streams(connection: &Connection, setting: &str) -> rusqlite::Result<Vec<(StreamId, GroupId)>> {
+    connection
+        .prepare_cached(
+            "SELECT owner_id, group_id FROM group_setting WHERE owner = 'stream' AND setting = ?1",
+        )?
+        .query_map([setting], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }
 

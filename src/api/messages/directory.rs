@@ -20,6 +20,8 @@ struct Organization<'a> {
     caller: Option<&'a Caller>,
     now: i64,
     origin: &'a str,
+    /// Whether pictures are shown beside the links to them, where the organization wants it.
+    may_preview: bool,
     /// Asked for only where a text needs it.
     code_block_language: OnceCell<String>,
     /// The renderer's questions cannot fail; a statement that did is told afterwards.
@@ -34,12 +36,23 @@ pub fn render_for(
     origin: &str,
     content: &str,
 ) -> ApiResult<Rendered> {
-    render_with(connection, Some(caller), now, origin, content)
+    render_with(connection, Some(caller), now, origin, true, content)
+}
+
+/// Renders what describes a channel, a folder or a person, as its author sees the organization: HTML without previews.
+pub fn render_description(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    origin: &str,
+    text: &str,
+) -> ApiResult<String> {
+    Ok(render_with(connection, Some(caller), now, origin, false, text)?.html)
 }
 
 /// Renders a message of the server itself. Its links are relative, so that no address has to be known.
 pub fn render_for_server(tx: &Tx<'_>, content: &str) -> ApiResult<Rendered> {
-    render_with(tx, None, tx.now(), "", content)
+    render_with(tx, None, tx.now(), "", true, content)
 }
 
 fn render_with(
@@ -47,6 +60,7 @@ fn render_with(
     caller: Option<&Caller>,
     now: i64,
     origin: &str,
+    may_preview: bool,
     content: &str,
 ) -> ApiResult<Rendered> {
     let organization = Organization {
@@ -54,6 +68,7 @@ fn render_with(
         caller,
         now,
         origin,
+        may_preview,
         code_block_language: OnceCell::new(),
         failure: RefCell::default(),
     };
@@ -174,7 +189,9 @@ impl Directory for Organization<'_> {
     }
 
     fn previews_media(&self) -> bool {
-        let previews = realm::settings::get(self.connection, "inline_image_preview");
-        self.answer(previews.map(Some)).unwrap_or(false)
+        self.may_preview && {
+            let previews = realm::settings::get(self.connection, "inline_image_preview");
+            self.answer(previews.map(Some)).unwrap_or(false)
+        }
     }
 }

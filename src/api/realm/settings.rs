@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use super::group_settings::{RealmGroup, group, is_held};
+pub use super::group_settings::{RealmGroup, RealmGroupChanged, group, is_held};
 
 const DAY: i64 = 24 * 60 * 60;
 

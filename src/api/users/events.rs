@@ -2,6 +2,7 @@
 
 use super::record::UserRecord;
 use super::sql;
+use crate::api::profile_fields::values;
 use crate::api::register::StateRequest;
 use crate::events::{Audience, Event};
 use crate::http::ApiResult;
@@ -58,9 +59,11 @@ pub fn everyone(connection: &Connection) -> ApiResult<Audience> {
 pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
     let mut active = Vec::new();
     let mut inactive = Vec::new();
+    let mut profiles = values::all(request.connection)?;
     for user in sql::all(request.connection)? {
+        let profile = profiles.remove(&user.user_id).unwrap_or_default();
         let list = if user.is_active { &mut active } else { &mut inactive };
-        list.push(UserRecord::for_caller(&user, request.caller).with_profile_data(Map::new()));
+        list.push(UserRecord::for_caller(&user, request.caller).with_profile_data(profile));
     }
     let bots: Vec<_> = sql::system_bots(request.connection)?.iter().map(UserRecord::new).collect();
     state.insert("realm_users".into(), json!(active));

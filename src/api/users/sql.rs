@@ -69,6 +69,13 @@ pub fn active_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
     ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
 }
 
+/// The users whose accounts are not in use.
+pub fn inactive_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
+    let mut statement = connection.prepare_cached("SELECT user_id FROM user WHERE NOT is_active")?;
+    let ids = statement.query_map([], |row| row.get::<_, UserId>(0))?;
+    ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
+}
+
 /// The active users and their roles.
 pub fn active_roles(connection: &Connection) -> rusqlite::Result<Vec<(UserId, Role)>> {
     connection

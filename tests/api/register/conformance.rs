@@ -54,6 +54,15 @@ const GROUP: &[(&str, Shape)] = &[
     ("can_remove_members_group", GroupSetting),
 ];
 
+const PROFILE_FIELD: &[(&str, Shape)] = &[
+    ("id", Integer),
+    ("type", Integer),
+    ("order", Integer),
+    ("name", Text),
+    ("hint", Text),
+    ("field_data", Text),
+];
+
 /// The mobile app: its first snapshot, asked for without words and with these capabilities.
 const MOBILE: &[(&str, Shape)] = &[
     ("queue_id", Text),
@@ -62,7 +71,7 @@ const MOBILE: &[(&str, Shape)] = &[
     ("zulip_version", Text),
     ("zulip_merge_base", Text),
     ("alert_words", List(&[])),
-    ("custom_profile_fields", List(&[])),
+    ("custom_profile_fields", List(PROFILE_FIELD)),
     ("max_stream_name_length", Integer),
     ("max_topic_length", Integer),
     ("server_presence_ping_interval_seconds", Integer),
@@ -185,12 +194,11 @@ const TERMINAL: &[(&str, Shape)] = &[
         Object(&[("pms", List(&[("sender_id", Integer)])), ("streams", List(&[])), ("huddles", List(&[]))]),
     ),
     ("subscriptions", List(&[("name", Text), ("stream_id", Integer), ("subscribers", List(&[]))])),
-    ("custom_profile_fields", List(&[])),
+    ("custom_profile_fields", List(PROFILE_FIELD)),
 ];
 
 /// Fields whose resources are not served yet. Whoever adds one takes it out here.
-const NOT_SERVED_YET: &[&str] =
-    &["channel_folders", "custom_profile_fields", "muted_users", "presences", "user_status"];
+const NOT_SERVED_YET: &[&str] = &["channel_folders", "muted_users", "presences", "user_status"];
 
 /// What is wrong with a value, a line for each place; nothing when it has the shape.
 fn problems(place: &str, shape: &Shape, value: &Value, found: &mut Vec<String>) {
@@ -327,6 +335,7 @@ async fn words_bring_their_fields_and_no_others() {
         ("user_settings", &["user_settings"]),
         ("realm_user_settings_defaults", &["realm_user_settings_defaults"]),
         ("realm_user_groups", &["realm_user_groups"]),
+        ("custom_profile_fields", &["custom_profile_fields", "custom_profile_field_types"]),
         ("nothing of that name", &[]),
     ];
     for (word, fields) in cases {

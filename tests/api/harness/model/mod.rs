@@ -50,6 +50,7 @@ impl Model {
             | "typing_edit_message/start"
             | "typing_edit_message/stop" => {}
             "alert_words" => lists::replace_all(self, "alert_words", &event["alert_words"]),
+            "custom_profile_fields" => users::profile_fields(self, event),
             "drafts/add" => lists::add_all(self, "drafts", &event["drafts"], lists::newest_first),
             "drafts/update" => lists::replace(self, "drafts", "id", &event["draft"], lists::newest_first),
             "drafts/remove" => lists::remove(self, "drafts", "id", &event["draft_id"]),
