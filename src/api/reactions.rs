@@ -2,20 +2,22 @@
 
 use super::Slice;
 use super::emoji::choose::{UNICODE, check, complete};
+use super::messages::events::is_unknown_to;
 use super::messages::message::{MessageRow, Reaction, attribute};
 use super::messages::sight::Sight;
 use super::messages::{receivers, sql as messages};
-use super::users::sql as users;
-use crate::events::Event;
+use super::users::{access, sql as users};
+use crate::events::{Event, EventType, Verdict};
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// Reactions.
-pub const SLICE: Slice = Slice { name: "reactions", routes, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice { name: "reactions", routes, event_types, ..Slice::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![
@@ -50,6 +52,9 @@ struct ReactionChanged {
     reaction: Reaction,
     /// Deprecated, for clients of older servers.
     user: ReactingUser,
+    /// Receivers who cannot access the user. Never sent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unknown_to: Vec<UserId>,
 }
 
 #[derive(Serialize)]
@@ -122,10 +127,48 @@ fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> Ap
 fn tell(tx: &mut Tx<'_>, op: &'static str, message: &MessageRow, reaction: Reaction) -> ApiResult<Reply> {
     let user = users::by_id(tx, reaction.user_id)?.ok_or_else(ApiError::internal)?;
     let receivers = receivers::of(tx, message)?;
+    let unknown_to = access::without_access(tx, &user, receivers.audience.bitmap())?;
+    let unknown_to = unknown_to.into_iter().map(UserId::from).collect();
     let user = ReactingUser { user_id: user.user_id, email: user.email, full_name: user.full_name };
-    let event = ReactionChanged { r#type: ReactionChanged::TYPE, op, message_id: message.id, reaction, user };
+    let event = ReactionChanged {
+        r#type: ReactionChanged::TYPE,
+        op,
+        message_id: message.id,
+        reaction,
+        user,
+        unknown_to,
+    };
     tx.emit(&event, receivers.audience);
     Ok(Reply::ok())
+}
+
+/// Whose reaction it is differs between receivers: some cannot access them.
+fn event_types() -> Vec<EventType> {
+    vec![EventType {
+        name: ReactionChanged::TYPE,
+        verdict: |event, receiver| Verdict::Form(is_unknown_to(event, receiver.user_id).into()),
+        form,
+        personal: EventType::nothing_personal,
+    }]
+}
+
+fn form(event: &Value, number: u8) -> String {
+    if event.get("unknown_to").is_none() {
+        return event.to_string();
+    }
+    let mut event = event.clone();
+    if let Some(members) = event.as_object_mut() {
+        members.remove("unknown_to");
+    }
+    if number != 0 {
+        let user_id = UserId(event["user_id"].as_i64().unwrap_or_default());
+        event["user"] = json!({
+            "user_id": user_id,
+            "email": access::unknown_email(user_id),
+            "full_name": access::UNKNOWN_USER,
+        });
+    }
+    event.to_string()
 }
 
 fn find(connection: &Connection, id: MessageId, reaction: &Reaction) -> ApiResult<Option<i64>> {

@@ -152,6 +152,8 @@ pub const ANYONE: Access<Anyone> = Access(std::marker::PhantomData);
 pub const USER: Access<User> = Access(std::marker::PhantomData);
 /// Administrators and owners.
 pub const ADMINISTRATOR: Access<Administrator> = Access(std::marker::PhantomData);
+/// Owners.
+pub const OWNER: Access<Owner> = Access(std::marker::PhantomData);
 
 /// No credentials needed. Wrong ones do no harm: a client may send what it has before it knows whether it is right.
 pub struct Anyone;
@@ -161,6 +163,9 @@ pub struct User(Caller);
 
 /// An administrator or owner of the organization.
 pub struct Administrator(Caller);
+
+/// An owner of the organization.
+pub struct Owner(Caller);
 
 impl Kind for Anyone {
     const NAME: &'static str = "anyone";
@@ -201,6 +206,20 @@ impl Kind for Administrator {
     }
 }
 
+impl Kind for Owner {
+    const NAME: &'static str = "owner";
+
+    fn admit(caller: ApiResult<Caller>) -> ApiResult<Self> {
+        let caller = caller?;
+        if caller.role == Role::Owner { Ok(Self(caller)) } else { Err(ApiError::owners_only()) }
+    }
+
+    fn recheck(&mut self, connection: &Connection) -> ApiResult<()> {
+        self.0.reload(connection)?;
+        if self.0.role == Role::Owner { Ok(()) } else { Err(ApiError::owners_only()) }
+    }
+}
+
 impl Deref for User {
     type Target = Caller;
 
@@ -210,6 +229,14 @@ impl Deref for User {
 }
 
 impl Deref for Administrator {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.0
+    }
+}
+
+impl Deref for Owner {
     type Target = Caller;
 
     fn deref(&self) -> &Caller {

@@ -18,7 +18,7 @@ mod reply;
 mod route;
 pub mod service;
 
-pub use caller::{ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, USER, User};
+pub use caller::{ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, OWNER, Owner, USER, User};
 pub use error::{ApiError, ApiResult};
 pub use limit::Limits;
 pub use refusals::JsonRefusals;

@@ -14,6 +14,7 @@ pub mod upload;
 
 use super::Slice;
 use super::server_state::EMOJI_DATA_PATH;
+use super::users::access::{Accessible, UNKNOWN_AVATAR_URL};
 use super::users::avatar::Avatar;
 use super::users::sql as users;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route, USER, User};
@@ -37,6 +38,7 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/avatar/{user_id_or_email}/medium", USER, medium_avatar).outside(),
         Route::read(Method::GET, "/user_avatars/1/{path...}", ANYONE, image).outside(),
         Route::read(Method::GET, "/static/images/organization.png", ANYONE, organization).outside(),
+        Route::read(Method::GET, UNKNOWN_AVATAR_URL, ANYONE, unknown_avatar).outside(),
         Route::read(Method::GET, emoji::EXTRA_EMOJI_URL, ANYONE, extra_emoji).outside(),
         Route::read(Method::GET, EMOJI_DATA_PATH, ANYONE, emoji_names).outside(),
     ]
@@ -66,21 +68,24 @@ pub struct NoParams {}
 /// `GET /avatar/{user_id}` and `/avatar/{email}`: the way to a user's image, for clients that were not told its address
 /// (`user_avatar_url_field_optional`).
 fn avatar(read: &Read<'_, User>, params: AvatarParams) -> ApiResult<Reply> {
-    Ok(redirect(avatar_of(read, &params)?.url()))
+    Ok(redirect(avatar_of(read, &params)?.map_or(UNKNOWN_AVATAR_URL.to_owned(), Avatar::url)))
 }
 
 /// `GET /avatar/{user_id}/medium`: the same, larger.
 fn medium_avatar(read: &Read<'_, User>, params: AvatarParams) -> ApiResult<Reply> {
-    Ok(redirect(avatar_of(read, &params)?.medium_url()))
+    Ok(redirect(avatar_of(read, &params)?.map_or(UNKNOWN_AVATAR_URL.to_owned(), Avatar::medium_url)))
 }
 
-/// Whoever does not exist has an image as well, as on the published server.
-fn avatar_of(read: &Read<'_, User>, params: &AvatarParams) -> ApiResult<Avatar> {
+/// `None` for those whom the caller cannot access. Whoever does not exist has an image as well, as on the published
+/// server.
+fn avatar_of(read: &Read<'_, User>, params: &AvatarParams) -> ApiResult<Option<Avatar>> {
     let (user_id, user) = match params.user_id_or_email.parse() {
         Ok(id) => (UserId(id), users::by_id(read, UserId(id))?),
         Err(_) => (UserId(0), users::by_email(read, &params.user_id_or_email)?),
     };
-    Ok(user.map_or(Avatar { user_id, version: 1, key: None }, |user| user.avatar))
+    let Some(user) = user else { return Ok(Some(Avatar { user_id, version: 1, key: None })) };
+    let is_known = user.is_system_bot || Accessible::to(read, read.caller)?.contains(user.user_id);
+    Ok(is_known.then_some(user.avatar))
 }
 
 fn redirect(location: String) -> Reply {
@@ -107,6 +112,11 @@ fn organization(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> 
 
 fn realm_uuid(connection: &Connection) -> rusqlite::Result<String> {
     connection.prepare_cached("SELECT uuid FROM realm")?.query_row([], |row| row.get(0))
+}
+
+/// The image of users whom the reader cannot access: the same for all.
+fn unknown_avatar(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    png_reply(drawing::pattern(UNKNOWN_AVATAR_URL, 100))
 }
 
 /// The one emoji that is neither Unicode nor the organization's own.

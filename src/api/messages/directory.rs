@@ -1,17 +1,20 @@
 //! What the renderer asks about the organization, answered from a snapshot as the sender sees it.
 
 use crate::api::channels::{access, sql as channels};
-use crate::api::emoji;
-use crate::api::realm;
+use crate::api::groups::system::SystemGroup;
+use crate::api::users::access::Accessible;
 use crate::api::users::sql as users;
+use crate::api::{emoji, linkifiers, realm};
 use crate::http::{ApiResult, Caller};
 use crate::markdown::{
-    CustomEmoji, Directory, LinkedChannel, MentionedGroup, MentionedUser, Rendered, UserQuery, render,
+    CustomEmoji, Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UserQuery,
+    render,
 };
 use crate::store::Tx;
-use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, StreamId, Topic, UserId};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, MessageId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 
 /// The organization as one sender sees it.
 struct Organization<'a> {
@@ -24,6 +27,7 @@ struct Organization<'a> {
     may_preview: bool,
     /// Asked for only where a text needs it.
     code_block_language: OnceCell<String>,
+    linkifiers: OnceCell<Rc<[Linkifier]>>,
     /// The renderer's questions cannot fail; a statement that did is told afterwards.
     failure: RefCell<Option<crate::http::ApiError>>,
 }
@@ -70,6 +74,7 @@ fn render_with(
         origin,
         may_preview,
         code_block_language: OnceCell::new(),
+        linkifiers: OnceCell::new(),
         failure: RefCell::default(),
     };
     let rendered = render(content, &organization);
@@ -94,7 +99,11 @@ impl Organization<'_> {
             UserQuery::FullNameAndId(name, id) => users::by_id(self.connection, UserId(id))?
                 .filter(|user| user.full_name.to_lowercase() == name.to_lowercase()),
         };
-        Ok(user.map(|user| MentionedUser {
+        let known = match (self.caller, &user) {
+            (Some(caller), Some(user)) => Accessible::to(self.connection, caller)?.contains(user.user_id),
+            _ => true,
+        };
+        Ok(user.filter(|_| known).map(|user| MentionedUser {
             user_id: user.user_id.0,
             full_name: user.full_name,
             is_active: user.is_active,
@@ -106,11 +115,12 @@ impl Organization<'_> {
             .connection
             .prepare_cached("SELECT id, name, deactivated FROM user_group WHERE name_key = ?1")?
             .query_row([name.to_lowercase()], |row| {
-                Ok(MentionedGroup {
-                    group_id: row.get(0)?,
-                    name: row.get(1)?,
-                    is_active: !row.get::<_, bool>(2)?,
-                })
+                let group_id: GroupId = row.get(0)?;
+                let name = match SystemGroup::with_id(group_id) {
+                    Some(group) => group.display_name().to_owned(),
+                    None => row.get(1)?,
+                };
+                Ok(MentionedGroup { group_id: group_id.0, name, is_active: !row.get::<_, bool>(2)? })
             })
             .optional()?;
         Ok(group)
@@ -171,6 +181,13 @@ impl Directory for Organization<'_> {
         let emoji = emoji::sql::active_by_name(self.connection, name).map_err(Into::into);
         self.answer(emoji)
             .map(|emoji| CustomEmoji { emoji_id: emoji.id, source_url: emoji::source_url(&emoji) })
+    }
+
+    fn linkifiers(&self) -> &[Linkifier] {
+        self.linkifiers.get_or_init(|| {
+            let linkifiers = linkifiers::compiled::all(self.connection);
+            self.answer(linkifiers.map(Some)).unwrap_or_default()
+        })
     }
 
     fn realm_url(&self) -> &str {

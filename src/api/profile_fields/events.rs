@@ -4,6 +4,7 @@ use super::field::{FieldType, ProfileField};
 use super::sql;
 use crate::api::register::StateRequest;
 use crate::api::users::events::{UserUpdated, everyone};
+use crate::api::users::{access, find};
 use crate::events::Event;
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -30,7 +31,7 @@ pub fn fields_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
     Ok(())
 }
 
-/// Tells everybody of a value; `None` for one that is gone.
+/// Tells everybody who can access a user of a value; `None` for one that is gone.
 pub fn value_changed(
     tx: &mut Tx<'_>,
     user_id: UserId,
@@ -42,7 +43,8 @@ pub fn value_changed(
     if let Some(rendered_value) = rendered_value {
         field["rendered_value"] = json!(rendered_value);
     }
-    let audience = everyone(tx)?;
+    let user = find::by_id(tx, user_id)?;
+    let audience = access::audience(tx, &user)?;
     tx.emit(&UserUpdated::new(json!({"user_id": user_id, "custom_profile_field": field})), audience);
     Ok(())
 }

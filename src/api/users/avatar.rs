@@ -3,15 +3,17 @@
 //! Users who uploaded none have one that is drawn for them. All are ours to serve, so `avatar_url` is never left for
 //! clients to work out, whatever they declare: nothing is asked of a third party.
 
-use super::events::{UserUpdated, everyone};
+use super::access;
+use super::events::UserUpdated;
 use super::record::UserRow;
 use super::sql;
+use crate::api::bots;
 use crate::api::images::decoding::{ImageError, decode};
 use crate::api::images::scaling::Picture;
 use crate::api::images::{public, upload};
 use crate::api::server_state::MAX_AVATAR_FILE_SIZE_MIB;
-use crate::http::ApiResult;
 use crate::http::form::UploadedFile;
+use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::UserId;
 use rand::RngExt;
@@ -76,7 +78,16 @@ fn scale(file: &[u8]) -> Result<AvatarImage, ImageError> {
     Ok(AvatarImage { usual: png(&picture.cover(SIDE, SIDE))?, medium: png(&medium)? })
 }
 
-/// Gives a user or bot an uploaded image, or the drawn one back, and tells everybody. Answers where it is now.
+/// The image of a form that may do without one. Several are refused.
+pub async fn from_files(mut files: Vec<UploadedFile>) -> ApiResult<Option<AvatarImage>> {
+    match (files.pop(), files.is_empty()) {
+        (None, _) => Ok(None),
+        (Some(file), true) => from_file(file).await.map(Some),
+        (Some(_), false) => Err(ApiError::bad_request("You may only upload one file at a time")),
+    }
+}
+
+/// Gives a user or bot an uploaded image, or the drawn one back, and tells everybody who may hear of them. Answers where it is now.
 pub fn set(tx: &mut Tx<'_>, user: &UserRow, image: Option<&AvatarImage>) -> ApiResult<Avatar> {
     let old = user.avatar;
     if old.key.is_some() {
@@ -97,7 +108,8 @@ pub fn set(tx: &mut Tx<'_>, user: &UserRow, image: Option<&AvatarImage>) -> ApiR
         "avatar_url_medium": avatar.medium_url(),
         "avatar_version": avatar.version,
     });
-    let audience = everyone(tx)?;
+    bots::events::updated(tx, user, "avatar_url", avatar.url())?;
+    let audience = access::audience(tx, user)?;
     tx.emit(&UserUpdated::new(person), audience);
     Ok(avatar)
 }

@@ -13,6 +13,7 @@
 
 mod chat;
 mod client;
+mod dice;
 mod matching;
 mod model;
 pub mod pictures;
@@ -21,6 +22,7 @@ mod sync;
 mod tests;
 
 pub use client::{Answer, Client};
+pub use dice::Dice;
 pub use matching::{differences, mask};
 pub use queue::Queue;
 
