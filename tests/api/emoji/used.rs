@@ -101,3 +101,28 @@ async fn reactions_are_custom_emoji_by_name_or_by_id() {
         ])
     );
 }
+
+#[tokio::test]
+async fn statuses_are_custom_emoji_by_name_or_by_id() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.administrator("ada").await, server.member("bob").await);
+    add(&ada, "green_tick").await.ok();
+    add(&ada, "tick_0").await.ok();
+    deactivate(&ada, "tick_0").await.ok();
+    let emoji = |name: &str, code: &str| json!({"emoji_name": name, "emoji_code": code, "reaction_type": "realm_emoji"});
+    for (parameters, msg) in [
+        (emoji("green_tick", "9"), "Invalid custom emoji."),
+        (emoji("tick_0", "1"), "Invalid custom emoji name."),
+        (emoji("tick_0", "2"), "This custom emoji has been deactivated."),
+        (json!({"emoji_name": "tick_0"}), "Emoji 'tick_0' does not exist"),
+    ] {
+        bob.post("/users/me/status", parameters).await.error(400, "BAD_REQUEST", msg);
+    }
+    let mut events = ada.register(json!({"event_types": ["user_status"]})).await;
+    bob.post("/users/me/status", json!({"emoji_name": "green_tick"})).await.ok();
+    let mut status = emoji("green_tick", "1");
+    let told = bob.get(&format!("/users/{}/status", bob.user_id), ()).await.ok();
+    assert_eq!(told["status"], status);
+    (status["type"], status["user_id"]) = (json!("user_status"), json!(bob.user_id));
+    events.expect(&[status]).await;
+}

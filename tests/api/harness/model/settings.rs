@@ -27,14 +27,6 @@ pub fn update_notifications(model: &mut Model, event: &Value) {
     model.state.insert(name, event["setting"].clone());
 }
 
-/// `realm`, `op: update_dict`.
-pub fn update_realm(model: &mut Model, event: &Value) {
-    for (name, value) in event["data"].as_object().expect("what has changed") {
-        let known = model.state.get_mut(&format!("realm_{name}"));
-        *known.unwrap_or_else(|| panic!("the state has realm_{name}")) = value.clone();
-    }
-}
-
 fn set(settings: Option<&mut Value>, property: &Value, value: &Value) {
     let Some(settings) = settings else { return };
     let property = property.as_str().expect("a setting has a name");
