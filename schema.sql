@@ -73,9 +73,9 @@ CREATE TABLE user (
     is_system_bot       INTEGER NOT NULL DEFAULT 0, -- the notification bot and its like; nobody logs in as one
     timezone            TEXT    NOT NULL DEFAULT '',
     date_joined         INTEGER NOT NULL,
-    avatar_source       TEXT    NOT NULL DEFAULT 'G' CHECK (avatar_source IN ('G', 'U')), -- generated or uploaded
     avatar_version      INTEGER NOT NULL DEFAULT 1,
-    password_hash       TEXT                      -- argon2id, PHC form; null: no password set
+    password_hash       TEXT,                     -- argon2id, PHC form; null: no password set
+    avatar_key          INTEGER                   -- names an uploaded image in public_image; null: it is drawn
 ) STRICT;
 CREATE INDEX user_email ON user (lower(email));
 CREATE INDEX user_full_name ON user (lower(full_name));
@@ -587,3 +587,23 @@ CREATE TABLE event_queue (
     registration    TEXT    NOT NULL,             -- what the client asked for, as JSON
     acknowledged    INTEGER NOT NULL              -- an event id; written now and then, and exact at a clean stop
 ) STRICT, WITHOUT ROWID;
+
+-- Custom emoji, also deactivated ones: old messages and reactions still show them.
+CREATE TABLE realm_emoji (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    name            TEXT    NOT NULL,
+    file            TEXT    NOT NULL,             -- of public_image, below emoji/images/; not to be guessed
+    is_animated     INTEGER NOT NULL,             -- then there is a still image of the same name
+    author_id       INTEGER REFERENCES user (user_id),
+    deactivated     INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX realm_emoji_name ON realm_emoji (name) WHERE NOT deactivated;
+CREATE INDEX realm_emoji_author ON realm_emoji (author_id);
+
+-- Images for whoever knows the address: emoji, people's uploaded images, the organization's icon and logos. Made from
+-- what was uploaded, never the uploaded file itself.
+CREATE TABLE public_image (
+    path            TEXT    PRIMARY KEY,          -- what follows /user_avatars/1/ in the address
+    content_type    TEXT    NOT NULL,
+    content         BLOB    NOT NULL
+) STRICT;

@@ -12,6 +12,7 @@ pub mod code_playgrounds;
 pub mod command_line;
 pub mod domains;
 pub mod drafts;
+pub mod emoji;
 pub mod groups;
 pub mod images;
 pub mod invites;
@@ -28,6 +29,7 @@ pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
+pub mod realm_images;
 pub mod register;
 pub mod reminders;
 pub mod reports;
@@ -124,7 +126,9 @@ pub static SLICES: &[Slice] = &[
     join::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
+    emoji::SLICE,
     images::SLICE,
+    realm_images::SLICE,
     register::SLICE,
     queues::SLICE,
     command_line::SLICE,

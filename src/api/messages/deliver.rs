@@ -146,7 +146,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
                 match_content: None,
                 match_subject: None,
             },
-            sender: SenderPart::new(sender_id, &sender.full_name, &sender.email, sender.avatar_version),
+            sender: SenderPart::new(sender_id, &sender.full_name, &sender.email, sender.avatar),
             recipient: RecipientPart::new(recipient_id, &display_recipient, stream_id),
         },
         raw_content: &draft.content,

@@ -93,6 +93,7 @@ impl Model {
             "muted_users" => lists::replace_all(self, "muted_users", &event["muted_users"]),
             "realm/update" => realm::update(self, event),
             "realm/update_dict" => realm::update_dict(self, event),
+            "realm_emoji/update" => self.set("realm_emoji", event["realm_emoji"].clone()),
             "realm_domains/add" | "realm_domains/change" | "realm_domains/remove" => {
                 realm::domains(self, event);
             }
