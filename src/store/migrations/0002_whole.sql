@@ -75,12 +75,12 @@ CREATE INDEX muted_user_muted ON muted_user (muted_user_id);
 CREATE TABLE channel_folder (
     id                      INTEGER PRIMARY KEY AUTOINCREMENT,
     name                    TEXT    NOT NULL,
-    name_key                TEXT    NOT NULL,
+    name_key                TEXT    NOT NULL,     -- unique among those that are not archived
     description             TEXT    NOT NULL,
     rendered_description    TEXT    NOT NULL,
     date_created            INTEGER NOT NULL,
     creator_id              INTEGER REFERENCES user (user_id),
-    position                INTEGER NOT NULL,
+    position                INTEGER NOT NULL,     -- `order` on the wire
     is_archived             INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE UNIQUE INDEX channel_folder_name ON channel_folder (name_key) WHERE NOT is_archived;
@@ -137,21 +137,23 @@ CREATE TABLE invite (
 CREATE INDEX invite_inviter ON invite (invited_by_user_id);
 CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
 
--- Uploaded images: custom emoji, people's images, the organization's icon and logos.
 CREATE TABLE realm_emoji (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     name            TEXT    NOT NULL,
-    file            TEXT    NOT NULL,
-    is_animated     INTEGER NOT NULL,
+    file            TEXT    NOT NULL,             -- of public_image, below emoji/images/; not to be guessed
+    is_animated     INTEGER NOT NULL,             -- then there is a still image of the same name
     author_id       INTEGER REFERENCES user (user_id),
     deactivated     INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE UNIQUE INDEX realm_emoji_name ON realm_emoji (name) WHERE NOT deactivated;
 CREATE INDEX realm_emoji_author ON realm_emoji (author_id);
+
 CREATE TABLE public_image (
-    path            TEXT    PRIMARY KEY,
+    path            TEXT    PRIMARY KEY,          -- what follows /user_avatars/1/ in the address
     content_type    TEXT    NOT NULL,
     content         BLOB    NOT NULL
 ) STRICT;
+
+-- Uploaded images of people: the image itself tells whether there is one.
 ALTER TABLE user DROP COLUMN avatar_source;
 ALTER TABLE user ADD COLUMN avatar_key INTEGER;
