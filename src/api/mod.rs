@@ -28,6 +28,7 @@ pub mod subscriptions;
 pub mod timetable;
 pub mod topics;
 pub mod typing;
+pub mod uploads;
 pub mod user_settings;
 pub mod user_topics;
 pub mod users;
@@ -93,6 +94,7 @@ pub static SLICES: &[Slice] = &[
     reminders::SLICE,
     reports::SLICE,
     typing::SLICE,
+    uploads::SLICE,
     saved_snippets::SLICE,
     navigation_views::SLICE,
     server_settings::SLICE,

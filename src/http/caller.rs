@@ -101,19 +101,15 @@ pub fn digest(key: &str) -> [u8; 32] {
 
 /// Email and key of an `Authorization` header.
 fn credentials(header: Option<&str>) -> ApiResult<(String, String)> {
-    let unauthorized = |msg: &'static str| {
-        ApiError::new(401, "UNAUTHORIZED", msg)
-            .with_header("WWW-Authenticate", r#"Basic realm="zulip""#.to_owned())
-    };
-    let header =
-        header.ok_or_else(|| unauthorized("Not logged in: API authentication or user session required"))?;
+    let header = header.ok_or_else(ApiError::not_logged_in)?;
     let (scheme, encoded) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
     if !scheme.eq_ignore_ascii_case("basic") {
         return Err(ApiError::bad_request("This endpoint requires HTTP basic authentication."));
     }
     let pair = STANDARD.decode(encoded.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let pair = pair.as_deref().and_then(|pair| pair.split_once(':'));
-    let (email, key) = pair.ok_or_else(|| unauthorized("Invalid authorization header for basic auth"))?;
+    let (email, key) =
+        pair.ok_or_else(|| ApiError::unauthorized("Invalid authorization header for basic auth"))?;
     if key.len() != API_KEY_LENGTH || !key.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Err(ApiError::new(401, "INVALID_API_KEY", "Malformed API key"));
     }
@@ -127,6 +123,11 @@ pub trait Kind: Send + Sync + Sized + 'static {
 
     /// Whether the header has to be looked at.
     const NEEDS_LOGIN: bool = true;
+
+    /// Who calls without credentials, where that is allowed.
+    fn nobody() -> Option<Self> {
+        None
+    }
 
     /// Admits a caller, or says why not.
     fn admit(caller: ApiResult<Caller>) -> ApiResult<Self>;
@@ -148,6 +149,8 @@ impl<C> Copy for Access<C> {}
 
 /// Nobody has to log in.
 pub const ANYONE: Access<Anyone> = Access(std::marker::PhantomData);
+/// Nobody has to log in, but who does is known.
+pub const VISITOR: Access<Visitor> = Access(std::marker::PhantomData);
 /// Any active user or bot.
 pub const USER: Access<User> = Access(std::marker::PhantomData);
 /// Administrators and owners.
@@ -155,6 +158,9 @@ pub const ADMINISTRATOR: Access<Administrator> = Access(std::marker::PhantomData
 
 /// No credentials needed. Wrong ones do no harm: a client may send what it has before it knows whether it is right.
 pub struct Anyone;
+
+/// Somebody who may have credentials or none. Wrong ones are refused.
+pub struct Visitor(pub Option<User>);
 
 /// An active user or bot.
 pub struct User(Caller);
@@ -172,6 +178,22 @@ impl Kind for Anyone {
 
     fn recheck(&mut self, _connection: &Connection) -> ApiResult<()> {
         Ok(())
+    }
+}
+
+impl Kind for Visitor {
+    const NAME: &'static str = "visitor";
+
+    fn nobody() -> Option<Self> {
+        Some(Self(None))
+    }
+
+    fn admit(caller: ApiResult<Caller>) -> ApiResult<Self> {
+        Ok(Self(Some(User::admit(caller)?)))
+    }
+
+    fn recheck(&mut self, connection: &Connection) -> ApiResult<()> {
+        self.0.as_mut().map_or(Ok(()), |user| user.recheck(connection))
     }
 }
 

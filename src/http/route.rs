@@ -1,12 +1,14 @@
 //! The table of routes: each with method, path, access and handler, and the way from a path to its route.
 //!
-//! Handlers come in three shapes, by what they do with the file:
+//! Handlers come in four shapes, by what they do with the file:
 //! - [`Route::read`]: a function over one snapshot;
 //! - [`Route::write`]: a function that is one job on the writer;
-//! - [`Route::call`]: an async function for everything that has stages (rendering before writing, waiting, hashing).
+//! - [`Route::call`]: an async function for everything that has stages (rendering before writing, waiting, hashing);
+//! - [`Route::receive`]: the same for a body that is not read before, but while the handler takes its files.
 //!
-//! All three become one boxed function, so that generic code is compiled once for each handler and no more.
+//! All of them become one boxed function, so that generic code is compiled once for each handler and no more.
 
+use super::arriving::ArrivingFiles;
 use super::caller::{Access, Caller, Kind};
 use super::error::{ApiError, ApiResult};
 use super::form::{Form, UploadedFile};
@@ -37,6 +39,20 @@ pub struct RequestInfo {
     pub peer: IpAddr,
     /// The `Authorization` header.
     pub authorization: Option<String>,
+    /// What the client wants of a file; few requests say so.
+    pub conditions: Option<Box<Conditions>>,
+}
+
+/// Headers with which a client asks for a part of a file, or for one that it does not have (RFC 9110, sections 13 and
+/// 14).
+#[derive(Clone, Debug, Default)]
+pub struct Conditions {
+    /// `Range`.
+    pub range: Option<String>,
+    /// `If-Range`.
+    pub if_range: Option<String>,
+    /// `If-None-Match`.
+    pub if_none_match: Option<String>,
 }
 
 /// One entry of the table.
@@ -51,8 +67,10 @@ pub struct Route {
     pub outside: bool,
     /// Whether bots that only deliver incoming webhooks may call.
     pub for_webhooks: bool,
-    /// The largest body, in bytes.
+    /// The largest body, in bytes. Not asked for where the handler takes the body itself.
     pub body_limit: usize,
+    /// Whether the handler takes the body while it arrives.
+    pub takes_body: bool,
     handler: Handler,
 }
 
@@ -181,12 +199,7 @@ impl Route {
         let run = move |app: Arc<App>, info: RequestInfo, mut form: Form, webhooks: bool| -> Handled {
             let handler = handler.clone();
             Box::pin(async move {
-                let caller = if C::NEEDS_LOGIN {
-                    let admitted = app.readers.read(|snapshot| admit::<C>(snapshot, &info, webhooks)).await;
-                    counted(&app, &info, admitted)?
-                } else {
-                    C::admit(Err(ApiError::internal()))?
-                };
+                let caller = admit_to_call::<C>(&app, &info, webhooks).await?;
                 let params = P::read(&form)?;
                 // The form goes before the handler starts: a poll that waits should hold little.
                 let (ignored, files) = (owned(form.ignored()), form.take_files());
@@ -198,8 +211,42 @@ impl Route {
         Self::new(method, path, C::NAME, Box::new(run))
     }
 
+    /// A handler with stages of its own that takes the files of a body while they arrive. The caller is known before
+    /// anything of the body is read.
+    pub fn receive<C: Kind, P, F, H>(
+        method: Method,
+        path: &'static str,
+        _access: Access<C>,
+        handler: H,
+    ) -> Self
+    where
+        P: Parameters + Send + 'static,
+        F: Future<Output = ApiResult<Reply>> + Send + 'static,
+        H: Fn(Call<C>, P, ArrivingFiles) -> F + Clone + Send + Sync + 'static,
+    {
+        let run = move |app: Arc<App>, info: RequestInfo, mut form: Form, webhooks: bool| -> Handled {
+            let handler = handler.clone();
+            Box::pin(async move {
+                let caller = admit_to_call::<C>(&app, &info, webhooks).await?;
+                let params = P::read(&form)?;
+                let mut ignored = owned(form.ignored());
+                let arriving = form.take_arriving().ok_or_else(ApiError::internal)?;
+                let other_parts = arriving.other_parts();
+                drop(form);
+                let call = Call { app, caller, info, files: Vec::new() };
+                let reply = handler(call, params, arriving).await?;
+                ignored.extend(other_parts.names());
+                ignored.sort_unstable();
+                ignored.dedup();
+                Ok(Answer { reply, ignored })
+            })
+        };
+        Self { takes_body: true, ..Self::new(method, path, C::NAME, Box::new(run)) }
+    }
+
     fn new(method: Method, path: &'static str, access: &'static str, handler: Handler) -> Self {
-        Self { method, path, access, outside: false, for_webhooks: false, body_limit: BODY_LIMIT, handler }
+        let (outside, for_webhooks, takes_body) = Default::default();
+        Self { method, path, access, outside, for_webhooks, body_limit: BODY_LIMIT, takes_body, handler }
     }
 
     /// The path stands as it is, not below `/api/v1`.
@@ -238,10 +285,23 @@ fn owned(names: Vec<&str>) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
+async fn admit_to_call<C: Kind>(app: &App, info: &RequestInfo, webhooks: bool) -> ApiResult<C> {
+    if !C::NEEDS_LOGIN {
+        return C::admit(Err(ApiError::internal()));
+    }
+    let admitted = app.readers.read(|snapshot| admit::<C>(snapshot, info, webhooks)).await;
+    counted(app, info, admitted)
+}
+
 fn admit<C: Kind>(snapshot: &Snapshot<'_>, info: &RequestInfo, webhooks: bool) -> ApiResult<C> {
     const INCOMING_WEBHOOK: Option<i64> = Some(2);
     if !C::NEEDS_LOGIN {
         return C::admit(Err(ApiError::internal()));
+    }
+    if info.authorization.is_none()
+        && let Some(nobody) = C::nobody()
+    {
+        return Ok(nobody);
     }
     let caller = Caller::authenticate(snapshot, info.authorization.as_deref()).and_then(|caller| {
         if caller.bot_type == INCOMING_WEBHOOK && !webhooks {

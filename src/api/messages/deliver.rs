@@ -10,6 +10,7 @@ use crate::api::groups::members as members_of_group;
 use crate::api::submessages::sql as submessages;
 use crate::api::submessages::widget::{WIDGET, Widget};
 use crate::api::subscriptions::members;
+use crate::api::uploads::claims::{self, Claimable};
 use crate::api::users::sql as users;
 use crate::events::{Audience, QueueId};
 use crate::http::{ApiError, ApiResult, Caller};
@@ -67,6 +68,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
     let widget = Widget::of(&draft.content);
     let widget_attribute = if widget.is_some() { attribute::HAS_SUBMESSAGE } else { 0 };
     let is_channel = topic_id.is_some();
+    let files = Claimable::of(tx, sender_id, tx.now(), &rendered.attachment_path_ids)?;
     let message = sql::NewMessage {
         recipient_id,
         topic_id,
@@ -76,9 +78,10 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         timestamp: tx.now(),
         content: &draft.content,
         rendered_content: &rendered.html,
-        attributes: attributes_of(rendered, is_channel) | widget_attribute,
+        attributes: attributes_of(rendered, is_channel, !files.is_empty()) | widget_attribute,
     };
     let id = sql::insert(tx, &message)?;
+    claims::claim(tx, files, id)?;
     let submessage = match widget {
         Some(widget) => {
             let content = serde_json::to_string(&widget)?;
@@ -163,14 +166,15 @@ pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiRe
     Ok(user_ids)
 }
 
-/// The attributes that follow from a message's rendering.
-pub fn attributes_of(rendered: &Rendered, is_channel: bool) -> i64 {
+/// The attributes that follow from a message's rendering, and from whether files that it links to are there and the
+/// sender's to pass on.
+pub fn attributes_of(rendered: &Rendered, is_channel: bool, has_attachment: bool) -> i64 {
     let bits = [
         (is_channel && rendered.mentions_stream_wildcard, attribute::STREAM_WILDCARD),
         (is_channel && rendered.mentions_topic_wildcard, attribute::TOPIC_WILDCARD),
         (rendered.has_link, attribute::HAS_LINK),
         (rendered.has_image, attribute::HAS_IMAGE),
-        (rendered.has_attachment(), attribute::HAS_ATTACHMENT),
+        (has_attachment, attribute::HAS_ATTACHMENT),
         (rendered.is_me_message, attribute::IS_ME),
     ];
     bits.into_iter().filter(|(set, _)| *set).fold(0, |sum, (_, bit)| sum | bit)

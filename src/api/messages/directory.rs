@@ -2,9 +2,12 @@
 
 use crate::api::channels::{access, sql as channels};
 use crate::api::realm;
+use crate::api::uploads::{access as files, thumbnails};
 use crate::api::users::sql as users;
 use crate::http::{ApiResult, Caller};
-use crate::markdown::{Directory, LinkedChannel, MentionedGroup, MentionedUser, Rendered, UserQuery, render};
+use crate::markdown::{
+    Directory, LinkedChannel, MentionedGroup, MentionedUser, Rendered, UploadedFile, UserQuery, render,
+};
 use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
@@ -107,6 +110,16 @@ impl Organization<'_> {
         Ok(known.then_some(LinkedChannel { stream_id: stream.stream_id.0, name: stream.name }))
     }
 
+    /// A file that the sender may load.
+    fn find_file(&self, path_id: &str) -> ApiResult<Option<UploadedFile>> {
+        let Some(file) = files::by_address(self.connection, path_id)? else { return Ok(None) };
+        let may_load = match self.caller {
+            Some(caller) => files::may_load(self.connection, caller, self.now, &file)?,
+            None => true,
+        };
+        Ok(if may_load { thumbnails::shown(&file) } else { None })
+    }
+
     fn find_newest(&self, stream_id: StreamId, topic: &str) -> ApiResult<Option<i64>> {
         let Some(stream) = channels::by_id(self.connection, stream_id)? else { return Ok(None) };
         let visible = match self.caller {
@@ -147,6 +160,10 @@ impl Directory for Organization<'_> {
 
     fn newest_message_in_topic(&self, stream_id: i64, topic: &str) -> Option<i64> {
         self.answer(self.find_newest(StreamId(stream_id), topic))
+    }
+
+    fn uploaded_file(&self, path_id: &str) -> Option<UploadedFile> {
+        self.answer(self.find_file(path_id))
     }
 
     fn realm_url(&self) -> &str {

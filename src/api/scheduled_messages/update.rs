@@ -7,8 +7,10 @@ use crate::api::messages::address::{self, Address, MessageType};
 use crate::api::messages::directory::render_for;
 use crate::api::messages::rules;
 use crate::api::timetable;
+use crate::api::uploads::claims;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, RequestInfo, User};
+use crate::markdown::Rendered;
 use crate::store::Tx;
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -97,7 +99,7 @@ pub async fn update_scheduled_message(call: Call<User>, params: UpdateParams) ->
         let Some(content) = &params.content else { return Ok(None) };
         let content = rules::content(content)?;
         let rendered = render_for(snapshot, &call.caller, now, &info.origin, &content)?;
-        Ok::<_, ApiError>(Some((content, rendered.html)))
+        Ok::<_, ApiError>(Some((content, rendered)))
     });
     let rendering = rendering.await?;
     call.write(move |tx, caller| update(tx, caller, params, rendering, info)).await?;
@@ -109,7 +111,7 @@ fn update(
     tx: &mut Tx<'_>,
     caller: &Caller,
     mut params: UpdateParams,
-    rendering: Option<(String, String)>,
+    rendering: Option<(String, Rendered)>,
     info: RequestInfo,
 ) -> ApiResult<()> {
     let mut row = find(tx, caller, params.scheduled_message_id)?;
@@ -119,9 +121,11 @@ fn update(
     if let Some(address) = params.address(tx, caller, tx.now(), &row.target)? {
         row.target = Target::of(&address);
     }
-    if let Some((content, rendered_content)) = rendering {
+    if let Some((content, rendered)) = rendering {
         row.content = content;
-        row.rendered_content = rendered_content;
+        row.rendered_content = rendered.html;
+        let path_ids = &rendered.attachment_path_ids;
+        claims::set_scheduled(tx, row.sender_id, row.scheduled_message_id, path_ids)?;
     }
     if let Some(time) = params.scheduled_delivery_timestamp {
         row.scheduled_delivery_timestamp = time;
@@ -144,6 +148,7 @@ pub struct DeleteParams {
 /// `DELETE /scheduled_messages/{scheduled_message_id}`: it will not be sent.
 pub fn delete_scheduled_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let row = find(tx, caller, params.scheduled_message_id)?;
+    claims::release_scheduled(tx, row.scheduled_message_id)?;
     sql::delete(tx, row.scheduled_message_id)?;
     record::tell_removed(tx, &row);
     Ok(Reply::ok())
