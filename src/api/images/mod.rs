@@ -1,6 +1,7 @@
 //! Pictures and data that clients load by plain addresses: people's generated images, the organization's icon, the
 //! names of emoji. Everything is made here; nothing is fetched from elsewhere.
 
+pub mod animation;
 pub mod decoding;
 mod drawing;
 pub mod scaling;
