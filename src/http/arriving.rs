@@ -2,7 +2,7 @@
 //! piece of a file has it, and the next one is read from the network when they ask again.
 
 use super::error::{ApiError, ApiResult};
-use super::form::{file_name_of, malformed};
+use super::form::{CLIENT, file_name_of, malformed};
 use bytes::Bytes;
 use futures_util::Stream;
 use http_body_util::BodyExt;
@@ -35,6 +35,9 @@ impl OtherParts {
     }
 
     fn add(&self, name: &str) {
+        if name == CLIENT {
+            return;
+        }
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
     }
 }

@@ -21,7 +21,7 @@ use thiserror::Error;
 pub const MAX_PARAMETERS: usize = 1000;
 
 /// The parameter that names the client. Every endpoint accepts it.
-const CLIENT: &str = "client";
+pub(super) const CLIENT: &str = "client";
 
 /// A file that came in a `multipart/form-data` body: a part with a file name.
 #[derive(Clone, Debug, PartialEq, Eq)]

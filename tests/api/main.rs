@@ -24,6 +24,7 @@ mod scheduled_messages;
 mod submessages;
 mod subscriptions;
 mod typing;
+mod uploads;
 mod user_settings;
 mod user_topics;
 mod users;

@@ -19,6 +19,7 @@ mod ranges;
 pub mod record;
 pub mod sql;
 mod temporary;
+mod thumbnail;
 pub mod thumbnails;
 mod upload;
 
@@ -39,44 +40,23 @@ const BACKGROUND: Background = |app, stopped| {
 pub const MAX_FILE_UPLOAD_SIZE_MIB: u64 = 100;
 
 fn routes() -> Vec<Route> {
-    let mut routes = vec![
+    vec![
         Route::receive(Method::POST, "/user_uploads", USER, upload::upload_file),
-        Route::call(
-            Method::GET,
-            "/user_uploads/{realm_id}/{filename...}",
-            USER,
-            temporary::get_temporary_url,
-        ),
+        Route::call(Method::GET, FILE, USER, temporary::get_temporary_url),
         Route::read(Method::GET, "/attachments", USER, attachments::get_attachments),
         Route::write(Method::DELETE, "/attachments/{attachment_id}", USER, attachments::remove_attachment),
-    ];
-    for method in [Method::GET, Method::HEAD] {
-        routes.extend([
-            Route::call(
-                method.clone(),
-                "/user_uploads/{realm_id}/{filename...}",
-                VISITOR,
-                download::get_file,
-            )
-            .outside(),
-            Route::call(
-                method.clone(),
-                "/user_uploads/temporary/{token}/{filename}",
-                ANYONE,
-                temporary::get_file_by_temporary_url,
-            )
-            .outside(),
-            Route::read(
-                method,
-                "/user_uploads/thumbnail/{realm_id}/{filename...}",
-                VISITOR,
-                thumbnails::get_thumbnail,
-            )
-            .outside(),
-        ]);
-    }
-    routes
+        Route::call(Method::GET, FILE, VISITOR, download::get_file).outside(),
+        Route::call(Method::HEAD, FILE, VISITOR, download::get_file).outside(),
+        Route::call(Method::GET, TEMPORARY, ANYONE, temporary::get_file_by_temporary_url).outside(),
+        Route::call(Method::HEAD, TEMPORARY, ANYONE, temporary::get_file_by_temporary_url).outside(),
+        Route::read(Method::GET, THUMBNAIL, VISITOR, thumbnail::get_thumbnail).outside(),
+        Route::read(Method::HEAD, THUMBNAIL, VISITOR, thumbnail::get_thumbnail).outside(),
+    ]
 }
+
+const FILE: &str = "/user_uploads/{realm_id}/{filename...}";
+const TEMPORARY: &str = "/user_uploads/temporary/{token}/{filename}";
+const THUMBNAIL: &str = "/user_uploads/thumbnail/{realm_id}/{filename...}";
 
 /// Uploads of a server that has stopped meanwhile are lost.
 fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {

@@ -1,12 +1,10 @@
 //! Smaller versions of uploaded images. They are made when the image is uploaded, and kept with it.
 
-use super::download::{FileParams, common_headers, not_modified};
-use super::ranges::{Wanted, wanted};
+use super::contents;
 use super::sql::AttachmentRow;
-use super::{access, contents, sql};
 use crate::api::images::decoding::{self, Format};
 use crate::app::App;
-use crate::http::{ApiError, ApiResult, OtherReply, Read, Reply, Visitor};
+use crate::http::{ApiError, ApiResult};
 use crate::markdown::UploadedFile;
 use serde::Serialize;
 use std::sync::Arc;
@@ -32,7 +30,7 @@ pub const FORMATS: [ThumbnailFormat; 1] = [ThumbnailFormat {
 }];
 
 /// The type of all formats.
-const CONTENT_TYPE: &str = "image/webp";
+pub const CONTENT_TYPE: &str = "image/webp";
 
 /// Files beyond this size, in bytes, get no thumbnail: they would have to be in memory.
 const MAX_SIZE: u64 = 32 << 20;
@@ -98,18 +96,4 @@ pub fn shown(file: &AttachmentRow) -> Option<UploadedFile> {
         dimensions: file.dimensions,
         thumbnail_url: is_image.then(address),
     })
-}
-
-/// `GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}`, and `HEAD`: for whoever may load the image itself.
-pub fn get_thumbnail(read: &Read<'_, Visitor>, params: FileParams) -> ApiResult<Reply> {
-    let path = params.path_id();
-    let (path_id, format) = path.rsplit_once('/').ok_or_else(ApiError::not_found)?;
-    let file = access::find(read, read.caller.0.as_ref(), read.app.clock.seconds(), path_id)?;
-    let body = sql::thumbnail(read, file.id, format)?.ok_or_else(ApiError::not_found)?;
-    let etag = format!("\"{}-{format}\"", file.content_id);
-    let headers = common_headers(&etag);
-    if wanted(read.info.conditions.as_deref(), body.len() as u64, &etag) == Wanted::NotModified {
-        return Ok(not_modified(CONTENT_TYPE, headers));
-    }
-    Ok(Reply::Other(OtherReply { status: 200, content_type: CONTENT_TYPE, headers, body: body.into() }))
 }
