@@ -20,6 +20,38 @@ CREATE TABLE realm_setting (
     value           TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Linkifiers: patterns in messages and topics that become links, tried in the order of their positions.
+CREATE TABLE linkifier (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    position        INTEGER NOT NULL,
+    pattern         TEXT    NOT NULL UNIQUE,      -- a regular expression with named groups
+    url_template    TEXT    NOT NULL              -- RFC 6570; its variables are the groups
+) STRICT;
+
+-- Code playgrounds: where clients can try code of a language.
+CREATE TABLE code_playground (
+    id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                TEXT    NOT NULL,
+    pygments_language   TEXT    NOT NULL,
+    url_template        TEXT    NOT NULL,         -- RFC 6570 with the one variable `code`
+    UNIQUE (pygments_language, name)
+) STRICT;
+
+-- Domains whose addresses may join while `emails_restricted_to_domains` is on.
+CREATE TABLE realm_domain (
+    id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+    domain              TEXT    NOT NULL UNIQUE,  -- lower case
+    allow_subdomains    INTEGER NOT NULL
+) STRICT;
+
+-- Hints for beginners that a user has seen.
+CREATE TABLE onboarding_step (
+    user_id             INTEGER NOT NULL REFERENCES user (user_id),
+    onboarding_step     TEXT    NOT NULL,
+    timestamp           INTEGER NOT NULL,
+    PRIMARY KEY (user_id, onboarding_step)
+) STRICT, WITHOUT ROWID;
+
 -- Numbers that must only grow, also over a crash. `event` is the end of the block of event numbers in use: the writer
 -- takes a block at a time, so that events that are not stored never use a number twice.
 CREATE TABLE counter (
@@ -63,6 +95,46 @@ CREATE TABLE user_setting (
     value           TEXT    NOT NULL,
     PRIMARY KEY (user_id, property)
 ) STRICT, WITHOUT ROWID;
+
+-- What the organization wants to know of people: custom profile fields.
+CREATE TABLE profile_field (
+    id                          INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                        TEXT    NOT NULL UNIQUE,
+    type                        INTEGER NOT NULL CHECK (type BETWEEN 1 AND 8),
+    hint                        TEXT    NOT NULL,
+    field_data                  TEXT    NOT NULL,     -- JSON for lists of choices and external accounts, else empty
+    position                    INTEGER NOT NULL,     -- `order` on the wire
+    required                    INTEGER NOT NULL,
+    editable_by_user            INTEGER NOT NULL,
+    display_in_profile_summary  INTEGER NOT NULL
+) STRICT;
+
+-- What people said. Nothing said is no row.
+CREATE TABLE profile_value (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    field_id        INTEGER NOT NULL REFERENCES profile_field (id),
+    value           TEXT    NOT NULL,
+    rendered_value  TEXT,                         -- HTML, for fields of text
+    PRIMARY KEY (user_id, field_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX profile_value_field ON profile_value (field_id);
+
+-- When people were last here, as their clients report. Bots do not report.
+CREATE TABLE presence (
+    user_id             INTEGER PRIMARY KEY REFERENCES user (user_id),
+    last_active_time    INTEGER,                  -- null: nobody saw them use a client
+    last_connected_time INTEGER NOT NULL,
+    update_id           INTEGER NOT NULL UNIQUE   -- grows with each change of any row: clients ask for what is new
+) STRICT;
+
+-- What people say they are doing. Texts are empty for what they do not say.
+CREATE TABLE user_status (
+    user_id         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    status_text     TEXT    NOT NULL,
+    emoji_name      TEXT    NOT NULL,
+    emoji_code      TEXT    NOT NULL,
+    reaction_type   TEXT    NOT NULL
+) STRICT;
 
 -- API keys. Only the SHA-256 digest is kept: a stolen file opens nothing. A user has as many keys as devices.
 CREATE TABLE api_key (
@@ -156,6 +228,16 @@ CREATE TABLE stream (
 CREATE TABLE default_stream (
     stream_id       INTEGER PRIMARY KEY REFERENCES stream (stream_id)
 ) STRICT;
+
+-- The addresses that clients asked for, at which mail to a channel arrives: one for each who asked and each sender that
+-- it shows. The token is what makes an address hard to guess.
+CREATE TABLE channel_email_address (
+    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
+    creator_id      INTEGER NOT NULL REFERENCES user (user_id),
+    sender_id       INTEGER NOT NULL REFERENCES user (user_id),
+    token           TEXT    NOT NULL UNIQUE,
+    PRIMARY KEY (stream_id, creator_id, sender_id)
+) STRICT, WITHOUT ROWID;
 
 -- Topics. A row is made with the first message and never changes: the newest spelling and the newest id are read from
 -- the messages, so that deleting and moving cannot leave them wrong.
@@ -271,6 +353,13 @@ CREATE TABLE reaction (
     PRIMARY KEY (message_id, number),
     UNIQUE (message_id, user_id, reaction_type, emoji_code)
 ) STRICT, WITHOUT ROWID;
+
+-- Links in the topics of messages, as linkifiers made them when a message came to its topic: JSON, as on the wire. A row
+-- only where there are any, which an attribute of the message says.
+CREATE TABLE message_topic_link (
+    message_id      INTEGER PRIMARY KEY REFERENCES message (id),
+    links           TEXT    NOT NULL
+) STRICT;
 
 -- Data of polls and to-do lists, and what people did to them: JSON that the server keeps for the clients.
 CREATE TABLE submessage (
@@ -405,6 +494,50 @@ CREATE INDEX user_message_flags_message ON user_message_flags (message_id);
 CREATE INDEX user_message_starred ON user_message_flags (user_id, message_id) WHERE flags & 1;
 CREATE INDEX user_message_mentioned ON user_message_flags (user_id, message_id) WHERE flags & 20;
 CREATE INDEX user_message_alerted ON user_message_flags (user_id, message_id) WHERE flags & 8;
+
+-- What bots have that people do not: a row for each bot, but for the server's own. The interface lets a bot's owner read
+-- its key again and again, so that this one key is kept; it works by its digest in `api_key` like any other.
+CREATE TABLE bot (
+    user_id                         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    api_key                         TEXT,         -- null: it was revoked
+    default_sending_stream          INTEGER REFERENCES stream (stream_id),
+    default_events_register_stream  INTEGER REFERENCES stream (stream_id),
+    default_all_public_streams      INTEGER NOT NULL DEFAULT 0,
+    service_name                    TEXT,         -- of incoming webhooks: the integration
+    payload_url                     TEXT,         -- of outgoing webhooks, these three
+    interface                       INTEGER,
+    token                           TEXT,
+    config_data                     TEXT    NOT NULL DEFAULT '{}'   -- a JSON object of texts
+) STRICT;
+
+-- What bots remember: texts by name.
+CREATE TABLE bot_storage (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    key             TEXT    NOT NULL,
+    value           TEXT    NOT NULL,
+    PRIMARY KEY (user_id, key)
+) STRICT, WITHOUT ROWID;
+
+-- Invitations: links below /join/ by which people get an account. One for a person has an email and is gone when it is
+-- used or revoked; one for many has none, and stays when it is revoked, so that revoking twice is told. The link by which
+-- the first owner comes has no inviter.
+CREATE TABLE invite (
+    invite_id                           INTEGER PRIMARY KEY AUTOINCREMENT,
+    key                                 TEXT    NOT NULL UNIQUE,    -- 24 letters and digits, the secret part of the link
+    email                               TEXT,
+    invited_by_user_id                  INTEGER REFERENCES user (user_id),
+    invited                             INTEGER NOT NULL,           -- when it was made
+    expiry_date                         INTEGER,                    -- null: never
+    invited_as                          INTEGER NOT NULL CHECK (invited_as IN (100, 200, 300, 400, 600)),
+    stream_ids                          TEXT    NOT NULL,           -- JSON lists
+    group_ids                           TEXT    NOT NULL,
+    include_realm_default_subscriptions INTEGER NOT NULL,
+    notify_referrer_on_join             INTEGER NOT NULL,
+    welcome_message_custom_text         TEXT,                       -- null: the organization's; empty: none
+    is_revoked                          INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX invite_inviter ON invite (invited_by_user_id);
+CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
 
 -- What uploaded files hold, in pieces. One that no file stands for (yet, or any more) is removed piece by piece when its
 -- time has come: the rest of an upload that broke off, or of a file that was deleted.

@@ -4,15 +4,25 @@
 //! use another slice's rules, statements and events, never its operations. Adding a slice means adding it to [`SLICES`].
 
 pub mod alert_words;
+pub mod bot_storage;
+pub mod bots;
 pub mod channels;
+pub mod code_playgrounds;
 pub mod command_line;
+pub mod domains;
 pub mod drafts;
 pub mod groups;
 pub mod images;
+pub mod invites;
+pub mod join;
 pub mod keys;
+pub mod linkifiers;
 pub mod messages;
 pub mod navigation_views;
 pub mod notifications;
+pub mod onboarding_steps;
+pub mod presence;
+pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
@@ -30,8 +40,10 @@ pub mod topics;
 pub mod typing;
 pub mod uploads;
 pub mod user_settings;
+pub mod user_status;
 pub mod user_topics;
 pub mod users;
+pub mod who_is_who;
 
 use crate::app::App;
 use crate::events::EventType;
@@ -78,9 +90,19 @@ pub static SLICES: &[Slice] = &[
     groups::SLICE,
     realm::SLICE,
     users::SLICE,
+    invites::SLICE,
     notifications::SLICE,
     user_settings::SLICE,
+    profile_fields::SLICE,
+    presence::SLICE,
+    user_status::SLICE,
     keys::SLICE,
+    bots::SLICE,
+    bot_storage::SLICE,
+    linkifiers::SLICE,
+    code_playgrounds::SLICE,
+    domains::SLICE,
+    onboarding_steps::SLICE,
     channels::SLICE,
     subscriptions::SLICE,
     messages::SLICE,
@@ -97,6 +119,7 @@ pub static SLICES: &[Slice] = &[
     uploads::SLICE,
     saved_snippets::SLICE,
     navigation_views::SLICE,
+    join::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
     images::SLICE,

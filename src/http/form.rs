@@ -11,7 +11,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::arriving::ArrivingFiles;
+use super::arriving::{ArrivingFiles, OtherParts};
 use bytes::Bytes;
 use futures_util::{FutureExt, stream};
 use thiserror::Error;
@@ -161,6 +161,11 @@ impl Form {
     /// Takes the files that are still on their way; `None` if the body was read already.
     pub fn take_arriving(&mut self) -> Option<ArrivingFiles> {
         self.arriving.take()
+    }
+
+    /// The names of what comes beside those files; known when the body is read.
+    pub fn other_parts(&self) -> Option<OtherParts> {
+        self.arriving.as_ref().map(ArrivingFiles::other_parts)
     }
 
     fn name_of(&self, entry: &Entry) -> &str {

@@ -23,7 +23,9 @@ pub mod service;
 
 pub use arriving::{ArrivingFile, ArrivingFiles};
 pub use body::{Body, Pieces};
-pub use caller::{ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, USER, User, VISITOR, Visitor};
+pub use caller::{
+    ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, OWNER, Owner, USER, User, VISITOR, Visitor,
+};
 pub use error::{ApiError, ApiResult};
 pub use limit::Limits;
 pub use refusals::JsonRefusals;

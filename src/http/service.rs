@@ -72,6 +72,7 @@ async fn handle(
         peer,
         authorization: text_of(&head.headers, &header::AUTHORIZATION).map(str::to_owned),
         conditions: conditions(&head.headers),
+        cookies: text_of(&head.headers, &header::COOKIE).map(str::to_owned),
     };
     drop(head);
     let answer = route.handle(app, info, form).await;

@@ -54,6 +54,20 @@ impl SystemGroup {
         }
     }
 
+    /// What mentions of the group show.
+    pub fn display_name(self) -> &'static str {
+        match self {
+            Self::Nobody => "Nobody",
+            Self::Owners => "Owners",
+            Self::Administrators => "Administrators",
+            Self::Moderators => "Moderators",
+            Self::FullMembers => "Full members",
+            Self::Members => "Members",
+            Self::Everyone => "Everyone",
+            Self::Internet => "Everyone on the internet",
+        }
+    }
+
     /// What the group is, for people.
     fn description(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! Where a message goes: `type`, `to` and `topic` of a request to a channel or a set of people.
 
-use super::sql;
+use super::{direct_rules, sql};
 use crate::api::channels::access::{self, StreamSetting};
 use crate::api::channels::row::{StreamRow, TopicsPolicy};
 use crate::api::channels::sql as channels;
@@ -9,7 +9,7 @@ use crate::api::groups::system::SystemGroup;
 use crate::api::realm;
 use crate::api::subscriptions::sql as subscriptions;
 use crate::api::users::record::UserRow;
-use crate::api::users::sql as users;
+use crate::api::users::{access as users_access, sql as users};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{RecipientId, StreamId, Topic, UserId};
@@ -55,7 +55,7 @@ pub fn resolve(
         }
         MessageType::Direct => {
             let user_ids = people_named(connection, caller, to)?;
-            check_people(connection, &user_ids)?;
+            check_people(connection, caller, now, &user_ids)?;
             Ok(Address::Direct(user_ids))
         }
     }
@@ -69,11 +69,19 @@ pub fn recheck(connection: &Connection, caller: &Caller, now: i64, address: &mut
             **stream = fresh.ok_or_else(|| ApiError::no_channel_with_id(stream.stream_id.0))?;
             check_channel(connection, caller, now, stream, topic)
         }
-        Address::Direct(user_ids) => check_people(connection, user_ids),
+        Address::Direct(user_ids) => check_people(connection, caller, now, user_ids),
     }
 }
 
 impl Address {
+    /// The channel and topic; `None` for direct conversations.
+    pub fn place(&self) -> Option<(StreamId, &Topic)> {
+        match self {
+            Self::Channel(stream, topic) => Some((stream.stream_id, topic)),
+            Self::Direct(_) => None,
+        }
+    }
+
     /// The set of receivers; one for new company is made.
     pub fn recipient(&self, connection: &Connection) -> ApiResult<RecipientId> {
         match self {
@@ -146,13 +154,18 @@ pub fn check_may_post(
     Ok(())
 }
 
-/// Groups are looked at only where not everybody may post.
+/// Groups are looked at only where not everybody may post. A bot may post where its owner may.
 fn may_post(connection: &Connection, caller: &Caller, now: i64, stream: &StreamRow) -> ApiResult<bool> {
     let group = StreamSetting::CanSendMessage.group_of(connection, stream.stream_id)?;
     if matches!(SystemGroup::with_id(group), Some(SystemGroup::Everyone | SystemGroup::Internet)) {
         return Ok(true);
     }
-    Ok(Membership::of(connection, caller.user_id, now)?.contains(group))
+    for user_id in [Some(caller.user_id), caller.bot_owner_id].into_iter().flatten() {
+        if Membership::of(connection, user_id, now)?.contains(group) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// A bot reaches what its owner reaches.
@@ -234,8 +247,8 @@ fn user_with_email(connection: &Connection, email: &str) -> ApiResult<UserRow> {
     user.ok_or_else(|| ApiError::bad_request(format!("Invalid email '{email}'")))
 }
 
-/// Whether all these people can be written to.
-fn check_people(connection: &Connection, user_ids: &[UserId]) -> ApiResult<()> {
+/// Whether all these people can be written to, by the caller.
+fn check_people(connection: &Connection, caller: &Caller, now: i64, user_ids: &[UserId]) -> ApiResult<()> {
     for user_id in user_ids {
         let user = users::by_id(connection, *user_id)?;
         let user = user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {user_id}")))?;
@@ -244,5 +257,6 @@ fn check_people(connection: &Connection, user_ids: &[UserId]) -> ApiResult<()> {
             return Err(ApiError::bad_request(msg));
         }
     }
-    Ok(())
+    users_access::check_recipients(connection, caller, user_ids)?;
+    direct_rules::check(connection, caller, now, user_ids)
 }

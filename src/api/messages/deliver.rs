@@ -4,19 +4,21 @@ use super::address::{self, Address};
 use super::events::{FlagHolders, MessageSent};
 use super::flags::bit;
 use super::message::{DisplayRecipient, MessageRecord, OwnPart, RecipientPart, SenderPart, attribute};
-use super::{first_message, sql, unread};
+use super::{first_message, mention_rules, sql, unread};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::groups::members as members_of_group;
+use crate::api::linkifiers::compiled::topic_links;
 use crate::api::submessages::sql as submessages;
 use crate::api::submessages::widget::{WIDGET, Widget};
 use crate::api::subscriptions::members;
 use crate::api::uploads::claims::{self, Claimable};
-use crate::api::users::sql as users;
+use crate::api::users::record::UserRow;
+use crate::api::users::{access, sql as users};
 use crate::events::{Audience, QueueId};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::Rendered;
 use crate::store::Tx;
-use crate::types::{ClientId, GroupId, MessageId, UserId};
+use crate::types::{ClientId, GroupId, MessageId, RecipientId, UserId};
 use std::collections::HashMap;
 
 /// A message that is ready to be sent.
@@ -40,12 +42,13 @@ pub struct Draft {
 /// Sends a message: checks again that the sender may, writes it, and tells its receivers.
 pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<MessageId> {
     address::recheck(tx, caller, tx.now(), &mut draft.address)?;
+    mention_rules::check(tx, caller, tx.now(), draft.address.place(), &draft.rendered)?;
     deliver(tx, caller.user_id, &draft)
 }
 
 /// Writes a message and tells its receivers. Whether the sender may write there has been asked.
 pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<MessageId> {
-    let recipient_id = draft.address.recipient(tx)?;
+    let recipient_id = recipient(tx, &draft.address)?;
     let (audience, topic, topic_id) = match &draft.address {
         Address::Channel(stream, topic) => {
             let audience = members::audience(tx, stream.stream_id)?;
@@ -60,7 +63,12 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
     let topic_wildcard = match topic_id {
         Some(topic_id) if rendered.mentions_topic_wildcard => {
             let took_part = sql::topic_participants(tx, topic_id)?;
-            took_part.into_iter().filter(|user_id| audience.contains(*user_id)).collect()
+            // Who sends it takes part.
+            let mut user_ids: Vec<UserId> = took_part.into_iter().chain([sender_id]).collect();
+            user_ids.sort_unstable();
+            user_ids.dedup();
+            user_ids.retain(|user_id| audience.contains(*user_id));
+            user_ids
         }
         _ => Vec::new(),
     };
@@ -69,6 +77,8 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
     let widget_attribute = if widget.is_some() { attribute::HAS_SUBMESSAGE } else { 0 };
     let is_channel = topic_id.is_some();
     let files = Claimable::of(tx, sender_id, tx.now(), &rendered.attachment_path_ids)?;
+    let topic_links = if is_channel { topic_links(tx, topic)? } else { Vec::new() };
+    let links_attribute = if topic_links.is_empty() { 0 } else { attribute::HAS_TOPIC_LINKS };
     let message = sql::NewMessage {
         recipient_id,
         topic_id,
@@ -78,9 +88,14 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         timestamp: tx.now(),
         content: &draft.content,
         rendered_content: &rendered.html,
-        attributes: attributes_of(rendered, is_channel, !files.is_empty()) | widget_attribute,
+        attributes: attributes_of(rendered, is_channel, !files.is_empty())
+            | widget_attribute
+            | links_attribute,
     };
     let id = sql::insert(tx, &message)?;
+    if !topic_links.is_empty() {
+        sql::put_topic_links(tx, id, &serde_json::to_string(&topic_links)?)?;
+    }
     claims::claim(tx, files, id)?;
     let submessage = match widget {
         Some(widget) => {
@@ -106,6 +121,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         }
     }
     let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
+    let unknown_to = unknown_to(tx, &sender, &audience)?;
     let (display_recipient, stream_id) = match &draft.address {
         Address::Channel(stream, _) => {
             (DisplayRecipient::Stream(stream.name.clone()), Some(stream.stream_id))
@@ -121,7 +137,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
                 timestamp: message.timestamp,
                 client: &draft.client,
                 subject: topic,
-                topic_links: &[],
+                topic_links: &topic_links,
                 is_me_message: rendered.is_me_message,
                 reactions: &[],
                 submessages: submessage.as_slice(),
@@ -145,12 +161,36 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
             ..FlagHolders::default()
         },
         echo: draft.echo.as_ref().map(|(queue_id, local_id)| (queue_id, local_id.as_str())),
+        unknown_to: &unknown_to,
     };
     tx.emit(&event, audience);
     if let Address::Channel(stream, _) = &draft.address {
         first_message::tell_if_first(tx, stream, id)?;
     }
     Ok(id)
+}
+
+/// The set of receivers. People who never wrote to each other are introduced where one of them is a guest who could not
+/// access the others.
+fn recipient(tx: &mut Tx<'_>, address: &Address) -> ApiResult<RecipientId> {
+    let before = match address {
+        Address::Direct(people) if sql::direct_recipient(tx, people)?.is_none() => {
+            access::Before::of_people(tx, people)?
+        }
+        _ => access::Before::default(),
+    };
+    let recipient_id = address.recipient(tx)?;
+    before.changes(tx)?.emit_gained(tx)?;
+    Ok(recipient_id)
+}
+
+/// Those of an audience who cannot access the sender: guests in a channel that the sender is not in.
+fn unknown_to(tx: &Tx<'_>, sender: &UserRow, audience: &Audience) -> ApiResult<Vec<UserId>> {
+    if audience.contains(sender.user_id) {
+        return Ok(Vec::new());
+    }
+    let users = access::without_access(tx, sender, audience.bitmap())?;
+    Ok(users.into_iter().map(UserId::from).collect())
 }
 
 /// The receivers that a message mentions by name or through a group, ascending.

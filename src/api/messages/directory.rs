@@ -1,17 +1,21 @@
 //! What the renderer asks about the organization, answered from a snapshot as the sender sees it.
 
 use crate::api::channels::{access, sql as channels};
-use crate::api::realm;
+use crate::api::groups::system::SystemGroup;
 use crate::api::uploads::{access as files, thumbnails};
+use crate::api::users::access::Accessible;
 use crate::api::users::sql as users;
+use crate::api::{linkifiers, realm};
 use crate::http::{ApiResult, Caller};
 use crate::markdown::{
-    Directory, LinkedChannel, MentionedGroup, MentionedUser, Rendered, UploadedFile, UserQuery, render,
+    Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UploadedFile, UserQuery,
+    render,
 };
 use crate::store::Tx;
-use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, StreamId, Topic, UserId};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, MessageId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 
 /// The organization as one sender sees it.
 struct Organization<'a> {
@@ -20,8 +24,11 @@ struct Organization<'a> {
     caller: Option<&'a Caller>,
     now: i64,
     origin: &'a str,
+    /// Whether pictures are shown beside the links to them, where the organization wants it.
+    may_preview: bool,
     /// Asked for only where a text needs it.
     code_block_language: OnceCell<String>,
+    linkifiers: OnceCell<Rc<[Linkifier]>>,
     /// The renderer's questions cannot fail; a statement that did is told afterwards.
     failure: RefCell<Option<crate::http::ApiError>>,
 }
@@ -34,12 +41,23 @@ pub fn render_for(
     origin: &str,
     content: &str,
 ) -> ApiResult<Rendered> {
-    render_with(connection, Some(caller), now, origin, content)
+    render_with(connection, Some(caller), now, origin, true, content)
+}
+
+/// Renders what describes a channel, a folder or a person, as its author sees the organization: HTML without previews.
+pub fn render_description(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    origin: &str,
+    text: &str,
+) -> ApiResult<String> {
+    Ok(render_with(connection, Some(caller), now, origin, false, text)?.html)
 }
 
 /// Renders a message of the server itself. Its links are relative, so that no address has to be known.
 pub fn render_for_server(tx: &Tx<'_>, content: &str) -> ApiResult<Rendered> {
-    render_with(tx, None, tx.now(), "", content)
+    render_with(tx, None, tx.now(), "", true, content)
 }
 
 fn render_with(
@@ -47,6 +65,7 @@ fn render_with(
     caller: Option<&Caller>,
     now: i64,
     origin: &str,
+    may_preview: bool,
     content: &str,
 ) -> ApiResult<Rendered> {
     let organization = Organization {
@@ -54,7 +73,9 @@ fn render_with(
         caller,
         now,
         origin,
+        may_preview,
         code_block_language: OnceCell::new(),
+        linkifiers: OnceCell::new(),
         failure: RefCell::default(),
     };
     let rendered = render(content, &organization);
@@ -79,7 +100,11 @@ impl Organization<'_> {
             UserQuery::FullNameAndId(name, id) => users::by_id(self.connection, UserId(id))?
                 .filter(|user| user.full_name.to_lowercase() == name.to_lowercase()),
         };
-        Ok(user.map(|user| MentionedUser {
+        let known = match (self.caller, &user) {
+            (Some(caller), Some(user)) => Accessible::to(self.connection, caller)?.contains(user.user_id),
+            _ => true,
+        };
+        Ok(user.filter(|_| known).map(|user| MentionedUser {
             user_id: user.user_id.0,
             full_name: user.full_name,
             is_active: user.is_active,
@@ -91,11 +116,12 @@ impl Organization<'_> {
             .connection
             .prepare_cached("SELECT id, name, deactivated FROM user_group WHERE name_key = ?1")?
             .query_row([name.to_lowercase()], |row| {
-                Ok(MentionedGroup {
-                    group_id: row.get(0)?,
-                    name: row.get(1)?,
-                    is_active: !row.get::<_, bool>(2)?,
-                })
+                let group_id: GroupId = row.get(0)?;
+                let name = match SystemGroup::with_id(group_id) {
+                    Some(group) => group.display_name().to_owned(),
+                    None => row.get(1)?,
+                };
+                Ok(MentionedGroup { group_id: group_id.0, name, is_active: !row.get::<_, bool>(2)? })
             })
             .optional()?;
         Ok(group)
@@ -166,6 +192,13 @@ impl Directory for Organization<'_> {
         self.answer(self.find_file(path_id))
     }
 
+    fn linkifiers(&self) -> &[Linkifier] {
+        self.linkifiers.get_or_init(|| {
+            let linkifiers = linkifiers::compiled::all(self.connection);
+            self.answer(linkifiers.map(Some)).unwrap_or_default()
+        })
+    }
+
     fn realm_url(&self) -> &str {
         self.origin
     }
@@ -182,7 +215,9 @@ impl Directory for Organization<'_> {
     }
 
     fn previews_media(&self) -> bool {
-        let previews = realm::settings::get(self.connection, "inline_image_preview");
-        self.answer(previews.map(Some)).unwrap_or(false)
+        self.may_preview && {
+            let previews = realm::settings::get(self.connection, "inline_image_preview");
+            self.answer(previews.map(Some)).unwrap_or(false)
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::move_rules::{Asked, PropagateMode, check_asked, resolves_empty_topic}
 use super::moving::{self, Destination, Move};
 use super::rules::{self, EditFacts};
 use super::sight::Sight;
-use super::{first_message, moved, receivers, sql};
+use super::{first_message, mention_rules, moved, receivers, sql};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::channels::row::StreamRow;
 use crate::api::realm;
@@ -21,7 +21,7 @@ use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::markdown::Rendered;
 use crate::store::Tx;
-use crate::types::{MessageId, StreamId, UserId};
+use crate::types::{MessageId, StreamId, Topic, UserId};
 use rusqlite::Connection;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -181,6 +181,12 @@ fn apply(
     params: &EditParams,
 ) -> ApiResult<Vec<AttachmentRecord>> {
     let content = edit.content.as_deref().zip(rendered);
+    if let Some((_, rendered)) = content {
+        // Where the message is before it moves.
+        let topic = Topic::stored(edit.message.subject.clone());
+        let place = edit.stream.as_ref().map(|stream| (stream.stream_id, &topic));
+        mention_rules::check(tx, caller, tx.now(), place, rendered)?;
+    }
     if content.is_none() && edit.mv.is_none() {
         return Ok(Vec::new());
     }
@@ -231,9 +237,8 @@ fn write_content(
     };
     sql::insert_edit(tx, id, &record)?;
     let is_channel = edit.stream.is_some();
-    let kept = before.attributes & (attribute::HAS_REACTION | attribute::HAS_SUBMESSAGE);
     let files = claims::change(tx, caller, before.sender_id, id, &rendered.attachment_path_ids)?;
-    let attributes = kept | attribute::IS_EDITED | attributes_of(rendered, is_channel, files.has_attachment);
+    let attributes = attribute::IS_EDITED | attributes_of(rendered, is_channel, files.has_attachment);
     sql::update_content(tx, id, content, &rendered.html, attributes, now)?;
     sql::renew_words(tx, id);
     let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
@@ -318,6 +323,6 @@ fn place_of(mv: &Move) -> PlaceEdit<'_> {
         propagate_mode: mv.propagate_mode,
         orig_subject: mv.old_topic.as_str(),
         subject: mv.changes_topic().then(|| mv.topic.as_str()),
-        topic_links: mv.changes_topic().then_some(&[]),
+        topic_links: mv.changes_topic().then_some(&mv.topic_links),
     }
 }

@@ -324,7 +324,7 @@ pub fn insert_edit(connection: &Connection, id: MessageId, edit: &EditRecord) ->
         .map(|_| ())
 }
 
-/// Writes a message's new content.
+/// Writes a message's new content, and the attributes that follow from it; those that do not stay.
 pub fn update_content(
     connection: &Connection,
     id: MessageId,
@@ -335,10 +335,18 @@ pub fn update_content(
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "UPDATE message SET content = ?2, rendered_content = ?3, rendered_version = ?4, attributes = ?5,
-                 last_edit_timestamp = ?6 WHERE id = ?1",
+            "UPDATE message SET content = ?2, rendered_content = ?3, rendered_version = ?4,
+                 attributes = attributes & ?7 | ?5, last_edit_timestamp = ?6 WHERE id = ?1",
         )?
-        .execute((id, content, rendered_content, RENDERED_VERSION, attributes, timestamp))
+        .execute((
+            id,
+            content,
+            rendered_content,
+            RENDERED_VERSION,
+            attributes,
+            timestamp,
+            attribute::BESIDE_CONTENT,
+        ))
         .map(|_| ())
 }
 
@@ -387,6 +395,34 @@ pub fn relocate(
         .map(|_| ())
 }
 
+/// Stores the links in a message's topic, as JSON. The attribute that says so is set apart.
+pub fn put_topic_links(connection: &Connection, id: MessageId, links: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO message_topic_link (message_id, links) VALUES (?1, ?2)")?
+        .execute((id, links))
+        .map(|_| ())
+}
+
+/// The links in a message's topic, as JSON.
+pub fn topic_links(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<String>> {
+    connection
+        .prepare_cached("SELECT links FROM message_topic_link WHERE message_id = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()
+}
+
+/// Forgets the links in a message's topic, if it had any.
+pub fn remove_topic_links(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
+    let removed =
+        connection.prepare_cached("DELETE FROM message_topic_link WHERE message_id = ?1")?.execute([id])?;
+    if removed > 0 {
+        connection
+            .prepare_cached("UPDATE message SET attributes = attributes & ~?2 WHERE id = ?1")?
+            .execute((id, attribute::HAS_TOPIC_LINKS))?;
+    }
+    Ok(())
+}
+
 /// Sets bits of a message's attributes.
 pub fn add_attributes(connection: &Connection, id: MessageId, attributes: i64) -> rusqlite::Result<()> {
     connection
@@ -402,6 +438,7 @@ pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
         "DELETE FROM message_edit WHERE message_id = ?1",
         "DELETE FROM reaction WHERE message_id = ?1",
         "DELETE FROM submessage WHERE message_id = ?1",
+        "DELETE FROM message_topic_link WHERE message_id = ?1",
         "DELETE FROM user_message_flags WHERE message_id = ?1",
         "DELETE FROM message WHERE id = ?1",
     ] {

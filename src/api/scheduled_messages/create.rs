@@ -4,7 +4,7 @@ use super::record::{self, ScheduledMessageRecord, ScheduledMessageRow, Target};
 use super::sql;
 use crate::api::messages::address::{self, Address, MessageType};
 use crate::api::messages::directory::render_for;
-use crate::api::messages::rules;
+use crate::api::messages::{mention_rules, rules};
 use crate::api::timetable;
 use crate::api::uploads::claims;
 use crate::http::params::JsonOrText;
@@ -58,6 +58,7 @@ pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) ->
         let topic = params.topic.as_deref();
         let address = address::resolve(snapshot, &call.caller, now, params.r#type, &to, topic)?;
         let rendered = render_for(snapshot, &call.caller, now, &call.info.origin, &content)?;
+        mention_rules::check(snapshot, &call.caller, now, address.place(), &rendered)?;
         let target = Target::of(&address);
         let is_note = matches!(&target, Target::Direct(people) if people.len() == 1);
         let read_by_sender =

@@ -5,7 +5,7 @@ use super::record::{self, ScheduledMessageRow, Target};
 use super::sql;
 use crate::api::messages::address::{self, Address, MessageType};
 use crate::api::messages::directory::render_for;
-use crate::api::messages::rules;
+use crate::api::messages::{mention_rules, rules};
 use crate::api::timetable;
 use crate::api::uploads::claims;
 use crate::http::params::JsonOrText;
@@ -95,11 +95,13 @@ pub async fn update_scheduled_message(call: Call<User>, params: UpdateParams) ->
     let now = app.clock.seconds();
     params.check(now)?;
     let rendering = app.readers.read(|snapshot| {
-        find(snapshot, &call.caller, params.scheduled_message_id)?;
-        let Some(content) = &params.content else { return Ok(None) };
-        let content = rules::content(content)?;
+        let row = find(snapshot, &call.caller, params.scheduled_message_id)?;
+        let content = match &params.content {
+            Some(content) => rules::content(content)?,
+            None => row.content,
+        };
         let rendered = render_for(snapshot, &call.caller, now, &info.origin, &content)?;
-        Ok::<_, ApiError>(Some((content, rendered)))
+        Ok::<_, ApiError>((content, rendered))
     });
     let rendering = rendering.await?;
     call.write(move |tx, caller| update(tx, caller, params, rendering, info)).await?;
@@ -111,7 +113,7 @@ fn update(
     tx: &mut Tx<'_>,
     caller: &Caller,
     mut params: UpdateParams,
-    rendering: Option<(String, Rendered)>,
+    (content, rendered): (String, Rendered),
     info: RequestInfo,
 ) -> ApiResult<()> {
     let mut row = find(tx, caller, params.scheduled_message_id)?;
@@ -119,13 +121,14 @@ fn update(
         return Err(record::not_in_the_future());
     }
     if let Some(address) = params.address(tx, caller, tx.now(), &row.target)? {
+        mention_rules::check(tx, caller, tx.now(), address.place(), &rendered)?;
         row.target = Target::of(&address);
     }
-    if let Some((content, rendered)) = rendering {
-        row.content = content;
-        row.rendered_content = rendered.html;
+    if params.content.is_some() {
         let path_ids = &rendered.attachment_path_ids;
         claims::set_scheduled(tx, row.sender_id, row.scheduled_message_id, path_ids)?;
+        row.content = content;
+        row.rendered_content = rendered.html;
     }
     if let Some(time) = params.scheduled_delivery_timestamp {
         row.scheduled_delivery_timestamp = time;

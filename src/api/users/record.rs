@@ -1,5 +1,6 @@
 //! A user as clients see them (spec, "User").
 
+use super::access;
 use super::emails::EmailVisibility;
 use crate::http::Caller;
 use crate::types::{Role, UserId};
@@ -68,6 +69,11 @@ impl UserRow {
         })
     }
 
+    /// Whether a caller may see the real email.
+    pub fn shows_email_to(&self, caller: &Caller) -> bool {
+        self.user_id == caller.user_id || self.email_visibility.admits(caller.role)
+    }
+
     /// Whether the user is a bot.
     pub fn is_bot(&self) -> bool {
         self.bot_type.is_some()
@@ -83,7 +89,9 @@ pub struct UserRecord {
     email: String,
     full_name: String,
     date_joined: String,
-    is_active: bool,
+    /// Absent in the lists of `POST /register`, one of which is of active users and one of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_active: Option<bool>,
     is_owner: bool,
     is_admin: bool,
     is_guest: bool,
@@ -104,9 +112,8 @@ pub struct UserRecord {
 impl UserRecord {
     /// The record as a caller may see it, without profile data.
     pub fn for_caller(user: &UserRow, caller: &Caller) -> Self {
-        let is_shown = user.user_id == caller.user_id || user.email_visibility.admits(caller.role);
         let record = Self::new(user);
-        if is_shown { record } else { record.without_delivery_email() }
+        if user.shows_email_to(caller) { record } else { record.without_delivery_email() }
     }
 
     /// The record for those who may not see the real email.
@@ -124,7 +131,7 @@ impl UserRecord {
             email: user.email.clone(),
             full_name: user.full_name.clone(),
             date_joined: iso_minutes(user.date_joined),
-            is_active: user.is_active,
+            is_active: Some(user.is_active),
             is_owner: user.role == Role::Owner,
             is_admin: user.role.is_administrator(),
             is_guest: user.role == Role::Guest,
@@ -140,9 +147,35 @@ impl UserRecord {
         }
     }
 
-    /// Whether the real email is in it.
-    pub fn shows_delivery_email(&self) -> bool {
-        self.delivery_email.is_some()
+    /// The stand-in for a user whom the reader cannot access.
+    pub fn unknown(user_id: UserId) -> Self {
+        Self {
+            user_id,
+            delivery_email: None,
+            email: access::unknown_email(user_id),
+            full_name: access::UNKNOWN_USER.to_owned(),
+            date_joined: iso_minutes(0),
+            is_active: Some(true),
+            is_owner: false,
+            is_admin: false,
+            is_guest: false,
+            is_bot: false,
+            is_system_bot: false,
+            bot_type: None,
+            bot_owner_id: None,
+            role: Role::Member,
+            timezone: String::new(),
+            avatar_url: access::UNKNOWN_AVATAR_URL.to_owned(),
+            avatar_version: 1,
+            profile_data: Some(Map::new()),
+        }
+    }
+
+    /// The record in a list that says itself whether its users are active.
+    #[must_use]
+    pub fn without_is_active(mut self) -> Self {
+        self.is_active = None;
+        self
     }
 
     /// Adds the values of the custom profile fields, for people.

@@ -24,8 +24,19 @@ pub const ALL_CAPABILITIES: &[&str] = &[
 const MUTED: i64 = 1;
 
 /// Differs between two registrations though nothing happened, or follows from what no event is for: the newest message
-/// of all, whoever received it.
-const VOLATILE: &[&str] = &["queue_id", "last_event_id", "max_message_id"];
+/// of all, whoever received it, and the newest change of all presences, most of which are asked for.
+const VOLATILE: &[&str] = &["queue_id", "last_event_id", "max_message_id", "presence_last_update_id"];
+
+/// What a user may do follows from their role and groups and from the organization's settings. Clients work it out from
+/// these; the state's copy is for clients that know nothing of groups.
+const OWN_PERMISSIONS: &[&str] = &[
+    "can_create_public_streams",
+    "can_create_private_streams",
+    "can_create_streams",
+    "can_create_web_public_streams",
+    "can_subscribe_other_users",
+    "can_invite_others_to_realm",
+];
 
 /// The parts of `unread_msgs` by kind of conversation.
 const UNREAD_LISTS: &[&str] = &["pms", "streams", "huddles"];
@@ -121,7 +132,7 @@ async fn attachments_of(client: &Client) -> Value {
 fn comparable(mut state: Value) -> Value {
     let count = count_unread(&state);
     let members = state.as_object_mut().expect("the state is an object");
-    for name in VOLATILE {
+    for name in VOLATILE.iter().chain(OWN_PERMISSIONS) {
         members.remove(*name);
     }
     let subscribed = ids_of(members.get("subscriptions"));

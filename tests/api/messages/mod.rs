@@ -7,6 +7,7 @@ pub mod finding;
 mod history;
 mod model;
 mod moves;
+mod permissions;
 mod read_receipts;
 mod resolve;
 mod sync;

@@ -1,3 +1,7 @@
 //! Users.
 
+mod access;
 mod create;
+mod deactivate;
+mod role;
+mod update;

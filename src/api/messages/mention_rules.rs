@@ -1,0 +1,81 @@
+//! Who may mention many people at once, and groups (`can_mention_many_users_group` of the organization,
+//! `can_mention_group` of a group).
+
+use super::sql;
+use crate::api::groups::membership::Membership;
+use crate::api::groups::permission::UserGroupSetting;
+use crate::api::groups::setting::{Owner, group_of};
+use crate::api::groups::sql as groups;
+use crate::api::groups::system::SystemGroup;
+use crate::api::realm::group_settings::{RealmGroup, is_held};
+use crate::api::subscriptions::sql as subscriptions;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::markdown::Rendered;
+use crate::types::{GroupId, StreamId, Topic};
+use rusqlite::Connection;
+
+/// So many people may be mentioned by everybody.
+const MANY: u64 = 15;
+
+/// Whether a sender may mention whom their message mentions. `place` is its channel and topic; in direct conversations
+/// wildcards mention nobody.
+pub fn check(
+    connection: &Connection,
+    sender: &Caller,
+    now: i64,
+    place: Option<(StreamId, &Topic)>,
+    rendered: &Rendered,
+) -> ApiResult<()> {
+    let may_mention_many = || -> ApiResult<bool> {
+        let membership = Membership::of(connection, sender.user_id, now)?;
+        is_held(connection, sender, &membership, RealmGroup::CanMentionManyUsers)
+    };
+    if let Some((stream_id, topic)) = place {
+        if rendered.mentions_stream_wildcard
+            && subscriptions::subscribers(connection, stream_id)?.len() > MANY
+            && !may_mention_many()?
+        {
+            let msg = "You do not have permission to use channel wildcard mentions in this channel.";
+            return Err(ApiError::new(400, "STREAM_WILDCARD_MENTION_NOT_ALLOWED", msg));
+        }
+        if rendered.mentions_topic_wildcard
+            && participants(connection, sender, stream_id, topic)? > MANY
+            && !may_mention_many()?
+        {
+            let msg = "You do not have permission to use topic wildcard mentions in this topic.";
+            return Err(ApiError::new(400, "TOPIC_WILDCARD_MENTION_NOT_ALLOWED", msg));
+        }
+    }
+    check_groups(connection, sender, now, rendered)
+}
+
+/// How many people take part in a topic, the sender included.
+fn participants(
+    connection: &Connection,
+    sender: &Caller,
+    stream_id: StreamId,
+    topic: &Topic,
+) -> ApiResult<u64> {
+    let Some(topic_id) = sql::topic(connection, stream_id, &topic.key())? else { return Ok(1) };
+    let people = sql::topic_participants(connection, topic_id)?;
+    let others = people.iter().filter(|user_id| **user_id != sender.user_id).count();
+    Ok(others as u64 + 1)
+}
+
+/// Whether a sender may mention the groups that their message mentions.
+fn check_groups(connection: &Connection, sender: &Caller, now: i64, rendered: &Rendered) -> ApiResult<()> {
+    for id in &rendered.mentioned_group_ids {
+        let id = GroupId(*id);
+        let default = UserGroupSetting::CanMention.default_group(SystemGroup::with_id(id).is_some());
+        let name = UserGroupSetting::CanMention.name();
+        let allowed = group_of(connection, Owner::Group(id.0), name, default)?;
+        let everybody = SystemGroup::with_id(allowed) == Some(SystemGroup::Everyone);
+        if !everybody && !Membership::of(connection, sender.user_id, now)?.contains(allowed) {
+            let name = groups::name(connection, id)?.unwrap_or_default();
+            return Err(ApiError::bad_request(format!(
+                "You are not allowed to mention user group '{name}'."
+            )));
+        }
+    }
+    Ok(())
+}
