@@ -137,6 +137,62 @@ CREATE TABLE invite (
 CREATE INDEX invite_inviter ON invite (invited_by_user_id);
 CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
 
+CREATE TABLE upload_content (
+    content_id      INTEGER PRIMARY KEY AUTOINCREMENT,
+    removed_from    INTEGER                       -- UNIX seconds; null: it is the content of a file, and stays
+) STRICT;
+CREATE INDEX upload_content_removed_from ON upload_content (removed_from) WHERE removed_from IS NOT NULL;
+
+CREATE TABLE upload_piece (
+    content_id      INTEGER NOT NULL REFERENCES upload_content (content_id),
+    number          INTEGER NOT NULL,             -- from 0
+    bytes           BLOB    NOT NULL,
+    PRIMARY KEY (content_id, number)
+) STRICT;
+
+CREATE TABLE attachment (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id), -- who uploaded it
+    path_id         TEXT    NOT NULL UNIQUE,      -- what follows /user_uploads/ in its address
+    name            TEXT    NOT NULL,             -- as the uploader called it
+    content_type    TEXT    NOT NULL,             -- media type
+    size            INTEGER NOT NULL,             -- bytes
+    create_time     INTEGER NOT NULL,
+    content_id      INTEGER NOT NULL UNIQUE REFERENCES upload_content (content_id),
+    width           INTEGER,                      -- pixels, of an image that has thumbnails
+    height          INTEGER,
+    unclaimed_since INTEGER                       -- UNIX seconds; null: some message links to it
+) STRICT;
+CREATE INDEX attachment_user ON attachment (user_id);
+CREATE INDEX attachment_unclaimed ON attachment (unclaimed_since) WHERE unclaimed_since IS NOT NULL;
+
+CREATE TABLE thumbnail (
+    attachment_id   INTEGER NOT NULL REFERENCES attachment (id),
+    format          TEXT    NOT NULL,
+    bytes           BLOB    NOT NULL,
+    PRIMARY KEY (attachment_id, format)
+) STRICT;
+
+CREATE TABLE attachment_message (
+    attachment_id   INTEGER NOT NULL REFERENCES attachment (id),
+    message_id      INTEGER NOT NULL REFERENCES message (id),
+    PRIMARY KEY (attachment_id, message_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attachment_message_message ON attachment_message (message_id);
+
+CREATE TABLE attachment_scheduled_message (
+    attachment_id           INTEGER NOT NULL REFERENCES attachment (id),
+    scheduled_message_id    INTEGER NOT NULL REFERENCES scheduled_message (scheduled_message_id),
+    PRIMARY KEY (attachment_id, scheduled_message_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attachment_scheduled_message_message ON attachment_scheduled_message (scheduled_message_id);
+
+CREATE TABLE upload_state (
+    id              INTEGER PRIMARY KEY CHECK (id = 1),
+    space_used      INTEGER NOT NULL,
+    secret          BLOB    NOT NULL
+) STRICT;
+
 CREATE TABLE realm_emoji (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     name            TEXT    NOT NULL,
@@ -154,6 +210,8 @@ CREATE TABLE public_image (
     content         BLOB    NOT NULL
 ) STRICT;
 
--- Uploaded images of people: the image itself tells whether there is one.
+-- Of people's images: the image itself tells whether there is one. Of uploads: until now there were none, whatever
+-- messages linked to.
 ALTER TABLE user DROP COLUMN avatar_source;
 ALTER TABLE user ADD COLUMN avatar_key INTEGER;
+UPDATE message SET attributes = attributes & ~16 WHERE attributes & 16;
