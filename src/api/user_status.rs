@@ -2,7 +2,8 @@
 
 use super::reactions::{self, UNICODE};
 use super::register::{StatePart, StateRequest};
-use super::users::{events::everyone, record::UserRow, sql as users};
+use super::users::access::{self, Accessible};
+use super::users::{record::UserRow, sql as users};
 use super::{Slice, presence, user_settings};
 use crate::events::Event;
 use crate::http::params::Trimmed;
@@ -144,6 +145,7 @@ pub struct GetParams {
 fn get_status(read: &Read<'_, User>, params: GetParams) -> ApiResult<Reply> {
     let user = find(read, params.user_id)?;
     check_is_active(&user)?;
+    access::check(read, read.caller, &user)?;
     let is_visible: bool = user_settings::get(read, user.user_id, presence::change::SETTING)?;
     let status = load(read, user.user_id)?;
     Reply::field("status", &wire(&status, !is_visible))
@@ -207,7 +209,7 @@ impl Change {
     }
 }
 
-/// Changes a status and tells everybody, if it is another one now.
+/// Changes a status and tells everybody who can access the user, if it is another one now.
 fn apply(tx: &mut Tx<'_>, user_id: UserId, change: Change) -> ApiResult<()> {
     let before = load(tx, user_id)?;
     let mut status = before.clone();
@@ -225,14 +227,14 @@ fn apply(tx: &mut Tx<'_>, user_id: UserId, change: Change) -> ApiResult<()> {
     put(tx, user_id, &status)?;
     let event =
         StatusChanged { status_text: change.status_text, emoji: change.emoji, ..StatusChanged::of(user_id) };
-    let audience = everyone(tx)?;
+    let audience = access::audience(tx, &find(tx, user_id)?)?;
     tx.emit(&event, audience);
     Ok(())
 }
 
 /// Somebody's presence is hidden from now on, or not any more. Older clients know it as being away.
 pub fn away_changed(tx: &mut Tx<'_>, user_id: UserId, away: bool) -> ApiResult<()> {
-    let audience = everyone(tx)?;
+    let audience = access::audience(tx, &find(tx, user_id)?)?;
     tx.emit(&StatusChanged { away: Some(away), ..StatusChanged::of(user_id) }, audience);
     Ok(())
 }
@@ -259,7 +261,9 @@ fn wire(status: &UserStatus, away: bool) -> Map<String, Value> {
 /// Word `user_status`: everybody who says something or is away, by id.
 fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
     let mut all = Map::new();
-    for (user_id, status, away) in all_of_active(request.connection)? {
+    let accessible = Accessible::to(request.connection, request.caller)?;
+    let all_statuses = all_of_active(request.connection)?;
+    for (user_id, status, away) in all_statuses.into_iter().filter(|(id, ..)| accessible.contains(*id)) {
         let object = wire(&status, away);
         if !object.is_empty() {
             all.insert(user_id.to_string(), object.into());

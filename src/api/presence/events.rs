@@ -3,7 +3,7 @@
 use super::record::CLIENT;
 use super::sql;
 use crate::api::realm;
-use crate::api::users::events::everyone;
+use crate::api::users::{access, find};
 use crate::events::{Event, EventType, Receiver, Verdict};
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -33,10 +33,10 @@ impl Event for PresenceChanged {
     const TYPE: &'static str = "presence";
 }
 
-/// Tells everybody how a person's presence is now, unless the organization does not show any.
+/// Tells everybody who can access a person how their presence is now, unless the organization does not show any.
 pub fn tell(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
     let Some(presence) = sql::of(tx, user_id)? else { return Ok(()) };
-    let audience = everyone(tx)?;
+    let audience = access::audience(tx, &find::by_id(tx, user_id)?)?;
     if audience.bitmap().len() > MAX_AUDIENCE || realm::settings::get(tx, "presence_disabled")? {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use super::change;
 use super::rules::Status;
 use super::state::{self, Wanted};
 use crate::app::App;
-use crate::http::{ApiError, ApiResult, Call, Reply, User};
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -38,7 +38,8 @@ pub async fn update_presence(call: Call<User>, params: UpdateParams) -> ApiResul
     let status = Status::from_word(&params.status)
         .ok_or_else(|| ApiError::bad_request(format!("Invalid status: {}", params.status)))?;
     let app: Arc<App> = Arc::clone(&call.app);
-    let user_id = call.caller.user_id;
+    let caller: Caller = (*call.caller).clone();
+    let user_id = caller.user_id;
     let now = app.clock.seconds();
     // Most reports say what is known: they do not trouble the writer.
     let is_news = app.readers.read(|snapshot| change::is_worth_a_job(snapshot, user_id, status, now)).await?;
@@ -54,5 +55,5 @@ pub async fn update_presence(call: Call<User>, params: UpdateParams) -> ApiResul
         is_slim: params.slim_presence || params.last_update_id.is_some(),
     };
     let milliseconds = app.clock.milliseconds();
-    Reply::data(&app.readers.read(|snapshot| state::load(snapshot, wanted, milliseconds)).await?)
+    Reply::data(&app.readers.read(|snapshot| state::load(snapshot, &caller, wanted, milliseconds)).await?)
 }

@@ -1,8 +1,8 @@
 //! `PATCH /settings`, and its older names `PATCH /settings/display` and `PATCH /settings/notifications`.
 
 use super::params::Changes;
-use crate::api::domains::rules::may_join;
 use super::{all, change as settings, events};
+use crate::api::domains::rules::may_join;
 use crate::api::realm;
 use crate::api::users::{change, emails, passwords, record::UserRow, sql as users};
 use crate::http::params::Trimmed;

@@ -9,7 +9,6 @@ use super::events::UserUpdated;
 use super::record::UserRow;
 use super::sql;
 use crate::api::channels::{self, visible};
-use crate::api::groups::events::emit_left;
 use crate::api::subscriptions::{events::PeersChanged, sql as subscriptions};
 use crate::api::user_settings::{self, events::emit_export_consent};
 use crate::api::who_is_who;
@@ -38,9 +37,7 @@ fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
         events::delete_queues_of(tx, user.user_id)?;
         let after = UserRow { is_active: false, ..user.clone() };
         let who = access::who_can_access(tx, &after)?;
-        let others = sql::active_ids(tx)? - &who;
         tx.emit(&activity(user.user_id, false), Audience::set(who));
-        emit_left(tx, user, Audience::set(others))?;
         before.changes(tx)
     })?;
     changes.emit_lost(tx);
