@@ -229,6 +229,16 @@ CREATE TABLE default_stream (
     stream_id       INTEGER PRIMARY KEY REFERENCES stream (stream_id)
 ) STRICT;
 
+-- The addresses that clients asked for, at which mail to a channel arrives: one for each who asked and each sender that
+-- it shows. The token is what makes an address hard to guess.
+CREATE TABLE channel_email_address (
+    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
+    creator_id      INTEGER NOT NULL REFERENCES user (user_id),
+    sender_id       INTEGER NOT NULL REFERENCES user (user_id),
+    token           TEXT    NOT NULL UNIQUE,
+    PRIMARY KEY (stream_id, creator_id, sender_id)
+) STRICT, WITHOUT ROWID;
+
 -- Topics. A row is made with the first message and never changes: the newest spelling and the newest id are read from
 -- the messages, so that deleting and moving cannot leave them wrong.
 CREATE TABLE topic (
@@ -484,6 +494,50 @@ CREATE INDEX user_message_flags_message ON user_message_flags (message_id);
 CREATE INDEX user_message_starred ON user_message_flags (user_id, message_id) WHERE flags & 1;
 CREATE INDEX user_message_mentioned ON user_message_flags (user_id, message_id) WHERE flags & 20;
 CREATE INDEX user_message_alerted ON user_message_flags (user_id, message_id) WHERE flags & 8;
+
+-- What bots have that people do not: a row for each bot, but for the server's own. The interface lets a bot's owner read
+-- its key again and again, so that this one key is kept; it works by its digest in `api_key` like any other.
+CREATE TABLE bot (
+    user_id                         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    api_key                         TEXT,         -- null: it was revoked
+    default_sending_stream          INTEGER REFERENCES stream (stream_id),
+    default_events_register_stream  INTEGER REFERENCES stream (stream_id),
+    default_all_public_streams      INTEGER NOT NULL DEFAULT 0,
+    service_name                    TEXT,         -- of incoming webhooks: the integration
+    payload_url                     TEXT,         -- of outgoing webhooks, these three
+    interface                       INTEGER,
+    token                           TEXT,
+    config_data                     TEXT    NOT NULL DEFAULT '{}'   -- a JSON object of texts
+) STRICT;
+
+-- What bots remember: texts by name.
+CREATE TABLE bot_storage (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    key             TEXT    NOT NULL,
+    value           TEXT    NOT NULL,
+    PRIMARY KEY (user_id, key)
+) STRICT, WITHOUT ROWID;
+
+-- Invitations: links below /join/ by which people get an account. One for a person has an email and is gone when it is
+-- used or revoked; one for many has none, and stays when it is revoked, so that revoking twice is told. The link by which
+-- the first owner comes has no inviter.
+CREATE TABLE invite (
+    invite_id                           INTEGER PRIMARY KEY AUTOINCREMENT,
+    key                                 TEXT    NOT NULL UNIQUE,    -- 24 letters and digits, the secret part of the link
+    email                               TEXT,
+    invited_by_user_id                  INTEGER REFERENCES user (user_id),
+    invited                             INTEGER NOT NULL,           -- when it was made
+    expiry_date                         INTEGER,                    -- null: never
+    invited_as                          INTEGER NOT NULL CHECK (invited_as IN (100, 200, 300, 400, 600)),
+    stream_ids                          TEXT    NOT NULL,           -- JSON lists
+    group_ids                           TEXT    NOT NULL,
+    include_realm_default_subscriptions INTEGER NOT NULL,
+    notify_referrer_on_join             INTEGER NOT NULL,
+    welcome_message_custom_text         TEXT,                       -- null: the organization's; empty: none
+    is_revoked                          INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX invite_inviter ON invite (invited_by_user_id);
+CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
 
 -- The event log. `audience` is the set of user ids it is for: inline when small, else in `event_audience`. Rows that no
 -- living queue can still ask for are removed.

@@ -230,8 +230,8 @@ impl Serve {
             let engine = Engine::open(&self.file.db, Clock::System, options).await?;
             let upgraded_from = engine.upgraded_from().map(Path::to_owned);
             let server = Server::start(engine, self.listen).await?;
-            let open: bool = ask(&server, Command::SomebodyCanLogIn).await?;
-            self.greet(&server, upgraded_from.as_deref(), open)?;
+            let owner_link: Option<String> = ask(&server, Command::OwnerLink).await?;
+            self.greet(&server, upgraded_from.as_deref(), owner_link.as_deref())?;
             stop_signal().await?;
             let style = Style::stderr();
             writeln!(
@@ -244,7 +244,12 @@ impl Serve {
         })
     }
 
-    fn greet(&self, server: &Server, upgraded_from: Option<&Path>, open: bool) -> std::io::Result<()> {
+    fn greet(
+        &self,
+        server: &Server,
+        upgraded_from: Option<&Path>,
+        owner_link: Option<&str>,
+    ) -> std::io::Result<()> {
         let style = Style::stdout();
         let mut out = std::io::stdout();
         let url = self.public_url.clone().unwrap_or_else(|| format!("http://{}", server.address()));
@@ -255,18 +260,17 @@ impl Serve {
         if let Some(copy) = upgraded_from {
             writeln!(out, "  upgraded   the file as it was is kept as {}", copy.display())?;
         }
-        if !open {
+        if let Some(path) = owner_link {
             writeln!(out)?;
-            writeln!(out, "Nobody can log in yet. Make yourself the owner, in another terminal:")?;
+            writeln!(out, "Nobody can log in yet. Open this page to become the owner:")?;
             writeln!(out)?;
+            writeln!(out, "  {}", style.bold(&format!("{}{path}", url.trim_end_matches('/'))))?;
+            writeln!(out)?;
+            writeln!(out, "{}", style.dim("It works once, and until the server stops."))?;
             // As this program was called, so that it works as it stands here.
             let program = std::env::args().next().unwrap_or_else(|| "teamchat".to_owned());
-            let command = format!(
-                "{program} user create --db {db} --email you@example.com --full-name \"Your Name\" --role owner"
-            );
-            writeln!(out, "  {}", style.bold(&command))?;
-            writeln!(out)?;
-            writeln!(out, "It prints a password. Then log in with any client at {url}")?;
+            let command = format!("{program} user create --db {db} --role owner --email ... --full-name ...");
+            writeln!(out, "{}", style.dim(&format!("Without a browser: {command}")))?;
         }
         out.flush()
     }

@@ -4,6 +4,8 @@
 //! use another slice's rules, statements and events, never its operations. Adding a slice means adding it to [`SLICES`].
 
 pub mod alert_words;
+pub mod bot_storage;
+pub mod bots;
 pub mod channels;
 pub mod code_playgrounds;
 pub mod command_line;
@@ -11,6 +13,8 @@ pub mod domains;
 pub mod drafts;
 pub mod groups;
 pub mod images;
+pub mod invites;
+pub mod join;
 pub mod keys;
 pub mod linkifiers;
 pub mod messages;
@@ -85,12 +89,15 @@ pub static SLICES: &[Slice] = &[
     groups::SLICE,
     realm::SLICE,
     users::SLICE,
+    invites::SLICE,
     notifications::SLICE,
     user_settings::SLICE,
     profile_fields::SLICE,
     presence::SLICE,
     user_status::SLICE,
     keys::SLICE,
+    bots::SLICE,
+    bot_storage::SLICE,
     linkifiers::SLICE,
     code_playgrounds::SLICE,
     domains::SLICE,
@@ -110,6 +117,7 @@ pub static SLICES: &[Slice] = &[
     typing::SLICE,
     saved_snippets::SLICE,
     navigation_views::SLICE,
+    join::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
     images::SLICE,

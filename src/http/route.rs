@@ -38,6 +38,8 @@ pub struct RequestInfo {
     pub peer: IpAddr,
     /// The `Authorization` header.
     pub authorization: Option<String>,
+    /// The `Cookie` header. No endpoint takes it for a login; pages do for what they gave to the browser.
+    pub cookies: Option<String>,
 }
 
 /// One entry of the table.

@@ -65,6 +65,7 @@ async fn handle(
         origin: origin(&app, &head.headers),
         peer,
         authorization: text_of(&head.headers, &header::AUTHORIZATION).map(str::to_owned),
+        cookies: text_of(&head.headers, &header::COOKIE).map(str::to_owned),
     };
     drop(head);
     route.handle(app, info, form).await

@@ -5,6 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod alert_words;
+mod bot_storage;
+mod bots;
 mod channels;
 mod code_playgrounds;
 mod domains;
@@ -13,7 +15,10 @@ mod groups;
 mod harness;
 mod http;
 mod images;
+mod invites;
+mod join;
 mod keys;
+mod leaks;
 mod linkifiers;
 mod messages;
 mod navigation_views;
@@ -29,6 +34,7 @@ mod reminders;
 mod reports;
 mod saved_snippets;
 mod scheduled_messages;
+mod server_settings;
 mod submessages;
 mod subscriptions;
 mod typing;

@@ -84,6 +84,12 @@ pub fn members(connection: &Connection, group: GroupId) -> rusqlite::Result<Vec<
         .collect()
 }
 
+/// Adds a user to a group; answers whether they were not in it.
+pub fn insert_member(connection: &Connection, group: GroupId, user_id: UserId) -> rusqlite::Result<bool> {
+    let statement = "INSERT OR IGNORE INTO user_group_member (group_id, user_id) VALUES (?1, ?2)";
+    Ok(connection.prepare_cached(statement)?.execute((group, user_id))? > 0)
+}
+
 /// The groups that a group includes itself, ascending.
 pub fn subgroups(connection: &Connection, group: GroupId) -> rusqlite::Result<Vec<GroupId>> {
     connection

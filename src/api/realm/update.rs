@@ -41,20 +41,20 @@ pub fn update(
     if other.string_id.is_some() {
         return Err(ApiError::bad_request("Must be a demo organization."));
     }
-    let mut changed = Map::new();
+    let mut answer = Map::new();
     for (property, written) in changes.values {
         let value = value(tx, caller, property.name, written)?;
         if set(tx, property.name, &value)? {
             let shown = if value.is_string() { "updated".into() } else { value };
-            changed.insert(property.name.to_owned(), shown);
+            answer.insert(property.name.to_owned(), shown);
         }
     }
     for (permission, change) in &changes.groups {
         if let Some(value) = set_group(tx, *permission, change)? {
-            changed.insert(permission.name().to_owned(), value);
+            answer.insert(permission.name().to_owned(), value);
         }
     }
-    Reply::data(&changed)
+    Reply::data(&answer)
 }
 
 /// Refuses administrators what only owners may change.

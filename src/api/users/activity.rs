@@ -8,7 +8,9 @@ use super::access::{self, Before, Changes};
 use super::events::UserUpdated;
 use super::record::UserRow;
 use super::sql;
+use crate::api::bots;
 use crate::api::channels::{self, visible};
+use crate::api::invites;
 use crate::api::subscriptions::{events::PeersChanged, sql as subscriptions};
 use crate::api::user_settings::{self, events::emit_export_consent};
 use crate::api::who_is_who;
@@ -18,9 +20,12 @@ use crate::store::Tx;
 use crate::types::UserId;
 use serde_json::json;
 
-/// Deactivates a user and their bots. Answers who is deactivated now: their event queues go with
-/// [`crate::events::Hub::remove_of`] once the job is done.
+/// Deactivates a user and their bots, and takes their invitations back. Answers who is deactivated now: their event
+/// queues go with [`crate::events::Hub::remove_of`] once the job is done.
 pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
+    if invites::sql::revoke_all_of(tx, user.user_id, tx.now())? {
+        invites::events::changed(tx, None)?;
+    }
     let mut all = sql::active_bots_of(tx, user.user_id)?;
     all.push(user.clone());
     for user in &all {
@@ -38,6 +43,7 @@ fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
         let after = UserRow { is_active: false, ..user.clone() };
         let who = access::who_can_access(tx, &after)?;
         tx.emit(&activity(user.user_id, false), Audience::set(who));
+        bots::events::updated(tx, user, "is_active", false)?;
         before.changes(tx)
     })?;
     changes.emit_lost(tx);
@@ -67,6 +73,7 @@ pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: UserId) -> ApiResult<()> 
         let changes = before.changes(tx)?;
         let who = access::who_can_access(tx, &user)? - changes.gained(user.user_id);
         tx.emit(&activity(user.user_id, true), Audience::set(who));
+        bots::events::updated(tx, &user, "is_active", true)?;
         changes.emit_gained(tx)?;
         if user.is_bot() {
             give_to_active_owner(tx, &user, by)?;
@@ -85,10 +92,7 @@ fn give_to_active_owner(tx: &mut Tx<'_>, bot: &UserRow, by: UserId) -> ApiResult
     if owner.is_some_and(|owner| owner.is_active) {
         return Ok(());
     }
-    sql::set_bot_owner(tx, bot.user_id, by)?;
-    let audience = access::audience(tx, bot)?;
-    tx.emit(&UserUpdated::new(json!({"user_id": bot.user_id, "bot_owner_id": by})), audience);
-    Ok(())
+    bots::change::owner(tx, bot, by)
 }
 
 fn activity(user_id: UserId, is_active: bool) -> UserUpdated {

@@ -3,6 +3,7 @@
 use super::events::UserUpdated;
 use super::record::UserRow;
 use super::{access, names, sql};
+use crate::api::bots;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use serde_json::json;
@@ -17,6 +18,7 @@ pub fn full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiResult<
     sql::set_full_name(tx, user.user_id, &full_name)?;
     let audience = access::audience(tx, user)?;
     tx.emit(&UserUpdated::new(json!({"user_id": user.user_id, "full_name": full_name})), audience);
+    bots::events::updated(tx, user, "full_name", full_name)?;
     Ok(())
 }
 

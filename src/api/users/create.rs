@@ -40,13 +40,25 @@ pub fn check(connection: &Connection, email: &str, full_name: &str) -> ApiResult
     Ok((full_name, email.to_owned()))
 }
 
-/// Makes a user and tells everybody.
+/// Makes a user in the default channels, and tells everybody.
 pub fn create(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
     create_at(tx, new, DUMMY_DOMAIN)
 }
 
 /// The same where the domain of the server is known: hidden emails get a stand-in there.
 pub fn create_at(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<UserRow> {
+    let user = create_outside_channels(tx, new, domain)?;
+    if !user.is_bot() && user.role != Role::Guest {
+        subscribe_to_defaults(tx, user.user_id)?;
+    }
+    if !user.is_bot() {
+        realm::welcome::greet(tx, user.user_id)?;
+    }
+    Ok(user)
+}
+
+/// The same, in no channel yet.
+pub fn create_outside_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<UserRow> {
     let (full_name, email) = check(tx, &new.email, &new.full_name)?;
     let row = sql::NewUserRow {
         email: &email,
@@ -66,12 +78,6 @@ pub fn create_at(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<User
     let others = sql::active_ids(tx)? - who;
     tx.emit(&UserAdded::unknown(user_id), Audience::set(others));
     groups::events::role_given(tx, &user)?;
-    if !user.is_bot() && user.role != Role::Guest {
-        subscribe_to_defaults(tx, user_id)?;
-    }
-    if !user.is_bot() {
-        realm::welcome::greet(tx, user_id)?;
-    }
     Ok(user)
 }
 

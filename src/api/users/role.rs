@@ -5,6 +5,7 @@ use super::emails;
 use super::events::UserUpdated;
 use super::record::UserRow;
 use super::sql;
+use crate::api::bots;
 use crate::api::channels::events::tell_default_streams;
 use crate::api::who_is_who;
 use crate::http::ApiResult;
@@ -23,6 +24,7 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
         sql::set_role(tx, user.user_id, role)?;
         let audience = access::audience(tx, &after)?;
         tx.emit(&UserUpdated::new(json!({"user_id": user.user_id, "role": role})), audience);
+        bots::change::role_changed(tx, user, role)?;
         if !user.is_active {
             return Ok(access::Changes::default());
         }

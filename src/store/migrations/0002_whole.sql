@@ -1,16 +1,12 @@
 -- What the whole organization needs beside its messages. The tables are explained in schema.sql.
 
--- The organization: linkifiers, code playgrounds, domains, hints for beginners.
 CREATE TABLE linkifier (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     position        INTEGER NOT NULL,
     pattern         TEXT    NOT NULL UNIQUE,      -- a regular expression with named groups
     url_template    TEXT    NOT NULL              -- RFC 6570; its variables are the groups
 ) STRICT;
-CREATE TABLE message_topic_link (
-    message_id      INTEGER PRIMARY KEY REFERENCES message (id),
-    links           TEXT    NOT NULL
-) STRICT;
+
 CREATE TABLE code_playground (
     id                  INTEGER PRIMARY KEY AUTOINCREMENT,
     name                TEXT    NOT NULL,
@@ -18,11 +14,13 @@ CREATE TABLE code_playground (
     url_template        TEXT    NOT NULL,         -- RFC 6570 with the one variable `code`
     UNIQUE (pygments_language, name)
 ) STRICT;
+
 CREATE TABLE realm_domain (
     id                  INTEGER PRIMARY KEY AUTOINCREMENT,
     domain              TEXT    NOT NULL UNIQUE,  -- lower case
     allow_subdomains    INTEGER NOT NULL
 ) STRICT;
+
 CREATE TABLE onboarding_step (
     user_id             INTEGER NOT NULL REFERENCES user (user_id),
     onboarding_step     TEXT    NOT NULL,
@@ -30,14 +28,13 @@ CREATE TABLE onboarding_step (
     PRIMARY KEY (user_id, onboarding_step)
 ) STRICT, WITHOUT ROWID;
 
--- People: profile fields, presence, status, muting. Folders of channels.
 CREATE TABLE profile_field (
     id                          INTEGER PRIMARY KEY AUTOINCREMENT,
     name                        TEXT    NOT NULL UNIQUE,
     type                        INTEGER NOT NULL CHECK (type BETWEEN 1 AND 8),
     hint                        TEXT    NOT NULL,
-    field_data                  TEXT    NOT NULL,
-    position                    INTEGER NOT NULL,
+    field_data                  TEXT    NOT NULL,     -- JSON for lists of choices and external accounts, else empty
+    position                    INTEGER NOT NULL,     -- `order` on the wire
     required                    INTEGER NOT NULL,
     editable_by_user            INTEGER NOT NULL,
     display_in_profile_summary  INTEGER NOT NULL
@@ -47,17 +44,16 @@ CREATE TABLE profile_value (
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     field_id        INTEGER NOT NULL REFERENCES profile_field (id),
     value           TEXT    NOT NULL,
-    rendered_value  TEXT,
+    rendered_value  TEXT,                         -- HTML, for fields of text
     PRIMARY KEY (user_id, field_id)
 ) STRICT, WITHOUT ROWID;
-
 CREATE INDEX profile_value_field ON profile_value (field_id);
 
 CREATE TABLE presence (
     user_id             INTEGER PRIMARY KEY REFERENCES user (user_id),
-    last_active_time    INTEGER,
+    last_active_time    INTEGER,                  -- null: nobody saw them use a client
     last_connected_time INTEGER NOT NULL,
-    update_id           INTEGER NOT NULL UNIQUE
+    update_id           INTEGER NOT NULL UNIQUE   -- grows with each change of any row: clients ask for what is new
 ) STRICT;
 
 CREATE TABLE user_status (
@@ -67,3 +63,54 @@ CREATE TABLE user_status (
     emoji_code      TEXT    NOT NULL,
     reaction_type   TEXT    NOT NULL
 ) STRICT;
+
+CREATE TABLE channel_email_address (
+    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
+    creator_id      INTEGER NOT NULL REFERENCES user (user_id),
+    sender_id       INTEGER NOT NULL REFERENCES user (user_id),
+    token           TEXT    NOT NULL UNIQUE,
+    PRIMARY KEY (stream_id, creator_id, sender_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE message_topic_link (
+    message_id      INTEGER PRIMARY KEY REFERENCES message (id),
+    links           TEXT    NOT NULL
+) STRICT;
+
+CREATE TABLE bot (
+    user_id                         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    api_key                         TEXT,         -- null: it was revoked
+    default_sending_stream          INTEGER REFERENCES stream (stream_id),
+    default_events_register_stream  INTEGER REFERENCES stream (stream_id),
+    default_all_public_streams      INTEGER NOT NULL DEFAULT 0,
+    service_name                    TEXT,         -- of incoming webhooks: the integration
+    payload_url                     TEXT,         -- of outgoing webhooks, these three
+    interface                       INTEGER,
+    token                           TEXT,
+    config_data                     TEXT    NOT NULL DEFAULT '{}'   -- a JSON object of texts
+) STRICT;
+
+CREATE TABLE bot_storage (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    key             TEXT    NOT NULL,
+    value           TEXT    NOT NULL,
+    PRIMARY KEY (user_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE invite (
+    invite_id                           INTEGER PRIMARY KEY AUTOINCREMENT,
+    key                                 TEXT    NOT NULL UNIQUE,    -- 24 letters and digits, the secret part of the link
+    email                               TEXT,
+    invited_by_user_id                  INTEGER REFERENCES user (user_id),
+    invited                             INTEGER NOT NULL,           -- when it was made
+    expiry_date                         INTEGER,                    -- null: never
+    invited_as                          INTEGER NOT NULL CHECK (invited_as IN (100, 200, 300, 400, 600)),
+    stream_ids                          TEXT    NOT NULL,           -- JSON lists
+    group_ids                           TEXT    NOT NULL,
+    include_realm_default_subscriptions INTEGER NOT NULL,
+    notify_referrer_on_join             INTEGER NOT NULL,
+    welcome_message_custom_text         TEXT,                       -- null: the organization's; empty: none
+    is_revoked                          INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX invite_inviter ON invite (invited_by_user_id);
+CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;

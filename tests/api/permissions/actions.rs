@@ -114,6 +114,39 @@ pub const ACTIONS: &[Action] = &[
     organization("`PATCH /realm/user_settings_defaults`", |_| {
         patch("/realm/user_settings_defaults", json!({"enter_sends": true}))
     }),
+    organization("`PATCH /realm`", |_| patch("/realm", json!({"name": "New"}))),
+    organization("`PATCH /realm`: `invite_required`", |_| patch("/realm", json!({"invite_required": false}))),
+    organization("`PATCH /realm`: `can_create_bots_group`", |_| {
+        let moderators = teamchat::api::groups::system::SystemGroup::Moderators.id();
+        patch("/realm", json!({"can_create_bots_group": {"new": moderators}}))
+    }),
+    organization("`PATCH /realm`: `can_create_groups`", |_| {
+        let moderators = teamchat::api::groups::system::SystemGroup::Moderators.id();
+        patch("/realm", json!({"can_create_groups": {"new": moderators}}))
+    }),
+    organization("`POST /realm/deactivate`", |_| post("/realm/deactivate", json!({}))),
+    organization("`POST /realm/test_welcome_bot_custom_message`", |_| {
+        post("/realm/test_welcome_bot_custom_message", json!({"welcome_message_custom_text": "Hello"}))
+    }),
+    organization("`POST /realm/filters`", |_| {
+        post(
+            "/realm/filters",
+            json!({"pattern": "T(?P<id>[0-9]+)", "url_template": "https://example.com/{id}"}),
+        )
+    }),
+    organization("`PATCH /realm/linkifiers`", |_| {
+        patch("/realm/linkifiers", json!({"ordered_linkifier_ids": []}))
+    }),
+    organization("`POST /realm/playgrounds`", |_| {
+        let playground = json!({"name": "Play", "pygments_language": "Rust", "url_template": "https://example.com/{code}"});
+        post("/realm/playgrounds", playground)
+    }),
+    organization("`POST /realm/domains`", |_| {
+        post("/realm/domains", json!({"domain": "example.org", "allow_subdomains": true}))
+    }),
+    organization("`POST /users/me/onboarding_steps`", |_| {
+        post("/users/me/onboarding_steps", json!({"onboarding_step": "intro_resolve_topic"}))
+    }),
     organization("`POST /users/me/api_key/regenerate`", |_| post("/users/me/api_key/regenerate", json!({}))),
     organization("`POST /channels/create`, public", |_| create_channel(json!({}))),
     organization("`POST /channels/create`, private", |_| create_channel(json!({"invite_only": true}))),

@@ -1,6 +1,6 @@
 //! `POST /realm/deactivate`, and the way back.
 
-use crate::harness::TestServer;
+use crate::harness::{START, TestServer};
 use serde_json::json;
 use teamchat::api::command_line::Command;
 use teamchat::types::Role;
@@ -29,6 +29,26 @@ async fn a_closed_organization_lets_nobody_in_until_it_is_opened() {
     }
     server.command(Command::ReactivateRealm).await;
     ada.get("/users/me", ()).await.ok();
+}
+
+#[tokio::test]
+async fn what_is_due_waits_for_the_organization_to_open() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let message = json!({"type": "direct", "to": [owner.user_id], "content": "later",
+        "scheduled_delivery_timestamp": START + 60});
+    owner.post("/scheduled_messages", message).await.ok();
+    let sent = json!({"type": "direct", "to": [owner.user_id], "content": "remember"});
+    let id = owner.post("/messages", sent).await.ok()["id"].clone();
+    let reminder = json!({"message_id": id, "scheduled_delivery_timestamp": START + 60});
+    owner.post("/reminders", reminder).await.ok();
+    owner.post("/realm/deactivate", ()).await.ok();
+    server.clock.advance(61);
+    server.deliver_due().await;
+    assert_eq!(server.column("SELECT count(*) FROM message").await, ["1"]);
+    server.command(Command::ReactivateRealm).await;
+    server.deliver_due().await;
+    assert_eq!(server.column("SELECT count(*) FROM message").await, ["3"]);
 }
 
 #[tokio::test]

@@ -272,20 +272,6 @@ async fn settings_have_their_effect_at_once() {
 }
 
 #[tokio::test]
-async fn people_before_the_door_read_what_the_organization_says_of_itself() {
-    let server = TestServer::start().await;
-    let admin = server.administrator("admin").await;
-    let changes = json!({"name": "The garden", "description": "All about **gardens**."});
-    admin.patch("/realm", changes).await.ok();
-    let settings = server.anonymous().get("/server_settings", ()).await.ok();
-    assert_eq!(settings["realm_name"], "The garden");
-    assert_eq!(settings["realm_description"], "<p>All about <strong>gardens</strong>.</p>");
-    admin.patch("/realm", json!({"description": ""})).await.ok();
-    let settings = server.anonymous().get("/server_settings", ()).await.ok();
-    assert_eq!(settings["realm_description"], "");
-}
-
-#[tokio::test]
 async fn events_and_a_new_state_agree() {
     let server = TestServer::start().await;
     let (owner, admin) = (server.owner().await, server.administrator("admin").await);

@@ -134,7 +134,9 @@ async fn who_comes_back_is_where_they_were() {
     queue.expect_kinds(&["message", "stream/update"]).await;
     bot.get("/users/me", ()).await.error(401, "USER_DEACTIVATED", "Account is deactivated");
     owner.post(&reactivate(&bot), ()).await.ok();
-    queue.expect(&[activity(&bot, true), group(5, &bot), group(6, &bot), joined(&bot)]).await;
+    let administered = |name: &str, value: Value| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": bot.user_id, name: value}});
+    let back = [activity(&bot, true), administered("is_active", json!(true))];
+    queue.expect(&[&back[..], &[group(5, &bot), group(6, &bot), joined(&bot)]].concat()).await;
     // Somebody who is here already stays as they are.
     owner.post(&reactivate(&ada), ()).await.ok();
     queue.expect_nothing().await;
@@ -145,7 +147,8 @@ async fn who_comes_back_is_where_they_were() {
     owner.post(&reactivate(&bot), ()).await.ok();
     let person = json!({"user_id": bot.user_id, "bot_owner_id": owner.user_id});
     let owned = json!({"type": "realm_user", "op": "update", "person": person});
-    queue.expect(&[activity(&bot, true), owned, group(5, &bot), group(6, &bot), joined(&bot)]).await;
+    let owned = [administered("owner_id", json!(owner.user_id)), owned];
+    queue.expect(&[&back[..], &owned, &[group(5, &bot), group(6, &bot), joined(&bot)]].concat()).await;
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 //! One small function for each type of event, in a file for each slice. A type that is not here fails the test: whoever
 //! adds an event says here what it means.
 
+mod bots;
 mod channels;
 mod groups;
 mod lists;
@@ -45,8 +46,9 @@ impl Model {
             "submessage" => messages::submessage_added(self, event),
             "reaction/add" => messages::reaction_added(self, event),
             "reaction/remove" => messages::reaction_removed(self, event),
-            // Who may be exported is asked for, not part of the state; who types is shown for a moment and forgotten.
+            // Who may be exported and who is invited is asked for, not part of the state; who types is shown for a moment and forgotten.
             "realm_export_consent"
+            | "invites_changed"
             | "typing/start"
             | "typing/stop"
             | "typing_edit_message/start"
@@ -95,6 +97,9 @@ impl Model {
             "realm_linkifiers" => lists::replace_all(self, "realm_linkifiers", &event["realm_linkifiers"]),
             "presence" => people::presence(self, event),
             "user_status" => people::status(self, event),
+            "realm_bot/add" => bots::add(self, event),
+            "realm_bot/update" => bots::update(self, event),
+            "realm_bot/delete" => bots::delete(self, event),
             "realm_user/add" => users::add(self, event),
             "realm_user/remove" => users::remove(self, event),
             "stream/create" => channels::create(self, event),
