@@ -18,6 +18,7 @@ pub mod linkifiers;
 pub mod messages;
 pub mod navigation_views;
 pub mod notifications;
+pub mod outgoing_webhooks;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
@@ -93,6 +94,7 @@ pub static SLICES: &[Slice] = &[
     channels::SLICE,
     subscriptions::SLICE,
     messages::SLICE,
+    outgoing_webhooks::SLICE,
     alert_words::SLICE,
     submessages::SLICE,
     reactions::SLICE,

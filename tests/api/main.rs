@@ -19,6 +19,7 @@ mod keys;
 mod linkifiers;
 mod messages;
 mod navigation_views;
+mod outgoing_webhooks;
 mod queues;
 mod reactions;
 mod register;

@@ -8,6 +8,7 @@ use super::{first_message, mention_rules, sql, unread};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::groups::members as members_of_group;
 use crate::api::linkifiers::compiled::topic_links;
+use crate::api::outgoing_webhooks;
 use crate::api::submessages::sql as submessages;
 use crate::api::submessages::widget::{WIDGET, Widget};
 use crate::api::subscriptions::members;
@@ -156,6 +157,8 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         echo: draft.echo.as_ref().map(|(queue_id, local_id)| (queue_id, local_id.as_str())),
     };
     tx.emit(&event, audience);
+    let named: Vec<UserId> = rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
+    outgoing_webhooks::queue::message_sent(tx, id, &sender, &draft.address, &named)?;
     if let Address::Channel(stream, _) = &draft.address {
         first_message::tell_if_first(tx, stream, id)?;
     }
