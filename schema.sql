@@ -96,6 +96,46 @@ CREATE TABLE user_setting (
     PRIMARY KEY (user_id, property)
 ) STRICT, WITHOUT ROWID;
 
+-- What the organization wants to know of people: custom profile fields.
+CREATE TABLE profile_field (
+    id                          INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                        TEXT    NOT NULL UNIQUE,
+    type                        INTEGER NOT NULL CHECK (type BETWEEN 1 AND 8),
+    hint                        TEXT    NOT NULL,
+    field_data                  TEXT    NOT NULL,     -- JSON for lists of choices and external accounts, else empty
+    position                    INTEGER NOT NULL,     -- `order` on the wire
+    required                    INTEGER NOT NULL,
+    editable_by_user            INTEGER NOT NULL,
+    display_in_profile_summary  INTEGER NOT NULL
+) STRICT;
+
+-- What people said. Nothing said is no row.
+CREATE TABLE profile_value (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    field_id        INTEGER NOT NULL REFERENCES profile_field (id),
+    value           TEXT    NOT NULL,
+    rendered_value  TEXT,                         -- HTML, for fields of text
+    PRIMARY KEY (user_id, field_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX profile_value_field ON profile_value (field_id);
+
+-- When people were last here, as their clients report. Bots do not report.
+CREATE TABLE presence (
+    user_id             INTEGER PRIMARY KEY REFERENCES user (user_id),
+    last_active_time    INTEGER,                  -- null: nobody saw them use a client
+    last_connected_time INTEGER NOT NULL,
+    update_id           INTEGER NOT NULL UNIQUE   -- grows with each change of any row: clients ask for what is new
+) STRICT;
+
+-- What people say they are doing. Texts are empty for what they do not say.
+CREATE TABLE user_status (
+    user_id         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    status_text     TEXT    NOT NULL,
+    emoji_name      TEXT    NOT NULL,
+    emoji_code      TEXT    NOT NULL,
+    reaction_type   TEXT    NOT NULL
+) STRICT;
+
 -- API keys. Only the SHA-256 digest is kept: a stolen file opens nothing. A user has as many keys as devices.
 CREATE TABLE api_key (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -188,6 +228,16 @@ CREATE TABLE stream (
 CREATE TABLE default_stream (
     stream_id       INTEGER PRIMARY KEY REFERENCES stream (stream_id)
 ) STRICT;
+
+-- The addresses that clients asked for, at which mail to a channel arrives: one for each who asked and each sender that
+-- it shows. The token is what makes an address hard to guess.
+CREATE TABLE channel_email_address (
+    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
+    creator_id      INTEGER NOT NULL REFERENCES user (user_id),
+    sender_id       INTEGER NOT NULL REFERENCES user (user_id),
+    token           TEXT    NOT NULL UNIQUE,
+    PRIMARY KEY (stream_id, creator_id, sender_id)
+) STRICT, WITHOUT ROWID;
 
 -- Topics. A row is made with the first message and never changes: the newest spelling and the newest id are read from
 -- the messages, so that deleting and moving cannot leave them wrong.

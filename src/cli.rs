@@ -46,6 +46,22 @@ enum Task {
     /// Works while the server runs and while it does not.
     #[command(subcommand)]
     User(UserTask),
+    /// Open an organization that an owner has deactivated.
+    ///
+    /// Works while the server runs and while it does not.
+    #[command(subcommand)]
+    Organization(OrganizationTask),
+}
+
+#[derive(Subcommand)]
+enum OrganizationTask {
+    /// Let people log in again. Accounts, keys and messages are as they were.
+    Reactivate {
+        #[command(flatten)]
+        file: File,
+        #[command(flatten)]
+        output: Output,
+    },
 }
 
 #[derive(Args)]
@@ -189,6 +205,7 @@ impl Arguments {
         let done = match self.command {
             Task::Serve(serve) => serve.run(),
             Task::User(task) => task.run(),
+            Task::Organization(task) => task.run(),
         };
         match done {
             Ok(()) => ExitCode::SUCCESS,
@@ -304,6 +321,14 @@ impl UserTask {
                 output.print(&done, |out, _| writeln!(out, "Key {id} of {email} does not work any more."))
             }
         }
+    }
+}
+
+impl OrganizationTask {
+    fn run(self) -> Result<(), Failure> {
+        let Self::Reactivate { file, output } = self;
+        let done: Value = carry_out(&file.db, Command::ReactivateRealm)?;
+        output.print(&done, |out, _| writeln!(out, "People can log in again."))
     }
 }
 

@@ -7,6 +7,7 @@ use super::Slice;
 use super::bots::{self, rules::GENERIC, sql::NewBotRow};
 use super::join;
 use super::keys::{self, KeyRecord};
+use super::realm;
 use super::users::create::{NewUser, create};
 use super::users::emails::DUMMY_DOMAIN;
 use super::users::{names, passwords, sql as users};
@@ -68,6 +69,8 @@ pub enum Command {
     },
     /// Where the first owner can be made, if nobody can log in.
     OwnerLink,
+    /// `organization reactivate`.
+    ReactivateRealm,
 }
 
 /// A user that was made.
@@ -199,6 +202,10 @@ fn carry_out(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -
             Value::Null
         }
         Command::OwnerLink => join::owner::new_path(tx)?.into(),
+        Command::ReactivateRealm => {
+            realm::deactivated::set(tx, false)?;
+            Value::Null
+        }
     })
 }
 

@@ -42,11 +42,12 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
     let account = params.username.trim().to_lowercase();
     let now = app.clock.milliseconds();
     app.limits.may_try_password(&account, info.peer, now)?;
-    let (found, allowed) = app
+    let (found, allowed, is_closed) = app
         .readers
         .read(|snapshot| -> ApiResult<_> {
             let allowed: bool = realm::settings::get(snapshot, "password_auth_enabled")?;
-            Ok((users::password_of(snapshot, &account)?, allowed))
+            let is_closed = realm::deactivated::get(snapshot)?;
+            Ok((users::password_of(snapshot, &account)?, allowed, is_closed))
         })
         .await?;
     let (user_id, stored, is_active) = match found {
@@ -63,6 +64,9 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
         let msg = "Your username or password is incorrect";
         return Err(ApiError::new(401, "AUTHENTICATION_FAILED", msg));
     };
+    if is_closed {
+        return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
+    }
     if !is_active {
         return Err(ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated"));
     }

@@ -7,7 +7,9 @@ pub mod alert_words;
 pub mod bot_storage;
 pub mod bots;
 pub mod channels;
+pub mod code_playgrounds;
 pub mod command_line;
+pub mod domains;
 pub mod drafts;
 pub mod groups;
 pub mod images;
@@ -18,7 +20,10 @@ pub mod linkifiers;
 pub mod messages;
 pub mod navigation_views;
 pub mod notifications;
+pub mod onboarding_steps;
 pub mod outgoing_webhooks;
+pub mod presence;
+pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
@@ -35,6 +40,7 @@ pub mod timetable;
 pub mod topics;
 pub mod typing;
 pub mod user_settings;
+pub mod user_status;
 pub mod user_topics;
 pub mod users;
 pub mod who_is_who;
@@ -87,10 +93,16 @@ pub static SLICES: &[Slice] = &[
     invites::SLICE,
     notifications::SLICE,
     user_settings::SLICE,
+    profile_fields::SLICE,
+    presence::SLICE,
+    user_status::SLICE,
     keys::SLICE,
     bots::SLICE,
     bot_storage::SLICE,
     linkifiers::SLICE,
+    code_playgrounds::SLICE,
+    domains::SLICE,
+    onboarding_steps::SLICE,
     channels::SLICE,
     subscriptions::SLICE,
     messages::SLICE,

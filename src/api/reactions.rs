@@ -1,11 +1,12 @@
 //! `POST` and `DELETE /messages/{message_id}/reactions`.
 
 use super::Slice;
+use super::messages::events::is_unknown_to;
 use super::messages::message::{MessageRow, Reaction, attribute};
 use super::messages::sight::Sight;
 use super::messages::{receivers, sql as messages};
-use super::users::sql as users;
-use crate::events::Event;
+use super::users::{access, sql as users};
+use crate::events::{Event, EventType, Verdict};
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
 use crate::markdown::emoji;
 use crate::store::Tx;
@@ -13,9 +14,10 @@ use crate::types::{MessageId, UserId};
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// Reactions.
-pub const SLICE: Slice = Slice { name: "reactions", routes, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice { name: "reactions", routes, event_types, ..Slice::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![
@@ -49,7 +51,8 @@ pub struct ChosenEmoji {
     pub kind: &'static str,
 }
 
-const UNICODE: &str = "unicode_emoji";
+/// The type of emoji that Unicode has.
+pub const UNICODE: &str = "unicode_emoji";
 const CUSTOM: &str = "realm_emoji";
 const EXTRA: &str = "zulip_extra_emoji";
 
@@ -63,6 +66,9 @@ struct ReactionChanged {
     reaction: Reaction,
     /// Deprecated, for clients of older servers.
     user: ReactingUser,
+    /// Receivers who cannot access the user. Never sent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unknown_to: Vec<UserId>,
 }
 
 #[derive(Serialize)]
@@ -78,7 +84,7 @@ impl Event for ReactionChanged {
 
 /// `POST /messages/{message_id}/reactions`.
 fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
-    let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
+    let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
     let name = params.emoji_name.ok_or_else(|| ApiError::missing("emoji_name"))?;
     let (code, kind) = complete(&name, params.emoji_code, params.reaction_type)?;
     // Whoever joins a reaction that is there already takes its name: it may be another one for the same emoji, or one
@@ -108,7 +114,7 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
 
 /// `DELETE /messages/{message_id}/reactions`.
 fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
-    let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
+    let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
     // What is removed need not be an emoji that could be added: it could when it was.
     let (code, kind) = match (params.emoji_name, params.emoji_code) {
         (_, Some(code)) => (code, params.reaction_type.unwrap_or_else(|| UNICODE.to_owned())),
@@ -135,10 +141,48 @@ fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> Ap
 fn tell(tx: &mut Tx<'_>, op: &'static str, message: &MessageRow, reaction: Reaction) -> ApiResult<Reply> {
     let user = users::by_id(tx, reaction.user_id)?.ok_or_else(ApiError::internal)?;
     let receivers = receivers::of(tx, message)?;
+    let unknown_to = access::without_access(tx, &user, receivers.audience.bitmap())?;
+    let unknown_to = unknown_to.into_iter().map(UserId::from).collect();
     let user = ReactingUser { user_id: user.user_id, email: user.email, full_name: user.full_name };
-    let event = ReactionChanged { r#type: ReactionChanged::TYPE, op, message_id: message.id, reaction, user };
+    let event = ReactionChanged {
+        r#type: ReactionChanged::TYPE,
+        op,
+        message_id: message.id,
+        reaction,
+        user,
+        unknown_to,
+    };
     tx.emit(&event, receivers.audience);
     Ok(Reply::ok())
+}
+
+/// Whose reaction it is differs between receivers: some cannot access them.
+fn event_types() -> Vec<EventType> {
+    vec![EventType {
+        name: ReactionChanged::TYPE,
+        verdict: |event, receiver| Verdict::Form(is_unknown_to(event, receiver.user_id).into()),
+        form,
+        personal: EventType::nothing_personal,
+    }]
+}
+
+fn form(event: &Value, number: u8) -> String {
+    if event.get("unknown_to").is_none() {
+        return event.to_string();
+    }
+    let mut event = event.clone();
+    if let Some(members) = event.as_object_mut() {
+        members.remove("unknown_to");
+    }
+    if number != 0 {
+        let user_id = UserId(event["user_id"].as_i64().unwrap_or_default());
+        event["user"] = json!({
+            "user_id": user_id,
+            "email": access::unknown_email(user_id),
+            "full_name": access::UNKNOWN_USER,
+        });
+    }
+    event.to_string()
 }
 
 /// Finds the emoji that a client means, and checks that its name, code and type belong together.

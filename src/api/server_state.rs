@@ -3,6 +3,7 @@
 use super::Slice;
 use super::channels::settings::StreamSetting;
 use super::groups::permission::UserGroupSetting;
+use super::profile_fields::external_accounts;
 use super::realm::settings::RealmGroup;
 use super::register::{StatePart, StateRequest};
 use super::users::passwords;
@@ -121,7 +122,7 @@ fn server(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResu
         ("realm_push_notifications_enabled_end_timestamp", Value::Null),
         ("realm_upload_quota_mib", Value::Null),
         ("upgrade_text_for_wide_organization_logo", json!("")),
-        ("realm_default_external_accounts", external_accounts()),
+        ("realm_default_external_accounts", external_accounts::state()),
         ("realm_available_video_chat_providers", video_chat_providers()),
         ("giphy_rating_options", giphy_rating_options()),
     ];
@@ -144,24 +145,6 @@ fn permission_settings() -> Value {
         .map(|setting| (setting.name().to_owned(), json!(setting.permission())))
         .collect();
     json!({"realm": of_realm, "stream": of_channels, "group": of_groups})
-}
-
-/// Accounts elsewhere that a profile field can name without saying where they are.
-fn external_accounts() -> Value {
-    json!({
-        "twitter": {
-            "name": "Twitter username",
-            "text": "Twitter",
-            "hint": "",
-            "url_pattern": "https://twitter.com/%(username)s",
-        },
-        "github": {
-            "name": "GitHub username",
-            "text": "GitHub",
-            "hint": "",
-            "url_pattern": "https://github.com/%(username)s",
-        },
-    })
 }
 
 /// Jitsi needs nothing from the server: clients make its links.

@@ -21,7 +21,6 @@ use crate::store::Tx;
 use crate::types::{GroupId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
-use serde_json::Map;
 use std::collections::{BTreeMap, HashMap};
 
 /// Runs a change of who is who, and tells of what follows from it:
@@ -198,7 +197,8 @@ fn tell_returns(tx: &mut Tx<'_>, before: &Known, after: &Known) -> ApiResult<()>
         }
     }
     for (group, users) in groups {
-        tx.emit(&MembersChanged::new(true, group, &users), everyone.clone());
+        let deactivated = super::groups::sql::group(tx, group)?.is_some_and(|group| group.deactivated);
+        tx.emit(&MembersChanged::new(true, group, &users).deactivated(deactivated), everyone.clone());
     }
     tell_settings(tx, after, &returned)?;
     for (stream, seen) in &after.channels {
@@ -224,8 +224,9 @@ fn tell_settings(tx: &mut Tx<'_>, after: &Known, returned: &RoaringBitmap) -> Ap
         let value = serde_json::to_value(setting::to_wire(tx, group)?)?;
         match owner {
             Owner::Group(id) => {
-                let data = Map::from_iter([(name, value)]);
-                tx.emit(&GroupUpdated::new(GroupId(id), data), everyone.clone());
+                if let Some(group) = super::groups::sql::group(tx, GroupId(id))? {
+                    tx.emit(&GroupUpdated::new(&group, &name, value), everyone.clone());
+                }
             }
             Owner::Stream(id) => {
                 let known = after.channels.iter().find(|(stream, _)| stream.stream_id.0 == id);

@@ -54,10 +54,30 @@ impl ApiError {
             .with("var_name", name)
     }
 
+    /// 400 `REQUEST_VARIABLE_INVALID`: a value that is neither a number as it should be nor one of the words.
+    pub fn bad_value(name: &str, value: &str) -> Self {
+        let msg = format!("Bad value for '{name}': {value}");
+        Self::new(400, "REQUEST_VARIABLE_INVALID", msg).with("var_name", name).with("bad_value", value)
+    }
+
     /// 400 `BAD_REQUEST`: these parameters exclude each other.
     pub fn incompatible(names: &[&str]) -> Self {
         let names = names.join(", ");
         Self::bad_request(format!("Unsupported parameter combination: {names}")).with("parameters", names)
+    }
+
+    /// 400 `BAD_REQUEST`: problems with the fields of a record, each with the field's name. The first is the `msg`, and
+    /// `errors` has all of them by field. `__all__` is the published name of what is wrong with a record as a whole.
+    pub fn invalid_fields(problems: Vec<(&'static str, String)>) -> Self {
+        let first = problems.first().map(|(_, problem)| problem.clone()).unwrap_or_default();
+        let mut errors: Map<String, Value> = Map::new();
+        for (field, problem) in problems {
+            let of_field = errors.entry(field).or_insert_with(|| Value::Array(Vec::new()));
+            if let Value::Array(of_field) = of_field {
+                of_field.push(problem.into());
+            }
+        }
+        Self::bad_request(first).with("errors", errors)
     }
 
     /// 400 `STREAM_DOES_NOT_EXIST` for a channel named by id.

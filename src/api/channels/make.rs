@@ -196,7 +196,7 @@ fn check(tx: &Tx<'_>, caller: &Caller, params: &CreationParams) -> ApiResult<Pla
     let nobody = GroupSetting::Group(SystemGroup::Nobody.id());
     if params
         .settings()
-        .any(|(setting, value)| setting.is_about_deleting() && settings::normal(value) != nobody)
+        .any(|(setting, value)| setting.is_about_deleting() && setting::normal(value) != nobody)
     {
         permissions::require(tx, caller, &viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
     }

@@ -7,6 +7,7 @@ pub mod scaling;
 
 use super::Slice;
 use super::server_state::EMOJI_DATA_PATH;
+use super::users::access::UNKNOWN_AVATAR_URL;
 use super::users::sql as users;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route};
 use crate::markdown::emoji;
@@ -27,6 +28,7 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/avatar/{user_id_or_email}", ANYONE, avatar).outside(),
         Route::read(Method::GET, "/avatar/{user_id_or_email}/medium", ANYONE, medium_avatar).outside(),
         Route::read(Method::GET, "/static/images/organization.png", ANYONE, organization).outside(),
+        Route::read(Method::GET, UNKNOWN_AVATAR_URL, ANYONE, unknown_avatar).outside(),
         Route::read(Method::GET, emoji::EXTRA_EMOJI_URL, ANYONE, extra_emoji).outside(),
         Route::read(Method::GET, EMOJI_DATA_PATH, ANYONE, emoji_names).outside(),
     ]
@@ -71,6 +73,11 @@ fn picture_of(read: &Read<'_, Anyone>, params: &AvatarParams, side: u32) -> ApiR
 fn organization(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
     let uuid: String = read.prepare_cached("SELECT uuid FROM realm")?.query_row([], |row| row.get(0))?;
     png(drawing::pattern(&uuid, 200))
+}
+
+/// The image of users whom the reader cannot access: the same for all.
+fn unknown_avatar(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    png(drawing::pattern(UNKNOWN_AVATAR_URL, 100))
 }
 
 /// The one emoji that is neither Unicode nor the organization's own.

@@ -2,7 +2,6 @@
 
 use crate::http::ApiError;
 use crate::markdown::{Linkifier, LinkifierError, url_template_variables};
-use serde_json::{Map, Value};
 
 /// The published name of what is wrong with a whole record rather than with a field.
 const WHOLE: &str = "__all__";
@@ -11,7 +10,7 @@ const WHOLE: &str = "__all__";
 /// first problem, and in `errors` all of them by field.
 pub fn check(pattern: &str, url_template: &str, is_taken: bool) -> Result<(), ApiError> {
     let blank = || "This field cannot be blank.".to_owned();
-    let mut problems: Vec<(&str, String)> = Vec::new();
+    let mut problems: Vec<(&'static str, String)> = Vec::new();
     if pattern.is_empty() {
         problems.push(("pattern", blank()));
     }
@@ -27,27 +26,13 @@ pub fn check(pattern: &str, url_template: &str, is_taken: bool) -> Result<(), Ap
     if is_taken {
         problems.push((WHOLE, "Realm filter with this Realm and Pattern already exists.".to_owned()));
     }
-    refusal(problems)
-}
-
-/// The answer to problems with fields, in the published form.
-fn refusal(problems: Vec<(&str, String)>) -> Result<(), ApiError> {
-    let Some((_, first)) = problems.first() else { return Ok(()) };
-    let first = first.clone();
-    let mut errors: Map<String, Value> = Map::new();
-    for (field, problem) in problems {
-        let of_field = errors.entry(field).or_insert_with(|| Value::Array(Vec::new()));
-        if let Value::Array(of_field) = of_field {
-            of_field.push(problem.into());
-        }
-    }
-    Err(ApiError::bad_request(first).with("errors", errors))
+    if problems.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(problems)) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn all_problems_are_told_and_the_first_is_the_message() {

@@ -12,12 +12,13 @@ use crate::api::outgoing_webhooks;
 use crate::api::submessages::sql as submessages;
 use crate::api::submessages::widget::{WIDGET, Widget};
 use crate::api::subscriptions::members;
-use crate::api::users::sql as users;
+use crate::api::users::record::UserRow;
+use crate::api::users::{access, sql as users};
 use crate::events::{Audience, QueueId};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::Rendered;
 use crate::store::Tx;
-use crate::types::{ClientId, GroupId, MessageId, UserId};
+use crate::types::{ClientId, GroupId, MessageId, RecipientId, UserId};
 use std::collections::HashMap;
 
 /// A message that is ready to be sent.
@@ -47,7 +48,7 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<Mes
 
 /// Writes a message and tells its receivers. Whether the sender may write there has been asked.
 pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<MessageId> {
-    let recipient_id = draft.address.recipient(tx)?;
+    let recipient_id = recipient(tx, &draft.address)?;
     let (audience, topic, topic_id) = match &draft.address {
         Address::Channel(stream, topic) => {
             let audience = members::audience(tx, stream.stream_id)?;
@@ -116,6 +117,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         }
     }
     let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
+    let unknown_to = unknown_to(tx, &sender, &audience)?;
     let (display_recipient, stream_id) = match &draft.address {
         Address::Channel(stream, _) => {
             (DisplayRecipient::Stream(stream.name.clone()), Some(stream.stream_id))
@@ -155,6 +157,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
             ..FlagHolders::default()
         },
         echo: draft.echo.as_ref().map(|(queue_id, local_id)| (queue_id, local_id.as_str())),
+        unknown_to: &unknown_to,
     };
     tx.emit(&event, audience);
     let named: Vec<UserId> = rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
@@ -163,6 +166,29 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         first_message::tell_if_first(tx, stream, id)?;
     }
     Ok(id)
+}
+
+/// The set of receivers. People who never wrote to each other are introduced where one of them is a guest who could not
+/// access the others.
+fn recipient(tx: &mut Tx<'_>, address: &Address) -> ApiResult<RecipientId> {
+    let before = match address {
+        Address::Direct(people) if sql::direct_recipient(tx, people)?.is_none() => {
+            access::Before::of_people(tx, people)?
+        }
+        _ => access::Before::default(),
+    };
+    let recipient_id = address.recipient(tx)?;
+    before.changes(tx)?.emit_gained(tx)?;
+    Ok(recipient_id)
+}
+
+/// Those of an audience who cannot access the sender: guests in a channel that the sender is not in.
+fn unknown_to(tx: &Tx<'_>, sender: &UserRow, audience: &Audience) -> ApiResult<Vec<UserId>> {
+    if audience.contains(sender.user_id) {
+        return Ok(Vec::new());
+    }
+    let users = access::without_access(tx, sender, audience.bitmap())?;
+    Ok(users.into_iter().map(UserId::from).collect())
 }
 
 /// The receivers that a message mentions by name or through a group, ascending.

@@ -2,6 +2,7 @@
 
 use crate::api::channels::{access, sql as channels};
 use crate::api::groups::system::SystemGroup;
+use crate::api::users::access::Accessible;
 use crate::api::users::sql as users;
 use crate::api::{linkifiers, realm};
 use crate::http::{ApiResult, Caller};
@@ -21,6 +22,8 @@ struct Organization<'a> {
     caller: Option<&'a Caller>,
     now: i64,
     origin: &'a str,
+    /// Whether pictures are shown beside the links to them, where the organization wants it.
+    may_preview: bool,
     /// Asked for only where a text needs it.
     code_block_language: OnceCell<String>,
     linkifiers: OnceCell<Rc<[Linkifier]>>,
@@ -36,12 +39,23 @@ pub fn render_for(
     origin: &str,
     content: &str,
 ) -> ApiResult<Rendered> {
-    render_with(connection, Some(caller), now, origin, content)
+    render_with(connection, Some(caller), now, origin, true, content)
+}
+
+/// Renders what describes a channel, a folder or a person, as its author sees the organization: HTML without previews.
+pub fn render_description(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    origin: &str,
+    text: &str,
+) -> ApiResult<String> {
+    Ok(render_with(connection, Some(caller), now, origin, false, text)?.html)
 }
 
 /// Renders a message of the server itself. Its links are relative, so that no address has to be known.
 pub fn render_for_server(tx: &Tx<'_>, content: &str) -> ApiResult<Rendered> {
-    render_with(tx, None, tx.now(), "", content)
+    render_with(tx, None, tx.now(), "", true, content)
 }
 
 fn render_with(
@@ -49,6 +63,7 @@ fn render_with(
     caller: Option<&Caller>,
     now: i64,
     origin: &str,
+    may_preview: bool,
     content: &str,
 ) -> ApiResult<Rendered> {
     let organization = Organization {
@@ -56,6 +71,7 @@ fn render_with(
         caller,
         now,
         origin,
+        may_preview,
         code_block_language: OnceCell::new(),
         linkifiers: OnceCell::new(),
         failure: RefCell::default(),
@@ -82,7 +98,11 @@ impl Organization<'_> {
             UserQuery::FullNameAndId(name, id) => users::by_id(self.connection, UserId(id))?
                 .filter(|user| user.full_name.to_lowercase() == name.to_lowercase()),
         };
-        Ok(user.map(|user| MentionedUser {
+        let known = match (self.caller, &user) {
+            (Some(caller), Some(user)) => Accessible::to(self.connection, caller)?.contains(user.user_id),
+            _ => true,
+        };
+        Ok(user.filter(|_| known).map(|user| MentionedUser {
             user_id: user.user_id.0,
             full_name: user.full_name,
             is_active: user.is_active,
@@ -179,7 +199,9 @@ impl Directory for Organization<'_> {
     }
 
     fn previews_media(&self) -> bool {
-        let previews = realm::settings::get(self.connection, "inline_image_preview");
-        self.answer(previews.map(Some)).unwrap_or(false)
+        self.may_preview && {
+            let previews = realm::settings::get(self.connection, "inline_image_preview");
+            self.answer(previews.map(Some)).unwrap_or(false)
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! A message as it is stored, and as clients see it (spec, "Message").
 
+use crate::api::users::access;
 use crate::api::users::record::avatar_url;
 use crate::markdown::TopicLink;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, TopicId, UserId};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Version of the rendering that is stored with a message.
 pub const RENDERED_VERSION: i64 = 1;
@@ -143,7 +145,7 @@ pub struct SenderPart<'a> {
     /// The sender's name.
     pub sender_full_name: &'a str,
     /// The sender's API email.
-    pub sender_email: &'a str,
+    pub sender_email: Cow<'a, str>,
     /// The organization's short name; ours stands at the root and has none.
     pub sender_realm_str: &'static str,
     /// The sender's image.
@@ -156,9 +158,20 @@ impl<'a> SenderPart<'a> {
         Self {
             sender_id,
             sender_full_name: full_name,
-            sender_email: email,
+            sender_email: email.into(),
             sender_realm_str: "",
             avatar_url: avatar_url(sender_id, avatar_version),
+        }
+    }
+
+    /// The part of a sender whom the reader cannot access.
+    pub fn unknown(sender_id: UserId) -> Self {
+        Self {
+            sender_id,
+            sender_full_name: access::UNKNOWN_USER,
+            sender_email: access::unknown_email(sender_id).into(),
+            sender_realm_str: "",
+            avatar_url: access::UNKNOWN_AVATAR_URL.to_owned(),
         }
     }
 }

@@ -15,7 +15,7 @@ pub struct ReadReceiptsParams {
 }
 
 /// `GET /messages/{message_id}/read_receipts`: the users who received the message and have read it, ascending; never
-/// its sender, nor who does not send read receipts.
+/// its sender, nor who does not send read receipts or cannot be accessed.
 pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> ApiResult<Reply> {
     let sight = Sight::new(read, read.caller, read.app.clock.seconds());
     let message = sight.find(params.message_id)?;
@@ -26,8 +26,10 @@ pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> A
     let readers = receivers::who_received(read, view.stream.as_ref(), &message)?
         & unread::who_read(read, message.recipient_id, message.id)?;
     let mut user_ids = Vec::new();
+    let accessible = users::access::Accessible::to(read, read.caller)?;
     for user_id in readers.into_iter().map(UserId::from).filter(|user_id| *user_id != message.sender_id) {
-        if users::sql::by_id(read, user_id)?.is_some_and(|user| user.is_active)
+        if accessible.contains(user_id)
+            && users::sql::by_id(read, user_id)?.is_some_and(|user| user.is_active)
             && user_settings::get(read, user_id, "send_read_receipts")?
         {
             user_ids.push(user_id);

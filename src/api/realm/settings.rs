@@ -61,6 +61,8 @@ pub const PROPERTIES: &[Property] = &[
     // Published as one of `authentication_methods`; the only one here.
     row("password_auth_enabled", Bool(true)),
     row("presence_disabled", Bool(false)),
+    // The description as HTML, for people who have not logged in yet; follows from `description`.
+    row("rendered_description", Text("")),
     row("require_e2ee_push_notifications", Bool(false)),
     row("require_unique_names", Bool(false)),
     row("send_welcome_emails", Bool(true)),

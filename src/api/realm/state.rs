@@ -6,7 +6,6 @@ use super::{images, policies};
 use crate::api::groups::membership::Membership;
 use crate::api::groups::setting::{self, Owner};
 use crate::api::register::StateRequest;
-use crate::api::server_state::SEND_DIGEST_EMAILS;
 use crate::api::users::emails::DUMMY_DOMAIN;
 use crate::http::ApiResult;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId};
@@ -14,7 +13,7 @@ use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
 /// Settings that say how something else is shown and are not on the wire themselves.
-const NOT_SHOWN: &[&str] = &["icon_version", "logo_version", "night_logo_version"];
+const NOT_SHOWN: &[&str] = &["icon_version", "logo_version", "night_logo_version", "rendered_description"];
 
 /// Which group holds each permission.
 struct Permissions(HashMap<String, GroupId>);
@@ -58,9 +57,7 @@ pub fn realm(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
     let password_auth = settings.is_on("password_auth_enabled");
     let date_created: i64 =
         request.connection.query_row("SELECT date_created FROM realm", [], |row| row.get(0))?;
-    let digests = settings.is_on("digest_emails_enabled") && SEND_DIGEST_EMAILS;
     let fields = [
-        ("realm_digest_emails_enabled", json!(digests)),
         ("realm_url", json!(origin)),
         ("realm_uri", json!(origin)),
         ("realm_bot_domain", json!(bot_domain(origin))),

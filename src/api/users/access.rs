@@ -72,12 +72,13 @@ impl Accessible {
         }
     }
 
-    /// The ids, spelt out.
+    /// The ids, spelt out, without the server's own bots: these are known to everybody and nobody hears of them.
     fn ids(self, connection: &Connection) -> ApiResult<RoaringBitmap> {
-        match self {
-            Self::Everybody => Ok(sql::all_ids(connection)?),
-            Self::Only(ids) => Ok(ids),
-        }
+        let all = sql::all_ids(connection)?;
+        Ok(match self {
+            Self::Everybody => all,
+            Self::Only(ids) => ids & all,
+        })
     }
 }
 
@@ -93,6 +94,32 @@ pub fn check(connection: &Connection, caller: &Caller, user: &UserRow) -> ApiRes
     } else {
         Err(ApiError::insufficient_permission())
     }
+}
+
+/// Refuses direct messages to users whom the caller cannot access.
+pub fn check_recipients(connection: &Connection, caller: &Caller, people: &[UserId]) -> ApiResult<()> {
+    let accessible = Accessible::to(connection, caller)?;
+    if people.iter().all(|user_id| accessible.contains(*user_id)) {
+        return Ok(());
+    }
+    Err(ApiError::bad_request("You do not have permission to access some of the recipients."))
+}
+
+/// Those of some users who can access all of some people: who may hear of what these do together.
+pub fn who_can_access_all(
+    connection: &Connection,
+    users: RoaringBitmap,
+    people: &[UserId],
+) -> ApiResult<RoaringBitmap> {
+    let mut all = users;
+    if is_restricted(connection)? {
+        for user_id in people {
+            if let Some(user) = sql::by_id(connection, *user_id)? {
+                all &= who_can_access(connection, &user)?;
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// The active users who can access a user: who may hear of them.
@@ -271,9 +298,11 @@ mod tests {
         connection
     }
 
-    fn subscribe(connection: &Connection, user_id: i64) {
-        let sql = "INSERT INTO subscription (user_id, stream_id, active, color) VALUES (?1, 1, 1, '')";
-        connection.execute(sql, [user_id]).unwrap();
+    fn subscribe(connection: &Connection, users: &[i64]) {
+        for user_id in users {
+            let sql = "INSERT INTO subscription (user_id, stream_id, active, color) VALUES (?1, 1, 1, '')";
+            connection.execute(sql, [user_id]).unwrap();
+        }
     }
 
     fn talk(connection: &Connection, people: &[i64]) {
@@ -308,21 +337,21 @@ mod tests {
             (
                 |connection| {
                     restrict(connection);
-                    [1, 2].map(|user_id| subscribe(connection, user_id));
+                    subscribe(connection, &[1, 2]);
                 },
                 [vec![1, 2, 5], vec![3, 5], vec![5, 6]],
             ),
             (
                 |connection| {
                     restrict(connection);
-                    [2, 3, 4].map(|user_id| subscribe(connection, user_id));
+                    subscribe(connection, &[2, 3, 4]);
                 },
                 [vec![2, 3, 5], vec![2, 3, 5], vec![5, 6]],
             ),
             (
                 |connection| {
                     restrict(connection);
-                    [1, 2].map(|user_id| subscribe(connection, user_id));
+                    subscribe(connection, &[1, 2]);
                     connection.execute("UPDATE subscription SET active = 0 WHERE user_id = 1", []).unwrap();
                 },
                 [vec![2, 5], vec![3, 5], vec![5, 6]],
@@ -354,7 +383,7 @@ mod tests {
     fn who_can_access_is_the_same_rule_from_the_other_end() {
         let connection = organization();
         restrict(&connection);
-        [1, 2, 4].map(|user_id| subscribe(&connection, user_id));
+        subscribe(&connection, &[1, 2, 4]);
         talk(&connection, &[3, 4]);
         for user_id in 1..=6 {
             let user = sql::by_id(&connection, UserId(user_id)).unwrap().unwrap();

@@ -4,7 +4,7 @@ use super::emails::DUMMY_DOMAIN;
 use super::events::{UserAdded, announce};
 use super::record::UserRow;
 use super::{access, names, sql};
-use crate::api::{channels, groups, subscriptions::join, user_settings};
+use crate::api::{channels, groups, realm, subscriptions::join, user_settings};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
@@ -50,6 +50,9 @@ pub fn create_at(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<User
     let user = create_outside_channels(tx, new, domain)?;
     if !user.is_bot() && user.role != Role::Guest {
         subscribe_to_defaults(tx, user.user_id)?;
+    }
+    if !user.is_bot() {
+        realm::welcome::greet(tx, user.user_id)?;
     }
     Ok(user)
 }

@@ -3,12 +3,14 @@
 use super::access::{Accessible, UNKNOWN_USER};
 use super::record::{UserRecord, UserRow, avatar_url};
 use super::{emails, sql};
+use crate::api::profile_fields::values;
 use crate::api::register::StateRequest;
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
 use roaring::RoaringBitmap;
+use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -84,9 +86,14 @@ impl Event for UserRemoved {
     const TYPE: &'static str = "realm_user";
 }
 
+/// Everybody with an account in use: for what is not about one user. That has [`super::access::audience`].
+pub fn everyone(connection: &Connection) -> ApiResult<Audience> {
+    Ok(Audience::set(sql::active_ids(connection)?))
+}
+
 /// Introduces a user to others who can access them, with the real email or without.
 pub fn announce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResult<()> {
-    let whole = UserRecord::new(user).with_profile_data(Map::new());
+    let whole = UserRecord::new(user).with_profile_data(values::of(tx, user.user_id)?);
     let (who_see, others) = emails::split(tx, user, to)?;
     tx.emit(&UserAdded::new(whole.clone()), Audience::set(who_see));
     tx.emit(&UserAdded::new(whole.without_delivery_email()), Audience::set(others));
@@ -126,11 +133,13 @@ pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
     let mut active = Vec::new();
     let mut inactive = Vec::new();
     let accessible = Accessible::to(request.connection, request.caller)?;
+    let mut profiles = values::all(request.connection)?;
     for user in sql::all(request.connection)? {
         if accessible.contains(user.user_id) {
+            let profile = profiles.remove(&user.user_id).unwrap_or_default();
             let list = if user.is_active { &mut active } else { &mut inactive };
             let record = UserRecord::for_caller(&user, request.caller);
-            list.push(record.with_profile_data(Map::new()).without_is_active());
+            list.push(record.with_profile_data(profile).without_is_active());
         } else if !request.registration.client_capabilities.user_list_incomplete {
             active.push(UserRecord::unknown(user.user_id).without_is_active());
         }

@@ -2,6 +2,7 @@
 
 use super::record::UserRow;
 use super::{change, emails, find, names, role, rules, sql};
+use crate::api::profile_fields::values::{self, ValueChange};
 use crate::api::realm;
 use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
@@ -20,6 +21,9 @@ pub struct UpdateUserParams {
     /// The role.
     #[serde(default)]
     role: Option<Role>,
+    /// Values of custom profile fields, those to be changed.
+    #[serde(default)]
+    profile_data: Option<Vec<ValueChange>>,
     /// The real email; only for owners.
     #[serde(default)]
     new_email: Option<Trimmed>,
@@ -53,6 +57,12 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, params: &UpdateUserParams, domain: &s
         && !full_name.trim().is_empty()
     {
         change::full_name(tx, &user, full_name)?;
+    }
+    if let Some(profile_data) = &params.profile_data {
+        if user.is_bot() {
+            return Err(ApiError::bad_request("Bots have no profile fields."));
+        }
+        values::set(tx, caller, user.user_id, profile_data)?;
     }
     if let Some(new_email) = &params.new_email
         && **new_email != user.delivery_email

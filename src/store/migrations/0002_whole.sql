@@ -81,3 +81,50 @@ CREATE TABLE outgoing_webhook (
 CREATE INDEX outgoing_webhook_next_try ON outgoing_webhook (next_try);
 
 CREATE INDEX user_outgoing_webhook ON user (user_id) WHERE bot_type = 3;
+
+-- People: profile fields, presence, status, muting. Folders of channels.
+CREATE TABLE profile_field (
+    id                          INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                        TEXT    NOT NULL UNIQUE,
+    type                        INTEGER NOT NULL CHECK (type BETWEEN 1 AND 8),
+    hint                        TEXT    NOT NULL,
+    field_data                  TEXT    NOT NULL,
+    position                    INTEGER NOT NULL,
+    required                    INTEGER NOT NULL,
+    editable_by_user            INTEGER NOT NULL,
+    display_in_profile_summary  INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE profile_value (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    field_id        INTEGER NOT NULL REFERENCES profile_field (id),
+    value           TEXT    NOT NULL,
+    rendered_value  TEXT,
+    PRIMARY KEY (user_id, field_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX profile_value_field ON profile_value (field_id);
+
+-- Addresses of channels.
+CREATE TABLE channel_email_address (
+    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
+    creator_id      INTEGER NOT NULL REFERENCES user (user_id),
+    sender_id       INTEGER NOT NULL REFERENCES user (user_id),
+    token           TEXT    NOT NULL UNIQUE,
+    PRIMARY KEY (stream_id, creator_id, sender_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE presence (
+    user_id             INTEGER PRIMARY KEY REFERENCES user (user_id),
+    last_active_time    INTEGER,
+    last_connected_time INTEGER NOT NULL,
+    update_id           INTEGER NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE user_status (
+    user_id         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    status_text     TEXT    NOT NULL,
+    emoji_name      TEXT    NOT NULL,
+    emoji_code      TEXT    NOT NULL,
+    reaction_type   TEXT    NOT NULL
+) STRICT;

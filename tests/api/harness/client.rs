@@ -41,6 +41,11 @@ impl Client {
         }
     }
 
+    /// The same user at another server.
+    pub(super) fn at(&self, where_it_runs: Arc<Mutex<WhereItRuns>>) -> Self {
+        Self { where_it_runs, ..self.clone() }
+    }
+
     /// The server behind the address; `None` while it is stopped.
     pub(super) fn app(&self) -> Option<Arc<App>> {
         Weak::upgrade(&self.where_it_runs.lock().unwrap().app)

@@ -54,6 +54,15 @@ const GROUP: &[(&str, Shape)] = &[
     ("can_remove_members_group", GroupSetting),
 ];
 
+const PROFILE_FIELD: &[(&str, Shape)] = &[
+    ("id", Integer),
+    ("type", Integer),
+    ("order", Integer),
+    ("name", Text),
+    ("hint", Text),
+    ("field_data", Text),
+];
+
 /// The mobile app: its first snapshot, asked for without words and with these capabilities.
 const MOBILE: &[(&str, Shape)] = &[
     ("queue_id", Text),
@@ -62,7 +71,7 @@ const MOBILE: &[(&str, Shape)] = &[
     ("zulip_version", Text),
     ("zulip_merge_base", Text),
     ("alert_words", List(&[])),
-    ("custom_profile_fields", List(&[])),
+    ("custom_profile_fields", List(PROFILE_FIELD)),
     ("max_stream_name_length", Integer),
     ("max_topic_length", Integer),
     ("server_presence_ping_interval_seconds", Integer),
@@ -185,12 +194,11 @@ const TERMINAL: &[(&str, Shape)] = &[
         Object(&[("pms", List(&[("sender_id", Integer)])), ("streams", List(&[])), ("huddles", List(&[]))]),
     ),
     ("subscriptions", List(&[("name", Text), ("stream_id", Integer), ("subscribers", List(&[]))])),
-    ("custom_profile_fields", List(&[])),
+    ("custom_profile_fields", List(PROFILE_FIELD)),
 ];
 
 /// Fields whose resources are not served yet. Whoever adds one takes it out here.
-const NOT_SERVED_YET: &[&str] =
-    &["channel_folders", "custom_profile_fields", "muted_users", "presences", "realm_emoji", "user_status"];
+const NOT_SERVED_YET: &[&str] = &["channel_folders", "muted_users", "realm_emoji"];
 
 /// What is wrong with a value, a line for each place; nothing when it has the shape.
 fn problems(place: &str, shape: &Shape, value: &Value, found: &mut Vec<String>) {
@@ -263,6 +271,7 @@ fn not_served_yet(table: &[(&'static str, Shape)]) -> BTreeSet<&'static str> {
 async fn the_mobile_app_finds_what_it_needs() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
+    ada.post("/users/me/presence", &[("status", "active")]).await.ok();
     let capabilities = json!({
         "notification_settings_null": true,
         "bulk_message_deletion": true,
@@ -281,6 +290,10 @@ async fn the_mobile_app_finds_what_it_needs() {
         "client_capabilities": capabilities,
     });
     let state = ada.post("/register", parameters).await.ok_ignoring(&["idle_queue_timeout"]);
+    assert_eq!(
+        state["presences"].as_object().unwrap().keys().collect::<Vec<_>>(),
+        [&ada.user_id.to_string()]
+    );
     assert_eq!(check(&state, MOBILE), not_served_yet(MOBILE));
     assert_eq!(state.get("color_scheme"), None, "the older copies are for those who need them");
 }
@@ -289,6 +302,7 @@ async fn the_mobile_app_finds_what_it_needs() {
 async fn the_terminal_client_finds_what_it_needs() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
+    ada.post("/users/me/presence", &[("status", "active")]).await.ok();
     let parameters = json!({
         "event_types": ["message", "user_settings", "realm_user"],
         "fetch_event_types": TERMINAL_WORDS,
@@ -297,6 +311,7 @@ async fn the_terminal_client_finds_what_it_needs() {
         "include_subscribers": true,
     });
     let state = ada.post("/register", parameters).await.ok();
+    assert_eq!(state["presences"].as_object().unwrap().keys().collect::<Vec<_>>(), [&ada.email]);
     assert_eq!(check(&state, TERMINAL), not_served_yet(TERMINAL));
     assert_eq!(state["user_id"], ada.user_id);
     let own = json!(ada.user_id);
@@ -327,6 +342,9 @@ async fn words_bring_their_fields_and_no_others() {
         ("user_settings", &["user_settings"]),
         ("realm_user_settings_defaults", &["realm_user_settings_defaults"]),
         ("realm_user_groups", &["realm_user_groups"]),
+        ("custom_profile_fields", &["custom_profile_fields", "custom_profile_field_types"]),
+        ("presence", &["presences", "presence_last_update_id", "server_timestamp"]),
+        ("user_status", &["user_status"]),
         ("nothing of that name", &[]),
     ];
     for (word, fields) in cases {

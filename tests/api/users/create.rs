@@ -134,3 +134,19 @@ async fn who_begins_hidden_has_a_stand_in_from_the_beginning() {
     let found = owner.get(&format!("/users/user{}@bots.invalid", ada.user_id), ()).await.ok();
     assert_eq!(found["user"]["full_name"], "Ada");
 }
+
+#[tokio::test]
+async fn an_address_is_of_the_organizations_domains() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    owner.post("/realm/domains", json!({"domain": "example.com", "allow_subdomains": true})).await.ok();
+    owner.patch("/realm", json!({"emails_restricted_to_domains": true})).await.ok();
+    let create = async |email: &str| {
+        owner.post("/users", json!({"email": email, "password": "secret", "full_name": "New"})).await
+    };
+    let msg = "Email 'new@example.net' not allowed in this organization";
+    create("new@example.net").await.error(400, "BAD_REQUEST", msg);
+    let msg = "Email addresses containing + are not allowed.";
+    create("new+1@example.com").await.error(400, "BAD_REQUEST", msg);
+    create("new@sub.example.com").await.ok();
+}

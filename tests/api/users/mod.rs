@@ -1,5 +1,6 @@
 //! Users.
 
+mod access;
 mod create;
 mod deactivate;
 mod role;

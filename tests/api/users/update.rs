@@ -110,3 +110,43 @@ async fn the_state_follows_names_and_emails() {
         })
         .await;
 }
+
+#[tokio::test]
+async fn an_administrator_fills_in_a_profile() {
+    let server = TestServer::start().await;
+    let (admin, ada, guest) =
+        (server.administrator("admin").await, server.member("ada").await, server.guest("guest").await);
+    let bot = server.bot("helper", &ada).await;
+    let new =
+        async |field: Value| admin.post("/realm/profile_fields", field).await.ok()["id"].as_i64().unwrap();
+    let phone = new(json!({"name": "Phone", "field_type": 1})).await;
+    let birthday = new(json!({"name": "Birthday", "field_type": 4, "editable_by_user": false})).await;
+    let mut queue = guest.register(json!({"event_types": ["realm_user"]})).await;
+    let data = json!([{"id": phone, "value": "123"}, {"id": birthday, "value": "1909-04-05"}]);
+    admin.patch(&path(&ada), json!({"profile_data": data})).await.ok();
+    let rendered = "<p>123</p>";
+    let changed = |field: Value| update(json!({"user_id": ada.user_id, "custom_profile_field": field}));
+    queue
+        .expect(&[
+            changed(json!({"id": phone, "value": "123", "rendered_value": rendered})),
+            changed(json!({"id": birthday, "value": "1909-04-05"})),
+        ])
+        .await;
+    admin.patch(&path(&ada), json!({"profile_data": [{"id": phone, "value": ""}]})).await.ok();
+    queue.expect(&[changed(json!({"id": phone, "value": null}))]).await;
+    let cases = [
+        (json!([{"id": 99, "value": "x"}]), "Field id 99 not found."),
+        (json!([{"id": birthday, "value": "tomorrow"}]), "Birthday is not a date"),
+        (json!([{"value": "x"}]), "profile_data[0][\"id\"] field is missing: Field required"),
+        (json!({"id": 1}), "profile_data is not a list"),
+    ];
+    for (data, msg) in cases {
+        let refused = admin.patch(&path(&ada), json!({"profile_data": data})).await;
+        refused.error(400, "BAD_REQUEST", msg);
+    }
+    let on_bot = json!({"profile_data": [{"id": phone, "value": "x"}]});
+    admin.patch(&path(&bot), on_bot).await.error(400, "BAD_REQUEST", "Bots have no profile fields.");
+    let found = ada.get("/users/me", ()).await.ok();
+    assert_eq!(found["profile_data"], json!({birthday.to_string(): {"value": "1909-04-05"}}));
+    queue.expect_nothing().await;
+}

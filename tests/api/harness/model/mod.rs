@@ -9,6 +9,8 @@ mod channels;
 mod groups;
 mod lists;
 mod messages;
+mod people;
+mod realm;
 mod settings;
 mod subscriptions;
 mod topics;
@@ -52,6 +54,7 @@ impl Model {
             | "typing_edit_message/start"
             | "typing_edit_message/stop" => {}
             "alert_words" => lists::replace_all(self, "alert_words", &event["alert_words"]),
+            "custom_profile_fields" => users::profile_fields(self, event),
             "drafts/add" => lists::add_all(self, "drafts", &event["drafts"], lists::newest_first),
             "drafts/update" => lists::replace(self, "drafts", "id", &event["draft"], lists::newest_first),
             "drafts/remove" => lists::remove(self, "drafts", "id", &event["draft_id"]),
@@ -82,7 +85,18 @@ impl Model {
             "saved_snippets/remove" => {
                 lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
             }
+            "realm/update" => realm::update(self, event),
+            "realm/update_dict" => realm::update_dict(self, event),
+            "realm_domains/add" | "realm_domains/change" | "realm_domains/remove" => {
+                realm::domains(self, event);
+            }
+            "realm_playgrounds" => {
+                lists::replace_all(self, "realm_playgrounds", &event["realm_playgrounds"]);
+            }
+            "onboarding_steps" => lists::replace_all(self, "onboarding_steps", &event["onboarding_steps"]),
             "realm_linkifiers" => lists::replace_all(self, "realm_linkifiers", &event["realm_linkifiers"]),
+            "presence" => people::presence(self, event),
+            "user_status" => people::status(self, event),
             "realm_bot/add" => bots::add(self, event),
             "realm_bot/update" => bots::update(self, event),
             "realm_bot/delete" => bots::delete(self, event),
@@ -105,8 +119,13 @@ impl Model {
             "update_message_flags/add" | "update_message_flags/remove" => {
                 messages::flags_changed(self, event);
             }
-            "user_group/add_members" => groups::add_members(self, event),
-            "user_group/remove_members" => groups::remove_members(self, event),
+            "user_group/add" => groups::add(self, event),
+            "user_group/remove" => groups::remove(self, event),
+            "user_group/update" => groups::update(self, event),
+            "user_group/add_members" => groups::change_list(self, event, groups::MEMBERS, true),
+            "user_group/remove_members" => groups::change_list(self, event, groups::MEMBERS, false),
+            "user_group/add_subgroups" => groups::change_list(self, event, groups::SUBGROUPS, true),
+            "user_group/remove_subgroups" => groups::change_list(self, event, groups::SUBGROUPS, false),
             "user_settings/update" => settings::update(self, event),
             "user_topic" => topics::set(self, event),
             unknown => panic!("the model client does not know what {unknown} means: {event}"),

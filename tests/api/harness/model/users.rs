@@ -1,6 +1,6 @@
 //! `realm_user` events.
 
-use super::{Model, subscriptions};
+use super::Model;
 use serde_json::{Value, json};
 
 /// The lists of users, one of active ones and one of others.
@@ -64,6 +64,11 @@ fn forget(model: &mut Model, user_id: &Value) {
 /// Something about somebody changed: the members of `person` are the new values.
 pub fn update(model: &mut Model, event: &Value) {
     let person = event["person"].as_object().expect("a person");
+    // Clients forget groups, settings and subscriptions of a deactivated user themselves.
+    if person.get("is_active") == Some(&Value::Bool(false)) {
+        super::groups::forget_user(model, &person["user_id"]);
+        super::subscriptions::forget_user(model, &person["user_id"]);
+    }
     let is_own = model.state.get("user_id") == Some(&person["user_id"]);
     if let Some(is_active) = person.get("is_active") {
         set_active(model, &person["user_id"], is_active == true);
@@ -76,6 +81,10 @@ pub fn update(model: &mut Model, event: &Value) {
             "new_email" => "email",
             name => name,
         };
+        if name == "custom_profile_field" {
+            set_profile_value(model, &person["user_id"], value);
+            continue;
+        }
         if is_own && name != "timezone" && model.state.contains_key(name) {
             model.state.insert(name.to_owned(), value.clone());
         }
@@ -109,7 +118,7 @@ fn set_role(model: &mut Model, user_id: &Value, role: i64, is_own: bool) {
     }
 }
 
-/// An account is in use again, or no longer. Clients forget groups and settings of a deactivated user themselves.
+/// An account is in use again, or no longer.
 fn set_active(model: &mut Model, user_id: &Value, is_active: bool) {
     let mut found = None;
     for list in LISTS {
@@ -122,33 +131,34 @@ fn set_active(model: &mut Model, user_id: &Value, is_active: bool) {
     if model.state.contains_key("realm_users") {
         put(model, LISTS[usize::from(!is_active)], found.expect("a known user"));
     }
-    if !is_active {
-        for group in model.list("realm_user_groups").into_iter().flatten() {
-            group["members"].as_array_mut().unwrap().retain(|member| member != user_id);
+}
+
+/// One value of a profile is another, or gone.
+fn set_profile_value(model: &mut Model, user_id: &Value, changed: &Value) {
+    for list in LISTS {
+        let Some(users) = model.list(list) else { continue };
+        let Some(user) = users.iter_mut().find(|user| user["user_id"] == *user_id) else { continue };
+        let profile = user["profile_data"].as_object_mut().expect("people have profiles");
+        let mut value = changed.as_object().expect("a value").clone();
+        let id = value.remove("id").expect("the value of a field").to_string();
+        if value["value"].is_null() {
+            profile.remove(&id);
+        } else {
+            profile.insert(id, value.into());
         }
-        for value in model.state.values_mut() {
-            forget_in_settings(value, user_id);
-        }
-        let event = json!({"stream_ids": all_streams(model), "user_ids": [user_id]});
-        subscriptions::peers(model, &event, false);
     }
 }
 
-fn all_streams(model: &mut Model) -> Vec<Value> {
-    let streams = model.list("streams").into_iter().flatten();
-    streams.map(|stream| stream["stream_id"].clone()).collect()
-}
-
-/// Group settings name no deactivated users.
-fn forget_in_settings(value: &mut Value, user_id: &Value) {
-    match value {
-        Value::Object(members) => {
-            if let Some(Value::Array(users)) = members.get_mut("direct_members") {
-                users.retain(|user| user != user_id);
+/// There are other profile fields: values of fields that are gone go with them.
+pub fn profile_fields(model: &mut Model, event: &Value) {
+    let fields = event["fields"].as_array().expect("a list of fields");
+    let ids: Vec<String> = fields.iter().map(|field| field["id"].to_string()).collect();
+    model.set("custom_profile_fields", event["fields"].clone());
+    for list in LISTS {
+        for user in model.list(list).into_iter().flatten() {
+            if let Some(profile) = user.get_mut("profile_data").and_then(Value::as_object_mut) {
+                profile.retain(|id, _value| ids.contains(id));
             }
-            members.values_mut().for_each(|value| forget_in_settings(value, user_id));
         }
-        Value::Array(values) => values.iter_mut().for_each(|value| forget_in_settings(value, user_id)),
-        _ => {}
     }
 }
