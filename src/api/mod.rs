@@ -13,6 +13,7 @@ pub mod domains;
 pub mod drafts;
 pub mod groups;
 pub mod images;
+pub mod incoming_webhooks;
 pub mod invites;
 pub mod join;
 pub mod keys;
@@ -107,6 +108,7 @@ pub static SLICES: &[Slice] = &[
     subscriptions::SLICE,
     messages::SLICE,
     outgoing_webhooks::SLICE,
+    incoming_webhooks::SLICE,
     alert_words::SLICE,
     submessages::SLICE,
     reactions::SLICE,

@@ -57,6 +57,8 @@ pub struct Form {
     /// In growing precedence: query string, body, path.
     entries: Vec<Entry>,
     files: Vec<UploadedFile>,
+    /// A body that holds no parameters.
+    body: Bytes,
 }
 
 /// One parameter: `text[name_start..value_start]` and `text[value_start..end]`.
@@ -94,7 +96,7 @@ impl Form {
             Some(content_type) if is_media_type(content_type, "multipart/form-data") => {
                 form.add_multipart(content_type, body)?;
             }
-            _ => {}
+            _ => form.body = body,
         }
         for (name, value) in path_parameters {
             form.add_path_parameter(name, &value);
@@ -133,6 +135,11 @@ impl Form {
         names.sort_unstable();
         names.dedup();
         names
+    }
+
+    /// Takes the body that holds no parameters.
+    pub fn take_body(&mut self) -> Bytes {
+        std::mem::take(&mut self.body)
     }
 
     /// The files of a multipart body, in the order they came.

@@ -15,6 +15,7 @@ mod groups;
 mod harness;
 mod http;
 mod images;
+mod incoming_webhooks;
 mod invites;
 mod join;
 mod keys;
