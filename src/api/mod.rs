@@ -9,6 +9,7 @@ pub mod bots;
 pub mod channels;
 pub mod code_playgrounds;
 pub mod command_line;
+pub mod default_stream_groups;
 pub mod domains;
 pub mod drafts;
 pub mod groups;
@@ -103,6 +104,7 @@ pub static SLICES: &[Slice] = &[
     domains::SLICE,
     onboarding_steps::SLICE,
     channels::SLICE,
+    default_stream_groups::SLICE,
     subscriptions::SLICE,
     messages::SLICE,
     alert_words::SLICE,

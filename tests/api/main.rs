@@ -9,6 +9,7 @@ mod bot_storage;
 mod bots;
 mod channels;
 mod code_playgrounds;
+mod default_stream_groups;
 mod domains;
 mod drafts;
 mod groups;

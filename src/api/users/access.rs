@@ -328,8 +328,8 @@ mod tests {
 
     #[test]
     fn guests_access_those_with_whom_they_share_something() {
-        let all = vec![1, 2, 3, 4, 5, 6];
         type Share = (fn(&Connection), [Vec<u32>; 3]);
+        let all = vec![1, 2, 3, 4, 5, 6];
         // Whom guest 2, guest 3 and guest 6 access.
         let cases: [Share; 7] = [
             (|_| {}, [all.clone(), all.clone(), all.clone()]),

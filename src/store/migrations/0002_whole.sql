@@ -114,3 +114,15 @@ CREATE TABLE invite (
 ) STRICT;
 CREATE INDEX invite_inviter ON invite (invited_by_user_id);
 CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
+
+CREATE TABLE default_stream_group (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    name            TEXT    NOT NULL UNIQUE,
+    description     TEXT    NOT NULL
+) STRICT;
+
+CREATE TABLE default_stream_group_stream (
+    group_id        INTEGER NOT NULL REFERENCES default_stream_group (id),
+    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
+    PRIMARY KEY (group_id, stream_id)
+) STRICT, WITHOUT ROWID;
