@@ -252,7 +252,7 @@ fn find_streams(tx: &Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<Vec
         let found = channels::by_name(tx, name)?.filter(|stream| !stream.is_archived);
         match found {
             Some(stream) if access::has_content_access(tx, caller, tx.now(), &stream)? => {
-                streams.push(stream)
+                streams.push(stream);
             }
             _ => return Err(ApiError::bad_request(format!("Invalid channel name '{name}'"))),
         }

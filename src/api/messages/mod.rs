@@ -29,6 +29,7 @@ mod move_notices;
 pub mod move_rules;
 mod moved;
 mod moving;
+pub mod muted_sender;
 pub mod narrow;
 pub mod page;
 pub mod plan;

@@ -95,7 +95,7 @@ pub fn has_words(connection: &Connection, id: MessageId, expression: &str) -> ru
 /// The columns of [`MessageRow`].
 const COLUMNS: &str =
     "message.id, recipient_id, topic_id, subject, sender_id, timestamp, content, rendered_content,
-    attributes, last_edit_timestamp, last_moved_timestamp, full_name, email, avatar_version, client.name";
+    attributes, last_edit_timestamp, last_moved_timestamp, full_name, email, client.name";
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
     Ok(MessageRow {
@@ -112,8 +112,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
         last_moved_timestamp: row.get(10)?,
         sender_full_name: row.get(11)?,
         sender_email: row.get(12)?,
-        sender_avatar_version: row.get(13)?,
-        client: row.get(14)?,
+        client: row.get(13)?,
     })
 }
 

@@ -64,6 +64,28 @@ CREATE TABLE user_status (
     reaction_type   TEXT    NOT NULL
 ) STRICT;
 
+CREATE TABLE muted_user (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    muted_user_id   INTEGER NOT NULL REFERENCES user (user_id),
+    date_muted      INTEGER NOT NULL,
+    PRIMARY KEY (user_id, muted_user_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX muted_user_muted ON muted_user (muted_user_id);
+
+CREATE TABLE channel_folder (
+    id                      INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                    TEXT    NOT NULL,
+    name_key                TEXT    NOT NULL,
+    description             TEXT    NOT NULL,
+    rendered_description    TEXT    NOT NULL,
+    date_created            INTEGER NOT NULL,
+    creator_id              INTEGER REFERENCES user (user_id),
+    position                INTEGER NOT NULL,
+    is_archived             INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX channel_folder_name ON channel_folder (name_key) WHERE NOT is_archived;
+CREATE INDEX stream_folder ON stream (folder_id) WHERE folder_id IS NOT NULL;
+
 CREATE TABLE channel_email_address (
     stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
     creator_id      INTEGER NOT NULL REFERENCES user (user_id),
@@ -114,6 +136,25 @@ CREATE TABLE invite (
 ) STRICT;
 CREATE INDEX invite_inviter ON invite (invited_by_user_id);
 CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
+
+-- Uploaded images: custom emoji, people's images, the organization's icon and logos.
+CREATE TABLE realm_emoji (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    name            TEXT    NOT NULL,
+    file            TEXT    NOT NULL,
+    is_animated     INTEGER NOT NULL,
+    author_id       INTEGER REFERENCES user (user_id),
+    deactivated     INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX realm_emoji_name ON realm_emoji (name) WHERE NOT deactivated;
+CREATE INDEX realm_emoji_author ON realm_emoji (author_id);
+CREATE TABLE public_image (
+    path            TEXT    PRIMARY KEY,
+    content_type    TEXT    NOT NULL,
+    content         BLOB    NOT NULL
+) STRICT;
+ALTER TABLE user DROP COLUMN avatar_source;
+ALTER TABLE user ADD COLUMN avatar_key INTEGER;
 
 CREATE TABLE default_stream_group (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
