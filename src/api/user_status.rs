@@ -271,11 +271,12 @@ fn wire(status: &UserStatus, away: bool) -> Map<String, Value> {
 
 /// Word `user_status`: whoever says something or is away, by id.
 fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
-    let accessible = Accessible::to(request.connection, request.caller)?;
     let mut all = Map::new();
-    for (user_id, status, away) in all_of_active(request.connection)? {
+    let accessible = Accessible::to(request.connection, request.caller)?;
+    let all_statuses = all_of_active(request.connection)?;
+    for (user_id, status, away) in all_statuses.into_iter().filter(|(id, ..)| accessible.contains(*id)) {
         let object = wire(&status, away);
-        if !object.is_empty() && accessible.contains(user_id) {
+        if !object.is_empty() {
             all.insert(user_id.to_string(), object.into());
         }
     }
