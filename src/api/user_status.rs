@@ -271,12 +271,11 @@ fn wire(status: &UserStatus, away: bool) -> Map<String, Value> {
 
 /// Word `user_status`: whoever says something or is away, by id.
 fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
-    let mut all = Map::new();
     let accessible = Accessible::to(request.connection, request.caller)?;
-    let all_statuses = all_of_active(request.connection)?;
-    for (user_id, status, away) in all_statuses.into_iter().filter(|(id, ..)| accessible.contains(*id)) {
+    let mut all = Map::new();
+    for (user_id, status, away) in all_of_active(request.connection)? {
         let object = wire(&status, away);
-        if !object.is_empty() {
+        if !object.is_empty() && accessible.contains(user_id) {
             all.insert(user_id.to_string(), object.into());
         }
     }
