@@ -226,3 +226,16 @@ CREATE TABLE public_image (
 ALTER TABLE user DROP COLUMN avatar_source;
 ALTER TABLE user ADD COLUMN avatar_key INTEGER;
 UPDATE message SET attributes = attributes & ~16 WHERE attributes & 16;
+
+-- Default channel groups.
+CREATE TABLE default_stream_group (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    name            TEXT    NOT NULL UNIQUE,
+    description     TEXT    NOT NULL
+) STRICT;
+
+CREATE TABLE default_stream_group_stream (
+    group_id        INTEGER NOT NULL REFERENCES default_stream_group (id),
+    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
+    PRIMARY KEY (group_id, stream_id)
+) STRICT, WITHOUT ROWID;
