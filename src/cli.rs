@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use teamchat::api::command_line::{self, Command, CreatedUser, ListedUser};
 use teamchat::api::keys::KeyRecord;
+use teamchat::api::uploads::MAX_FILE_UPLOAD_SIZE_MIB;
 use teamchat::app::Options;
 use teamchat::server::{Engine, Server};
 use teamchat::store::Database;
@@ -89,6 +90,12 @@ struct Serve {
     /// https://chat.example.com.
     #[arg(long, env = "TEAMCHAT_PUBLIC_URL", value_name = "URL")]
     public_url: Option<String>,
+    /// The largest file that can be uploaded, in MiB.
+    #[arg(long, env = "TEAMCHAT_MAX_FILE_UPLOAD_SIZE_MIB", value_name = "MIB", default_value_t = MAX_FILE_UPLOAD_SIZE_MIB)]
+    max_file_upload_size_mib: u64,
+    /// How much room all uploaded files may take together, in MiB. Without it there is no limit.
+    #[arg(long, env = "TEAMCHAT_UPLOAD_QUOTA_MIB", value_name = "MIB")]
+    upload_quota_mib: Option<u64>,
     /// What to log: error, warn, info, debug or trace, or directives such as teamchat=debug.
     #[arg(long, env = "TEAMCHAT_LOG", value_name = "FILTER", default_value = "warn")]
     log: String,
@@ -225,6 +232,8 @@ impl Serve {
             public_url: self.public_url.clone().map(|url| url.trim_end_matches('/').to_owned()),
             control_token: rand::rng().sample_iter(Alphanumeric).take(32).map(char::from).collect(),
             heartbeat: None,
+            max_file_upload_size_mib: Some(self.max_file_upload_size_mib),
+            upload_quota_mib: self.upload_quota_mib,
         };
         runtime()?.block_on(async {
             let engine = Engine::open(&self.file.db, Clock::System, options).await?;

@@ -12,6 +12,7 @@ pub mod code_playgrounds;
 pub mod command_line;
 pub mod domains;
 pub mod drafts;
+pub mod emoji;
 pub mod groups;
 pub mod images;
 pub mod invites;
@@ -28,6 +29,7 @@ pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
+pub mod realm_images;
 pub mod register;
 pub mod reminders;
 pub mod reports;
@@ -40,6 +42,7 @@ pub mod subscriptions;
 pub mod timetable;
 pub mod topics;
 pub mod typing;
+pub mod uploads;
 pub mod user_settings;
 pub mod user_status;
 pub mod user_topics;
@@ -119,12 +122,15 @@ pub static SLICES: &[Slice] = &[
     reminders::SLICE,
     reports::SLICE,
     typing::SLICE,
+    uploads::SLICE,
     saved_snippets::SLICE,
     navigation_views::SLICE,
     join::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
+    emoji::SLICE,
     images::SLICE,
+    realm_images::SLICE,
     register::SLICE,
     queues::SLICE,
     command_line::SLICE,

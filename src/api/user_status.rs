@@ -1,6 +1,6 @@
 //! What people say they are doing: `/users/me/status` and `/users/{user_id}/status`.
 
-use super::reactions::{self, UNICODE};
+use super::emoji::choose::{UNICODE, choose};
 use super::register::{StatePart, StateRequest};
 use super::users::access::{self, Accessible};
 use super::users::{find, record::UserRow, sql as users};
@@ -110,7 +110,7 @@ fn update_status(
     if caller.is_bot() {
         return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
     }
-    let change = Change::read(&params, own.away.is_some())?;
+    let change = Change::read(tx, &params, own.away.is_some())?;
     if let Some(away) = own.away {
         let user = users::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
         let is_visible: bool = user_settings::get(tx, user.user_id, presence::change::SETTING)?;
@@ -130,7 +130,7 @@ fn update_status_of(tx: &mut Tx<'_>, caller: &User, params: StatusParams) -> Api
     }
     check_is_active(&user)?;
     may_administer(caller)?;
-    let change = Change::read(&params, false)?;
+    let change = Change::read(tx, &params, false)?;
     apply(tx, user.user_id, change)?;
     Ok(Reply::ok())
 }
@@ -167,7 +167,7 @@ struct Change {
 }
 
 impl Change {
-    fn read(params: &StatusParams, changes_more: bool) -> ApiResult<Self> {
+    fn read(connection: &Connection, params: &StatusParams, changes_more: bool) -> ApiResult<Self> {
         let status_text = params.status_text.as_ref().map(|text| text.0.clone());
         if status_text.as_ref().is_some_and(|text| text.chars().count() > MAX_TEXT_LENGTH) {
             let msg = format!("status_text is too long (limit: {MAX_TEXT_LENGTH} characters)");
@@ -190,7 +190,7 @@ impl Change {
                 reaction_type: UNICODE.to_owned(),
             }),
             Some(name) => {
-                let chosen = reactions::choose(name, emoji_code.clone(), reaction_type.clone())?;
+                let chosen = choose(connection, name, emoji_code.clone(), reaction_type.clone())?;
                 Some(EmojiParts {
                     emoji_name: name.clone(),
                     emoji_code: chosen.code,

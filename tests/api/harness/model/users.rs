@@ -90,6 +90,10 @@ pub fn update(model: &mut Model, event: &Value) {
         if is_own && name != "timezone" && model.state.contains_key(name) {
             model.state.insert(name.to_owned(), value.clone());
         }
+        // Told to everybody, but in the state only for oneself.
+        if matches!(name, "avatar_source" | "avatar_url_medium") {
+            continue;
+        }
         for list in LISTS {
             let users = model.list(list).into_iter().flatten();
             for user in users.filter(|user| user["user_id"] == person["user_id"]) {
