@@ -64,6 +64,28 @@ CREATE TABLE user_status (
     reaction_type   TEXT    NOT NULL
 ) STRICT;
 
+CREATE TABLE muted_user (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    muted_user_id   INTEGER NOT NULL REFERENCES user (user_id),
+    date_muted      INTEGER NOT NULL,
+    PRIMARY KEY (user_id, muted_user_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX muted_user_muted ON muted_user (muted_user_id);
+
+CREATE TABLE channel_folder (
+    id                      INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                    TEXT    NOT NULL,
+    name_key                TEXT    NOT NULL,     -- unique among those that are not archived
+    description             TEXT    NOT NULL,
+    rendered_description    TEXT    NOT NULL,
+    date_created            INTEGER NOT NULL,
+    creator_id              INTEGER REFERENCES user (user_id),
+    position                INTEGER NOT NULL,     -- `order` on the wire
+    is_archived             INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX channel_folder_name ON channel_folder (name_key) WHERE NOT is_archived;
+CREATE INDEX stream_folder ON stream (folder_id) WHERE folder_id IS NOT NULL;
+
 CREATE TABLE channel_email_address (
     stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
     creator_id      INTEGER NOT NULL REFERENCES user (user_id),
@@ -115,54 +137,81 @@ CREATE TABLE invite (
 CREATE INDEX invite_inviter ON invite (invited_by_user_id);
 CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
 
--- Uploaded files. Until now there were none, whatever messages linked to.
-UPDATE message SET attributes = attributes & ~16 WHERE attributes & 16;
 CREATE TABLE upload_content (
     content_id      INTEGER PRIMARY KEY AUTOINCREMENT,
-    removed_from    INTEGER
+    removed_from    INTEGER                       -- UNIX seconds; null: it is the content of a file, and stays
 ) STRICT;
 CREATE INDEX upload_content_removed_from ON upload_content (removed_from) WHERE removed_from IS NOT NULL;
+
 CREATE TABLE upload_piece (
     content_id      INTEGER NOT NULL REFERENCES upload_content (content_id),
-    number          INTEGER NOT NULL,
+    number          INTEGER NOT NULL,             -- from 0
     bytes           BLOB    NOT NULL,
     PRIMARY KEY (content_id, number)
 ) STRICT;
+
 CREATE TABLE attachment (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
-    user_id         INTEGER NOT NULL REFERENCES user (user_id),
-    path_id         TEXT    NOT NULL UNIQUE,
-    name            TEXT    NOT NULL,
-    content_type    TEXT    NOT NULL,
-    size            INTEGER NOT NULL,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id), -- who uploaded it
+    path_id         TEXT    NOT NULL UNIQUE,      -- what follows /user_uploads/ in its address
+    name            TEXT    NOT NULL,             -- as the uploader called it
+    content_type    TEXT    NOT NULL,             -- media type
+    size            INTEGER NOT NULL,             -- bytes
     create_time     INTEGER NOT NULL,
     content_id      INTEGER NOT NULL UNIQUE REFERENCES upload_content (content_id),
-    width           INTEGER,
+    width           INTEGER,                      -- pixels, of an image that has thumbnails
     height          INTEGER,
-    unclaimed_since INTEGER
+    unclaimed_since INTEGER                       -- UNIX seconds; null: some message links to it
 ) STRICT;
 CREATE INDEX attachment_user ON attachment (user_id);
 CREATE INDEX attachment_unclaimed ON attachment (unclaimed_since) WHERE unclaimed_since IS NOT NULL;
+
 CREATE TABLE thumbnail (
     attachment_id   INTEGER NOT NULL REFERENCES attachment (id),
     format          TEXT    NOT NULL,
     bytes           BLOB    NOT NULL,
     PRIMARY KEY (attachment_id, format)
 ) STRICT;
+
 CREATE TABLE attachment_message (
     attachment_id   INTEGER NOT NULL REFERENCES attachment (id),
     message_id      INTEGER NOT NULL REFERENCES message (id),
     PRIMARY KEY (attachment_id, message_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attachment_message_message ON attachment_message (message_id);
+
 CREATE TABLE attachment_scheduled_message (
     attachment_id           INTEGER NOT NULL REFERENCES attachment (id),
     scheduled_message_id    INTEGER NOT NULL REFERENCES scheduled_message (scheduled_message_id),
     PRIMARY KEY (attachment_id, scheduled_message_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attachment_scheduled_message_message ON attachment_scheduled_message (scheduled_message_id);
+
 CREATE TABLE upload_state (
     id              INTEGER PRIMARY KEY CHECK (id = 1),
     space_used      INTEGER NOT NULL,
     secret          BLOB    NOT NULL
 ) STRICT;
+
+CREATE TABLE realm_emoji (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    name            TEXT    NOT NULL,
+    file            TEXT    NOT NULL,             -- of public_image, below emoji/images/; not to be guessed
+    is_animated     INTEGER NOT NULL,             -- then there is a still image of the same name
+    author_id       INTEGER REFERENCES user (user_id),
+    deactivated     INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX realm_emoji_name ON realm_emoji (name) WHERE NOT deactivated;
+CREATE INDEX realm_emoji_author ON realm_emoji (author_id);
+
+CREATE TABLE public_image (
+    path            TEXT    PRIMARY KEY,          -- what follows /user_avatars/1/ in the address
+    content_type    TEXT    NOT NULL,
+    content         BLOB    NOT NULL
+) STRICT;
+
+-- Of people's images: the image itself tells whether there is one. Of uploads: until now there were none, whatever
+-- messages linked to.
+ALTER TABLE user DROP COLUMN avatar_source;
+ALTER TABLE user ADD COLUMN avatar_key INTEGER;
+UPDATE message SET attributes = attributes & ~16 WHERE attributes & 16;

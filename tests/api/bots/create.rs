@@ -15,7 +15,7 @@ async fn a_bot_belongs_to_its_maker_and_can_call() {
     let mut of_bob = bob.register(&register).await;
     let made = ada.post("/bots", json!({"full_name": " Helper ", "short_name": " helper "})).await.ok();
     let id = &made["user_id"];
-    let avatar = format!("/avatar/{id}?version=1");
+    let avatar = format!("/user_avatars/1/generated/{id}.png?version=1");
     let api_key = made["api_key"].as_str().unwrap();
     let expected = json!({"result": "success", "msg": "", "user_id": id, "api_key": api_key, "avatar_url": avatar,
         "default_sending_stream": null, "default_events_register_stream": null,

@@ -1,5 +1,6 @@
 //! `/bots`.
 
+mod avatar;
 mod create;
 mod keys;
 mod update;
