@@ -29,7 +29,8 @@ pub fn path_name(name: &str) -> String {
     let mut safe = String::new();
     for character in name.nfkc() {
         match character {
-            c if (c == '-' || c.is_whitespace()) && safe.ends_with('-') => {}
+            '-' if safe.ends_with('-') => {}
+            c if c.is_whitespace() && safe.ends_with('-') => {}
             c if c.is_whitespace() => safe.push('-'),
             c if c.is_alphanumeric() || matches!(c, '_' | '.' | '-') => safe.push(c),
             _ => {}
