@@ -273,9 +273,7 @@ fn wire(status: &UserStatus, away: bool) -> Map<String, Value> {
 fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
     let accessible = Accessible::to(request.connection, request.caller)?;
     let mut all = Map::new();
-    let accessible = Accessible::to(request.connection, request.caller)?;
-    let all_statuses = all_of_active(request.connection)?;
-    for (user_id, status, away) in all_statuses.into_iter().filter(|(id, ..)| accessible.contains(*id)) {
+    for (user_id, status, away) in all_of_active(request.connection)? {
         let object = wire(&status, away);
         if !object.is_empty() && accessible.contains(user_id) {
             all.insert(user_id.to_string(), object.into());

@@ -9,8 +9,7 @@ use crate::api::{emoji, linkifiers, realm};
 use crate::http::{ApiResult, Caller};
 use crate::markdown::{
     CustomEmoji, Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UploadedFile,
-    UserQuery,
-    render,
+    UserQuery, render,
 };
 use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, MessageId, StreamId, Topic, UserId};

@@ -274,7 +274,8 @@ async fn a_guest_does_not_see_how_strangers_are() {
     of_ada.expect_kinds(&["typing/start"]).await;
     bob.send_direct(&[&ada, &guest], "hello").await;
     bob.post("/typing", &typing).await.ok();
-    queue.expect_kinds(&["typing/start"]).await;
+    // Who meets somebody hears how they are.
+    queue.expect_kinds(&["user_status", "presence", "typing/start"]).await;
     of_ada.expect_kinds(&["typing/start"]).await;
 }
 
