@@ -73,9 +73,9 @@ CREATE TABLE user (
     is_system_bot       INTEGER NOT NULL DEFAULT 0, -- the notification bot and its like; nobody logs in as one
     timezone            TEXT    NOT NULL DEFAULT '',
     date_joined         INTEGER NOT NULL,
-    avatar_source       TEXT    NOT NULL DEFAULT 'G' CHECK (avatar_source IN ('G', 'U')), -- generated or uploaded
     avatar_version      INTEGER NOT NULL DEFAULT 1,
-    password_hash       TEXT                      -- argon2id, PHC form; null: no password set
+    password_hash       TEXT,                     -- argon2id, PHC form; null: no password set
+    avatar_key          INTEGER                   -- names an uploaded image in public_image; null: it is drawn
 ) STRICT;
 CREATE INDEX user_email ON user (lower(email));
 CREATE INDEX user_full_name ON user (lower(full_name));
@@ -135,6 +135,15 @@ CREATE TABLE user_status (
     emoji_code      TEXT    NOT NULL,
     reaction_type   TEXT    NOT NULL
 ) STRICT;
+
+-- Whose messages a user does not want to see.
+CREATE TABLE muted_user (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    muted_user_id   INTEGER NOT NULL REFERENCES user (user_id),
+    date_muted      INTEGER NOT NULL,
+    PRIMARY KEY (user_id, muted_user_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX muted_user_muted ON muted_user (muted_user_id);
 
 -- API keys. Only the SHA-256 digest is kept: a stolen file opens nothing. A user has as many keys as devices.
 CREATE TABLE api_key (
@@ -223,6 +232,21 @@ CREATE TABLE stream (
     topics_policy                   TEXT    NOT NULL DEFAULT 'inherit',
     folder_id                       INTEGER
 ) STRICT;
+
+-- Folders that channels are shown in.
+CREATE TABLE channel_folder (
+    id                      INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                    TEXT    NOT NULL,
+    name_key                TEXT    NOT NULL,     -- unique among those that are not archived
+    description             TEXT    NOT NULL,
+    rendered_description    TEXT    NOT NULL,
+    date_created            INTEGER NOT NULL,
+    creator_id              INTEGER REFERENCES user (user_id),
+    position                INTEGER NOT NULL,     -- `order` on the wire
+    is_archived             INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX channel_folder_name ON channel_folder (name_key) WHERE NOT is_archived;
+CREATE INDEX stream_folder ON stream (folder_id) WHERE folder_id IS NOT NULL;
 
 -- Channels that new users are subscribed to.
 CREATE TABLE default_stream (
@@ -577,3 +601,23 @@ CREATE TABLE event_queue (
     registration    TEXT    NOT NULL,             -- what the client asked for, as JSON
     acknowledged    INTEGER NOT NULL              -- an event id; written now and then, and exact at a clean stop
 ) STRICT, WITHOUT ROWID;
+
+-- Custom emoji, also deactivated ones: old messages and reactions still show them.
+CREATE TABLE realm_emoji (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    name            TEXT    NOT NULL,
+    file            TEXT    NOT NULL,             -- of public_image, below emoji/images/; not to be guessed
+    is_animated     INTEGER NOT NULL,             -- then there is a still image of the same name
+    author_id       INTEGER REFERENCES user (user_id),
+    deactivated     INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX realm_emoji_name ON realm_emoji (name) WHERE NOT deactivated;
+CREATE INDEX realm_emoji_author ON realm_emoji (author_id);
+
+-- Images for whoever knows the address: emoji, people's uploaded images, the organization's icon and logos. Made from
+-- what was uploaded, never the uploaded file itself.
+CREATE TABLE public_image (
+    path            TEXT    PRIMARY KEY,          -- what follows /user_avatars/1/ in the address
+    content_type    TEXT    NOT NULL,
+    content         BLOB    NOT NULL
+) STRICT;

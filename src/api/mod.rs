@@ -6,11 +6,13 @@
 pub mod alert_words;
 pub mod bot_storage;
 pub mod bots;
+pub mod channel_folders;
 pub mod channels;
 pub mod code_playgrounds;
 pub mod command_line;
 pub mod domains;
 pub mod drafts;
+pub mod emoji;
 pub mod groups;
 pub mod images;
 pub mod incoming_webhooks;
@@ -19,6 +21,7 @@ pub mod join;
 pub mod keys;
 pub mod linkifiers;
 pub mod messages;
+pub mod muted_users;
 pub mod navigation_views;
 pub mod notifications;
 pub mod onboarding_steps;
@@ -28,6 +31,7 @@ pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
+pub mod realm_images;
 pub mod register;
 pub mod reminders;
 pub mod reports;
@@ -97,7 +101,9 @@ pub static SLICES: &[Slice] = &[
     profile_fields::SLICE,
     presence::SLICE,
     user_status::SLICE,
+    muted_users::SLICE,
     keys::SLICE,
+    channel_folders::SLICE,
     bots::SLICE,
     bot_storage::SLICE,
     linkifiers::SLICE,
@@ -124,7 +130,9 @@ pub static SLICES: &[Slice] = &[
     join::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
+    emoji::SLICE,
     images::SLICE,
+    realm_images::SLICE,
     register::SLICE,
     queues::SLICE,
     command_line::SLICE,

@@ -1,6 +1,7 @@
 //! `POST` and `DELETE /messages/{message_id}/reactions`.
 
 use super::Slice;
+use super::emoji::choose::{UNICODE, check, complete};
 use super::messages::events::is_unknown_to;
 use super::messages::message::{MessageRow, Reaction, attribute};
 use super::messages::sight::Sight;
@@ -8,7 +9,6 @@ use super::messages::{receivers, sql as messages};
 use super::users::{access, sql as users};
 use crate::events::{Event, EventType, Verdict};
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
-use crate::markdown::emoji;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use hyper::Method;
@@ -42,20 +42,6 @@ pub struct ReactionParams {
     reaction_type: Option<String>,
 }
 
-/// An emoji of a reaction or a status.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChosenEmoji {
-    /// What identifies it within its type.
-    pub code: String,
-    /// The type.
-    pub kind: &'static str,
-}
-
-/// The type of emoji that Unicode has.
-pub const UNICODE: &str = "unicode_emoji";
-const CUSTOM: &str = "realm_emoji";
-const EXTRA: &str = "zulip_extra_emoji";
-
 /// `reaction`, `op: add` or `remove`.
 #[derive(Serialize)]
 struct ReactionChanged {
@@ -86,7 +72,7 @@ impl Event for ReactionChanged {
 fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
     let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
     let name = params.emoji_name.ok_or_else(|| ApiError::missing("emoji_name"))?;
-    let (code, kind) = complete(&name, params.emoji_code, params.reaction_type)?;
+    let (code, kind) = complete(tx, &name, params.emoji_code, params.reaction_type)?;
     // Whoever joins a reaction that is there already takes its name: it may be another one for the same emoji, or one
     // that is not given any more.
     let joined = messages::reactions(tx, message.id)?
@@ -95,7 +81,7 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     let reaction = match joined {
         Some(there) => Reaction { user_id: caller.user_id, ..there },
         None => {
-            let kind = check(&name, &code, &kind)?;
+            let kind = check(tx, &name, &code, &kind)?;
             Reaction {
                 emoji_name: name,
                 emoji_code: code,
@@ -118,7 +104,7 @@ fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> Ap
     // What is removed need not be an emoji that could be added: it could when it was.
     let (code, kind) = match (params.emoji_name, params.emoji_code) {
         (_, Some(code)) => (code, params.reaction_type.unwrap_or_else(|| UNICODE.to_owned())),
-        (Some(name), None) => complete(&name, None, params.reaction_type)?,
+        (Some(name), None) => complete(tx, &name, None, params.reaction_type)?,
         (None, None) => {
             let msg = "At least one of the following arguments must be present: emoji_name, emoji_code";
             return Err(ApiError::bad_request(msg));
@@ -183,56 +169,6 @@ fn form(event: &Value, number: u8) -> String {
         });
     }
     event.to_string()
-}
-
-/// Finds the emoji that a client means, and checks that its name, code and type belong together.
-pub fn choose(name: &str, code: Option<String>, kind: Option<String>) -> ApiResult<ChosenEmoji> {
-    let (code, kind) = complete(name, code, kind)?;
-    let kind = check(name, &code, &kind)?;
-    Ok(ChosenEmoji { code, kind })
-}
-
-/// Fills in what a client left out: the code and the type that a name has now.
-fn complete(name: &str, code: Option<String>, kind: Option<String>) -> ApiResult<(String, String)> {
-    if let (Some(code), Some(kind)) = (&code, &kind) {
-        return Ok((code.clone(), kind.clone()));
-    }
-    let found =
-        by_name(name).ok_or_else(|| ApiError::bad_request(format!("Emoji '{name}' does not exist")))?;
-    Ok((code.unwrap_or(found.code), kind.unwrap_or_else(|| found.kind.to_owned())))
-}
-
-/// Checks that a name, a code and a type belong together, and answers the type.
-fn check(name: &str, code: &str, kind: &str) -> ApiResult<&'static str> {
-    match kind {
-        UNICODE => {
-            if emoji::by_code(code).is_none() {
-                return Err(ApiError::bad_request("Invalid emoji code."));
-            }
-            if !emoji::is_valid_pair(name, code) {
-                return Err(ApiError::bad_request("Invalid emoji name."));
-            }
-            Ok(UNICODE)
-        }
-        EXTRA => {
-            if code != emoji::EXTRA_EMOJI_NAME {
-                return Err(ApiError::bad_request("Invalid emoji code."));
-            }
-            if name != emoji::EXTRA_EMOJI_NAME {
-                return Err(ApiError::bad_request("Invalid emoji name."));
-            }
-            Ok(EXTRA)
-        }
-        CUSTOM => Err(ApiError::bad_request("Invalid custom emoji.")),
-        _ => Err(ApiError::bad_request("Invalid emoji type.")),
-    }
-}
-
-fn by_name(name: &str) -> Option<ChosenEmoji> {
-    if name == emoji::EXTRA_EMOJI_NAME {
-        return Some(ChosenEmoji { code: name.to_owned(), kind: EXTRA });
-    }
-    emoji::by_name(name).map(|emoji| ChosenEmoji { code: emoji.code.to_owned(), kind: UNICODE })
 }
 
 fn find(connection: &Connection, id: MessageId, reaction: &Reaction) -> ApiResult<Option<i64>> {

@@ -69,7 +69,7 @@ pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<
         "realm_uri": read.info.origin,
         "realm_url": read.info.origin,
         "realm_name": settings.value("name"),
-        "realm_icon": realm::images::icon_url(&settings),
+        "realm_icon": realm::images::RealmImage::Icon.url(&settings),
         "realm_description": settings.value("rendered_description"),
         "realm_web_public_access_enabled": false,
     }) else {

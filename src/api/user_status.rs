@@ -1,15 +1,17 @@
 //! What people say they are doing: `/users/me/status` and `/users/{user_id}/status`.
 
-use super::reactions::{self, UNICODE};
+use super::emoji::choose::{UNICODE, choose};
 use super::register::{StatePart, StateRequest};
-use super::users::{events::everyone, record::UserRow, sql as users};
+use super::users::access::{self, Accessible};
+use super::users::{find, record::UserRow, sql as users};
 use super::{Slice, presence, user_settings};
-use crate::events::Event;
+use crate::events::{Audience, Event};
 use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Both, Caller, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
+use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -108,7 +110,7 @@ fn update_status(
     if caller.is_bot() {
         return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
     }
-    let change = Change::read(&params, own.away.is_some())?;
+    let change = Change::read(tx, &params, own.away.is_some())?;
     if let Some(away) = own.away {
         let user = users::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
         let is_visible: bool = user_settings::get(tx, user.user_id, presence::change::SETTING)?;
@@ -122,13 +124,13 @@ fn update_status(
 
 /// `POST /users/{user_id}/status`: changes what is given of somebody's, on behalf of an administrator.
 fn update_status_of(tx: &mut Tx<'_>, caller: &User, params: StatusParams) -> ApiResult<Reply> {
-    let user = find(tx, params.user_id)?;
+    let user = find::by_id(tx, params.user_id)?;
     if user.is_bot() {
-        return Err(no_such_user());
+        return Err(find::no_such_user());
     }
     check_is_active(&user)?;
     may_administer(caller)?;
-    let change = Change::read(&params, false)?;
+    let change = Change::read(tx, &params, false)?;
     apply(tx, user.user_id, change)?;
     Ok(Reply::ok())
 }
@@ -142,19 +144,12 @@ pub struct GetParams {
 
 /// `GET /users/{user_id}/status`: an empty object of whoever says nothing.
 fn get_status(read: &Read<'_, User>, params: GetParams) -> ApiResult<Reply> {
-    let user = find(read, params.user_id)?;
+    let user = find::by_id(read, params.user_id)?;
     check_is_active(&user)?;
+    access::check(read, read.caller, &user)?;
     let is_visible: bool = user_settings::get(read, user.user_id, presence::change::SETTING)?;
     let status = load(read, user.user_id)?;
     Reply::field("status", &wire(&status, !is_visible))
-}
-
-fn find(connection: &Connection, user_id: UserId) -> ApiResult<UserRow> {
-    users::by_id(connection, user_id)?.ok_or_else(no_such_user)
-}
-
-fn no_such_user() -> ApiError {
-    ApiError::bad_request("No such user")
 }
 
 fn check_is_active(user: &UserRow) -> ApiResult<()> {
@@ -172,7 +167,7 @@ struct Change {
 }
 
 impl Change {
-    fn read(params: &StatusParams, changes_more: bool) -> ApiResult<Self> {
+    fn read(connection: &Connection, params: &StatusParams, changes_more: bool) -> ApiResult<Self> {
         let status_text = params.status_text.as_ref().map(|text| text.0.clone());
         if status_text.as_ref().is_some_and(|text| text.chars().count() > MAX_TEXT_LENGTH) {
             let msg = format!("status_text is too long (limit: {MAX_TEXT_LENGTH} characters)");
@@ -195,7 +190,7 @@ impl Change {
                 reaction_type: UNICODE.to_owned(),
             }),
             Some(name) => {
-                let chosen = reactions::choose(name, emoji_code.clone(), reaction_type.clone())?;
+                let chosen = choose(connection, name, emoji_code.clone(), reaction_type.clone())?;
                 Some(EmojiParts {
                     emoji_name: name.clone(),
                     emoji_code: chosen.code,
@@ -207,7 +202,7 @@ impl Change {
     }
 }
 
-/// Changes a status and tells everybody, if it is another one now.
+/// Changes a status and tells those who can access the user, if it is another one now.
 fn apply(tx: &mut Tx<'_>, user_id: UserId, change: Change) -> ApiResult<()> {
     let before = load(tx, user_id)?;
     let mut status = before.clone();
@@ -225,15 +220,33 @@ fn apply(tx: &mut Tx<'_>, user_id: UserId, change: Change) -> ApiResult<()> {
     put(tx, user_id, &status)?;
     let event =
         StatusChanged { status_text: change.status_text, emoji: change.emoji, ..StatusChanged::of(user_id) };
-    let audience = everyone(tx)?;
+    let user = users::by_id(tx, user_id)?.ok_or_else(ApiError::internal)?;
+    let audience = access::audience(tx, &user)?;
     tx.emit(&event, audience);
     Ok(())
 }
 
 /// Somebody's presence is hidden from now on, or not any more. Older clients know it as being away.
-pub fn away_changed(tx: &mut Tx<'_>, user_id: UserId, away: bool) -> ApiResult<()> {
-    let audience = everyone(tx)?;
-    tx.emit(&StatusChanged { away: Some(away), ..StatusChanged::of(user_id) }, audience);
+pub fn away_changed(tx: &mut Tx<'_>, user: &UserRow, away: bool) -> ApiResult<()> {
+    let audience = access::audience(tx, user)?;
+    tx.emit(&StatusChanged { away: Some(away), ..StatusChanged::of(user.user_id) }, audience);
+    Ok(())
+}
+
+/// Tells others, who can access a user from now on, what they say, if they say anything.
+pub fn introduce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResult<()> {
+    let UserStatus { status_text, emoji_name, emoji_code, reaction_type } = load(tx, user.user_id)?;
+    let is_hidden = !user_settings::get::<bool>(tx, user.user_id, presence::change::SETTING)?;
+    let emoji = EmojiParts { emoji_name, emoji_code, reaction_type };
+    let event = StatusChanged {
+        away: is_hidden.then_some(true),
+        status_text: Some(status_text).filter(|text| !text.is_empty()),
+        emoji: Some(emoji).filter(|emoji| !emoji.emoji_name.is_empty()),
+        ..StatusChanged::of(user.user_id)
+    };
+    if event.away.is_some() || event.status_text.is_some() || event.emoji.is_some() {
+        tx.emit(&event, Audience::set(to.clone()));
+    }
     Ok(())
 }
 
@@ -256,12 +269,13 @@ fn wire(status: &UserStatus, away: bool) -> Map<String, Value> {
     object
 }
 
-/// Word `user_status`: everybody who says something or is away, by id.
+/// Word `user_status`: whoever says something or is away, by id.
 fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+    let accessible = Accessible::to(request.connection, request.caller)?;
     let mut all = Map::new();
     for (user_id, status, away) in all_of_active(request.connection)? {
         let object = wire(&status, away);
-        if !object.is_empty() {
+        if !object.is_empty() && accessible.contains(user_id) {
             all.insert(user_id.to_string(), object.into());
         }
     }

@@ -267,6 +267,14 @@ impl Element {
             .any(|attribute| matches!(attribute, Attribute::Class(classes) if classes.split(' ').any(|c| c == wanted)))
     }
 
+    /// Whether this is the frame of code in no language that was named.
+    fn is_plain_code(&self) -> bool {
+        let names_language = |attribute| matches!(attribute, &Attribute::DataCodeLanguage(_));
+        self.tag == Tag::Division
+            && self.has_class("codehilite")
+            && !self.attributes.iter().any(names_language)
+    }
+
     /// The address of a link, or of what a player plays.
     pub fn address(&self) -> Option<&SafeUrl> {
         self.attributes.iter().find_map(|attribute| match (self.tag, attribute) {
@@ -330,26 +338,23 @@ fn is_preview(node: &Node) -> bool {
     matches!(node, Node::Element(element) if element.tag == Tag::Division && element.has_class("message_inline_image"))
 }
 
-/// `in_code_block`: where quotation marks are escaped too.
-fn write_node(node: &Node, in_code_block: bool, output: &mut String) {
+/// `in_plain_code`: in code whose fence names no language, quotation marks are escaped too.
+fn write_node(node: &Node, in_plain_code: bool, output: &mut String) {
     match node {
-        Node::Text(text) => escape(text, in_code_block, output),
-        Node::FixedText(text) => {
-            let mut escaped = String::new();
-            escape(text, true, &mut escaped);
-            output.push_str(&escaped.replace('\'', "&#x27;"));
-        }
+        Node::Text(text) if in_plain_code => escape_all(text, "&#39;", output),
+        Node::Text(text) => escape(text, false, output),
+        Node::FixedText(text) => escape_all(text, "&#x27;", output),
         Node::Reference(name) => {
             output.push('&');
             output.extend(name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '#'));
             output.push(';');
         }
         Node::Formula(formula) => output.push_str(formula.html()),
-        Node::Element(element) => write_element(element, in_code_block, output),
+        Node::Element(element) => write_element(element, in_plain_code, output),
     }
 }
 
-fn write_element(element: &Element, in_code_block: bool, output: &mut String) {
+fn write_element(element: &Element, in_plain_code: bool, output: &mut String) {
     let name = element.tag.name();
     output.push('<');
     output.push_str(name);
@@ -390,9 +395,9 @@ fn write_element(element: &Element, in_code_block: bool, output: &mut String) {
             }
         }
         _ => {
-            let in_code_block = in_code_block || element.tag == Tag::Preformatted;
+            let in_plain_code = in_plain_code || element.is_plain_code();
             for child in &element.children {
-                write_node(child, in_code_block, output);
+                write_node(child, in_plain_code, output);
             }
         }
     }
@@ -434,7 +439,18 @@ fn is_block(node: &Node) -> bool {
     }
 }
 
-/// Writes text so that it is text: `quotes` also for the inside of attribute values and code.
+/// Writes text so that it is text, with its quotation marks and apostrophes as references.
+fn escape_all(text: &str, apostrophe: &str, output: &mut String) {
+    for piece in text.split_inclusive('\'') {
+        let without = piece.strip_suffix('\'');
+        escape(without.unwrap_or(piece), true, output);
+        if without.is_some() {
+            output.push_str(apostrophe);
+        }
+    }
+}
+
+/// Writes text so that it is text: `quotes` also for the inside of attribute values.
 fn escape(text: &str, quotes: bool, output: &mut String) {
     for character in text.chars() {
         match character {

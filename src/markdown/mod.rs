@@ -13,7 +13,8 @@
 //! 4. `leaves` asks the `markdown` crate for the syntax tree of what is left (emphasis, headings, tables), and
 //!    translates it.
 //! 5. `previews` adds pictures and videos behind the links to them.
-//! 6. `html` writes the tree. It is the only way to a tag, and knows no unsafe one.
+//! 6. `code` frames code, which `highlight` cuts into the pieces that clients colour.
+//! 7. `html` writes the tree. It is the only way to a tag, and knows no unsafe one.
 //!
 //! Every pass is linear in the length of the text, or nearly so, and nesting ends at a fixed depth, so no text can
 //! exhaust time or stack.
@@ -26,6 +27,7 @@ mod directory;
 pub mod emoji;
 mod emoji_text;
 mod fences;
+mod highlight;
 mod html;
 mod inline;
 mod leaves;

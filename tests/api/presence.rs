@@ -283,3 +283,27 @@ async fn what_events_tell_is_the_state() {
         })
         .await;
 }
+
+#[tokio::test]
+async fn guests_hear_of_those_whom_they_can_access() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    server.channel("garden", &[&ada, &guest]).await;
+    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    let mut events = guest.register(json!({"event_types": ["presence"]})).await;
+    ping(&ada, "active").await;
+    ping(&bob, "active").await;
+    let told = events.expect_kinds(&["presence"]).await;
+    assert_eq!(told[0]["user_id"], ada.user_id);
+    let adas = json!({"ada@example.com": legacy("active", START)});
+    assert_eq!(guest.get("/realm/presence", ()).await.ok()["presences"], adas);
+    let state = guest.post("/register", json!({"fetch_event_types": ["presence"]})).await.ok();
+    assert_eq!(state["presences"], adas);
+    let path = format!("/users/{}/presence", bob.user_id);
+    guest.get(&path, ()).await.error(400, "BAD_REQUEST", "Insufficient permission");
+    let seen = guest.post("/users/me/presence", json!({"status": "idle", "last_update_id": -1})).await.ok();
+    let seen: Vec<&String> = seen["presences"].as_object().unwrap().keys().collect();
+    assert_eq!(seen, [&ada.user_id.to_string(), &guest.user_id.to_string()]);
+    events.ignore();
+}

@@ -168,3 +168,59 @@ async fn what_events_tell_is_the_state() {
         })
         .await;
 }
+
+#[tokio::test]
+async fn guests_hear_of_those_whom_they_can_access() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    server.channel("garden", &[&ada, &guest]).await;
+    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    let mut events = guest.register(json!({"event_types": ["user_status"]})).await;
+    for client in [&ada, &bob] {
+        client.post("/users/me/status", &[("status_text", "here")]).await.ok();
+        client.post("/users/me/status", &[("away", "true")]).await.ok();
+    }
+    let told = events.expect_kinds(&["user_status"; 2]).await;
+    assert_eq!([&told[0]["user_id"], &told[1]["user_id"]], [ada.user_id; 2]);
+    let adas = json!({ada.user_id.to_string(): {"away": true, "status_text": "here"}});
+    assert_eq!(state(&guest).await, adas);
+    assert_eq!(state(&ada).await.as_object().unwrap().len(), 2);
+    let path = format!("/users/{}/status", bob.user_id);
+    guest.get(&path, ()).await.error(400, "BAD_REQUEST", "Insufficient permission");
+}
+
+#[tokio::test]
+async fn who_comes_into_sight_is_seen_whole() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    server.channel("garden", &[&owner, &guest]).await;
+    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    for client in [&ada, &bob] {
+        client.post("/users/me/status", &[("status_text", "here"), ("emoji_name", "car")]).await.ok();
+        client.post("/users/me/presence", &[("status", "active")]).await.ok();
+    }
+    ada.post("/users/me/status", &[("away", "true")]).await.ok();
+    let garden = |users: &[&Client]| {
+        let ids: Vec<i64> = users.iter().map(|user| user.user_id).collect();
+        json!({"subscriptions": [{"name": "garden"}], "principals": ids})
+    };
+    server
+        .check_state_sync(&[&owner, &guest], async || {
+            owner.post("/users/me/subscriptions", garden(&[&ada, &bob])).await.ok();
+        })
+        .await;
+    server
+        .check_state_sync(&[&owner, &guest], async || {
+            owner.delete(&format!("/users/{}", bob.user_id), ()).await.ok();
+        })
+        .await;
+    server
+        .check_state_sync(&[&owner, &guest], async || {
+            owner.post(&format!("/users/{}/reactivate", bob.user_id), ()).await.ok();
+        })
+        .await;
+    assert_eq!(status(&guest, &bob).await["status_text"], "here");
+}

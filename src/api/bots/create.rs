@@ -4,6 +4,7 @@ use super::rules::{self, GENERIC, INCOMING_WEBHOOK, OUTGOING_WEBHOOK};
 use super::sql::{self, NewBotRow, Service};
 use super::{make, record::OwnBotRecord};
 use crate::api::realm;
+use crate::api::users::avatar::{self, AvatarImage};
 use crate::api::users::create::NewUser;
 use crate::api::users::names;
 use crate::http::caller::API_KEY_LENGTH;
@@ -57,16 +58,20 @@ fn own_interface() -> i64 {
     rules::INTERFACES[0]
 }
 
-/// `POST /bots`: a bot of the caller's.
-pub async fn create_bot(call: Call<User>, params: CreateBotParams) -> ApiResult<Reply> {
-    if call.files.len() > 1 {
-        return Err(ApiError::bad_request("You may only upload one file at a time"));
-    }
+/// `POST /bots`: a bot of the caller's. A multipart body may bring its image.
+pub async fn create_bot(mut call: Call<User>, params: CreateBotParams) -> ApiResult<Reply> {
+    let image = avatar::from_files(std::mem::take(&mut call.files)).await?;
     let domain = realm::state::bot_domain(&call.info.origin);
-    call.write(move |tx, caller| create(tx, caller, params, &domain)).await
+    call.write(move |tx, caller| create(tx, caller, params, &domain, image.as_ref())).await
 }
 
-fn create(tx: &mut Tx<'_>, caller: &Caller, params: CreateBotParams, domain: &str) -> ApiResult<Reply> {
+fn create(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    params: CreateBotParams,
+    domain: &str,
+    image: Option<&AvatarImage>,
+) -> ApiResult<Reply> {
     rules::require_person(caller)?;
     let full_name = names::full_name(&params.full_name)?;
     let email = rules::email(tx, &params.short_name, domain)?;
@@ -105,7 +110,10 @@ fn create(tx: &mut Tx<'_>, caller: &Caller, params: CreateBotParams, domain: &st
     }
     let kind = Some((params.bot_type, caller.user_id));
     let user = NewUser { email, full_name, role: Role::Member, bot: kind, password_hash: None };
-    let (user, _) = make::create(tx, &user, domain, &bot)?;
+    let (mut user, _) = make::create(tx, &user, domain, &bot)?;
+    if image.is_some() {
+        user.avatar = avatar::set(tx, &user, image)?;
+    }
     let row = sql::by_id(tx, user.user_id)?.ok_or_else(ApiError::internal)?;
     let record = members_of(&OwnBotRecord::new(&user, row).without_names())?;
     Ok(Reply::members(format!("\"user_id\":{},{record}", user.user_id)))

@@ -15,6 +15,7 @@ pub mod sql;
 mod update;
 
 use super::Slice;
+use super::images::upload::BODY_LIMIT;
 use super::register::StatePart;
 use crate::http::{ApiResult, Route, USER};
 use crate::store::Tx;
@@ -32,8 +33,8 @@ const STATE: &[StatePart] = &[
 fn routes() -> Vec<Route> {
     vec![
         Route::read(Method::GET, "/bots", USER, list::get_bots),
-        Route::call(Method::POST, "/bots", USER, create::create_bot),
-        Route::call(Method::PATCH, "/bots/{bot_id}", USER, update::update_bot),
+        Route::call(Method::POST, "/bots", USER, create::create_bot).body_limit(BODY_LIMIT),
+        Route::call(Method::PATCH, "/bots/{bot_id}", USER, update::update_bot).body_limit(BODY_LIMIT),
         Route::call(Method::DELETE, "/bots/{bot_id}", USER, update::deactivate_bot),
         Route::write(Method::GET, "/bots/{bot_id}/api_key", USER, keys::get_bot_api_key),
         Route::write(Method::POST, "/bots/{bot_id}/api_key/regenerate", USER, keys::regenerate_bot_api_key),

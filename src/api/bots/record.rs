@@ -1,7 +1,7 @@
 //! A bot as those who administer it see it.
 
 use super::sql::{BotRow, Service};
-use crate::api::users::record::{UserRow, avatar_url};
+use crate::api::users::record::UserRow;
 use crate::types::UserId;
 use serde::Serialize;
 
@@ -59,7 +59,7 @@ impl BotRecord {
             default_sending_stream: bot.default_sending_stream.clone(),
             default_events_register_stream: bot.default_events_register_stream.clone(),
             default_all_public_streams: bot.default_all_public_streams,
-            avatar_url: avatar_url(user.user_id, user.avatar_version),
+            avatar_url: user.avatar.url(),
             owner_id: user.bot_owner_id,
             services: ServiceRecord::of(bot.service.as_ref()),
         }
@@ -90,7 +90,7 @@ impl OwnBotRecord {
             username: Some(user.email.clone()),
             full_name: Some(user.full_name.clone()),
             api_key: bot.api_key,
-            avatar_url: avatar_url(user.user_id, user.avatar_version),
+            avatar_url: user.avatar.url(),
             default_sending_stream: bot.default_sending_stream,
             default_events_register_stream: bot.default_events_register_stream,
             default_all_public_streams: bot.default_all_public_streams,

@@ -2,7 +2,8 @@
 
 use super::record::ServiceRecord;
 use super::{change, events, rules, sql};
-use crate::api::users::record::{UserRow, avatar_url};
+use crate::api::users::avatar::{self, AvatarImage};
+use crate::api::users::record::UserRow;
 use crate::api::users::{activity, change as change_user, names, role, rules as users_rules, sql as users};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
@@ -51,15 +52,18 @@ fn own_interface() -> i64 {
     rules::INTERFACES[0]
 }
 
-/// `PATCH /bots/{bot_id}`: changes a bot, also one that is not in use.
-pub async fn update_bot(call: Call<User>, params: UpdateBotParams) -> ApiResult<Reply> {
-    if call.files.len() > 1 {
-        return Err(ApiError::bad_request("You may only upload one file at a time"));
-    }
-    call.write(move |tx, caller| update(tx, caller, params)).await
+/// `PATCH /bots/{bot_id}`: changes a bot, also one that is not in use. A multipart body may bring an image.
+pub async fn update_bot(mut call: Call<User>, params: UpdateBotParams) -> ApiResult<Reply> {
+    let image = avatar::from_files(std::mem::take(&mut call.files)).await?;
+    call.write(move |tx, caller| update(tx, caller, params, image.as_ref())).await
 }
 
-fn update(tx: &mut Tx<'_>, caller: &Caller, params: UpdateBotParams) -> ApiResult<Reply> {
+fn update(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    params: UpdateBotParams,
+    image: Option<&AvatarImage>,
+) -> ApiResult<Reply> {
     let mut bot = rules::find(tx, caller, params.bot_id)?;
     if let Some(full_name) = &params.full_name {
         change_name(tx, &bot, full_name)?;
@@ -102,10 +106,14 @@ fn update(tx: &mut Tx<'_>, caller: &Caller, params: UpdateBotParams) -> ApiResul
         config_data = Some(serde_json::from_str::<Value>(&merged)?);
     }
     let bot = users::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
+    if image.is_some() {
+        avatar::set(tx, &bot, image)?;
+    }
+    let bot = users::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
     let row = sql::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
     let mut answer = json!({
         "full_name": bot.full_name,
-        "avatar_url": avatar_url(bot.user_id, bot.avatar_version),
+        "avatar_url": bot.avatar.url(),
         "service_interface": params.service_interface,
         "service_payload_url": service_payload_url,
         "config_data": config_data,

@@ -200,7 +200,7 @@ fn check(tx: &Tx<'_>, caller: &Caller, params: &CreationParams) -> ApiResult<Pla
     {
         permissions::require(tx, caller, &viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
     }
-    folders::check(params.folder_id)?;
+    folders::check(tx, params.folder_id)?;
     Ok(Plan { privacy, message_retention_days })
 }
 

@@ -149,7 +149,7 @@ fn change(
     change.set_topics_policy(tx, caller, params)?;
     change.set_description(rendered);
     change.set_name(tx, params)?;
-    change.set_folder(params)?;
+    change.set_folder(tx, params)?;
     sql::update(tx, &change.new)?;
     change.set_groups(tx, caller, params)?;
     let Change { new, updates, notices, .. } = change;
@@ -305,9 +305,9 @@ impl Change<'_> {
         Ok(())
     }
 
-    fn set_folder(&mut self, params: &UpdateParams) -> ApiResult<()> {
+    fn set_folder(&mut self, tx: &Tx<'_>, params: &UpdateParams) -> ApiResult<()> {
         let Some(folder_id) = params.folder_id else { return Ok(()) };
-        folders::check(folder_id)?;
+        folders::check(tx, folder_id)?;
         if folder_id != self.new.folder_id {
             self.new.folder_id = folder_id;
             self.push("folder_id", folder_id);

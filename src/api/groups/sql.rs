@@ -190,19 +190,19 @@ pub fn is_member(connection: &Connection, group: GroupId, user_id: UserId) -> ru
         .query_row((group, user_id), |row| row.get(0))
 }
 
-/// Has a group name a user, or no longer.
+/// Has a group name a user, or no longer; answers whether that was not so before.
 pub fn set_member(
     connection: &Connection,
     group: GroupId,
     user_id: UserId,
     is_member: bool,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<bool> {
     let statement = if is_member {
         "INSERT OR IGNORE INTO user_group_member (group_id, user_id) VALUES (?1, ?2)"
     } else {
         "DELETE FROM user_group_member WHERE group_id = ?1 AND user_id = ?2"
     };
-    connection.prepare_cached(statement)?.execute((group, user_id)).map(|_| ())
+    Ok(connection.prepare_cached(statement)?.execute((group, user_id))? > 0)
 }
 
 /// Has a group include another one, or no longer.

@@ -134,11 +134,19 @@ fn jpeg(file: &[u8]) -> Result<Picture, ImageError> {
     decoder.decode_headers().map_err(broken)?;
     let info = decoder.info().ok_or_else(|| broken("it has no size"))?;
     let (width, height) = (u32::from(info.width), u32::from(info.height));
-    let mut pixels = room(width, height, 4)?;
+    // Pictures for printers are turned into three colours, and not into three and an opacity.
+    let has_inks = matches!(decoder.input_colorspace(), Some(ColorSpace::CMYK | ColorSpace::YCCK));
+    if has_inks {
+        decoder.set_options(options.jpeg_set_out_colorspace(ColorSpace::RGB));
+    }
+    let mut pixels = room(width, height, if has_inks { 3 } else { 4 })?;
     if decoder.output_buffer_size() != Some(pixels.len()) {
         return Err(broken("its colours are of no known kind"));
     }
     decoder.decode_into(&mut pixels).map_err(broken)?;
+    if has_inks {
+        pixels = with_opacity(&pixels);
+    }
     let picture = Picture::new(width, height, pixels).ok_or_else(|| broken("its rows are short"))?;
     let orientation = decoder.exif().and_then(|exif| orientation(exif)).unwrap_or(1);
     Ok(picture.turned(orientation))
@@ -181,9 +189,13 @@ fn webp(file: &[u8]) -> Result<(Picture, bool), ImageError> {
         decoder.read_image(&mut pixels).map_err(broken)?;
     }
     if !has_alpha {
-        pixels = pixels.chunks_exact(3).flat_map(|rgb| [rgb[0], rgb[1], rgb[2], u8::MAX]).collect();
+        pixels = with_opacity(&pixels);
     }
     Ok((Picture::new(width, height, pixels).ok_or_else(|| broken("its rows are short"))?, is_animated))
+}
+
+fn with_opacity(rgb: &[u8]) -> Vec<u8> {
+    rgb.chunks_exact(3).flat_map(|rgb| [rgb[0], rgb[1], rgb[2], u8::MAX]).collect()
 }
 
 /// How a camera was held: the value 1 to 8 of the orientation tag in EXIF data, which is a TIFF file.
@@ -216,6 +228,9 @@ mod tests {
     /// The same, and a camera that was held on its side.
     const TURNED: &[u8] = include_bytes!("samples/turned.jpg");
 
+    /// Larger, and for a printer.
+    const FOUR_INKS: &[u8] = include_bytes!("samples/four_inks.jpg");
+
     fn colour(picture: &Picture, x: u32, y: u32) -> [u8; 4] {
         let at = (y * picture.width + x) as usize * 4;
         picture.pixels[at..at + 4].try_into().unwrap()
@@ -243,6 +258,7 @@ mod tests {
             (gif_file, Format::Gif, (3, 2), (1, 1), true),
             (RED_AND_BLUE.to_vec(), Format::Jpeg, (16, 8), (0, 0), false),
             (TURNED.to_vec(), Format::Jpeg, (8, 16), (0, 0), false),
+            (FOUR_INKS.to_vec(), Format::Jpeg, (48, 16), (0, 0), false),
         ];
         for (file, format, size, red_at, is_animated) in cases {
             let decoded = decode(&file).unwrap();

@@ -110,8 +110,8 @@ fn add_to_groups(tx: &mut Tx<'_>, invite: &InviteRow, user_id: UserId) -> ApiRes
     }
     who_is_who::change(tx, |tx| {
         for group_id in &invite.group_ids {
-            if groups::group(tx, *group_id)?.is_some_and(|group| !group.deactivated) {
-                groups::set_member(tx, *group_id, user_id, true)?;
+            let is_usable = groups::group(tx, *group_id)?.is_some_and(|group| !group.deactivated);
+            if is_usable && groups::set_member(tx, *group_id, user_id, true)? {
                 let everyone = Audience::set(users::active_ids(tx)?);
                 tx.emit(&MembersChanged::new(true, *group_id, &[user_id]), everyone);
             }

@@ -91,7 +91,7 @@ pub async fn submit(call: Call<Anyone>, filled: Filled) -> ApiResult<Reply> {
 fn organization(connection: &Connection) -> ApiResult<view::Organization> {
     let settings = realm::settings::all(connection)?;
     let name = settings.value("name").as_str().unwrap_or_default().to_owned();
-    Ok(view::Organization { name, icon_url: realm::images::icon_url(&settings) })
+    Ok(view::Organization { name, icon_url: realm::images::RealmImage::Icon.url(&settings) })
 }
 
 /// The page to fill in, with the cookie that goes with it.

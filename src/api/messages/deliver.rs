@@ -8,6 +8,7 @@ use super::{first_message, mention_rules, sql, unread};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::groups::members as members_of_group;
 use crate::api::linkifiers::compiled::topic_links;
+use crate::api::muted_users;
 use crate::api::outgoing_webhooks;
 use crate::api::submessages::sql as submessages;
 use crate::api::submessages::widget::{WIDGET, Widget};
@@ -110,9 +111,11 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         }
     }
     let mut readers = Vec::new();
-    for user_id in draft.read_by_sender.then_some(sender_id).into_iter().chain(draft.known_to) {
-        let is_receiver = audience.contains(user_id) && !readers.contains(&user_id);
-        if is_receiver && !unread::mark_read(tx, user_id, recipient_id, &[id])?.is_empty() {
+    let knows_it = draft.read_by_sender.then_some(sender_id).into_iter().chain(draft.known_to);
+    // Whoever has muted the sender does not want to hear of the message.
+    for user_id in knows_it.chain(muted_users::muters_of(tx, sender_id)?) {
+        // What is read already is not read again: nobody is a reader twice.
+        if audience.contains(user_id) && !unread::mark_read(tx, user_id, recipient_id, &[id])?.is_empty() {
             readers.push(user_id);
         }
     }
@@ -144,7 +147,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
                 match_content: None,
                 match_subject: None,
             },
-            sender: SenderPart::new(sender_id, &sender.full_name, &sender.email, sender.avatar_version),
+            sender: SenderPart::new(sender_id, &sender.full_name, &sender.email, sender.avatar),
             recipient: RecipientPart::new(recipient_id, &display_recipient, stream_id),
         },
         raw_content: &draft.content,

@@ -4,10 +4,11 @@ use crate::api::channels::{access, sql as channels};
 use crate::api::groups::system::SystemGroup;
 use crate::api::users::access::Accessible;
 use crate::api::users::sql as users;
-use crate::api::{linkifiers, realm};
+use crate::api::{emoji, linkifiers, realm};
 use crate::http::{ApiResult, Caller};
 use crate::markdown::{
-    Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UserQuery, render,
+    CustomEmoji, Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UserQuery,
+    render,
 };
 use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, MessageId, StreamId, Topic, UserId};
@@ -174,6 +175,12 @@ impl Directory for Organization<'_> {
 
     fn newest_message_in_topic(&self, stream_id: i64, topic: &str) -> Option<i64> {
         self.answer(self.find_newest(StreamId(stream_id), topic))
+    }
+
+    fn custom_emoji(&self, name: &str) -> Option<CustomEmoji> {
+        let emoji = emoji::sql::active_by_name(self.connection, name).map_err(Into::into);
+        self.answer(emoji)
+            .map(|emoji| CustomEmoji { emoji_id: emoji.id, source_url: emoji::source_url(&emoji) })
     }
 
     fn linkifiers(&self) -> &[Linkifier] {

@@ -27,7 +27,7 @@ pub struct MessageSent<'a> {
 /// Who has which flags on a message that was just sent or edited.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FlagHolders<'a> {
-    /// Who has read it: the sender, if the client says so.
+    /// Who has read it: the sender, if the client says so, and who has muted the sender.
     pub read: &'a [UserId],
     /// Who has starred it.
     pub starred: &'a [UserId],

@@ -1,7 +1,7 @@
 //! A message as it is stored, and as clients see it (spec, "Message").
 
 use crate::api::users::access;
-use crate::api::users::record::avatar_url;
+use crate::api::users::avatar::Avatar;
 use crate::markdown::TopicLink;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, TopicId, UserId};
 use serde::{Deserialize, Serialize};
@@ -67,8 +67,6 @@ pub struct MessageRow {
     pub sender_full_name: String,
     /// The sender's API email.
     pub sender_email: String,
-    /// Version of the sender's image.
-    pub sender_avatar_version: i64,
     /// The program that sent it.
     pub client: String,
 }
@@ -154,13 +152,13 @@ pub struct SenderPart<'a> {
 
 impl<'a> SenderPart<'a> {
     /// The part of a sender's messages.
-    pub fn new(sender_id: UserId, full_name: &'a str, email: &'a str, avatar_version: i64) -> Self {
+    pub fn new(sender_id: UserId, full_name: &'a str, email: &'a str, avatar: Avatar) -> Self {
         Self {
             sender_id,
             sender_full_name: full_name,
             sender_email: email.into(),
             sender_realm_str: "",
-            avatar_url: avatar_url(sender_id, avatar_version),
+            avatar_url: avatar.url(),
         }
     }
 

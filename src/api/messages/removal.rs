@@ -31,12 +31,15 @@ pub fn remove_from_channel(
     first_message::tell_if_changed(tx, stream, first)
 }
 
-/// Removes a direct message.
-pub fn remove_direct(tx: &mut Tx<'_>, recipient_id: RecipientId, id: MessageId) -> ApiResult<()> {
+/// Removes messages of one direct conversation, ascending.
+pub fn remove_direct(tx: &mut Tx<'_>, recipient_id: RecipientId, ids: &[MessageId]) -> ApiResult<()> {
     let people = sql::direct_user_ids(tx, recipient_id)?.unwrap_or_default();
-    sql::delete(tx, id)?;
-    for event in MessagesDeleted::events(&[id], None) {
-        tx.emit(&event, Audience::users(people.iter().copied()));
+    for id in ids {
+        sql::delete(tx, *id)?;
+    }
+    let audience = Audience::users(people);
+    for event in MessagesDeleted::events(ids, None) {
+        tx.emit(&event, audience.clone());
     }
     Ok(())
 }

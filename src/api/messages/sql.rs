@@ -95,7 +95,7 @@ pub fn has_words(connection: &Connection, id: MessageId, expression: &str) -> ru
 /// The columns of [`MessageRow`].
 const COLUMNS: &str =
     "message.id, recipient_id, topic_id, subject, sender_id, timestamp, content, rendered_content,
-    attributes, last_edit_timestamp, last_moved_timestamp, full_name, email, avatar_version, client.name";
+    attributes, last_edit_timestamp, last_moved_timestamp, full_name, email, client.name";
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
     Ok(MessageRow {
@@ -112,8 +112,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
         last_moved_timestamp: row.get(10)?,
         sender_full_name: row.get(11)?,
         sender_email: row.get(12)?,
-        sender_avatar_version: row.get(13)?,
-        client: row.get(14)?,
+        client: row.get(13)?,
     })
 }
 
@@ -445,6 +444,36 @@ pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
         tx.prepare_cached(statement)?.execute([id])?;
     }
     Ok(())
+}
+
+/// The oldest messages of a channel with an id below another one, each with its topic and how it spells that.
+pub fn in_channel_before(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    before: MessageId,
+    limit: i64,
+) -> rusqlite::Result<Vec<(MessageId, TopicId, String)>> {
+    connection
+        .prepare_cached(
+            "SELECT id, topic_id, subject FROM message WHERE recipient_id = ?1 AND id < ?2 ORDER BY id LIMIT ?3",
+        )?
+        .query_map((recipient_id, before, limit), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect()
+}
+
+/// Direct messages with an id below another one, conversation by conversation.
+pub fn direct_before(
+    connection: &Connection,
+    before: MessageId,
+    limit: i64,
+) -> rusqlite::Result<Vec<(MessageId, RecipientId)>> {
+    connection
+        .prepare_cached(
+            "SELECT message.id, recipient_id FROM recipient CROSS JOIN message USING (recipient_id)
+             WHERE user_ids IS NOT NULL AND message.id < ?1 LIMIT ?2",
+        )?
+        .query_map((before, limit), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
 }
 
 /// The newest message of all, 0 if there is none.

@@ -172,7 +172,7 @@ impl Writer<'_> {
                 head.sender_id,
                 view.sender_full_name()?,
                 view.sender_email()?,
-                view.sender_avatar_version()?,
+                view.sender_avatar()?,
             )
         } else {
             SenderPart::unknown(head.sender_id)

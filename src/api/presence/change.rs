@@ -2,12 +2,13 @@
 
 use super::record::{ACTIVE_BEFORE_CONNECTED_SECONDS, Times};
 use super::rules::{self, Status};
-use super::{events, sql};
+use super::{events, sql, state};
 use crate::api::server_state::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
 use crate::api::user_settings;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
+use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
 /// The setting of who wants to be seen.
@@ -47,4 +48,15 @@ pub fn visibility_changed(tx: &mut Tx<'_>, user_id: UserId, is_visible: bool) ->
     };
     sql::put(tx, user_id, times)?;
     events::tell(tx, user_id)
+}
+
+/// Tells others, who can access somebody from now on, when they were here, if that is not long ago.
+pub fn introduce(tx: &mut Tx<'_>, user_id: UserId, to: &RoaringBitmap) -> ApiResult<()> {
+    let since = tx.now() - state::HISTORY_DAYS * state::DAY;
+    match sql::of(tx, user_id)? {
+        Some(presence) if presence.times.last_connected >= since => {
+            events::tell_these(tx, user_id, to.clone())
+        }
+        _ => Ok(()),
+    }
 }

@@ -3,11 +3,12 @@
 use super::record::CLIENT;
 use super::sql;
 use crate::api::realm;
-use crate::api::users::events::everyone;
-use crate::events::{Event, EventType, Receiver, Verdict};
-use crate::http::ApiResult;
+use crate::api::users::{access, sql as users};
+use crate::events::{Audience, Event, EventType, Receiver, Verdict};
+use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::UserId;
+use roaring::RoaringBitmap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -33,11 +34,20 @@ impl Event for PresenceChanged {
     const TYPE: &'static str = "presence";
 }
 
-/// Tells everybody how a person's presence is now, unless the organization does not show any.
+/// Tells those who can access a person how their presence is now, unless the organization does not show any.
 pub fn tell(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    let user = users::by_id(tx, user_id)?.ok_or_else(ApiError::internal)?;
+    let audience = access::who_can_access(tx, &user)?;
+    if audience.len() > MAX_AUDIENCE {
+        return Ok(());
+    }
+    tell_these(tx, user_id, audience)
+}
+
+/// Tells some users how a person's presence is now, unless the organization does not show any.
+pub fn tell_these(tx: &mut Tx<'_>, user_id: UserId, audience: RoaringBitmap) -> ApiResult<()> {
     let Some(presence) = sql::of(tx, user_id)? else { return Ok(()) };
-    let audience = everyone(tx)?;
-    if audience.bitmap().len() > MAX_AUDIENCE || realm::settings::get(tx, "presence_disabled")? {
+    if realm::settings::get(tx, "presence_disabled")? {
         return Ok(());
     }
     let event = PresenceChanged {
@@ -48,7 +58,7 @@ pub fn tell(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
         presences: json!({user_id.to_string(): presence.modern()}),
         email: presence.email,
     };
-    tx.emit_unlogged(&event, audience);
+    tx.emit_unlogged(&event, Audience::set(audience));
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use super::sql;
 use super::state::{self, Wanted};
 use crate::api::realm;
 use crate::api::server_state::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
-use crate::api::users::sql as users;
+use crate::api::users::{access, sql as users};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::UserId;
 use serde::Deserialize;
@@ -25,6 +25,7 @@ pub fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult
         Err(_) => users::by_email(read, name)?,
     };
     let user = user.filter(|user| user.is_active).ok_or_else(|| ApiError::bad_request("No such user"))?;
+    access::check(read, read.caller, &user)?;
     if user.is_bot() || user.is_system_bot {
         return Err(ApiError::bad_request("Presence is not supported for bot users."));
     }
@@ -47,6 +48,6 @@ pub struct NoParams {}
 
 /// `GET /realm/presence`: everybody's, in the older form.
 pub fn get_presence(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    let loaded = state::load(read, Wanted::default(), read.app.clock.milliseconds())?;
+    let loaded = state::load(read, read.caller, Wanted::default(), read.app.clock.milliseconds())?;
     Reply::data(&json!({"presences": loaded.presences, "server_timestamp": loaded.server_timestamp}))
 }

@@ -4,15 +4,17 @@ use super::record::Presence;
 use super::{events, sql};
 use crate::api::realm;
 use crate::api::register::StateRequest;
-use crate::http::ApiResult;
+use crate::api::users::access::Accessible;
+use crate::http::{ApiResult, Caller};
 use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// How far back presences go unless the client says otherwise, in days.
-const HISTORY_DAYS: i64 = 14;
+pub const HISTORY_DAYS: i64 = 14;
 
-const DAY: i64 = 24 * 60 * 60;
+/// A day, in seconds.
+pub const DAY: i64 = 24 * 60 * 60;
 
 /// What a client wants to know.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,8 +38,8 @@ pub struct Found {
     pub presence_last_update_id: i64,
 }
 
-/// Loads what is wanted. An organization that does not show presences has none.
-pub fn load(connection: &Connection, wanted: Wanted, milliseconds: i64) -> ApiResult<Found> {
+/// Loads what is wanted, of those whom the caller can access. An organization that does not show presences has none.
+pub fn load(connection: &Connection, caller: &Caller, wanted: Wanted, milliseconds: i64) -> ApiResult<Found> {
     let server_timestamp = events::seconds(milliseconds);
     let days = wanted.history_limit_days.unwrap_or(HISTORY_DAYS);
     if realm::settings::get(connection, "presence_disabled")? {
@@ -48,6 +50,7 @@ pub fn load(connection: &Connection, wanted: Wanted, milliseconds: i64) -> ApiRe
     let after = wanted.last_update_id.unwrap_or(-1);
     // No days at all is how a client says that it wants none.
     let rows = if days == 0 { Vec::new() } else { sql::changed(connection, after, since)? };
+    let accessible = Accessible::to(connection, caller)?;
     let entry = |presence: &Presence| {
         if wanted.is_slim {
             (presence.user_id.to_string(), presence.modern())
@@ -56,7 +59,7 @@ pub fn load(connection: &Connection, wanted: Wanted, milliseconds: i64) -> ApiRe
         }
     };
     Ok(Found {
-        presences: rows.iter().map(entry).collect(),
+        presences: rows.iter().filter(|row| accessible.contains(row.user_id)).map(entry).collect(),
         server_timestamp,
         presence_last_update_id: rows.last().map_or(after, |presence| presence.update_id),
     })
@@ -69,7 +72,7 @@ pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
         history_limit_days: request.presence_history_limit_days,
         is_slim: request.registration.slim_presence,
     };
-    let loaded = load(request.connection, wanted, request.app.clock.milliseconds())?;
+    let loaded = load(request.connection, request.caller, wanted, request.app.clock.milliseconds())?;
     state.insert("presences".into(), loaded.presences.into());
     state.insert("presence_last_update_id".into(), loaded.presence_last_update_id.into());
     state.insert("server_timestamp".into(), loaded.server_timestamp.into());

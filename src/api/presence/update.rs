@@ -3,10 +3,8 @@
 use super::change;
 use super::rules::Status;
 use super::state::{self, Wanted};
-use crate::app::App;
 use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// Parameters of `POST /users/me/presence`.
 #[derive(Deserialize)]
@@ -37,13 +35,17 @@ pub async fn update_presence(call: Call<User>, params: UpdateParams) -> ApiResul
     }
     let status = Status::from_word(&params.status)
         .ok_or_else(|| ApiError::bad_request(format!("Invalid status: {}", params.status)))?;
-    let app: Arc<App> = Arc::clone(&call.app);
-    let user_id = call.caller.user_id;
-    let now = app.clock.seconds();
+    let now = call.app.clock.seconds();
+    let caller = &call.caller;
     // Most reports say what is known: they do not trouble the writer.
-    let is_news = app.readers.read(|snapshot| change::is_worth_a_job(snapshot, user_id, status, now)).await?;
+    let is_news = call
+        .app
+        .readers
+        .read(|snapshot| change::is_worth_a_job(snapshot, caller.user_id, status, now))
+        .await?;
     if is_news {
-        call.write(move |tx, caller| change::report(tx, caller.user_id, status)).await?;
+        let user_id = caller.user_id;
+        call.app.writer.run(move |tx| change::report(tx, user_id, status)).await?;
     }
     if params.ping_only {
         return Ok(Reply::ok());
@@ -53,6 +55,7 @@ pub async fn update_presence(call: Call<User>, params: UpdateParams) -> ApiResul
         history_limit_days: params.history_limit_days,
         is_slim: params.slim_presence || params.last_update_id.is_some(),
     };
-    let milliseconds = app.clock.milliseconds();
-    Reply::data(&app.readers.read(|snapshot| state::load(snapshot, wanted, milliseconds)).await?)
+    let milliseconds = call.app.clock.milliseconds();
+    let found = call.app.readers.read(|snapshot| state::load(snapshot, caller, wanted, milliseconds)).await?;
+    Reply::data(&found)
 }

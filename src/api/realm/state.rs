@@ -1,8 +1,9 @@
 //! The organization in the answer of `POST /register`.
 
 use super::group_settings::{RealmGroup, is_held};
+use super::images::RealmImage;
+use super::policies;
 use super::settings::{self, PROPERTIES};
-use super::{images, policies};
 use crate::api::groups::membership::Membership;
 use crate::api::groups::setting::{self, Owner};
 use crate::api::register::StateRequest;
@@ -62,9 +63,9 @@ pub fn realm(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
         ("realm_uri", json!(origin)),
         ("realm_bot_domain", json!(bot_domain(origin))),
         ("realm_date_created", json!(date_created)),
-        ("realm_icon_url", json!(images::icon_url(&settings))),
-        ("realm_logo_url", json!(images::logo_url(&settings))),
-        ("realm_night_logo_url", json!(images::night_logo_url(&settings))),
+        ("realm_icon_url", json!(RealmImage::Icon.url(&settings))),
+        ("realm_logo_url", json!(RealmImage::Logo.url(&settings))),
+        ("realm_night_logo_url", json!(RealmImage::NightLogo.url(&settings))),
         ("realm_email_auth_enabled", json!(password_auth)),
         ("realm_authentication_methods", json!({"Email": {"enabled": password_auth, "available": true}})),
         (

@@ -13,7 +13,7 @@ pub fn setting(tx: &mut Tx<'_>, user: &UserRow, name: &str, value: &Value) -> Ap
     events::setting_updated(tx, user.user_id, &user.email, name, value)?;
     if name == presence::change::SETTING {
         let is_visible = *value == true;
-        user_status::away_changed(tx, user.user_id, !is_visible)?;
+        user_status::away_changed(tx, user, !is_visible)?;
         presence::change::visibility_changed(tx, user.user_id, is_visible)?;
     }
     Ok(())

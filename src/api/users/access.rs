@@ -18,6 +18,7 @@ use super::record::UserRow;
 use super::sql;
 use crate::api::groups::system::SystemGroup;
 use crate::api::realm::settings::{RealmGroup, group};
+use crate::api::{presence, user_status};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::store::Tx;
@@ -252,6 +253,8 @@ impl Changes {
         for (user_id, viewers) in &self.gained {
             let user = sql::by_id(tx, *user_id)?.ok_or_else(ApiError::internal)?;
             announce(tx, &user, viewers)?;
+            user_status::introduce(tx, &user, viewers)?;
+            presence::change::introduce(tx, *user_id, viewers)?;
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use crate::api::groups::events::emit_left;
 use crate::api::invites;
 use crate::api::subscriptions::{events::PeersChanged, sql as subscriptions};
 use crate::api::user_settings::{self, events::emit_export_consent};
-use crate::api::who_is_who;
+use crate::api::{presence, user_status, who_is_who};
 use crate::events::{self, Audience};
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -75,7 +75,10 @@ pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: UserId) -> ApiResult<()> 
         let user = UserRow { is_active: true, ..user.clone() };
         let changes = before.changes(tx)?;
         let who = access::who_can_access(tx, &user)? - changes.gained(user.user_id);
-        tx.emit(&activity(user.user_id, true), Audience::set(who));
+        tx.emit(&activity(user.user_id, true), Audience::set(who.clone()));
+        // Nobody kept these of somebody who was not there.
+        user_status::introduce(tx, &user, &who)?;
+        presence::change::introduce(tx, user.user_id, &who)?;
         bots::events::updated(tx, &user, "is_active", true)?;
         changes.emit_gained(tx)?;
         if user.is_bot() {

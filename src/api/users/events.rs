@@ -1,7 +1,7 @@
 //! Events about users, and the users in the answer of `POST /register`.
 
 use super::access::{Accessible, UNKNOWN_USER};
-use super::record::{UserRecord, UserRow, avatar_url};
+use super::record::{UserRecord, UserRow};
 use super::{emails, sql};
 use crate::api::profile_fields::values;
 use crate::api::register::StateRequest;
@@ -149,15 +149,14 @@ pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
     state.insert("realm_non_active_users".into(), json!(inactive));
     state.insert("cross_realm_bots".into(), json!(bots));
     if let Some(own) = sql::by_id(request.connection, request.caller.user_id)? {
-        let avatar = avatar_url(own.user_id, own.avatar_version);
         for (name, value) in [
             ("user_id", json!(own.user_id)),
             ("email", json!(own.email)),
             ("delivery_email", json!(own.delivery_email)),
             ("full_name", json!(own.full_name)),
-            ("avatar_source", json!("G")),
-            ("avatar_url", json!(avatar)),
-            ("avatar_url_medium", json!(avatar)),
+            ("avatar_source", json!(own.avatar.source())),
+            ("avatar_url", json!(own.avatar.url())),
+            ("avatar_url_medium", json!(own.avatar.medium_url())),
             ("is_owner", json!(own.role == crate::types::Role::Owner)),
             ("is_admin", json!(own.role.is_administrator())),
             ("is_moderator", json!(own.role.is_moderator())),

@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod activity;
+pub mod avatar;
 pub mod change;
 pub mod create;
 mod create_user;
@@ -15,6 +16,7 @@ pub mod events;
 pub mod find;
 mod get;
 pub mod names;
+mod own_avatar;
 pub mod passwords;
 pub mod record;
 pub mod role;
@@ -23,6 +25,7 @@ pub mod sql;
 mod update;
 
 use super::Slice;
+use super::images::upload::BODY_LIMIT;
 use super::register::StatePart;
 use crate::http::{ADMINISTRATOR, Route, USER};
 use hyper::Method;
@@ -37,6 +40,8 @@ fn routes() -> Vec<Route> {
     vec![
         Route::read(Method::GET, "/users/me", USER, get::own_user),
         Route::call(Method::DELETE, "/users/me", USER, deactivate::deactivate_own_user),
+        Route::call(Method::POST, "/users/me/avatar", USER, own_avatar::upload_avatar).body_limit(BODY_LIMIT),
+        Route::write(Method::DELETE, "/users/me/avatar", USER, own_avatar::delete_avatar),
         Route::read(Method::GET, "/users", USER, get::users),
         Route::call(Method::POST, "/users", ADMINISTRATOR, create_user::create_user),
         Route::read(Method::GET, "/users/{user_id_or_email}", USER, get::user),

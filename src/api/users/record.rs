@@ -1,6 +1,7 @@
 //! A user as clients see them (spec, "User").
 
 use super::access;
+use super::avatar::Avatar;
 use super::emails::EmailVisibility;
 use crate::http::Caller;
 use crate::types::{Role, UserId};
@@ -33,8 +34,8 @@ pub struct UserRow {
     pub timezone: String,
     /// UNIX seconds.
     pub date_joined: i64,
-    /// Counts changes of the image.
-    pub avatar_version: i64,
+    /// The image.
+    pub avatar: Avatar,
     /// Who sees the real email. Bots' are for everyone.
     pub email_visibility: EmailVisibility,
 }
@@ -42,7 +43,7 @@ pub struct UserRow {
 /// The columns of [`UserRow`], in order.
 pub const COLUMNS: &str =
     "user_id, email, delivery_email, full_name, role, is_active, bot_type, bot_owner_id,
-    is_system_bot, timezone, date_joined, avatar_version,
+    is_system_bot, timezone, date_joined, avatar_version, avatar_key,
     (SELECT value FROM user_setting
          WHERE user_setting.user_id = user.user_id AND property = 'email_address_visibility' AND bot_type IS NULL)";
 
@@ -61,8 +62,8 @@ impl UserRow {
             is_system_bot: row.get(8)?,
             timezone: row.get(9)?,
             date_joined: row.get(10)?,
-            avatar_version: row.get(11)?,
-            email_visibility: match row.get::<_, Option<String>>(12)? {
+            avatar: Avatar { user_id: row.get(0)?, version: row.get(11)?, key: row.get(12)? },
+            email_visibility: match row.get::<_, Option<String>>(13)? {
                 Some(code) => EmailVisibility::from_code(code.parse().unwrap_or_default()),
                 None => EmailVisibility::default(),
             },
@@ -141,8 +142,8 @@ impl UserRecord {
             bot_owner_id: user.bot_owner_id,
             role: user.role,
             timezone: user.timezone.clone(),
-            avatar_url: avatar_url(user.user_id, user.avatar_version),
-            avatar_version: user.avatar_version,
+            avatar_url: user.avatar.url(),
+            avatar_version: user.avatar.version,
             profile_data: None,
         }
     }
@@ -184,11 +185,6 @@ impl UserRecord {
         self.profile_data = (!self.is_bot).then_some(data);
         self
     }
-}
-
-/// Where a user's image is. It is always ours to serve: nothing is asked of a third party.
-pub fn avatar_url(user_id: UserId, version: i64) -> String {
-    format!("/avatar/{user_id}?version={version}")
 }
 
 /// A time as the interface writes joining dates: ISO 8601 with minutes, UTC.

@@ -1,5 +1,6 @@
 //! Every statement about users.
 
+use super::avatar::Avatar;
 use super::record::{COLUMNS, UserRow};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{Role, UserId};
@@ -183,6 +184,12 @@ pub fn set_full_name(connection: &Connection, user_id: UserId, full_name: &str) 
 pub fn set_timezone(connection: &Connection, user_id: UserId, timezone: &str) -> rusqlite::Result<()> {
     let statement = "UPDATE user SET timezone = ?2 WHERE user_id = ?1";
     connection.prepare_cached(statement)?.execute((user_id, timezone)).map(|_| ())
+}
+
+/// Sets the image.
+pub fn set_avatar(connection: &Connection, avatar: Avatar) -> rusqlite::Result<()> {
+    let statement = "UPDATE user SET avatar_version = ?2, avatar_key = ?3 WHERE user_id = ?1";
+    connection.prepare_cached(statement)?.execute((avatar.user_id, avatar.version, avatar.key)).map(|_| ())
 }
 
 /// Sets the password's hash.

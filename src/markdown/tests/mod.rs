@@ -400,15 +400,18 @@ fn linkifiers_link_their_matches() {
 #[test]
 fn fences_without_a_language_have_the_organizations() {
     let directory = TestDirectory { default_code_block_language: "py", ..TestDirectory::default() };
-    let block = |language: &str| {
-        format!("<div class=\"codehilite\"{language}><pre><span></span><code>x\n</code></pre></div>")
+    let block = |language: &str, code: &str| {
+        format!("<div class=\"codehilite\"{language}><pre><span></span><code>{code}\n</code></pre></div>")
     };
-    for (markdown, language) in [
-        ("```\nx\n```", " data-code-language=\"Python\""),
-        ("```rs\nx\n```", " data-code-language=\"Rust\""),
-        ("    x", ""),
+    for (markdown, language, code) in [
+        ("```\nx\n```", " data-code-language=\"Python\"", "<span class=\"n\">x</span>"),
+        ("```rs\nx\n```", " data-code-language=\"Rust\"", "<span class=\"n\">x</span>"),
+        ("    x", "", "x"),
+        // Quotation marks are references where no language is named.
+        ("    \"it's\"", "", "&quot;it&#39;s&quot;"),
+        ("```text\n\"it's\"\n```", " data-code-language=\"Text only\"", "\"it's\""),
     ] {
-        assert_eq!(render(markdown, &directory).html, block(language), "{markdown}");
+        assert_eq!(render(markdown, &directory).html, block(language, code), "{markdown}");
     }
 }
 

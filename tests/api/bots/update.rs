@@ -19,7 +19,7 @@ async fn owners_change_their_bots_and_administrators_all() {
         "config_data": {"a": "1"}});
     let answer = ada.patch(&path, changed).await.ok();
     let expected = json!({"result": "success", "msg": "", "full_name": "Better",
-        "avatar_url": format!("/avatar/{id}?version=1"), "service_interface": 1, "service_payload_url": null,
+        "avatar_url": format!("/user_avatars/1/generated/{id}.png?version=1"), "service_interface": 1, "service_payload_url": null,
         "config_data": {"a": "1"}, "default_sending_stream": "general",
         "default_events_register_stream": "general", "default_all_public_streams": true,
         "bot_owner": "ada@example.com"});

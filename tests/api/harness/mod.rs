@@ -16,6 +16,7 @@ mod client;
 mod dice;
 mod matching;
 mod model;
+pub mod pictures;
 mod queue;
 mod sync;
 mod tests;

@@ -24,8 +24,9 @@ pub const ALL_CAPABILITIES: &[&str] = &[
 const MUTED: i64 = 1;
 
 /// Differs between two registrations though nothing happened, or follows from what no event is for: the newest message
-/// of all, whoever received it, and the newest change of all presences, most of which are asked for.
-const VOLATILE: &[&str] = &["queue_id", "last_event_id", "max_message_id", "presence_last_update_id"];
+/// of all, whoever received it, the newest change of all presences, most of which are asked for, and the time.
+const VOLATILE: &[&str] =
+    &["queue_id", "last_event_id", "max_message_id", "presence_last_update_id", "server_timestamp"];
 
 /// What a user may do follows from their role and groups and from the organization's settings. Clients work it out from
 /// these; the state's copy is for clients that know nothing of groups.

@@ -54,6 +54,17 @@ const GROUP: &[(&str, Shape)] = &[
     ("can_remove_members_group", GroupSetting),
 ];
 
+const CHANNEL_FOLDER: &[(&str, Shape)] = &[
+    ("id", Integer),
+    ("name", Text),
+    ("description", Text),
+    ("rendered_description", Text),
+    ("is_archived", Bool),
+    ("order", Integer),
+    ("date_created", Integer),
+    ("creator_id", OrNull(&Integer)),
+];
+
 const PROFILE_FIELD: &[(&str, Shape)] = &[
     ("id", Integer),
     ("type", Integer),
@@ -86,7 +97,7 @@ const MOBILE: &[(&str, Shape)] = &[
     ("recent_private_conversations", List(&[("max_message_id", Integer), ("user_ids", List(&[]))])),
     ("saved_snippets", List(&[("id", Integer), ("title", Text), ("content", Text)])),
     ("subscriptions", List(&[("stream_id", Integer), ("name", Text), ("color", Text)])),
-    ("channel_folders", List(&[("id", Integer), ("name", Text)])),
+    ("channel_folders", List(CHANNEL_FOLDER)),
     (
         "unread_msgs",
         Object(&[
@@ -198,7 +209,7 @@ const TERMINAL: &[(&str, Shape)] = &[
 ];
 
 /// Fields whose resources are not served yet. Whoever adds one takes it out here.
-const NOT_SERVED_YET: &[&str] = &["channel_folders", "muted_users", "realm_emoji"];
+const NOT_SERVED_YET: &[&str] = &[];
 
 /// What is wrong with a value, a line for each place; nothing when it has the shape.
 fn problems(place: &str, shape: &Shape, value: &Value, found: &mut Vec<String>) {
@@ -272,6 +283,11 @@ async fn the_mobile_app_finds_what_it_needs() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     ada.post("/users/me/presence", &[("status", "active")]).await.ok();
+    let owner = server.owner().await;
+    ada.post(&format!("/users/me/muted_users/{}", owner.user_id), ()).await.ok();
+    let folder = json!({"name": "Backend", "description": ""});
+    owner.post("/channel_folders/create", folder).await.ok();
+    owner.post("/realm/profile_fields", json!({"name": "Phone", "field_type": 1})).await.ok();
     let capabilities = json!({
         "notification_settings_null": true,
         "bulk_message_deletion": true,
@@ -345,6 +361,8 @@ async fn words_bring_their_fields_and_no_others() {
         ("custom_profile_fields", &["custom_profile_fields", "custom_profile_field_types"]),
         ("presence", &["presences", "presence_last_update_id", "server_timestamp"]),
         ("user_status", &["user_status"]),
+        ("muted_users", &["muted_users"]),
+        ("channel_folders", &["channel_folders"]),
         ("nothing of that name", &[]),
     ];
     for (word, fields) in cases {

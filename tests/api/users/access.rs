@@ -96,6 +96,15 @@ async fn a_guest_knows_those_with_whom_they_share_something() {
     let image =
         guest.request_outside(reqwest::Method::GET, "/static/images/unknown-user-avatar.png").send().await;
     assert_eq!((image.status, image.header("content-type")), (200, "image/png"));
+    for (user, client, location) in [
+        (&bob, &guest, "/static/images/unknown-user-avatar.png".to_owned()),
+        (&bob, &ada, format!("/user_avatars/1/generated/{}.png?version=1", bob.user_id)),
+        (&ada, &guest, format!("/user_avatars/1/generated/{}.png?version=1", ada.user_id)),
+    ] {
+        let path = format!("/avatar/{}", user.user_id);
+        let way = client.request_outside(reqwest::Method::GET, &path).send().await;
+        assert_eq!((way.status, way.header("location")), (302, location.as_str()));
+    }
 }
 
 #[tokio::test]
@@ -184,7 +193,7 @@ async fn what_strangers_do_where_a_guest_is_tells_no_names() {
     let dummy = format!("user{}@bots.invalid", owner.user_id);
     let sender = |name: &str, email: &str| {
         let avatar = if name == "Owner" {
-            format!("/avatar/{}?version=1", owner.user_id)
+            format!("/user_avatars/1/generated/{}.png?version=1", owner.user_id)
         } else {
             "/static/images/unknown-user-avatar.png".into()
         };

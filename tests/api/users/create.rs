@@ -29,7 +29,7 @@ async fn everybody_hears_of_a_new_user() {
                 "bot_owner_id": null,
                 "role": 600,
                 "timezone": "",
-                "avatar_url": format!("/avatar/{}?version=1", ada.user_id),
+                "avatar_url": format!("/user_avatars/1/generated/{}.png?version=1", ada.user_id),
                 "avatar_version": 1,
                 "profile_data": {},
             },

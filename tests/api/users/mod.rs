@@ -1,6 +1,7 @@
 //! Users.
 
 mod access;
+mod avatar;
 mod create;
 mod deactivate;
 mod role;

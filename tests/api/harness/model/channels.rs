@@ -82,3 +82,14 @@ fn sort(list: &mut [Value]) {
 pub fn names_subscribers(model: &Model) -> bool {
     model.parameters["include_subscribers"] == true
 }
+
+/// `channel_folder`, `op: reorder`.
+pub fn folders_reordered(model: &mut Model, event: &Value) {
+    let order = super::ids(&event["order"]);
+    let Some(folders) = model.list("channel_folders") else { return };
+    for folder in folders.iter_mut() {
+        let place = order.iter().position(|id| folder["id"] == *id).expect("all folders are in the order");
+        folder["order"] = place.into();
+    }
+    folders.sort_by_key(|folder| folder["order"].as_i64());
+}

@@ -85,8 +85,15 @@ impl Model {
             "saved_snippets/remove" => {
                 lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
             }
+            "channel_folder/add" => lists::add(self, "channel_folders", &event["channel_folder"]),
+            "channel_folder/update" => {
+                lists::merge(self, "channel_folders", "id", &event["channel_folder_id"], &event["data"]);
+            }
+            "channel_folder/reorder" => channels::folders_reordered(self, event),
+            "muted_users" => lists::replace_all(self, "muted_users", &event["muted_users"]),
             "realm/update" => realm::update(self, event),
             "realm/update_dict" => realm::update_dict(self, event),
+            "realm_emoji/update" => self.set("realm_emoji", event["realm_emoji"].clone()),
             "realm_domains/add" | "realm_domains/change" | "realm_domains/remove" => {
                 realm::domains(self, event);
             }

@@ -44,3 +44,17 @@ pub fn status(model: &mut Model, event: &Value) {
         all.remove(&user_id);
     }
 }
+
+/// Somebody is not there any more, or cannot be accessed: clients show nothing of what they do.
+pub fn forget_user(model: &mut Model, user_id: &Value) {
+    let id = user_id.to_string();
+    let users = model.state.get("realm_users").and_then(Value::as_array).into_iter().flatten();
+    let emails = users.filter(|user| user["user_id"] == *user_id).map(|user| user["email"].clone());
+    let names: Vec<String> =
+        emails.filter_map(|email| email.as_str().map(str::to_owned)).chain([id]).collect();
+    for list in ["presences", "user_status"] {
+        if let Some(known) = model.state.get_mut(list).and_then(Value::as_object_mut) {
+            known.retain(|name, _value| !names.contains(name));
+        }
+    }
+}

@@ -29,7 +29,8 @@ pub fn update(model: &mut Model, event: &Value) {
 
 /// `realm`, `op: update_dict`.
 pub fn update_dict(model: &mut Model, event: &Value) {
-    assert_eq!(event["property"], "default");
+    let property = event["property"].as_str().expect("a word");
+    assert!(["default", "icon", "logo", "night_logo"].contains(&property), "{event}");
     set(model, event["data"].as_object().expect("what has changed"));
 }
 

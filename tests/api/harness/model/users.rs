@@ -18,6 +18,7 @@ pub fn add(model: &mut Model, event: &Value) {
 pub fn remove(model: &mut Model, event: &Value) {
     let user_id = &event["person"]["user_id"];
     assert_eq!(event["person"], json!({"user_id": user_id, "full_name": "Unknown user"}));
+    super::people::forget_user(model, user_id);
     forget(model, user_id);
     if model.parameters["client_capabilities"]["user_list_incomplete"] != true {
         put(model, "realm_users", unknown(user_id));
@@ -66,6 +67,7 @@ pub fn update(model: &mut Model, event: &Value) {
     let person = event["person"].as_object().expect("a person");
     // Clients forget groups, settings and subscriptions of a deactivated user themselves.
     if person.get("is_active") == Some(&Value::Bool(false)) {
+        super::people::forget_user(model, &person["user_id"]);
         super::groups::forget_user(model, &person["user_id"]);
         super::subscriptions::forget_user(model, &person["user_id"]);
     }
@@ -87,6 +89,10 @@ pub fn update(model: &mut Model, event: &Value) {
         }
         if is_own && name != "timezone" && model.state.contains_key(name) {
             model.state.insert(name.to_owned(), value.clone());
+        }
+        // Told to everybody, but in the state only for oneself.
+        if matches!(name, "avatar_source" | "avatar_url_medium") {
+            continue;
         }
         for list in LISTS {
             let users = model.list(list).into_iter().flatten();

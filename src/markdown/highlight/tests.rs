@@ -1,0 +1,170 @@
+//! What pieces code is cut into. The classes were compared with those of the highlighter that clients' style sheets are
+//! made for, over some hundred source files: 96 to 100 of 100 characters have the same class, by language.
+
+use super::{LEXERS, pieces};
+use proptest::prelude::*;
+
+/// The pieces of a text: a class and its text between angle marks, text without class as it is.
+fn cut(language: &str, code: &str) -> String {
+    let pieces = pieces(language, code).unwrap();
+    let show = |(class, text): &(&str, &str)| {
+        if class.is_empty() { (*text).to_owned() } else { format!("{class}«{text}»") }
+    };
+    pieces.iter().map(show).collect()
+}
+
+#[test]
+fn code_is_cut_into_words_signs_and_strings() {
+    for (language, code, expected) in [
+        (
+            "Python",
+            "def speak(self):\n    x = 1",
+            "k«def»w« »nf«speak»p«(»bp«self»p«):»\n    n«x» o«=» mi«1»",
+        ),
+        ("Python", "from a.b import c as d", "kn«from»w« »nn«a.b»w« »kn«import» n«c» k«as» n«d»"),
+        ("Python", "import os, re as r", "kn«import»w« »nn«os»o«,»w« »nn«re»w« »k«as»w« »nn«r»"),
+        (
+            "Python",
+            "@a.b\nclass C(Exception): pass",
+            "nd«@a»o«.»n«b»\nk«class»w« »nc«C»p«(»ne«Exception»p«):» k«pass»",
+        ),
+        (
+            "Python",
+            "f\"a {x!r:>{n}} b\" % '%d\\n' # c",
+            "sa«f»s2«\"a »si«{»n«x»si«!r:»s2«>»si«{»n«n»si«}}»s2« b\"» o«%» s1«'»si«%d»se«\\n»s1«'» c1«# c»",
+        ),
+        (
+            "Python",
+            "\"\"\"Doc\ntext\"\"\"\nNone is not 0x1F",
+            "sd«\"\"\"Doc»\nsd«text\"\"\"»\nkc«None» ow«is» ow«not» mh«0x1F»",
+        ),
+        (
+            "JavaScript",
+            "const x = `a ${b} c`; // d",
+            "kd«const»w« »nx«x»w« »o«=»w« »sb«`a »si«${»nx«b»si«}»sb« c`»p«;»w« »c1«// d»",
+        ),
+        (
+            "JavaScript",
+            "return /a[/]b/g.test(x / 2)",
+            "k«return»w« »sr«/a[/]b/g»p«.»nx«test»p«(»nx«x»w« »o«/»w« »mf«2»p«)»",
+        ),
+        (
+            "TypeScript",
+            "let a: string[] = null;",
+            "kd«let»w« »nx«a»o«:»w« »kt«string»p«[]»w« »o«=»w« »kc«null»p«;»",
+        ),
+        (
+            "JSON",
+            "{\"a\": [1, -2.5, true]}",
+            "p«{»nt«\"a\"»p«:»w« »p«[»mi«1»p«,»w« »mf«-2.5»p«,»w« »kc«true»p«]}»",
+        ),
+        (
+            "Bash",
+            "if [ -f \"$x\" ]; then echo hi; fi",
+            "k«if»w« »o«[»w« »-fw« »s2«\"»nv«$x»s2«\"»w« »o«]»p«;»w« »k«then»w« »nb«echo»w« »hip«;»w« »k«fi»",
+        ),
+        ("Bash Session", "$ ls -l\ntotal 0", "gp«$ »lsw« »-l\ngo«total 0»"),
+        (
+            "Rust",
+            "fn f<'a>(x: &'a str) -> u8 { println!(\"{}\\n\", x); 1u8 }",
+            "k«fn»w« »nf«f»o«<'»na«a»o«>»p«(»n«x»p«:»w« »kp«&»o«'»na«a»w« »kt«str»p«)»w« »p«->»w« »kt«u8»w« »p«{»w« \
+             »fm«println!»p«(»s«\"{}»se«\\n»s«\"»p«,»w« »n«x»p«);»w« »mi«1»k«u8»w« »p«}»",
+        ),
+        (
+            "C",
+            "#include <a.h>\nint main(void) { return -1; }",
+            "cp«#include»w« »cpf«<a.h>»\nkt«int»w« »nf«main»p«(»kt«void»p«)»w« »p«{»w« »k«return»w« »mi«-1»p«;»w« »p«}»",
+        ),
+        (
+            "C++",
+            "class A : public B { std::string s; };",
+            "k«class»w« »nc«A»w« »o«:»w« »k«public»w« »n«B»w« »p«{»w« »n«std»o«::»n«string»w« »n«s»p«;»w« »p«};»",
+        ),
+        (
+            "Java",
+            "@Override\npublic void run(int n) { out.add(n); }",
+            "nd«@Override»\nkd«public»w« »kt«void»w« »nf«run»p«(»kt«int»w« »n«n»p«)»w« »p«{»w« »n«out»p«.»na«add»p«(»n«n»p«);»w« »p«}»",
+        ),
+        (
+            "Go",
+            "func f() error { x := len(a) }",
+            "kd«func»w« »nx«f»p«()»w« »kt«error»w« »p«{»w« »nx«x»w« »o«:=»w« »nb«len»p«(»nx«a»p«)»w« »p«}»",
+        ),
+        (
+            "HTML",
+            "<p id=\"x\">a &amp; b<br/></p>",
+            "p«<»nt«p» na«id»o«=»s«\"x\"»p«>»a ni«&amp;» bp«<»nt«br»p«/></»nt«p»p«>»",
+        ),
+        ("XML", "<a b=\"c\"/>", "nt«<a»w« »na«b=»s«\"c\"»nt«/>»"),
+        (
+            "CSS",
+            "a.b:hover { margin: 1px #fff; }",
+            "nt«a»p«.»nc«b»p«:»nd«hover»w« »p«{»w« »k«margin»p«:»w« »mi«1»kt«px»w« »mh«#fff»p«;»w« »p«}»",
+        ),
+        (
+            "SQL",
+            "SELECT a FROM b WHERE c = 'it''s'",
+            "k«SELECT»w« »n«a»w« »k«FROM»w« »n«b»w« »k«WHERE»w« »n«c»w« »o«=»w« »s1«'it''s'»",
+        ),
+        ("PHP", "echo \"a $b\" . $c->d;", "k«echo» s2«\"a »si«$b»s2«\"» o«.» nv«$c»o«->»na«d»p«;»"),
+        ("YAML", "a: b # c\n- \"d\"", "nt«a»p«:»w« »l«b»w« »c1«# c»\np«-»w« »s«\"d\"»"),
+        ("TOML", "[a]\nb = 1.5", "k«[a]»\nn«b»w« »o«=»w« »mf«1.5»"),
+        (
+            "Ruby",
+            "def a(b)\n  @c = \"#{b}\" if nil\nend",
+            "k«def»w« »nf«a»p«(»n«b»p«)»\nw«  »vi«@c»w« »o«=»w« »s2«\"»si«#{»n«b»si«}»s2«\"»w« »k«if»w« »kp«nil»\nk«end»",
+        ),
+        ("Diff", "@@ -1 +1 @@\n-a\n+b\n c", "gu«@@ -1 +1 @@»\ngd«-a»\ngi«+b»\nw« »c"),
+        (
+            "TeX",
+            "\\pi \\textbf{ is not } $x^2$ % c",
+            "k«\\pi» k«\\textbf»nb«{» is not nb«}» s«$»nb«x^»m«2»s«$» c«% c»",
+        ),
+        ("Markdown", "# A\n* **b** `c`", "gh«# A»\nk«*»w« »gs«**b**» sb«`c`»"),
+    ] {
+        assert_eq!(cut(language, code), expected, "{language}: {code}");
+    }
+    assert_eq!(pieces("Brainfuck", "+"), None);
+}
+
+#[test]
+fn strings_that_nobody_closes_end_with_their_line() {
+    assert_eq!(cut("Python", "'a\nb"), "s1«'a»\nn«b»");
+    assert_eq!(cut("JavaScript", "'a\nb"), "s1«'a»\nnx«b»");
+    assert_eq!(cut("JSON", "\"a\nb"), "s2«\"a»\nerr«b»");
+}
+
+/// Texts that are hard to cut, each repeated until it is as long as a message may be: all of them end.
+#[test]
+fn long_texts_end() {
+    for (language, _) in LEXERS {
+        for part in [
+            "(", "{", "\"", "'", "`", "${", "f\"{", "/[(", "<<a ", "$((", "[", "<a ", "&a", "/*", "<!--",
+            "#[", "\\", "a ", "1.", "\n\"\"\"",
+        ] {
+            let text = part.repeat(10_000 / part.len());
+            assert!(!pieces(language, &text).unwrap().is_empty());
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_lost_and_no_piece_with_a_class_holds_a_line_end(
+        parts in prop::collection::vec(
+            prop::sample::select(vec![
+                "\"", "'", "`", "\\", "\n", " ", "    ", "{", "}", "(", ")", "[", "]", "<", ">", "${", "$x", "#{", "f\"", "r#\"", "\"\"\"",
+                "/*", "*/", "//", "#", "<!--", "-->", "</", "/>", "&amp;", "@", "$", "%", "%d", ":", "::", "=", "->", "- ", "|", "1.5e3",
+                "0x", "def ", "class ", "import ", "from ", "fn ", "é", "💩", "\u{2028}", "word", "<<EOF", "$((", "--", "\\n",
+            ]),
+            0..40,
+        )
+    ) {
+        let code = parts.concat();
+        for (language, _) in LEXERS {
+            let pieces = pieces(language, &code).unwrap();
+            prop_assert_eq!(pieces.iter().map(|(_, text)| *text).collect::<String>(), code.clone());
+            prop_assert!(pieces.iter().all(|(class, text)| class.is_empty() || !text.contains('\n')));
+        }
+    }
+}
