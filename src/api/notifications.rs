@@ -57,23 +57,24 @@ fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
 
 /// Sends a message of the notification bot. Nobody is asked whether it may.
 pub fn send_as_notification_bot(tx: &mut Tx<'_>, address: Address, content: String) -> ApiResult<MessageId> {
-    send(tx, address, content, None)
+    send(tx, address, content, Vec::new())
 }
 
-/// The same; who did what it tells of has read it.
-pub fn send_and_read(tx: &mut Tx<'_>, address: Address, content: String, by: UserId) -> ApiResult<MessageId> {
-    send(tx, address, content, Some(by))
-}
-
-fn send(
+/// The same; these users need not read it, such as who did what it tells of.
+pub fn send_and_read(
     tx: &mut Tx<'_>,
     address: Address,
     content: String,
-    known_to: Option<UserId>,
+    known_to: Vec<UserId>,
 ) -> ApiResult<MessageId> {
+    send(tx, address, content, known_to)
+}
+
+fn send(tx: &mut Tx<'_>, address: Address, content: String, known_to: Vec<UserId>) -> ApiResult<MessageId> {
     let rendered = render_for_server(tx, &content)?;
     let bot = bot(tx)?;
-    deliver(tx, bot, &Draft { known_to, ..draft(address, content, rendered) })
+    let sent = deliver(tx, bot, &Draft { known_to, ..draft(address, content, rendered) })?;
+    Ok(sent.id)
 }
 
 /// The address of direct messages of the notification bot to a user.
@@ -124,7 +125,7 @@ fn draft(address: Address, content: String, rendered: Rendered) -> Draft {
         rendered,
         client: CLIENT.to_owned(),
         read_by_sender: false,
-        known_to: None,
+        known_to: Vec::new(),
         echo: None,
     }
 }
