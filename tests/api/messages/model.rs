@@ -64,6 +64,8 @@ struct World {
     channels: Vec<Channel>,
     messages: BTreeMap<i64, Message>,
     rows: Rows,
+    /// Messages that came to users only when they marked them as unread.
+    historical: BTreeSet<(i64, usize)>,
     dice: Dice,
     /// What was done, for the text of a failure.
     done: Vec<String>,
@@ -102,7 +104,16 @@ impl World {
         // What the notification bot said of the new channels is not of interest.
         server.sql("DELETE FROM message").await;
         let (messages, rows) = Default::default();
-        Self { server, users, channels, messages, rows, dice: Dice(seed), done: Vec::new() }
+        Self {
+            server,
+            users,
+            channels,
+            messages,
+            rows,
+            historical: BTreeSet::new(),
+            dice: Dice(seed),
+            done: Vec::new(),
+        }
     }
 
     fn sees(&self, user: usize, id: i64) -> bool {
@@ -184,6 +195,8 @@ impl World {
                 continue;
             }
             self.rows.retain(|(row, user), _| row != moved || target.subscribers.contains(user));
+            // With a row go its flags.
+            self.historical.retain(|row| self.rows.contains_key(row));
             if target.privacy == Privacy::Protected {
                 for user in &target.subscribers {
                     self.rows.entry((*moved, *user)).or_insert(true);
@@ -267,6 +280,9 @@ impl World {
                 if op == "add" { self.reads(user, channel) } else { channel.subscribers.contains(&user) };
             if let Some(read) = self.rows.get_mut(&(id, user)).filter(|_| allowed) {
                 *read = op == "add";
+            } else if allowed && op == "remove" {
+                self.rows.insert((id, user), false);
+                self.historical.insert((id, user));
             }
         }
     }
@@ -371,7 +387,8 @@ impl World {
             .map(|id| {
                 let row = self.rows.get(&(id, user)).copied();
                 let stream_id = self.channels[self.messages[&id].channel].stream_id;
-                (id, (row.unwrap_or(true), row.is_none(), stream_id))
+                let historical = row.is_none() || self.historical.contains(&(id, user));
+                (id, (row.unwrap_or(true), historical, stream_id))
             })
             .collect();
         self.assert_same(found, expected, &format!("flags of user {user}"));
