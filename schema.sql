@@ -20,6 +20,38 @@ CREATE TABLE realm_setting (
     value           TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Linkifiers: patterns in messages and topics that become links, tried in the order of their positions.
+CREATE TABLE linkifier (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    position        INTEGER NOT NULL,
+    pattern         TEXT    NOT NULL UNIQUE,      -- a regular expression with named groups
+    url_template    TEXT    NOT NULL              -- RFC 6570; its variables are the groups
+) STRICT;
+
+-- Code playgrounds: where clients can try code of a language.
+CREATE TABLE code_playground (
+    id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                TEXT    NOT NULL,
+    pygments_language   TEXT    NOT NULL,
+    url_template        TEXT    NOT NULL,         -- RFC 6570 with the one variable `code`
+    UNIQUE (pygments_language, name)
+) STRICT;
+
+-- Domains whose addresses may join while `emails_restricted_to_domains` is on.
+CREATE TABLE realm_domain (
+    id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+    domain              TEXT    NOT NULL UNIQUE,  -- lower case
+    allow_subdomains    INTEGER NOT NULL
+) STRICT;
+
+-- Hints for beginners that a user has seen.
+CREATE TABLE onboarding_step (
+    user_id             INTEGER NOT NULL REFERENCES user (user_id),
+    onboarding_step     TEXT    NOT NULL,
+    timestamp           INTEGER NOT NULL,
+    PRIMARY KEY (user_id, onboarding_step)
+) STRICT, WITHOUT ROWID;
+
 -- Numbers that must only grow, also over a crash. `event` is the end of the block of event numbers in use: the writer
 -- takes a block at a time, so that events that are not stored never use a number twice.
 CREATE TABLE counter (
@@ -41,9 +73,9 @@ CREATE TABLE user (
     is_system_bot       INTEGER NOT NULL DEFAULT 0, -- the notification bot and its like; nobody logs in as one
     timezone            TEXT    NOT NULL DEFAULT '',
     date_joined         INTEGER NOT NULL,
-    avatar_source       TEXT    NOT NULL DEFAULT 'G' CHECK (avatar_source IN ('G', 'U')), -- generated or uploaded
     avatar_version      INTEGER NOT NULL DEFAULT 1,
-    password_hash       TEXT                      -- argon2id, PHC form; null: no password set
+    password_hash       TEXT,                     -- argon2id, PHC form; null: no password set
+    avatar_key          INTEGER                   -- names an uploaded image in public_image; null: it is drawn
 ) STRICT;
 CREATE INDEX user_email ON user (lower(email));
 CREATE INDEX user_full_name ON user (lower(full_name));
@@ -63,6 +95,55 @@ CREATE TABLE user_setting (
     value           TEXT    NOT NULL,
     PRIMARY KEY (user_id, property)
 ) STRICT, WITHOUT ROWID;
+
+-- What the organization wants to know of people: custom profile fields.
+CREATE TABLE profile_field (
+    id                          INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                        TEXT    NOT NULL UNIQUE,
+    type                        INTEGER NOT NULL CHECK (type BETWEEN 1 AND 8),
+    hint                        TEXT    NOT NULL,
+    field_data                  TEXT    NOT NULL,     -- JSON for lists of choices and external accounts, else empty
+    position                    INTEGER NOT NULL,     -- `order` on the wire
+    required                    INTEGER NOT NULL,
+    editable_by_user            INTEGER NOT NULL,
+    display_in_profile_summary  INTEGER NOT NULL
+) STRICT;
+
+-- What people said. Nothing said is no row.
+CREATE TABLE profile_value (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    field_id        INTEGER NOT NULL REFERENCES profile_field (id),
+    value           TEXT    NOT NULL,
+    rendered_value  TEXT,                         -- HTML, for fields of text
+    PRIMARY KEY (user_id, field_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX profile_value_field ON profile_value (field_id);
+
+-- When people were last here, as their clients report. Bots do not report.
+CREATE TABLE presence (
+    user_id             INTEGER PRIMARY KEY REFERENCES user (user_id),
+    last_active_time    INTEGER,                  -- null: nobody saw them use a client
+    last_connected_time INTEGER NOT NULL,
+    update_id           INTEGER NOT NULL UNIQUE   -- grows with each change of any row: clients ask for what is new
+) STRICT;
+
+-- What people say they are doing. Texts are empty for what they do not say.
+CREATE TABLE user_status (
+    user_id         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    status_text     TEXT    NOT NULL,
+    emoji_name      TEXT    NOT NULL,
+    emoji_code      TEXT    NOT NULL,
+    reaction_type   TEXT    NOT NULL
+) STRICT;
+
+-- Whose messages a user does not want to see.
+CREATE TABLE muted_user (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    muted_user_id   INTEGER NOT NULL REFERENCES user (user_id),
+    date_muted      INTEGER NOT NULL,
+    PRIMARY KEY (user_id, muted_user_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX muted_user_muted ON muted_user (muted_user_id);
 
 -- API keys. Only the SHA-256 digest is kept: a stolen file opens nothing. A user has as many keys as devices.
 CREATE TABLE api_key (
@@ -152,10 +233,35 @@ CREATE TABLE stream (
     folder_id                       INTEGER
 ) STRICT;
 
+-- Folders that channels are shown in.
+CREATE TABLE channel_folder (
+    id                      INTEGER PRIMARY KEY AUTOINCREMENT,
+    name                    TEXT    NOT NULL,
+    name_key                TEXT    NOT NULL,     -- unique among those that are not archived
+    description             TEXT    NOT NULL,
+    rendered_description    TEXT    NOT NULL,
+    date_created            INTEGER NOT NULL,
+    creator_id              INTEGER REFERENCES user (user_id),
+    position                INTEGER NOT NULL,     -- `order` on the wire
+    is_archived             INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX channel_folder_name ON channel_folder (name_key) WHERE NOT is_archived;
+CREATE INDEX stream_folder ON stream (folder_id) WHERE folder_id IS NOT NULL;
+
 -- Channels that new users are subscribed to.
 CREATE TABLE default_stream (
     stream_id       INTEGER PRIMARY KEY REFERENCES stream (stream_id)
 ) STRICT;
+
+-- The addresses that clients asked for, at which mail to a channel arrives: one for each who asked and each sender that
+-- it shows. The token is what makes an address hard to guess.
+CREATE TABLE channel_email_address (
+    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
+    creator_id      INTEGER NOT NULL REFERENCES user (user_id),
+    sender_id       INTEGER NOT NULL REFERENCES user (user_id),
+    token           TEXT    NOT NULL UNIQUE,
+    PRIMARY KEY (stream_id, creator_id, sender_id)
+) STRICT, WITHOUT ROWID;
 
 -- Topics. A row is made with the first message and never changes: the newest spelling and the newest id are read from
 -- the messages, so that deleting and moving cannot leave them wrong.
@@ -271,6 +377,13 @@ CREATE TABLE reaction (
     PRIMARY KEY (message_id, number),
     UNIQUE (message_id, user_id, reaction_type, emoji_code)
 ) STRICT, WITHOUT ROWID;
+
+-- Links in the topics of messages, as linkifiers made them when a message came to its topic: JSON, as on the wire. A row
+-- only where there are any, which an attribute of the message says.
+CREATE TABLE message_topic_link (
+    message_id      INTEGER PRIMARY KEY REFERENCES message (id),
+    links           TEXT    NOT NULL
+) STRICT;
 
 -- Data of polls and to-do lists, and what people did to them: JSON that the server keeps for the clients.
 CREATE TABLE submessage (
@@ -406,6 +519,128 @@ CREATE INDEX user_message_starred ON user_message_flags (user_id, message_id) WH
 CREATE INDEX user_message_mentioned ON user_message_flags (user_id, message_id) WHERE flags & 20;
 CREATE INDEX user_message_alerted ON user_message_flags (user_id, message_id) WHERE flags & 8;
 
+-- What bots have that people do not: a row for each bot, but for the server's own. The interface lets a bot's owner read
+-- its key again and again, so that this one key is kept; it works by its digest in `api_key` like any other.
+CREATE TABLE bot (
+    user_id                         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    api_key                         TEXT,         -- null: it was revoked
+    default_sending_stream          INTEGER REFERENCES stream (stream_id),
+    default_events_register_stream  INTEGER REFERENCES stream (stream_id),
+    default_all_public_streams      INTEGER NOT NULL DEFAULT 0,
+    service_name                    TEXT,         -- of incoming webhooks: the integration
+    payload_url                     TEXT,         -- of outgoing webhooks, these three
+    interface                       INTEGER,
+    token                           TEXT,
+    config_data                     TEXT    NOT NULL DEFAULT '{}'   -- a JSON object of texts
+) STRICT;
+
+-- What bots remember: texts by name.
+CREATE TABLE bot_storage (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    key             TEXT    NOT NULL,
+    value           TEXT    NOT NULL,
+    PRIMARY KEY (user_id, key)
+) STRICT, WITHOUT ROWID;
+
+-- Messages on their way to outgoing webhooks: written with the message, removed when the other server has answered.
+CREATE TABLE outgoing_webhook (
+    outgoing_webhook_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    message_id          INTEGER NOT NULL,
+    bot_id              INTEGER NOT NULL REFERENCES user (user_id),
+    "trigger"           TEXT    NOT NULL CHECK ("trigger" IN ('direct_message', 'mention')),
+    failed_tries        INTEGER NOT NULL DEFAULT 0,
+    next_try            INTEGER NOT NULL          -- UNIX seconds
+) STRICT;
+CREATE INDEX outgoing_webhook_next_try ON outgoing_webhook (next_try);
+
+-- Few users are outgoing webhooks, and each message that is sent asks for them.
+CREATE INDEX user_outgoing_webhook ON user (user_id) WHERE bot_type = 3;
+
+-- Invitations: links below /join/ by which people get an account. One for a person has an email and is gone when it is
+-- used or revoked; one for many has none, and stays when it is revoked, so that revoking twice is told. The link by which
+-- the first owner comes has no inviter.
+CREATE TABLE invite (
+    invite_id                           INTEGER PRIMARY KEY AUTOINCREMENT,
+    key                                 TEXT    NOT NULL UNIQUE,    -- 24 letters and digits, the secret part of the link
+    email                               TEXT,
+    invited_by_user_id                  INTEGER REFERENCES user (user_id),
+    invited                             INTEGER NOT NULL,           -- when it was made
+    expiry_date                         INTEGER,                    -- null: never
+    invited_as                          INTEGER NOT NULL CHECK (invited_as IN (100, 200, 300, 400, 600)),
+    stream_ids                          TEXT    NOT NULL,           -- JSON lists
+    group_ids                           TEXT    NOT NULL,
+    include_realm_default_subscriptions INTEGER NOT NULL,
+    notify_referrer_on_join             INTEGER NOT NULL,
+    welcome_message_custom_text         TEXT,                       -- null: the organization's; empty: none
+    is_revoked                          INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX invite_inviter ON invite (invited_by_user_id);
+CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
+
+-- What uploaded files hold, in pieces. One that no file stands for (yet, or any more) is removed piece by piece when its
+-- time has come: the rest of an upload that broke off, or of a file that was deleted.
+CREATE TABLE upload_content (
+    content_id      INTEGER PRIMARY KEY AUTOINCREMENT,
+    removed_from    INTEGER                       -- UNIX seconds; null: it is the content of a file, and stays
+) STRICT;
+CREATE INDEX upload_content_removed_from ON upload_content (removed_from) WHERE removed_from IS NOT NULL;
+
+-- All pieces are equally long but the last, so that a place in the content tells its piece.
+CREATE TABLE upload_piece (
+    content_id      INTEGER NOT NULL REFERENCES upload_content (content_id),
+    number          INTEGER NOT NULL,             -- from 0
+    bytes           BLOB    NOT NULL,
+    PRIMARY KEY (content_id, number)
+) STRICT;
+
+-- Uploaded files (attachments). A row is there when the whole content is.
+CREATE TABLE attachment (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id), -- who uploaded it
+    path_id         TEXT    NOT NULL UNIQUE,      -- what follows /user_uploads/ in its address
+    name            TEXT    NOT NULL,             -- as the uploader called it
+    content_type    TEXT    NOT NULL,             -- media type
+    size            INTEGER NOT NULL,             -- bytes
+    create_time     INTEGER NOT NULL,
+    content_id      INTEGER NOT NULL UNIQUE REFERENCES upload_content (content_id),
+    width           INTEGER,                      -- pixels, of an image that has thumbnails
+    height          INTEGER,
+    unclaimed_since INTEGER                       -- UNIX seconds; null: some message links to it
+) STRICT;
+CREATE INDEX attachment_user ON attachment (user_id);
+CREATE INDEX attachment_unclaimed ON attachment (unclaimed_since) WHERE unclaimed_since IS NOT NULL;
+
+-- Smaller versions of uploaded images; `format` is the name in `server_thumbnail_formats`.
+CREATE TABLE thumbnail (
+    attachment_id   INTEGER NOT NULL REFERENCES attachment (id),
+    format          TEXT    NOT NULL,
+    bytes           BLOB    NOT NULL,
+    PRIMARY KEY (attachment_id, format)
+) STRICT;
+
+-- Which messages link to which uploaded files: who may read such a message may load the file.
+CREATE TABLE attachment_message (
+    attachment_id   INTEGER NOT NULL REFERENCES attachment (id),
+    message_id      INTEGER NOT NULL REFERENCES message (id),
+    PRIMARY KEY (attachment_id, message_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attachment_message_message ON attachment_message (message_id);
+
+-- The same for scheduled messages that were not sent yet.
+CREATE TABLE attachment_scheduled_message (
+    attachment_id           INTEGER NOT NULL REFERENCES attachment (id),
+    scheduled_message_id    INTEGER NOT NULL REFERENCES scheduled_message (scheduled_message_id),
+    PRIMARY KEY (attachment_id, scheduled_message_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attachment_scheduled_message_message ON attachment_scheduled_message (scheduled_message_id);
+
+-- What uploads share: how much room all files take, in bytes, and what temporary addresses are signed with. One row.
+CREATE TABLE upload_state (
+    id              INTEGER PRIMARY KEY CHECK (id = 1),
+    space_used      INTEGER NOT NULL,
+    secret          BLOB    NOT NULL
+) STRICT;
+
 -- The event log. `audience` is the set of user ids it is for: inline when small, else in `event_audience`. Rows that no
 -- living queue can still ask for are removed.
 CREATE TABLE event (
@@ -430,3 +665,23 @@ CREATE TABLE event_queue (
     registration    TEXT    NOT NULL,             -- what the client asked for, as JSON
     acknowledged    INTEGER NOT NULL              -- an event id; written now and then, and exact at a clean stop
 ) STRICT, WITHOUT ROWID;
+
+-- Custom emoji, also deactivated ones: old messages and reactions still show them.
+CREATE TABLE realm_emoji (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    name            TEXT    NOT NULL,
+    file            TEXT    NOT NULL,             -- of public_image, below emoji/images/; not to be guessed
+    is_animated     INTEGER NOT NULL,             -- then there is a still image of the same name
+    author_id       INTEGER REFERENCES user (user_id),
+    deactivated     INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE UNIQUE INDEX realm_emoji_name ON realm_emoji (name) WHERE NOT deactivated;
+CREATE INDEX realm_emoji_author ON realm_emoji (author_id);
+
+-- Images for whoever knows the address: emoji, people's uploaded images, the organization's icon and logos. Made from
+-- what was uploaded, never the uploaded file itself.
+CREATE TABLE public_image (
+    path            TEXT    PRIMARY KEY,          -- what follows /user_avatars/1/ in the address
+    content_type    TEXT    NOT NULL,
+    content         BLOB    NOT NULL
+) STRICT;

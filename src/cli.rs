@@ -14,10 +14,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use teamchat::api::command_line::{self, Command, CreatedUser, ListedUser};
 use teamchat::api::keys::KeyRecord;
+use teamchat::api::uploads::MAX_FILE_UPLOAD_SIZE_MIB;
 use teamchat::app::Options;
 use teamchat::server::{Engine, Server};
 use teamchat::store::Database;
 use teamchat::types::{Clock, Role};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
@@ -43,6 +47,22 @@ enum Task {
     /// Works while the server runs and while it does not.
     #[command(subcommand)]
     User(UserTask),
+    /// Open an organization that an owner has deactivated.
+    ///
+    /// Works while the server runs and while it does not.
+    #[command(subcommand)]
+    Organization(OrganizationTask),
+}
+
+#[derive(Subcommand)]
+enum OrganizationTask {
+    /// Let people log in again. Accounts, keys and messages are as they were.
+    Reactivate {
+        #[command(flatten)]
+        file: File,
+        #[command(flatten)]
+        output: Output,
+    },
 }
 
 #[derive(Args)]
@@ -70,6 +90,16 @@ struct Serve {
     /// https://chat.example.com.
     #[arg(long, env = "TEAMCHAT_PUBLIC_URL", value_name = "URL")]
     public_url: Option<String>,
+    /// The largest file that can be uploaded, in MiB.
+    #[arg(long, env = "TEAMCHAT_MAX_FILE_UPLOAD_SIZE_MIB", value_name = "MIB", default_value_t = MAX_FILE_UPLOAD_SIZE_MIB)]
+    max_file_upload_size_mib: u64,
+    /// How much room all uploaded files may take together, in MiB. Without it there is no limit.
+    #[arg(long, env = "TEAMCHAT_UPLOAD_QUOTA_MIB", value_name = "MIB")]
+    upload_quota_mib: Option<u64>,
+    /// Hosts to which bots of type "outgoing webhook" may post, separated by commas: names, names with a port, or * for
+    /// all. They are reached over http, not https. None by default.
+    #[arg(long, env = "TEAMCHAT_WEBHOOK_HOSTS", value_name = "HOST[:PORT]", value_delimiter = ',')]
+    webhook_hosts: Vec<String>,
     /// What to log: error, warn, info, debug or trace, or directives such as teamchat=debug.
     #[arg(long, env = "TEAMCHAT_LOG", value_name = "FILTER", default_value = "warn")]
     log: String,
@@ -182,6 +212,7 @@ impl Arguments {
         let done = match self.command {
             Task::Serve(serve) => serve.run(),
             Task::User(task) => task.run(),
+            Task::Organization(task) => task.run(),
         };
         match done {
             Ok(()) => ExitCode::SUCCESS,
@@ -196,23 +227,25 @@ impl Arguments {
 
 impl Serve {
     fn run(self) -> Result<(), Failure> {
-        let filter = tracing_subscriber::EnvFilter::try_new(&self.log)?;
-        tracing_subscriber::fmt()
-            .with_env_filter(filter)
+        let filter: Targets = self.log.parse()?;
+        let lines = tracing_subscriber::fmt::layer()
             .with_writer(std::io::stderr)
-            .with_ansi(std::io::stderr().is_terminal())
-            .init();
+            .with_ansi(std::io::stderr().is_terminal());
+        tracing_subscriber::registry().with(lines.with_filter(filter)).init();
         let options = Options {
             public_url: self.public_url.clone().map(|url| url.trim_end_matches('/').to_owned()),
             control_token: rand::rng().sample_iter(Alphanumeric).take(32).map(char::from).collect(),
+            webhook_hosts: self.webhook_hosts.clone(),
             heartbeat: None,
+            max_file_upload_size_mib: Some(self.max_file_upload_size_mib),
+            upload_quota_mib: self.upload_quota_mib,
         };
         runtime()?.block_on(async {
             let engine = Engine::open(&self.file.db, Clock::System, options).await?;
             let upgraded_from = engine.upgraded_from().map(Path::to_owned);
             let server = Server::start(engine, self.listen).await?;
-            let open: bool = ask(&server, Command::SomebodyCanLogIn).await?;
-            self.greet(&server, upgraded_from.as_deref(), open)?;
+            let owner_link: Option<String> = ask(&server, Command::OwnerLink).await?;
+            self.greet(&server, upgraded_from.as_deref(), owner_link.as_deref())?;
             stop_signal().await?;
             let style = Style::stderr();
             writeln!(
@@ -225,7 +258,12 @@ impl Serve {
         })
     }
 
-    fn greet(&self, server: &Server, upgraded_from: Option<&Path>, open: bool) -> std::io::Result<()> {
+    fn greet(
+        &self,
+        server: &Server,
+        upgraded_from: Option<&Path>,
+        owner_link: Option<&str>,
+    ) -> std::io::Result<()> {
         let style = Style::stdout();
         let mut out = std::io::stdout();
         let url = self.public_url.clone().unwrap_or_else(|| format!("http://{}", server.address()));
@@ -236,18 +274,17 @@ impl Serve {
         if let Some(copy) = upgraded_from {
             writeln!(out, "  upgraded   the file as it was is kept as {}", copy.display())?;
         }
-        if !open {
+        if let Some(path) = owner_link {
             writeln!(out)?;
-            writeln!(out, "Nobody can log in yet. Make yourself the owner, in another terminal:")?;
+            writeln!(out, "Nobody can log in yet. Open this page to become the owner:")?;
             writeln!(out)?;
+            writeln!(out, "  {}", style.bold(&format!("{}{path}", url.trim_end_matches('/'))))?;
+            writeln!(out)?;
+            writeln!(out, "{}", style.dim("It works once, and until the server stops."))?;
             // As this program was called, so that it works as it stands here.
             let program = std::env::args().next().unwrap_or_else(|| "teamchat".to_owned());
-            let command = format!(
-                "{program} user create --db {db} --email you@example.com --full-name \"Your Name\" --role owner"
-            );
-            writeln!(out, "  {}", style.bold(&command))?;
-            writeln!(out)?;
-            writeln!(out, "It prints a password. Then log in with any client at {url}")?;
+            let command = format!("{program} user create --db {db} --role owner --email ... --full-name ...");
+            writeln!(out, "{}", style.dim(&format!("Without a browser: {command}")))?;
         }
         out.flush()
     }
@@ -293,6 +330,14 @@ impl UserTask {
                 output.print(&done, |out, _| writeln!(out, "Key {id} of {email} does not work any more."))
             }
         }
+    }
+}
+
+impl OrganizationTask {
+    fn run(self) -> Result<(), Failure> {
+        let Self::Reactivate { file, output } = self;
+        let done: Value = carry_out(&file.db, Command::ReactivateRealm)?;
+        output.print(&done, |out, _| writeln!(out, "People can log in again."))
     }
 }
 

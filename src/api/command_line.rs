@@ -4,8 +4,12 @@
 //! file. Either way it is one job on the writer, and its events reach the clients.
 
 use super::Slice;
+use super::bots::{self, rules::GENERIC, sql::NewBotRow};
+use super::join;
 use super::keys::{self, KeyRecord};
+use super::realm;
 use super::users::create::{NewUser, create};
+use super::users::emails::DUMMY_DOMAIN;
 use super::users::{names, passwords, sql as users};
 use crate::app::App;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Reply, Route};
@@ -20,9 +24,6 @@ pub const SLICE: Slice = Slice { name: "command_line", routes, ..Slice::EMPTY };
 
 /// Where a running server takes commands.
 pub const PATH: &str = "/control";
-
-/// Kind of bot that the command line makes: one that does whatever its owner programs.
-const GENERIC_BOT: i64 = 1;
 
 fn routes() -> Vec<Route> {
     vec![Route::call(Method::POST, PATH, ANYONE, control).outside()]
@@ -66,8 +67,10 @@ pub enum Command {
         /// The key's number in the list.
         id: i64,
     },
-    /// Whether somebody can log in at all.
-    SomebodyCanLogIn,
+    /// Where the first owner can be made, if nobody can log in.
+    OwnerLink,
+    /// `organization reactivate`.
+    ReactivateRealm,
 }
 
 /// A user that was made.
@@ -151,8 +154,13 @@ fn carry_out(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -
             let bot = bot_owner.map(|owner| owner_of_bot(tx, &owner)).transpose()?;
             let is_bot = bot.is_some();
             let new = NewUser { email, full_name, role, bot, password_hash };
-            let user = create(tx, &new)?;
-            let api_key = keys::mint(tx, user.user_id, "command line")?;
+            let (user, api_key) = if is_bot {
+                bots::make::create(tx, &new, DUMMY_DOMAIN, &NewBotRow::default())?
+            } else {
+                let user = create(tx, &new)?;
+                let api_key = keys::mint(tx, user.user_id, "command line")?;
+                (user, api_key)
+            };
             serde_json::to_value(CreatedUser {
                 user_id: user.user_id,
                 email: user.email,
@@ -186,12 +194,18 @@ fn carry_out(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -
             serde_json::to_value(list)?
         }
         Command::RevokeKey { email, id } => {
-            if !keys::revoke(tx, user_with(tx, &email)?, id)? {
+            let user_id = user_with(tx, &email)?;
+            if !keys::revoke(tx, user_id, id)? {
                 return Err(ApiError::bad_request(format!("{email} has no key {id}")));
             }
+            bots::change::key_revoked(tx, user_id)?;
             Value::Null
         }
-        Command::SomebodyCanLogIn => users::somebody_can_log_in(tx)?.into(),
+        Command::OwnerLink => join::owner::new_path(tx)?.into(),
+        Command::ReactivateRealm => {
+            realm::deactivated::set(tx, false)?;
+            Value::Null
+        }
     })
 }
 
@@ -200,7 +214,7 @@ fn owner_of_bot(tx: &Tx<'_>, email: &str) -> ApiResult<(i64, UserId)> {
     let owner = owner.filter(|owner| owner.is_active && !owner.is_bot());
     let owner =
         owner.ok_or_else(|| ApiError::bad_request(format!("No active person has the email '{email}'")))?;
-    Ok((GENERIC_BOT, owner.user_id))
+    Ok((GENERIC, owner.user_id))
 }
 
 fn user_with(tx: &Tx<'_>, email: &str) -> ApiResult<UserId> {

@@ -4,7 +4,7 @@
 //! and nothing else. Only digests are stored (`DESIGN.md`, "Who may").
 
 use super::users::{passwords, sql as users};
-use super::{Slice, realm};
+use super::{Slice, bots, realm};
 use crate::http::caller::{API_KEY_LENGTH, digest};
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Reply, Route, USER, User};
 use crate::store::Tx;
@@ -42,11 +42,12 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
     let account = params.username.trim().to_lowercase();
     let now = app.clock.milliseconds();
     app.limits.may_try_password(&account, info.peer, now)?;
-    let (found, allowed) = app
+    let (found, allowed, is_closed) = app
         .readers
         .read(|snapshot| -> ApiResult<_> {
             let allowed: bool = realm::settings::get(snapshot, "password_auth_enabled")?;
-            Ok((users::password_of(snapshot, &account)?, allowed))
+            let is_closed = realm::deactivated::get(snapshot)?;
+            Ok((users::password_of(snapshot, &account)?, allowed, is_closed))
         })
         .await?;
     let (user_id, stored, is_active) = match found {
@@ -63,6 +64,9 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
         let msg = "Your username or password is incorrect";
         return Err(ApiError::new(401, "AUTHENTICATION_FAILED", msg));
     };
+    if is_closed {
+        return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
+    }
     if !is_active {
         return Err(ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated"));
     }
@@ -85,8 +89,18 @@ pub fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResul
     let client: String = tx
         .prepare_cached("SELECT client FROM api_key WHERE id = ?1")?
         .query_row([caller.api_key_id], |row| row.get(0))?;
-    tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1")?.execute([caller.user_id])?;
+    if caller.is_bot() {
+        let bot = users::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
+        return Reply::field("api_key", &bots::change::regenerate_key(tx, &bot)?);
+    }
+    delete_all(tx, caller.user_id)?;
     Reply::field("api_key", &mint(tx, caller.user_id, &client)?)
+}
+
+/// Removes all keys of a user.
+pub fn delete_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1")?.execute([user_id])?;
+    Ok(())
 }
 
 /// Makes a key and answers it. It cannot be read again.
@@ -95,6 +109,12 @@ pub fn mint(tx: &Tx<'_>, user_id: UserId, client: &str) -> ApiResult<String> {
     tx.prepare_cached("INSERT INTO api_key (user_id, digest, client, date_created) VALUES (?1, ?2, ?3, ?4)")?
         .execute((user_id, digest(&key), client, tx.now()))?;
     Ok(key)
+}
+
+/// Whether a key is one of a user's.
+pub fn works(connection: &Connection, user_id: UserId, api_key: &str) -> ApiResult<bool> {
+    let statement = "SELECT EXISTS (SELECT 1 FROM api_key WHERE user_id = ?1 AND digest = ?2)";
+    Ok(connection.prepare_cached(statement)?.query_row((user_id, digest(api_key)), |row| row.get(0))?)
 }
 
 /// A key as it can still be told of.

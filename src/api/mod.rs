@@ -4,18 +4,34 @@
 //! use another slice's rules, statements and events, never its operations. Adding a slice means adding it to [`SLICES`].
 
 pub mod alert_words;
+pub mod bot_storage;
+pub mod bots;
+pub mod channel_folders;
 pub mod channels;
+pub mod code_playgrounds;
 pub mod command_line;
+pub mod domains;
 pub mod drafts;
+pub mod emoji;
 pub mod groups;
 pub mod images;
+pub mod incoming_webhooks;
+pub mod invites;
+pub mod join;
 pub mod keys;
+pub mod linkifiers;
 pub mod messages;
+pub mod muted_users;
 pub mod navigation_views;
 pub mod notifications;
+pub mod onboarding_steps;
+pub mod outgoing_webhooks;
+pub mod presence;
+pub mod profile_fields;
 pub mod queues;
 pub mod reactions;
 pub mod realm;
+pub mod realm_images;
 pub mod register;
 pub mod reminders;
 pub mod reports;
@@ -28,9 +44,12 @@ pub mod subscriptions;
 pub mod timetable;
 pub mod topics;
 pub mod typing;
+pub mod uploads;
 pub mod user_settings;
+pub mod user_status;
 pub mod user_topics;
 pub mod users;
+pub mod who_is_who;
 
 use crate::app::App;
 use crate::events::EventType;
@@ -77,12 +96,26 @@ pub static SLICES: &[Slice] = &[
     groups::SLICE,
     realm::SLICE,
     users::SLICE,
+    invites::SLICE,
     notifications::SLICE,
     user_settings::SLICE,
+    profile_fields::SLICE,
+    presence::SLICE,
+    user_status::SLICE,
+    muted_users::SLICE,
     keys::SLICE,
+    channel_folders::SLICE,
+    bots::SLICE,
+    bot_storage::SLICE,
+    linkifiers::SLICE,
+    code_playgrounds::SLICE,
+    domains::SLICE,
+    onboarding_steps::SLICE,
     channels::SLICE,
     subscriptions::SLICE,
     messages::SLICE,
+    outgoing_webhooks::SLICE,
+    incoming_webhooks::SLICE,
     alert_words::SLICE,
     submessages::SLICE,
     reactions::SLICE,
@@ -93,11 +126,15 @@ pub static SLICES: &[Slice] = &[
     reminders::SLICE,
     reports::SLICE,
     typing::SLICE,
+    uploads::SLICE,
     saved_snippets::SLICE,
     navigation_views::SLICE,
+    join::SLICE,
     server_settings::SLICE,
     server_state::SLICE,
+    emoji::SLICE,
     images::SLICE,
+    realm_images::SLICE,
     register::SLICE,
     queues::SLICE,
     command_line::SLICE,

@@ -20,12 +20,15 @@ pub const SLICE: Slice = Slice { name: "notifications", set_up, ..Slice::EMPTY }
 /// The bot that tells of moves, new channels and the like. Clients know it by this address.
 pub const NOTIFICATION_BOT: &str = "notification-bot@zulip.com";
 
+/// The bot that mail to a channel is shown as a message of.
+pub const EMAIL_GATEWAY: &str = "emailgateway@zulip.com";
+
+/// The bot that greets new users.
+pub const WELCOME_BOT: &str = "welcome-bot@zulip.com";
+
 /// Addresses and names of all system bots (`cross_realm_bots` of `POST /register`).
-const SYSTEM_BOTS: [(&str, &str); 3] = [
-    (NOTIFICATION_BOT, "Notification Bot"),
-    ("emailgateway@zulip.com", "Email Gateway"),
-    ("welcome-bot@zulip.com", "Welcome Bot"),
-];
+const SYSTEM_BOTS: [(&str, &str); 3] =
+    [(NOTIFICATION_BOT, "Notification Bot"), (EMAIL_GATEWAY, "Email Gateway"), (WELCOME_BOT, "Welcome Bot")];
 
 /// The published kind of the system bots: they do as they are told.
 const GENERIC_BOT: i64 = 1;
@@ -70,6 +73,15 @@ pub fn send_and_read(
     send(tx, address, content, known_to)
 }
 
+/// Sends a direct message of the Welcome Bot to a user.
+pub fn send_as_welcome_bot(tx: &mut Tx<'_>, user_id: UserId, content: String) -> ApiResult<MessageId> {
+    let rendered = render_for_server(tx, &content)?;
+    let bot = bot_with(tx, WELCOME_BOT)?;
+    let mut user_ids = vec![bot, user_id];
+    user_ids.sort_unstable();
+    Ok(deliver(tx, bot, &draft(Address::Direct(user_ids), content, rendered))?.id)
+}
+
 fn send(tx: &mut Tx<'_>, address: Address, content: String, known_to: Vec<UserId>) -> ApiResult<MessageId> {
     let rendered = render_for_server(tx, &content)?;
     let bot = bot(tx)?;
@@ -111,9 +123,13 @@ impl BotMessage {
 }
 
 fn bot(connection: &Connection) -> ApiResult<UserId> {
-    let bot = users::by_delivery_email(connection, NOTIFICATION_BOT)?;
+    bot_with(connection, NOTIFICATION_BOT)
+}
+
+fn bot_with(connection: &Connection, email: &str) -> ApiResult<UserId> {
+    let bot = users::by_delivery_email(connection, email)?;
     bot.map(|bot| bot.user_id).ok_or_else(|| {
-        tracing::error!("the organization has no notification bot");
+        tracing::error!(email, "the organization has no such bot");
         ApiError::internal()
     })
 }
@@ -132,6 +148,11 @@ fn draft(address: Address, content: String, rendered: Rendered) -> Draft {
 
 /// How notices name the caller: a mention that notifies nobody.
 pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<String> {
-    let user = users::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
+    name_of_user(tx, caller.user_id)
+}
+
+/// How notices name a user.
+pub fn name_of_user(connection: &Connection, user_id: UserId) -> ApiResult<String> {
+    let user = users::by_id(connection, user_id)?.ok_or_else(ApiError::internal)?;
     Ok(format!("@_**{}|{}**", user.full_name, user.user_id))
 }

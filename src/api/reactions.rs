@@ -1,22 +1,24 @@
 //! `POST` and `DELETE /messages/{message_id}/reactions`.
 
 use super::Slice;
+use super::emoji::choose::{UNICODE, check, complete};
+use super::messages::events::is_unknown_to;
 use super::messages::message::{MessageRow, Reaction, attribute};
 use super::messages::sight::Sight;
 use super::messages::{receivers, sql as messages};
 use super::user_topics::automatic;
-use super::users::sql as users;
-use crate::events::Event;
+use super::users::{access, sql as users};
+use crate::events::{Event, EventType, Verdict};
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
-use crate::markdown::emoji;
 use crate::store::Tx;
 use crate::types::{MessageId, Topic, UserId};
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// Reactions.
-pub const SLICE: Slice = Slice { name: "reactions", routes, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice { name: "reactions", routes, event_types, ..Slice::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![
@@ -41,19 +43,6 @@ pub struct ReactionParams {
     reaction_type: Option<String>,
 }
 
-/// An emoji of a reaction or a status.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChosenEmoji {
-    /// What identifies it within its type.
-    pub code: String,
-    /// The type.
-    pub kind: &'static str,
-}
-
-const UNICODE: &str = "unicode_emoji";
-const CUSTOM: &str = "realm_emoji";
-const EXTRA: &str = "zulip_extra_emoji";
-
 /// `reaction`, `op: add` or `remove`.
 #[derive(Serialize)]
 struct ReactionChanged {
@@ -64,6 +53,9 @@ struct ReactionChanged {
     reaction: Reaction,
     /// Deprecated, for clients of older servers.
     user: ReactingUser,
+    /// Receivers who cannot access the user. Never sent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unknown_to: Vec<UserId>,
 }
 
 #[derive(Serialize)]
@@ -79,9 +71,9 @@ impl Event for ReactionChanged {
 
 /// `POST /messages/{message_id}/reactions`.
 fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
-    let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
+    let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
     let name = params.emoji_name.ok_or_else(|| ApiError::missing("emoji_name"))?;
-    let (code, kind) = complete(&name, params.emoji_code, params.reaction_type)?;
+    let (code, kind) = complete(tx, &name, params.emoji_code, params.reaction_type)?;
     // Whoever joins a reaction that is there already takes its name: it may be another one for the same emoji, or one
     // that is not given any more.
     let joined = messages::reactions(tx, message.id)?
@@ -90,7 +82,7 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     let reaction = match joined {
         Some(there) => Reaction { user_id: caller.user_id, ..there },
         None => {
-            let kind = check(&name, &code, &kind)?;
+            let kind = check(tx, &name, &code, &kind)?;
             Reaction {
                 emoji_name: name,
                 emoji_code: code,
@@ -113,11 +105,11 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
 
 /// `DELETE /messages/{message_id}/reactions`.
 fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
-    let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
+    let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
     // What is removed need not be an emoji that could be added: it could when it was.
     let (code, kind) = match (params.emoji_name, params.emoji_code) {
         (_, Some(code)) => (code, params.reaction_type.unwrap_or_else(|| UNICODE.to_owned())),
-        (Some(name), None) => complete(&name, None, params.reaction_type)?,
+        (Some(name), None) => complete(tx, &name, None, params.reaction_type)?,
         (None, None) => {
             let msg = "At least one of the following arguments must be present: emoji_name, emoji_code";
             return Err(ApiError::bad_request(msg));
@@ -140,60 +132,48 @@ fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> Ap
 fn tell(tx: &mut Tx<'_>, op: &'static str, message: &MessageRow, reaction: Reaction) -> ApiResult<Reply> {
     let user = users::by_id(tx, reaction.user_id)?.ok_or_else(ApiError::internal)?;
     let receivers = receivers::of(tx, message)?;
+    let unknown_to = access::without_access(tx, &user, receivers.audience.bitmap())?;
+    let unknown_to = unknown_to.into_iter().map(UserId::from).collect();
     let user = ReactingUser { user_id: user.user_id, email: user.email, full_name: user.full_name };
-    let event = ReactionChanged { r#type: ReactionChanged::TYPE, op, message_id: message.id, reaction, user };
+    let event = ReactionChanged {
+        r#type: ReactionChanged::TYPE,
+        op,
+        message_id: message.id,
+        reaction,
+        user,
+        unknown_to,
+    };
     tx.emit(&event, receivers.audience);
     Ok(Reply::ok())
 }
 
-/// Finds the emoji that a client means, and checks that its name, code and type belong together.
-pub fn choose(name: &str, code: Option<String>, kind: Option<String>) -> ApiResult<ChosenEmoji> {
-    let (code, kind) = complete(name, code, kind)?;
-    let kind = check(name, &code, &kind)?;
-    Ok(ChosenEmoji { code, kind })
+/// Whose reaction it is differs between receivers: some cannot access them.
+fn event_types() -> Vec<EventType> {
+    vec![EventType {
+        name: ReactionChanged::TYPE,
+        verdict: |event, receiver| Verdict::Form(is_unknown_to(event, receiver.user_id).into()),
+        form,
+        personal: EventType::nothing_personal,
+    }]
 }
 
-/// Fills in what a client left out: the code and the type that a name has now.
-fn complete(name: &str, code: Option<String>, kind: Option<String>) -> ApiResult<(String, String)> {
-    if let (Some(code), Some(kind)) = (&code, &kind) {
-        return Ok((code.clone(), kind.clone()));
+fn form(event: &Value, number: u8) -> String {
+    if event.get("unknown_to").is_none() {
+        return event.to_string();
     }
-    let found =
-        by_name(name).ok_or_else(|| ApiError::bad_request(format!("Emoji '{name}' does not exist")))?;
-    Ok((code.unwrap_or(found.code), kind.unwrap_or_else(|| found.kind.to_owned())))
-}
-
-/// Checks that a name, a code and a type belong together, and answers the type.
-fn check(name: &str, code: &str, kind: &str) -> ApiResult<&'static str> {
-    match kind {
-        UNICODE => {
-            if emoji::by_code(code).is_none() {
-                return Err(ApiError::bad_request("Invalid emoji code."));
-            }
-            if !emoji::is_valid_pair(name, code) {
-                return Err(ApiError::bad_request("Invalid emoji name."));
-            }
-            Ok(UNICODE)
-        }
-        EXTRA => {
-            if code != emoji::EXTRA_EMOJI_NAME {
-                return Err(ApiError::bad_request("Invalid emoji code."));
-            }
-            if name != emoji::EXTRA_EMOJI_NAME {
-                return Err(ApiError::bad_request("Invalid emoji name."));
-            }
-            Ok(EXTRA)
-        }
-        CUSTOM => Err(ApiError::bad_request("Invalid custom emoji.")),
-        _ => Err(ApiError::bad_request("Invalid emoji type.")),
+    let mut event = event.clone();
+    if let Some(members) = event.as_object_mut() {
+        members.remove("unknown_to");
     }
-}
-
-fn by_name(name: &str) -> Option<ChosenEmoji> {
-    if name == emoji::EXTRA_EMOJI_NAME {
-        return Some(ChosenEmoji { code: name.to_owned(), kind: EXTRA });
+    if number != 0 {
+        let user_id = UserId(event["user_id"].as_i64().unwrap_or_default());
+        event["user"] = json!({
+            "user_id": user_id,
+            "email": access::unknown_email(user_id),
+            "full_name": access::UNKNOWN_USER,
+        });
     }
-    emoji::by_name(name).map(|emoji| ChosenEmoji { code: emoji.code.to_owned(), kind: UNICODE })
+    event.to_string()
 }
 
 fn find(connection: &Connection, id: MessageId, reaction: &Reaction) -> ApiResult<Option<i64>> {

@@ -106,9 +106,9 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
 /// The channel that reports go to.
 fn moderation_channel(connection: &Connection) -> ApiResult<StreamRow> {
     let stream_id: i64 = realm::settings::get(connection, "moderation_request_channel_id")?;
-    channels::by_id(connection, StreamId(stream_id))?
-        .filter(|stream| !stream.is_archived)
-        .ok_or_else(|| ApiError::bad_request("Message reporting is not enabled in this organization."))
+    channels::by_id(connection, StreamId(stream_id))?.filter(|stream| !stream.is_archived).ok_or_else(|| {
+        ApiError::bad_request("Moderation request channel must be specified to enable message reporting.")
+    })
 }
 
 /// What the bot writes: who reports what, why, and the message behind a click.

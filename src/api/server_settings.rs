@@ -69,8 +69,8 @@ pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<
         "realm_uri": read.info.origin,
         "realm_url": read.info.origin,
         "realm_name": settings.value("name"),
-        "realm_icon": realm::images::icon_url(&settings),
-        "realm_description": settings.value("description"),
+        "realm_icon": realm::images::RealmImage::Icon.url(&settings),
+        "realm_description": settings.value("rendered_description"),
         "realm_web_public_access_enabled": false,
     }) else {
         return Reply::data(&fields);

@@ -6,7 +6,7 @@ use super::messages::rules::{self, EditFacts};
 use super::messages::sight::Sight;
 use super::messages::{address, sql as messages};
 use super::subscriptions::sql as subscriptions;
-use super::users::sql as users;
+use super::users::{access as access_to_users, sql as users};
 use super::{Slice, realm, user_settings};
 use crate::events::{Audience, Event, EventType, Receiver, Registration, Verdict};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
@@ -184,7 +184,8 @@ fn direct(connection: &Connection, caller: &Caller, to: Option<Vec<UserId>>) -> 
     people.sort_unstable();
     people.dedup();
     let recipients = people.iter().map(|user_id| person(connection, *user_id)).collect::<ApiResult<_>>()?;
-    Ok((Place::Direct { recipients }, receivers(connection, people)?))
+    let receivers = receivers(connection, people.iter().copied(), &people)?;
+    Ok((Place::Direct { recipients }, receivers))
 }
 
 fn channel(
@@ -200,7 +201,7 @@ fn channel(
     let stream = access::find_for_content(connection, caller, now, stream_id)?;
     address::check_may_post(connection, caller, now, &stream)?;
     let topic = address::read_topic(&topic)?.as_str().to_owned();
-    Ok((Place::Stream { stream_id, topic }, subscribers(connection, stream_id)?))
+    Ok((Place::Stream { stream_id, topic }, subscribers(connection, caller, stream_id)?))
 }
 
 fn edited_place(
@@ -211,11 +212,11 @@ fn edited_place(
     if let Some(channel_id) = messages::stream_of(connection, message.recipient_id)? {
         check_shares(connection, caller, Where::Channel)?;
         let place = EditPlace::Channel { channel_id, topic: message.subject.clone() };
-        return Ok((place, subscribers(connection, channel_id)?));
+        return Ok((place, subscribers(connection, caller, channel_id)?));
     }
     check_shares(connection, caller, Where::Direct)?;
     let user_ids = messages::direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
-    let audience = receivers(connection, user_ids.clone())?;
+    let audience = receivers(connection, user_ids.iter().copied(), &user_ids)?;
     Ok((EditPlace::Direct { user_ids }, audience))
 }
 
@@ -238,18 +239,26 @@ fn check_shares(connection: &Connection, caller: &Caller, place: Where) -> ApiRe
 }
 
 /// The subscribers of a channel who want to know; nobody, where there are many.
-fn subscribers(connection: &Connection, stream_id: StreamId) -> ApiResult<Audience> {
+fn subscribers(connection: &Connection, caller: &Caller, stream_id: StreamId) -> ApiResult<Audience> {
     let subscribers = subscriptions::subscribers(connection, stream_id)?;
     if subscribers.len() > MAX_SUBSCRIBERS {
         return Ok(Audience::users([]));
     }
-    receivers(connection, subscribers.into_iter().map(UserId::from))
+    receivers(connection, subscribers.into_iter().map(UserId::from), &[caller.user_id])
 }
 
-/// Those who want to know that others type. The typing user is among them: their other clients show it too.
-fn receivers(connection: &Connection, user_ids: impl IntoIterator<Item = UserId>) -> ApiResult<Audience> {
+/// Those who want to know that others type, and can access all the people that the event names. The typing user is
+/// among them: their other clients show it too.
+fn receivers(
+    connection: &Connection,
+    user_ids: impl IntoIterator<Item = UserId>,
+    people: &[UserId],
+) -> ApiResult<Audience> {
+    let users = user_ids.into_iter().filter_map(UserId::bit).collect();
     let mut receivers = Vec::new();
-    for user_id in user_ids {
+    for user_id in
+        access_to_users::who_can_access_all(connection, users, people)?.into_iter().map(UserId::from)
+    {
         let is_active = users::by_id(connection, user_id)?.is_some_and(|user| user.is_active);
         if is_active && user_settings::get(connection, user_id, "receives_typing_notifications")? {
             receivers.push(user_id);

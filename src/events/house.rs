@@ -3,7 +3,7 @@
 use super::log;
 use crate::app::App;
 use crate::store::{StoreError, Tx};
-use crate::types::EventId;
+use crate::types::{EventId, UserId};
 
 /// Rows removed in one job, so that no request waits long behind it.
 const TRIMMED_AT_ONCE: usize = 2000;
@@ -73,5 +73,11 @@ pub fn insert_queue(tx: &Tx<'_>, queue: &super::NewQueue) -> Result<(), StoreErr
 /// Removes a queue's row.
 pub fn delete_queue(tx: &Tx<'_>, queue_id: &str) -> Result<(), StoreError> {
     tx.prepare_cached("DELETE FROM event_queue WHERE queue_id = ?1")?.execute([queue_id])?;
+    Ok(())
+}
+
+/// Removes the rows of all queues of a user.
+pub fn delete_queues_of(tx: &Tx<'_>, user_id: UserId) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM event_queue WHERE user_id = ?1")?.execute([user_id])?;
     Ok(())
 }

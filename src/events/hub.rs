@@ -164,6 +164,20 @@ impl Hub {
         self.lock().remove(queue_id)
     }
 
+    /// Removes all queues of users, whose polls end.
+    pub fn remove_of(&self, user_ids: &[UserId]) {
+        let mut state = self.lock();
+        let gone: Vec<QueueId> = state
+            .queues
+            .iter()
+            .filter(|(_, queue)| user_ids.contains(&queue.user_id))
+            .map(|(queue_id, _)| queue_id.clone())
+            .collect();
+        for queue_id in &gone {
+            state.remove(queue_id);
+        }
+    }
+
     /// Whose queue it is, and what it asked for.
     pub fn owner(&self, queue_id: &QueueId) -> Option<(UserId, Arc<Registration>)> {
         self.lock().queues.get(queue_id).map(|queue| (queue.user_id, Arc::clone(&queue.registration)))

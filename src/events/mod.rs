@@ -19,7 +19,7 @@ mod tail;
 
 pub use audience::Audience;
 pub use event::{Event, EventType, Receiver, Verdict};
-pub use house::{delete_queue, insert_queue, keep_house, save};
+pub use house::{delete_queue, delete_queues_of, insert_queue, keep_house, save};
 pub use hub::{Hub, QueueError};
 pub use long_poll::Delivery;
 pub use registration::{Capabilities, NewQueue, QueueId, Registration};

@@ -19,13 +19,14 @@ struct Parts {
     msg: Cow<'static, str>,
     fields: Map<String, Value>,
     headers: Vec<(&'static str, String)>,
+    closes: bool,
 }
 
 impl ApiError {
     /// Any error, by status, code and text.
     pub fn new(status: u16, code: &'static str, msg: impl Into<Cow<'static, str>>) -> Self {
-        let (fields, headers) = Default::default();
-        Self(Box::new(Parts { status, code, msg: msg.into(), fields, headers }))
+        let (fields, headers, closes) = Default::default();
+        Self(Box::new(Parts { status, code, msg: msg.into(), fields, headers, closes }))
     }
 
     /// 400 `BAD_REQUEST`, the usual refusal.
@@ -54,10 +55,30 @@ impl ApiError {
             .with("var_name", name)
     }
 
+    /// 400 `REQUEST_VARIABLE_INVALID`: a value that is neither a number as it should be nor one of the words.
+    pub fn bad_value(name: &str, value: &str) -> Self {
+        let msg = format!("Bad value for '{name}': {value}");
+        Self::new(400, "REQUEST_VARIABLE_INVALID", msg).with("var_name", name).with("bad_value", value)
+    }
+
     /// 400 `BAD_REQUEST`: these parameters exclude each other.
     pub fn incompatible(names: &[&str]) -> Self {
         let names = names.join(", ");
         Self::bad_request(format!("Unsupported parameter combination: {names}")).with("parameters", names)
+    }
+
+    /// 400 `BAD_REQUEST`: problems with the fields of a record, each with the field's name. The first is the `msg`, and
+    /// `errors` has all of them by field. `__all__` is the published name of what is wrong with a record as a whole.
+    pub fn invalid_fields(problems: Vec<(&'static str, String)>) -> Self {
+        let first = problems.first().map(|(_, problem)| problem.clone()).unwrap_or_default();
+        let mut errors: Map<String, Value> = Map::new();
+        for (field, problem) in problems {
+            let of_field = errors.entry(field).or_insert_with(|| Value::Array(Vec::new()));
+            if let Value::Array(of_field) = of_field {
+                of_field.push(problem.into());
+            }
+        }
+        Self::bad_request(first).with("errors", errors)
     }
 
     /// 400 `STREAM_DOES_NOT_EXIST` for a channel named by id.
@@ -90,6 +111,17 @@ impl ApiError {
             .with_header("Retry-After", format!("{}", seconds.ceil()))
     }
 
+    /// 401 `UNAUTHORIZED`: credentials are missing or make no sense.
+    pub fn unauthorized(msg: &'static str) -> Self {
+        Self::new(401, "UNAUTHORIZED", msg)
+            .with_header("WWW-Authenticate", r#"Basic realm="zulip""#.to_owned())
+    }
+
+    /// 401 `UNAUTHORIZED`: there are no credentials.
+    pub fn not_logged_in() -> Self {
+        Self::unauthorized("Not logged in: API authentication or user session required")
+    }
+
     /// 404 for a path that does not exist.
     pub fn not_found() -> Self {
         Self::new(404, "BAD_REQUEST", "Not found")
@@ -117,6 +149,18 @@ impl ApiError {
     pub fn with_header(mut self, name: &'static str, value: String) -> Self {
         self.0.headers.push((name, value));
         self
+    }
+
+    /// The connection ends with this answer: the rest of the request is not read.
+    #[must_use]
+    pub fn and_close(mut self) -> Self {
+        self.0.closes = true;
+        self
+    }
+
+    /// Whether the connection ends with this answer.
+    pub fn closes(&self) -> bool {
+        self.0.closes
     }
 
     /// The HTTP status.

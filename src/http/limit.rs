@@ -1,4 +1,4 @@
-//! Limits on failed logins.
+//! Limits on failed logins, and on making accounts.
 
 use super::error::{ApiError, ApiResult};
 use std::collections::HashMap;
@@ -21,6 +21,9 @@ const PASSWORDS_OF_ADDRESS: Rule = Rule { failures: 100, window: 60 * 1000 };
 /// Requests with wrong keys from one address: 100 in a minute.
 const KEYS_OF_ADDRESS: Rule = Rule { failures: 100, window: 60 * 1000 };
 
+/// Filled-in sign-up pages from one address: 100 in 10 minutes. Each may cost the hash of a password.
+const SIGN_UPS_OF_ADDRESS: Rule = Rule { failures: 100, window: 10 * 60 * 1000 };
+
 /// Accounts or addresses remembered; the oldest failures go first when there are more.
 const REMEMBERED: usize = 10_000;
 
@@ -30,6 +33,7 @@ pub struct Limits {
     accounts: Counter<String>,
     password_addresses: Counter<IpAddr>,
     key_addresses: Counter<IpAddr>,
+    sign_ups: Counter<IpAddr>,
 }
 
 impl Limits {
@@ -54,6 +58,13 @@ impl Limits {
     pub fn failed_key(&self, peer: IpAddr, now: i64) -> ApiResult<()> {
         self.key_addresses.check(&peer, &KEYS_OF_ADDRESS, now)?;
         self.key_addresses.record(peer, &KEYS_OF_ADDRESS, now);
+        Ok(())
+    }
+
+    /// Counts somebody who fills in the sign-up page; `Err` when there were too many.
+    pub fn sign_up(&self, peer: IpAddr, now: i64) -> ApiResult<()> {
+        self.sign_ups.check(&peer, &SIGN_UPS_OF_ADDRESS, now)?;
+        self.sign_ups.record(peer, &SIGN_UPS_OF_ADDRESS, now);
         Ok(())
     }
 }

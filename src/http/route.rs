@@ -1,12 +1,15 @@
 //! The table of routes: each with method, path, access and handler, and the way from a path to its route.
 //!
-//! Handlers come in three shapes, by what they do with the file:
+//! Handlers come in four shapes, by what they do with the file:
 //! - [`Route::read`]: a function over one snapshot;
 //! - [`Route::write`]: a function that is one job on the writer;
-//! - [`Route::call`]: an async function for everything that has stages (rendering before writing, waiting, hashing).
+//! - [`Route::call`]: an async function for everything that has stages (rendering before writing, waiting, hashing);
+//! - [`Route::receive`]: the same for a body that is not read before, but while the handler takes its files.
 //!
-//! All three become one boxed function, so that generic code is compiled once for each handler and no more.
+//! Only what depends on a handler's types is compiled for each: admitting the caller, reading the parameters, calling
+//! it. The way around it, snapshot or job or future, is compiled once ([`Route::handle`]).
 
+use super::arriving::ArrivingFiles;
 use super::caller::{Access, Caller, Kind};
 use super::error::{ApiError, ApiResult};
 use super::form::{Form, UploadedFile};
@@ -14,6 +17,7 @@ use super::params::ParamError;
 use super::reply::Reply;
 use crate::app::App;
 use crate::store::{Snapshot, Tx};
+use bytes::Bytes;
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
@@ -37,6 +41,22 @@ pub struct RequestInfo {
     pub peer: IpAddr,
     /// The `Authorization` header.
     pub authorization: Option<String>,
+    /// The `Cookie` header. No endpoint takes it for a login; pages do for what they gave to the browser.
+    pub cookies: Option<String>,
+    /// What the client wants of a file; few requests say so.
+    pub conditions: Option<Box<Conditions>>,
+}
+
+/// Headers with which a client asks for a part of a file, or for one that it does not have (RFC 9110, sections 13 and
+/// 14).
+#[derive(Clone, Debug, Default)]
+pub struct Conditions {
+    /// `Range`.
+    pub range: Option<String>,
+    /// `If-Range`.
+    pub if_range: Option<String>,
+    /// `If-None-Match`.
+    pub if_none_match: Option<String>,
 }
 
 /// One entry of the table.
@@ -47,12 +67,15 @@ pub struct Route {
     pub path: &'static str,
     /// Who may call, by the name of the kind.
     pub access: &'static str,
+    needs_login: bool,
     /// Whether the path stands outside `/api/v1`.
     pub outside: bool,
     /// Whether bots that only deliver incoming webhooks may call.
     pub for_webhooks: bool,
-    /// The largest body, in bytes.
+    /// The largest body, in bytes. Not asked for where the handler takes the body itself.
     pub body_limit: usize,
+    /// Whether the handler takes the body while it arrives.
+    pub takes_body: bool,
     handler: Handler,
 }
 
@@ -64,8 +87,25 @@ pub struct Answer {
     pub ignored: Vec<String>,
 }
 
-type Handled = Pin<Box<dyn Future<Output = ApiResult<Answer>> + Send>>;
-type Handler = Box<dyn Fn(Arc<App>, RequestInfo, Form, bool) -> Handled + Send + Sync>;
+/// A request on its way.
+pub type Handled<'r> = Pin<Box<dyn Future<Output = ApiResult<Answer>> + Send + 'r>>;
+
+/// A handler's own part: it takes whoever the credentials tell of, nobody if there are none, or why they are wrong.
+enum Handler {
+    Read(Box<Reading>),
+    Write(Box<Writing>),
+    Call(Box<Calling>),
+}
+
+type Reading = dyn Fn(&Snapshot<'_>, ApiResult<Option<Caller>>, &App, &RequestInfo, &Form) -> ApiResult<Reply>
+    + Send
+    + Sync;
+type Writing = dyn Fn(ApiResult<Option<Caller>>, &Form) -> ApiResult<Job> + Send + Sync;
+type Job = Box<dyn FnOnce(&mut Tx<'_>) -> ApiResult<Reply> + Send>;
+type Calling =
+    dyn Fn(ApiResult<Option<Caller>>, Arc<App>, RequestInfo, Form) -> ApiResult<Called> + Send + Sync;
+/// What nobody asked for of the parameters, and the reply to come.
+type Called = (Vec<String>, Pin<Box<dyn Future<Output = ApiResult<Reply>> + Send>>);
 
 /// A handler's parameters, read from a form: a struct, or two.
 pub trait Parameters: Sized {
@@ -117,6 +157,8 @@ pub struct Call<C> {
     pub info: RequestInfo,
     /// Files of a multipart body.
     pub files: Vec<UploadedFile>,
+    /// The body, if it was not read as parameters.
+    pub body: Bytes,
 }
 
 impl<C: Kind> Call<C> {
@@ -142,64 +184,86 @@ impl Route {
         _access: Access<C>,
         handler: fn(&Read<'_, C>, P) -> ApiResult<Reply>,
     ) -> Self {
-        let run = move |app: Arc<App>, info: RequestInfo, form: Form, webhooks: bool| -> Handled {
-            Box::pin(async move {
-                let answer = app
-                    .readers
-                    .read(|snapshot| {
-                        let caller = admit::<C>(snapshot, &info, webhooks)?;
-                        let params = P::read(&form)?;
-                        let read = Read { snapshot, caller: &caller, app: &app, info: &info };
-                        handler(&read, params).map(|reply| Answer { reply, ignored: owned(form.ignored()) })
-                    })
-                    .await;
-                counted(&app, &info, answer)
-            })
-        };
-        Self::new(method, path, C::NAME, Box::new(run))
+        let run: Box<Reading> = Box::new(move |snapshot, caller, app, info, form| {
+            let caller = C::admit(caller)?;
+            let params = P::read(form)?;
+            handler(&Read { snapshot, caller: &caller, app, info }, params)
+        });
+        Self::new::<C>(method, path, Handler::Read(run))
     }
 
     /// A handler that is one job on the writer.
     pub fn write<C: Kind, P: Parameters + Send + 'static>(
         method: Method,
         path: &'static str,
-        access: Access<C>,
+        _access: Access<C>,
         handler: fn(&mut Tx<'_>, &C, P) -> ApiResult<Reply>,
     ) -> Self {
-        Self::call(method, path, access, move |call: Call<C>, params: P| {
-            call.write(move |tx, caller| handler(tx, caller, params))
-        })
+        let run: Box<Writing> = Box::new(move |caller, form| {
+            let mut caller = C::admit(caller)?;
+            let params = P::read(form)?;
+            Ok(Box::new(move |tx| {
+                caller.recheck(tx)?;
+                handler(tx, &caller, params)
+            }))
+        });
+        Self::new::<C>(method, path, Handler::Write(run))
     }
 
     /// A handler with stages of its own.
     pub fn call<C: Kind, P, F, H>(method: Method, path: &'static str, _access: Access<C>, handler: H) -> Self
     where
-        P: Parameters + Send + 'static,
+        P: Parameters,
         F: Future<Output = ApiResult<Reply>> + Send + 'static,
-        H: Fn(Call<C>, P) -> F + Clone + Send + Sync + 'static,
+        H: Fn(Call<C>, P) -> F + Send + Sync + 'static,
     {
-        let run = move |app: Arc<App>, info: RequestInfo, mut form: Form, webhooks: bool| -> Handled {
-            let handler = handler.clone();
-            Box::pin(async move {
-                let caller = if C::NEEDS_LOGIN {
-                    let admitted = app.readers.read(|snapshot| admit::<C>(snapshot, &info, webhooks)).await;
-                    counted(&app, &info, admitted)?
-                } else {
-                    C::admit(Err(ApiError::internal()))?
-                };
-                let params = P::read(&form)?;
-                // The form goes before the handler starts: a poll that waits should hold little.
-                let (ignored, files) = (owned(form.ignored()), form.take_files());
-                drop(form);
-                let reply = handler(Call { app, caller, info, files }, params).await?;
-                Ok(Answer { reply, ignored })
-            })
-        };
-        Self::new(method, path, C::NAME, Box::new(run))
+        let run: Box<Calling> = Box::new(move |caller, app, info, mut form| {
+            let caller = C::admit(caller)?;
+            let params = P::read(&form)?;
+            // The form goes before the handler starts: a poll that waits should hold little.
+            let (ignored, files, body) = (owned(form.ignored()), form.take_files(), form.take_body());
+            drop(form);
+            Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params))))
+        });
+        Self::new::<C>(method, path, Handler::Call(run))
     }
 
-    fn new(method: Method, path: &'static str, access: &'static str, handler: Handler) -> Self {
-        Self { method, path, access, outside: false, for_webhooks: false, body_limit: BODY_LIMIT, handler }
+    /// A handler with stages of its own that takes the files of a body while they arrive. The caller is known before
+    /// anything of the body is read.
+    pub fn receive<C: Kind, P, F, H>(
+        method: Method,
+        path: &'static str,
+        _access: Access<C>,
+        handler: H,
+    ) -> Self
+    where
+        P: Parameters,
+        F: Future<Output = ApiResult<Reply>> + Send + 'static,
+        H: Fn(Call<C>, P, ArrivingFiles) -> F + Send + Sync + 'static,
+    {
+        let run: Box<Calling> = Box::new(move |caller, app, info, mut form| {
+            let caller = C::admit(caller)?;
+            let params = P::read(&form)?;
+            let (ignored, files, body) = (owned(form.ignored()), Vec::new(), Bytes::new());
+            let arriving = form.take_arriving().ok_or_else(ApiError::internal)?;
+            drop(form);
+            Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params, arriving))))
+        });
+        Self { takes_body: true, ..Self::new::<C>(method, path, Handler::Call(run)) }
+    }
+
+    fn new<C: Kind>(method: Method, path: &'static str, handler: Handler) -> Self {
+        Self {
+            method,
+            path,
+            access: C::NAME,
+            needs_login: C::NEEDS_LOGIN,
+            outside: false,
+            for_webhooks: false,
+            body_limit: BODY_LIMIT,
+            takes_body: false,
+            handler,
+        }
     }
 
     /// The path stands as it is, not below `/api/v1`.
@@ -229,8 +293,59 @@ impl Route {
     }
 
     /// Runs the handler.
-    pub fn handle(&self, app: Arc<App>, info: RequestInfo, form: Form) -> Handled {
-        (self.handler)(app, info, form, self.for_webhooks)
+    pub fn handle(&self, app: Arc<App>, info: RequestInfo, form: Form) -> Handled<'_> {
+        match &self.handler {
+            Handler::Read(run) => Box::pin(async move {
+                let answer = app.readers.read(|snapshot| {
+                    let caller = self.authenticate(snapshot, &info);
+                    let reply = run(snapshot, caller, &app, &info, &form)?;
+                    Ok(Answer { reply, ignored: owned(form.ignored()) })
+                });
+                let answer = answer.await;
+                counted(&app, info.peer, answer)
+            }),
+            Handler::Write(run) => Box::pin(async move {
+                let caller = self.caller(&app, &info).await;
+                let job = counted(&app, info.peer, run(caller, &form))?;
+                let ignored = owned(form.ignored());
+                drop(form);
+                Ok(Answer { reply: app.writer.run(job).await?, ignored })
+            }),
+            Handler::Call(run) => Box::pin(async move {
+                let caller = self.caller(&app, &info).await;
+                let other_parts = form.other_parts();
+                let (limits, peer) = (Arc::clone(&app), info.peer);
+                let (mut ignored, reply) = counted(&limits, peer, run(caller, app, info, form))?;
+                drop(limits);
+                let reply = reply.await?;
+                if let Some(other_parts) = other_parts {
+                    ignored.extend(other_parts.names());
+                    ignored.sort_unstable();
+                    ignored.dedup();
+                }
+                Ok(Answer { reply, ignored })
+            }),
+        }
+    }
+
+    /// The caller, before a handler that does not read a snapshot anyway.
+    async fn caller(&self, app: &App, info: &RequestInfo) -> ApiResult<Option<Caller>> {
+        if !self.needs_login {
+            return Ok(None);
+        }
+        app.readers.read(|snapshot| self.authenticate(snapshot, info)).await
+    }
+
+    fn authenticate(&self, snapshot: &Snapshot<'_>, info: &RequestInfo) -> ApiResult<Option<Caller>> {
+        const INCOMING_WEBHOOK: Option<i64> = Some(2);
+        let Some(credentials) = info.authorization.as_deref().filter(|_| self.needs_login) else {
+            return Ok(None);
+        };
+        let caller = Caller::authenticate(snapshot, credentials)?;
+        if caller.bot_type == INCOMING_WEBHOOK && !self.for_webhooks {
+            return Err(ApiError::bad_request("This API is not available to incoming webhook bots."));
+        }
+        Ok(Some(caller))
     }
 }
 
@@ -238,27 +353,13 @@ fn owned(names: Vec<&str>) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-fn admit<C: Kind>(snapshot: &Snapshot<'_>, info: &RequestInfo, webhooks: bool) -> ApiResult<C> {
-    const INCOMING_WEBHOOK: Option<i64> = Some(2);
-    if !C::NEEDS_LOGIN {
-        return C::admit(Err(ApiError::internal()));
-    }
-    let caller = Caller::authenticate(snapshot, info.authorization.as_deref()).and_then(|caller| {
-        if caller.bot_type == INCOMING_WEBHOOK && !webhooks {
-            return Err(ApiError::bad_request("This API is not available to incoming webhook bots."));
-        }
-        Ok(caller)
-    });
-    C::admit(caller)
-}
-
 /// Counts a failed login against the address it came from. Right credentials always pass: a key is too long to guess,
 /// so the limit only has to keep guessers from keeping us busy.
-fn counted<T>(app: &App, info: &RequestInfo, result: ApiResult<T>) -> ApiResult<T> {
+fn counted<T>(app: &App, peer: IpAddr, result: ApiResult<T>) -> ApiResult<T> {
     if let Err(error) = &result
         && matches!(error.code(), "INVALID_API_KEY" | "UNAUTHORIZED")
     {
-        app.limits.failed_key(info.peer, app.clock.milliseconds())?;
+        app.limits.failed_key(peer, app.clock.milliseconds())?;
     }
     result
 }

@@ -1,7 +1,7 @@
 //! Linkifiers: the organization's patterns that become links, in messages and in topics.
 
 use regex::{Regex, RegexBuilder};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uritemplate::{TemplateVar, UriTemplate};
 
 use super::{autolinks, html::SafeUrl};
@@ -38,7 +38,7 @@ pub enum LinkifierError {
 const MATCH: &str = "linkifier[match]";
 
 /// A link in a topic (`topic_links` of a message).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TopicLink {
     /// The part of the topic that links.
     pub text: String,
@@ -60,11 +60,12 @@ impl Linkifier {
         // On its own first: in the frame below, a stray parenthesis could close the frame's.
         let own = build(pattern)?;
         let group_names: Vec<String> = own.capture_names().flatten().map(str::to_owned).collect();
-        let variables = template_variables(url_template).ok_or(LinkifierError::BadTemplate)?;
-        if let Some(variable) = variables.iter().find(|variable| !group_names.contains(variable)) {
+        let variables = url_template_variables(url_template).ok_or(LinkifierError::BadTemplate)?;
+        // Of several names the first of the alphabet is told.
+        if let Some(variable) = variables.iter().filter(|variable| !group_names.contains(variable)).min() {
             return Err(LinkifierError::GroupNotInPattern(variable.clone()));
         }
-        if let Some(group) = group_names.iter().find(|group| !variables.contains(group)) {
+        if let Some(group) = group_names.iter().filter(|group| !variables.contains(group)).min() {
             return Err(LinkifierError::GroupNotInTemplate(group.clone()));
         }
         // The match must stand free: behind a space or an opening mark, and not before a letter or a digit.
@@ -98,17 +99,44 @@ impl Linkifier {
 }
 
 fn build(pattern: &str) -> Result<Regex, LinkifierError> {
-    let bad = |error: regex::Error| {
-        // The last line says what is wrong; those before it point into the pattern.
-        let message = error.to_string();
-        let reason = message.lines().last().unwrap_or_default();
-        LinkifierError::BadPattern(reason.strip_prefix("error: ").unwrap_or(reason).to_owned())
-    };
+    let bad = |error: regex::Error| LinkifierError::BadPattern(what_is_wrong(pattern, &error.to_string()));
     RegexBuilder::new(pattern).size_limit(COMPILED_SIZE_LIMIT).build().map_err(bad)
 }
 
+/// What is wrong with a pattern, in the words of the published server's engine where it has some. The engine here says
+/// it on its last line; on those before it, a line of `^` stands below the place.
+fn what_is_wrong(pattern: &str, error: &str) -> String {
+    let reason = error.lines().last().unwrap_or_default();
+    let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+    let place = error.lines().find_map(|line| {
+        let marks = line.trim_start();
+        let is_marks = !marks.is_empty() && marks.bytes().all(|byte| byte == b'^');
+        // The pattern stands behind four spaces.
+        is_marks
+            .then(|| pattern.chars().skip(line.len() - marks.len() - 4).take(marks.len()).collect::<String>())
+    });
+    let place = place.unwrap_or_default();
+    match reason {
+        "unclosed group" => format!("missing ): {pattern}"),
+        "unopened group" => format!("unexpected ): {pattern}"),
+        "unclosed character class" => format!("missing ]: {pattern}"),
+        "repetition operator missing expression" => format!("no argument for repetition operator: {place}"),
+        "backreferences are not supported" | "unrecognized escape sequence" => {
+            format!("invalid escape sequence: {place}")
+        }
+        _ if reason.starts_with("look-around") => format!("invalid perl operator: {place}"),
+        _ if reason.starts_with("invalid character class range") => {
+            format!("invalid character class range: {place}")
+        }
+        _ if reason.starts_with("Compiled regex exceeds size limit") => {
+            "pattern too large - compile failed".to_owned()
+        }
+        _ => reason.to_owned(),
+    }
+}
+
 /// The names that an RFC 6570 template uses; `None` if it is not one.
-fn template_variables(template: &str) -> Option<Vec<String>> {
+pub fn url_template_variables(template: &str) -> Option<Vec<String>> {
     let mut variables = Vec::new();
     let mut rest = template;
     while let Some(start) = rest.find(['{', '}']) {
@@ -222,11 +250,21 @@ mod tests {
     fn what_is_wrong_is_said() {
         let error =
             |pattern: &str, template: &str| Linkifier::compile(pattern, template).unwrap_err().to_string();
-        for pattern in ["(?=x)y", r"(a)\1", "(unclosed", "a)(b", "(a{1000}){1000}"] {
-            assert!(
-                error(pattern, "https://example.com").starts_with("Bad regular expression: "),
-                "{pattern}"
-            );
+        for (pattern, reason) in [
+            ("(?=x)y", "invalid perl operator: (?="),
+            ("x(?<!y)", "invalid perl operator: (?<!"),
+            (r"(a)\1", r"invalid escape sequence: \1"),
+            (r"\q", r"invalid escape sequence: \q"),
+            ("(unclosed", "missing ): (unclosed"),
+            ("a)(b", "unexpected ): a)(b"),
+            ("[a", "missing ]: [a"),
+            ("*a", "no argument for repetition operator: *"),
+            ("[z-a]", "invalid character class range: z-a"),
+            ("(a{1000}){1000}", "pattern too large - compile failed"),
+            (r"\p{Nonsense}", "Unicode property not found"),
+        ] {
+            let expected = format!("Bad regular expression: {reason}");
+            assert_eq!(error(pattern, "https://example.com"), expected);
         }
         for template in ["{", "}", "{}", "{id", "{id:0}", "{i d}", "{=id}", "{{id}}"] {
             assert_eq!(error("(?P<id>x)", template), "Invalid URL template.", "{template}");
@@ -236,8 +274,8 @@ mod tests {
             "Group 'other' in URL template is not present in linkifier pattern."
         );
         assert_eq!(
-            error("(?P<id>x)(?P<more>y)", "https://example.com/{+id:3}"),
-            "Group 'more' in linkifier pattern is not present in URL template."
+            error("(?P<id>x)(?P<more>y)(?P<less>z)", "https://example.com/{+id:3}"),
+            "Group 'less' in linkifier pattern is not present in URL template."
         );
     }
 }

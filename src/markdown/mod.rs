@@ -44,7 +44,7 @@ pub use directory::{
     CustomEmoji, Directory, LinkedChannel, MentionedGroup, MentionedUser, NoDirectory, UploadedFile,
     UserQuery,
 };
-pub use linkifiers::{Linkifier, LinkifierError, TopicLink, topic_links};
+pub use linkifiers::{Linkifier, LinkifierError, TopicLink, topic_links, url_template_variables};
 pub use links::{encode_fragment, message_url};
 
 use self::{

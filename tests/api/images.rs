@@ -1,12 +1,13 @@
 //! Pictures and data at plain addresses.
 
-use crate::harness::TestServer;
+use crate::harness::{TestServer, pictures};
+use reqwest::Method;
 use serde_json::Value;
+use teamchat::api::images::decoding::Format;
 
 async fn load(server: &TestServer, path: &str) -> (u16, String, Vec<u8>) {
-    let answer = reqwest::get(format!("http://{}{path}", server.address())).await.unwrap();
-    let content_type = answer.headers()["content-type"].to_str().unwrap().to_owned();
-    (answer.status().as_u16(), content_type, answer.bytes().await.unwrap().to_vec())
+    let answer = server.anonymous().request_outside(Method::GET, path).send().await;
+    (answer.status, answer.header("content-type").to_owned(), answer.bytes)
 }
 
 #[tokio::test]
@@ -14,15 +15,50 @@ async fn everybody_has_an_image_at_the_address_that_records_name() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let own = ada.get("/users/me", ()).await.ok();
-    let (status, content_type, image) = load(&server, own["avatar_url"].as_str().unwrap()).await;
-    assert_eq!((status, content_type.as_str(), &image[1..4]), (200, "image/png", &b"PNG"[..]));
+    let url = own["avatar_url"].as_str().unwrap();
+    assert_eq!(url, format!("/user_avatars/1/generated/{}.png?version=1", ada.user_id));
+    let (status, content_type, image) = load(&server, url).await;
+    assert_eq!((status, content_type.as_str()), (200, "image/png"));
+    assert_eq!(size(&image), (100, 100));
+    // Clients make the address of the larger one themselves.
+    let medium = load(&server, &url.replace(".png", "-medium.png")).await;
+    assert_eq!((medium.0, size(&medium.2)), (200, (500, 500)));
     let other = bob.get("/users/me", ()).await.ok();
     assert_ne!(load(&server, other["avatar_url"].as_str().unwrap()).await.2, image);
-    let by_email = load(&server, &format!("/avatar/{}", own["email"].as_str().unwrap())).await;
-    assert_eq!(by_email.2, image);
-    let medium = load(&server, &format!("/avatar/{}/medium", ada.user_id)).await;
-    assert_eq!((medium.0, medium.1.as_str()), (200, "image/png"));
-    assert_eq!(load(&server, "/avatar/999999").await.0, 404);
+    for path in ["generated/x.png", "generated/1.gif", "generated/.png", "nothing.png"] {
+        assert_eq!(load(&server, &format!("/user_avatars/1/{path}")).await.0, 404, "{path}");
+    }
+}
+
+fn size(file: &[u8]) -> (u32, u32) {
+    let pictures::Looks(format, width, height, ..) = pictures::look(file);
+    assert_eq!(format, Format::Png);
+    (width, height)
+}
+
+#[tokio::test]
+async fn whoever_is_logged_in_finds_the_way_to_an_image_by_id_and_by_email() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.guest("bob").await);
+    let (url, medium) = (
+        format!("/user_avatars/1/generated/{}.png?version=1", ada.user_id),
+        format!("/user_avatars/1/generated/{}-medium.png?version=1", ada.user_id),
+    );
+    let nobody = "/user_avatars/1/generated/0.png?version=1";
+    for (path, expected) in [
+        (format!("/avatar/{}", ada.user_id), url.as_str()),
+        (format!("/avatar/{}", ada.email), &url),
+        (format!("/avatar/{}?version=7", ada.user_id), &url),
+        (format!("/avatar/{}/medium", ada.user_id), &medium),
+        (format!("/avatar/{}/medium", ada.email), &medium),
+        ("/avatar/999999".to_owned(), "/user_avatars/1/generated/999999.png?version=1"),
+        ("/avatar/nobody@example.com".to_owned(), nobody),
+    ] {
+        let answer = bob.request_outside(Method::GET, &path).send().await;
+        assert_eq!((answer.status, answer.header("location")), (302, expected), "{path}");
+        let msg = "Not logged in: API authentication or user session required";
+        server.anonymous().request_outside(Method::GET, &path).send().await.error(401, "UNAUTHORIZED", msg);
+    }
 }
 
 #[tokio::test]

@@ -95,7 +95,7 @@ async fn what_is_wrong_is_named() {
     let eve = server.member("eve").await;
     let id = ada.send_direct(&[&ada], "hello").await;
     let spam = json!({"report_type": "spam"});
-    let disabled = "Message reporting is not enabled in this organization.";
+    let disabled = "Moderation request channel must be specified to enable message reporting.";
     report(&ada, id, spam.clone()).await.error(400, "BAD_REQUEST", disabled);
     let requests = server.channel("requests", &[]).await;
     server.set_realm_setting("moderation_request_channel_id", json!(requests)).await;

@@ -1,6 +1,6 @@
 //! A channel's description as HTML.
 
-use crate::api::messages::directory::render_for;
+use crate::api::messages::directory::render_description;
 use crate::http::{ApiResult, Call, User};
 
 /// Renders descriptions as their author sees the organization, before the writer is asked.
@@ -15,7 +15,7 @@ pub async fn render(call: &Call<User>, texts: &[String]) -> ApiResult<Vec<String
         .read(|snapshot| {
             texts
                 .iter()
-                .map(|text| Ok(render_for(snapshot, &call.caller, now, origin, text)?.html))
+                .map(|text| render_description(snapshot, &call.caller, now, origin, text))
                 .collect::<ApiResult<_>>()
         })
         .await

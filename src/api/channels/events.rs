@@ -12,7 +12,7 @@ use crate::api::register::StateRequest;
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
 use crate::http::ApiResult;
 use crate::store::Tx;
-use crate::types::StreamId;
+use crate::types::{Role, StreamId, UserId};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -134,6 +134,14 @@ impl Event for DefaultStreams {
 pub fn emit_default_streams(tx: &mut Tx<'_>, people: &People) -> ApiResult<()> {
     let event = DefaultStreams { r#type: DefaultStreams::TYPE, default_streams: sql::default_streams(tx)? };
     tx.emit(&event, Audience::set(people.members()));
+    Ok(())
+}
+
+/// Tells a user the default channels after a change of their role: guests have none.
+pub fn tell_default_streams(tx: &mut Tx<'_>, user_id: UserId, role: Role) -> ApiResult<()> {
+    let default_streams = if role == Role::Guest { Vec::new() } else { sql::default_streams(tx)? };
+    let event = DefaultStreams { r#type: DefaultStreams::TYPE, default_streams };
+    tx.emit(&event, Audience::user(user_id));
     Ok(())
 }
 

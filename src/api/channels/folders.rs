@@ -1,11 +1,15 @@
 //! Whether a channel can be shown in a folder.
 
+use crate::api::channel_folders::sql;
 use crate::http::{ApiError, ApiResult};
+use rusqlite::Connection;
 
-/// Checks a folder that a client names. The organization has no folders, so only "none" is one.
-pub fn check(folder_id: Option<i64>) -> ApiResult<()> {
+/// Checks a folder that a client names. An archived one takes no channels.
+pub fn check(connection: &Connection, folder_id: Option<i64>) -> ApiResult<()> {
     match folder_id {
-        None => Ok(()),
-        Some(_) => Err(ApiError::bad_request("Invalid channel folder ID")),
+        Some(id) if sql::find(connection, id)?.is_archived => {
+            Err(ApiError::bad_request("Invalid channel folder ID"))
+        }
+        _ => Ok(()),
     }
 }

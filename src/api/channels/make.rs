@@ -196,11 +196,11 @@ fn check(tx: &Tx<'_>, caller: &Caller, params: &CreationParams) -> ApiResult<Pla
     let nobody = GroupSetting::Group(SystemGroup::Nobody.id());
     if params
         .settings()
-        .any(|(setting, value)| setting.is_about_deleting() && settings::normal(value) != nobody)
+        .any(|(setting, value)| setting.is_about_deleting() && setting::normal(value) != nobody)
     {
         permissions::require(tx, caller, &viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
     }
-    folders::check(params.folder_id)?;
+    folders::check(tx, params.folder_id)?;
     Ok(Plan { privacy, message_retention_days })
 }
 

@@ -1,12 +1,13 @@
 //! What the notification bot says about channels (`semantics.md` section 8): the texts, and where they go.
 
 use super::row::{StreamRow, TopicsPolicy};
+use crate::api::groups::setting::GroupSetting;
 use crate::api::messages::address::Address;
 pub use crate::api::notifications::name_of;
-use crate::api::{notifications, realm};
+use crate::api::{groups, notifications, realm};
 use crate::http::ApiResult;
 use crate::store::Tx;
-use crate::types::{StreamId, Topic, UserId};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, StreamId, Topic, UserId};
 use rusqlite::Connection;
 
 /// The topic of notices in the channel that they are about.
@@ -62,16 +63,11 @@ fn in_channel(stream: &StreamRow, content: String) -> Notice {
 
 /// In a new channel: what it is, and who made it.
 pub fn created(stream: &StreamRow, by: &str) -> Notice {
-    let kind = match (stream.invite_only, stream.is_web_public, stream.history_public_to_subscribers) {
-        (false, true, _) => "Web-public",
-        (false, false, _) => "Public",
-        (true, _, true) => "Private, shared history",
-        (true, _, false) => "Private, protected history",
-    };
-    let description =
-        if stream.description.is_empty() { "*No description.*" } else { stream.description.as_str() };
-    let content =
-        format!("**{kind}** channel created by {by}. **Description:**\n```` quote\n{description}\n````");
+    let content = format!(
+        "**{}** channel created by {by}. **Description:**\n{}",
+        privacy_of(stream),
+        quote(&stream.description)
+    );
     in_channel(stream, content)
 }
 
@@ -106,6 +102,110 @@ pub fn subscribed(user_id: UserId, names: &[String], by: &str) -> Notice {
 /// In a renamed channel.
 pub fn renamed(stream: &StreamRow, old_name: &str, by: &str) -> Notice {
     in_channel(stream, format!("{by} renamed channel **{old_name}** to **{}**.", stream.name))
+}
+
+/// In a channel that other people can see now.
+pub fn privacy_changed(old: &StreamRow, new: &StreamRow, by: &str) -> Notice {
+    let (before, after) = (privacy_of(old), privacy_of(new));
+    in_channel(
+        new,
+        format!(
+            "{by} changed the [access permissions](/help/channel-permissions) for this channel from **{before}** to \
+             **{after}**."
+        ),
+    )
+}
+
+fn privacy_of(stream: &StreamRow) -> &'static str {
+    match (stream.invite_only, stream.is_web_public, stream.history_public_to_subscribers) {
+        (false, true, _) => "Web-public",
+        (false, false, _) => "Public",
+        (true, _, true) => "Private, shared history",
+        (true, _, false) => "Private, protected history",
+    }
+}
+
+/// In a channel with another description.
+pub fn description_changed(old: &StreamRow, new: &StreamRow, by: &str) -> Notice {
+    let (before, after) = (quote(&old.description), quote(&new.description));
+    let content = format!(
+        "{by} changed the description for this channel.\n\n* **Old description:**\n{before}\n* **New \
+         description:**\n{after}"
+    );
+    in_channel(new, content)
+}
+
+fn quote(description: &str) -> String {
+    let text = if description.is_empty() { "*No description.*" } else { description };
+    format!("```` quote\n{text}\n````")
+}
+
+/// In a channel whose messages are kept for another time; `None` when the time is the same, by another word.
+/// `realm_days` is the organization's setting, -1 for ever.
+pub fn retention_changed(old: &StreamRow, new: &StreamRow, realm_days: i64, by: &str) -> Option<Notice> {
+    let before = old.message_retention_days.unwrap_or(realm_days);
+    let after = new.message_retention_days.unwrap_or(realm_days);
+    if before == after {
+        return None;
+    }
+    let period = |days: i64| if days < 0 { "Forever".to_owned() } else { format!("{days} days") };
+    let summary = if after < 0 {
+        "Messages in this channel will now be retained forever.".to_owned()
+    } else {
+        format!(
+            "Messages in this channel will now be automatically deleted {after} days after they are sent."
+        )
+    };
+    let content = format!(
+        "{by} has changed the [message retention period](/help/message-retention-policy) for this channel:\n* **Old \
+         retention period**: {}\n* **New retention period**: {}\n\n{summary}",
+        period(before),
+        period(after)
+    );
+    Some(in_channel(new, content))
+}
+
+/// In a channel where other people may post. Who they are is told by [`who`].
+pub fn posting_changed(stream: &StreamRow, before: &str, after: &str, by: &str) -> Notice {
+    let content = format!(
+        "{by} changed the [posting permissions](/help/channel-posting-policy) for this channel:\n\n* **Old**: \
+         {before}\n* **New**: {after}"
+    );
+    in_channel(stream, content)
+}
+
+/// The people of a group setting's value, for a notice: groups first.
+pub fn who(connection: &Connection, value: &GroupSetting) -> ApiResult<String> {
+    let (groups, users) = match value {
+        GroupSetting::Group(group) => (std::slice::from_ref(group), [].as_slice()),
+        GroupSetting::Direct(direct) => {
+            (direct.direct_subgroups.as_slice(), direct.direct_members.as_slice())
+        }
+    };
+    let mut names = Vec::new();
+    for group in groups {
+        names.extend(groups::sql::group(connection, *group)?.map(|group| format!("@_*{}*", group.name)));
+    }
+    for user_id in users {
+        names.push(notifications::name_of_user(connection, *user_id)?);
+    }
+    Ok(names.join(", "))
+}
+
+/// In a channel with another rule for the empty topic.
+pub fn topics_policy_changed(old: &StreamRow, new: &StreamRow, by: &str) -> Notice {
+    let name = |policy: TopicsPolicy| match policy {
+        TopicsPolicy::Inherit => "Automatic".to_owned(),
+        TopicsPolicy::AllowEmptyTopic => format!("*{EMPTY_TOPIC_DISPLAY_NAME}* topic allowed"),
+        TopicsPolicy::DisableEmptyTopic => format!("No *{EMPTY_TOPIC_DISPLAY_NAME}* topic"),
+        TopicsPolicy::EmptyTopicOnly => format!("Only *{EMPTY_TOPIC_DISPLAY_NAME}* topic allowed"),
+    };
+    let content = format!(
+        "{by} changed the \"Allow posting to the *{EMPTY_TOPIC_DISPLAY_NAME}* topic?\" setting from **{}** to **{}**.",
+        name(old.topics_policy),
+        name(new.topics_policy)
+    );
+    in_channel(new, content)
 }
 
 /// In an archived channel, or one that is no longer.

@@ -1,6 +1,7 @@
 //! Permissions of the organization that are about channels (`semantics.md` section 10).
 
-use super::access::Viewer;
+use super::access::{StreamSetting, Viewer};
+use super::row::StreamRow;
 use crate::api::realm::{self, settings::RealmGroup};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::Role;
@@ -46,4 +47,16 @@ pub fn require_administrator(caller: &Caller) -> ApiResult<()> {
 /// Refuses callers who are not owners.
 pub fn require_owner(caller: &Caller) -> ApiResult<()> {
     if caller.role == Role::Owner { Ok(()) } else { Err(ApiError::owners_only()) }
+}
+
+/// Whether the caller may subscribe others to a channel that they may read.
+pub fn may_add_others(
+    connection: &Connection,
+    caller: &Caller,
+    viewer: &Viewer<'_>,
+    stream: &StreamRow,
+) -> ApiResult<bool> {
+    Ok(viewer.may_administer(stream)?
+        || is_held(connection, caller, viewer, RealmGroup::CanAddSubscribers)?
+        || (!caller.is_guest() && viewer.is_in(stream, StreamSetting::CanAddSubscribers)?))
 }

@@ -68,10 +68,7 @@ pub fn retention(value: &JsonOrText) -> ApiResult<Option<i64>> {
 }
 
 fn bad_retention(value: &str) -> ApiError {
-    let msg = format!("Bad value for 'message_retention_days': {value}");
-    ApiError::new(400, "REQUEST_VARIABLE_INVALID", msg)
-        .with("var_name", "message_retention_days")
-        .with("bad_value", value)
+    ApiError::bad_value("message_retention_days", value)
 }
 
 /// Who reads a channel.

@@ -3,7 +3,7 @@
 use crate::api::groups::permission::{DefaultGroup, Permission};
 use crate::api::groups::setting::{self, DirectGroup, GroupSetting, Owner};
 use crate::api::groups::system::SystemGroup;
-use crate::http::{ApiError, ApiResult};
+use crate::http::ApiResult;
 use crate::types::{GroupId, StreamId, UserId};
 use rusqlite::Connection;
 use serde::{Serialize, Serializer};
@@ -108,18 +108,7 @@ impl StreamSetting {
 
     /// Checks a value that a client sent, and makes the group for it.
     pub fn parse(self, connection: &Connection, value: &GroupSetting) -> ApiResult<GroupId> {
-        let value = normal(value);
-        if let GroupSetting::Group(group) = value
-            && let Some(system) = SystemGroup::with_id(group)
-            && !self.permission().allows(system)
-        {
-            return Err(ApiError::bad_request(format!(
-                "'{}' setting cannot be set to '{}' group.",
-                self.name(),
-                system.name()
-            )));
-        }
-        setting::from_wire(connection, &value)
+        setting::parse(connection, self.name(), &self.permission(), value)
     }
 
     /// The group that holds the permission in a channel.
@@ -128,29 +117,13 @@ impl StreamSetting {
     }
 }
 
-/// A value in the one form that it is compared and stored in: nobody is the group of nobody, one group is that group,
-/// lists ascend and name nothing twice.
-pub fn normal(value: &GroupSetting) -> GroupSetting {
-    let GroupSetting::Direct(direct) = value else { return value.clone() };
-    let mut members = direct.direct_members.clone();
-    members.sort_unstable();
-    members.dedup();
-    let mut subgroups = direct.direct_subgroups.clone();
-    subgroups.sort_unstable();
-    subgroups.dedup();
-    match (members.as_slice(), subgroups.as_slice()) {
-        ([], []) => GroupSetting::Group(SystemGroup::Nobody.id()),
-        ([], [group]) => GroupSetting::Group(*group),
-        _ => GroupSetting::Direct(DirectGroup { direct_members: members, direct_subgroups: subgroups }),
-    }
-}
-
 /// Names a new channel's creator as its administrator.
 pub fn set_creator(connection: &Connection, stream_id: StreamId, creator: UserId) -> ApiResult<()> {
     let value =
         GroupSetting::Direct(DirectGroup { direct_members: vec![creator], direct_subgroups: Vec::new() });
-    let group = setting::from_wire(connection, &value)?;
-    setting::set(connection, Owner::Stream(stream_id.0), StreamSetting::CanAdministerChannel.name(), group)
+    let administer = StreamSetting::CanAdministerChannel;
+    let group = administer.parse(connection, &value)?;
+    setting::set(connection, Owner::Stream(stream_id.0), administer.name(), group)
 }
 
 /// All group settings of a channel, as members of a JSON object.
@@ -184,29 +157,6 @@ impl Serialize for Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn direct(members: &[i64], subgroups: &[i64]) -> GroupSetting {
-        GroupSetting::Direct(DirectGroup {
-            direct_members: members.iter().copied().map(UserId).collect(),
-            direct_subgroups: subgroups.iter().copied().map(GroupId).collect(),
-        })
-    }
-
-    #[test]
-    fn values_have_one_form() {
-        let nobody = SystemGroup::Nobody.id();
-        let cases = [
-            (GroupSetting::Group(GroupId(9)), GroupSetting::Group(GroupId(9))),
-            (direct(&[], &[]), GroupSetting::Group(nobody)),
-            (direct(&[], &[9]), GroupSetting::Group(GroupId(9))),
-            (direct(&[], &[9, 9]), GroupSetting::Group(GroupId(9))),
-            (direct(&[3, 1, 3], &[]), direct(&[1, 3], &[])),
-            (direct(&[1], &[9, 8]), direct(&[1], &[8, 9])),
-        ];
-        for (value, expected) in cases {
-            assert_eq!(normal(&value), expected, "{value:?}");
-        }
-    }
 
     #[test]
     fn only_readers_may_let_others_in() {

@@ -26,6 +26,34 @@ pub fn by_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<S
         .optional()
 }
 
+/// A channel by its set of receivers.
+pub fn by_recipient(
+    connection: &Connection,
+    recipient_id: RecipientId,
+) -> rusqlite::Result<Option<StreamRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM stream JOIN recipient USING (stream_id) WHERE recipient_id = ?1"
+        ))?
+        .query_row([recipient_id], StreamRow::read)
+        .optional()
+}
+
+/// The channels whose messages are kept for some days, and for how many. `of_realm` is the organization's setting, -1
+/// for ever.
+pub fn limited_retention(
+    connection: &Connection,
+    of_realm: i64,
+) -> rusqlite::Result<Vec<(RecipientId, i64)>> {
+    connection
+        .prepare_cached(
+            "SELECT recipient_id, coalesce(message_retention_days, ?1) AS days
+             FROM stream JOIN recipient USING (stream_id) WHERE days >= 0 ORDER BY stream_id",
+        )?
+        .query_map([of_realm], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
 /// The sets of receivers of all public channels.
 pub fn public_recipients(connection: &Connection) -> rusqlite::Result<Vec<RecipientId>> {
     connection

@@ -6,10 +6,10 @@ use super::notices::{self, Notice};
 use super::permissions;
 use super::row::{StreamRow, TopicsPolicy};
 use super::rules::{self, Privacy};
-use super::settings::{self, StreamSetting};
+use super::settings::StreamSetting;
 use super::visible::{self, People};
 use super::{archive, default, description, folders, sql};
-use crate::api::groups::setting::{self, GroupSetting, Owner};
+use crate::api::groups::setting::{self, GroupSetting, Owner, SettingChange};
 use crate::api::groups::system::SystemGroup;
 use crate::api::realm::{self, settings::RealmGroup};
 use crate::events::Audience;
@@ -20,16 +20,6 @@ use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, StreamId, fold};
 use roaring::RoaringBitmap;
 use serde::Deserialize;
 use serde_json::Value;
-
-/// A change of a group setting: the value, and what the client took it for (spec, "Group-setting value").
-#[derive(Deserialize)]
-pub struct SettingChange {
-    /// The new value.
-    new: GroupSetting,
-    /// What it was; another value is refused.
-    #[serde(default)]
-    old: Option<GroupSetting>,
-}
 
 /// Parameters of `PATCH /streams/{stream_id}`. What is absent stays.
 #[derive(Deserialize)]
@@ -57,7 +47,7 @@ pub struct UpdateParams {
     /// Days, `realm_default` or `unlimited`; owners only.
     #[serde(default)]
     message_retention_days: Option<JsonOrText>,
-    /// `false` brings an archived channel back (feature level 388).
+    /// `false` brings an archived channel back (feature level 388); archiving has an endpoint of its own.
     #[serde(default)]
     is_archived: Option<bool>,
     /// Whether the empty topic may be used.
@@ -146,18 +136,20 @@ fn change(
     let now = tx.now();
     let old = access::find_to_administer(tx, caller, now, params.stream_id)?;
     let privacy = proposed_privacy(tx, caller, params, &old)?;
-    if params.is_default_stream.is_some() {
-        permissions::require_administrator(caller)?;
+    if params.is_default_stream.is_some() && !caller.role.is_administrator() {
+        return Err(ApiError::bad_request("You do not have permission to change default channels."));
     }
     let people = People::load(tx)?;
     let seen_before = visible::to(tx, &people, now, &old)?;
-    let mut change = Change { old: &old, new: old.clone(), updates: Vec::new(), notices: Vec::new() };
+    let by = notices::name_of(tx, caller)?;
+    let (updates, notices) = Default::default();
+    let mut change = Change { old: &old, new: old.clone(), by, updates, notices };
     change.set_privacy(privacy);
-    change.set_retention(caller, params)?;
+    change.set_retention(tx, caller, params)?;
     change.set_topics_policy(tx, caller, params)?;
     change.set_description(rendered);
-    change.set_name(tx, caller, params)?;
-    change.set_folder(params)?;
+    change.set_name(tx, params)?;
+    change.set_folder(tx, params)?;
     sql::update(tx, &change.new)?;
     change.set_groups(tx, caller, params)?;
     let Change { new, updates, notices, .. } = change;
@@ -169,10 +161,8 @@ fn change(
         default::set(tx, new.stream_id, is_default)?;
     }
     notices::send(tx, notices, caller.user_id)?;
-    if let Some(is_archived) = params.is_archived
-        && is_archived != new.is_archived
-    {
-        archive::set_archived(tx, caller.user_id, &new, is_archived)?;
+    if params.is_archived == Some(false) {
+        archive::set_archived(tx, caller.user_id, &new, false)?;
     }
     Ok(())
 }
@@ -209,7 +199,7 @@ fn proposed_privacy(
     }
     let for_moderators: i64 = realm::settings::get(tx, "moderation_request_channel_id")?;
     if !after.invite_only && for_moderators == old.stream_id.0 {
-        return Err(ApiError::bad_request("A moderation request channel cannot be public."));
+        return Err(ApiError::bad_request("Moderation request channel must be private."));
     }
     if let Some(is_private) = params.is_private {
         if !viewer.standing(old)?.may_read() {
@@ -233,6 +223,8 @@ fn content_access_required() -> ApiError {
 struct Change<'a> {
     old: &'a StreamRow,
     new: StreamRow,
+    /// How notices name the caller.
+    by: String,
     updates: Vec<StreamUpdated<'a>>,
     notices: Vec<Notice>,
 }
@@ -251,15 +243,18 @@ impl Change<'_> {
             .with("history_public_to_subscribers", privacy.history_public_to_subscribers)
             .with("is_web_public", privacy.is_web_public);
         self.updates.push(update);
+        self.notices.push(notices::privacy_changed(self.old, &self.new, &self.by));
     }
 
-    fn set_retention(&mut self, caller: &Caller, params: &UpdateParams) -> ApiResult<()> {
+    fn set_retention(&mut self, tx: &Tx<'_>, caller: &Caller, params: &UpdateParams) -> ApiResult<()> {
         let Some(value) = &params.message_retention_days else { return Ok(()) };
         permissions::require_owner(caller)?;
         let days = rules::retention(value)?;
         if days != self.new.message_retention_days {
             self.new.message_retention_days = days;
             self.push("message_retention_days", days);
+            let of_realm = realm::settings::get(tx, "message_retention_days")?;
+            self.notices.extend(notices::retention_changed(self.old, &self.new, of_realm, &self.by));
         }
         Ok(())
     }
@@ -278,6 +273,7 @@ impl Change<'_> {
         }
         self.new.topics_policy = policy;
         self.push("topics_policy", policy.name());
+        self.notices.push(notices::topics_policy_changed(self.old, &self.new, &self.by));
         Ok(())
     }
 
@@ -291,9 +287,10 @@ impl Change<'_> {
         self.updates.push(update);
         self.new.description = text;
         self.new.rendered_description = html;
+        self.notices.push(notices::description_changed(self.old, &self.new, &self.by));
     }
 
-    fn set_name(&mut self, tx: &Tx<'_>, caller: &Caller, params: &UpdateParams) -> ApiResult<()> {
+    fn set_name(&mut self, tx: &Tx<'_>, params: &UpdateParams) -> ApiResult<()> {
         let Some(name) = &params.new_name else { return Ok(()) };
         let name = rules::name(name)?;
         if name == self.new.name {
@@ -304,13 +301,13 @@ impl Change<'_> {
         }
         self.push("name", name.as_str());
         self.new.name = name;
-        self.notices.push(notices::renamed(&self.new, &self.old.name, &notices::name_of(tx, caller)?));
+        self.notices.push(notices::renamed(&self.new, &self.old.name, &self.by));
         Ok(())
     }
 
-    fn set_folder(&mut self, params: &UpdateParams) -> ApiResult<()> {
+    fn set_folder(&mut self, tx: &Tx<'_>, params: &UpdateParams) -> ApiResult<()> {
         let Some(folder_id) = params.folder_id else { return Ok(()) };
-        folders::check(folder_id)?;
+        folders::check(tx, folder_id)?;
         if folder_id != self.new.folder_id {
             self.new.folder_id = folder_id;
             self.push("folder_id", folder_id);
@@ -335,17 +332,8 @@ impl Change<'_> {
         change: &SettingChange,
     ) -> ApiResult<()> {
         let stream_id = self.old.stream_id;
-        let before = setting::to_wire(tx, name.group_of(tx, stream_id)?)?;
-        if let Some(expected) = &change.old
-            && settings::normal(expected) != before
-        {
-            let msg = "'old' value does not match the expected value.";
-            return Err(ApiError::new(400, "EXPECTATION_MISMATCH", msg));
-        }
-        let after = settings::normal(&change.new);
-        if after == before {
-            return Ok(());
-        }
+        let held_by = name.group_of(tx, stream_id)?;
+        let Some(after) = change.after(tx, held_by)? else { return Ok(()) };
         let viewer = Viewer::new(tx, caller, tx.now());
         if name.lets_in() && !viewer.standing(self.old)?.may_read() {
             return Err(content_access_required());
@@ -353,15 +341,26 @@ impl Change<'_> {
         if name.is_about_deleting() && after != GroupSetting::Group(SystemGroup::Nobody.id()) {
             permissions::require(tx, caller, &viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
         }
+        let before = setting::to_wire(tx, held_by)?;
         let group = name.parse(tx, &after)?;
         setting::set(tx, Owner::Stream(stream_id.0), name.name(), group)?;
         self.push(name.name(), serde_json::to_value(&after)?);
         if name == StreamSetting::CanSendMessage {
-            // The two older words for who may post.
-            let policy = rules::stream_post_policy(Some(group));
-            self.push("stream_post_policy", policy);
-            self.push("is_announcement_only", super::record::is_announcement_only(policy));
+            self.set_post_policy(
+                rules::stream_post_policy(Some(held_by)),
+                rules::stream_post_policy(Some(group)),
+            );
+            let (before, after) = (notices::who(tx, &before)?, notices::who(tx, &after)?);
+            self.notices.push(notices::posting_changed(&self.new, &before, &after, &self.by));
         }
         Ok(())
+    }
+
+    /// The two older words for who may post.
+    fn set_post_policy(&mut self, before: i64, after: i64) {
+        if before != after {
+            self.push("stream_post_policy", after);
+            self.push("is_announcement_only", super::record::is_announcement_only(after));
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Who may know of a channel, as a set: the receivers of its events.
 
 use super::events::{StreamCreated, StreamDeleted};
-use super::record::record;
+use super::record::{ChannelRecord, record};
 use super::row::StreamRow;
 use super::settings::StreamSetting;
 use crate::api::groups::members;
@@ -82,15 +82,26 @@ pub fn emit_changes(
 ) -> ApiResult<()> {
     let gained = after - before;
     if !gained.is_empty() {
-        let audience = Audience::set(gained);
         let record = record(tx, tx.now(), stream)?;
-        tx.emit(&StreamCreated::new(&record), audience.clone());
-        let subscribers = subscriptions::sql::subscribers(tx, stream.stream_id)?;
-        if !subscribers.is_empty() {
-            let peers = PeersChanged::added(vec![stream.stream_id], &subscribers, stream.is_archived);
-            tx.emit(&peers, audience);
-        }
+        emit_gained(tx, stream, &record, gained)?;
     }
     tx.emit(&StreamDeleted::new(stream.stream_id, stream.is_archived), Audience::set(before - after));
+    Ok(())
+}
+
+/// Tells users that a channel is there, with its subscribers.
+pub fn emit_gained(
+    tx: &mut Tx<'_>,
+    stream: &StreamRow,
+    record: &ChannelRecord,
+    gained: RoaringBitmap,
+) -> ApiResult<()> {
+    let audience = Audience::set(gained);
+    tx.emit(&StreamCreated::new(record), audience.clone());
+    let subscribers = subscriptions::sql::subscribers(tx, stream.stream_id)?;
+    if !subscribers.is_empty() {
+        let peers = PeersChanged::added(vec![stream.stream_id], &subscribers, stream.is_archived);
+        tx.emit(&peers, audience);
+    }
     Ok(())
 }

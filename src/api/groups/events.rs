@@ -2,20 +2,22 @@
 
 use super::permission::UserGroupSetting;
 use super::setting::{self, GroupSetting, Owner};
-use super::sql;
+use super::sql::{self, GroupRow};
 use super::system::SystemGroup;
+use crate::api::channels::events::without_hidden;
 use crate::api::realm;
 use crate::api::register::StateRequest;
 use crate::api::users::record::UserRow;
 use crate::api::users::sql as users;
-use crate::events::{Audience, Event};
+use crate::events::{Audience, Event, EventType, Receiver, Verdict};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{GroupId, Role, UserId};
+use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde::Serialize;
-use serde_json::{Map, Value};
-use std::collections::HashMap;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap};
 
 const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
@@ -39,24 +41,154 @@ pub struct GroupRecord {
     settings: Map<String, Value>,
 }
 
-/// `user_group`, `op: add_members`.
+/// `user_group`, `op: add`: a group was made.
 #[derive(Serialize)]
-pub struct MembersAdded<'a> {
+pub struct GroupAdded {
+    r#type: &'static str,
+    op: &'static str,
+    group: GroupRecord,
+}
+
+impl GroupAdded {
+    /// The event for a new group.
+    pub fn new(group: GroupRecord) -> Self {
+        Self { r#type: Self::TYPE, op: "add", group }
+    }
+}
+
+impl Event for GroupAdded {
+    const TYPE: &'static str = "user_group";
+}
+
+/// `user_group`, `op: add_members` and `remove_members`.
+#[derive(Serialize)]
+pub struct MembersChanged<'a> {
     r#type: &'static str,
     op: &'static str,
     group_id: GroupId,
     user_ids: &'a [UserId],
+    #[serde(rename = "_deactivated", skip_serializing_if = "std::ops::Not::not")]
+    deactivated: bool,
 }
 
-impl<'a> MembersAdded<'a> {
-    /// The event for new members of a group.
-    pub fn new(group_id: GroupId, user_ids: &'a [UserId]) -> Self {
-        Self { r#type: Self::TYPE, op: "add_members", group_id, user_ids }
+impl<'a> MembersChanged<'a> {
+    /// Users are new in a group, or no longer in it.
+    pub fn new(added: bool, group_id: GroupId, user_ids: &'a [UserId]) -> Self {
+        let op = if added { "add_members" } else { "remove_members" };
+        Self { r#type: Self::TYPE, op, group_id, user_ids, deactivated: false }
+    }
+
+    /// Of a group that is deactivated or not: not every client has those that are.
+    #[must_use]
+    pub fn deactivated(self, deactivated: bool) -> Self {
+        Self { deactivated, ..self }
     }
 }
 
-impl Event for MembersAdded<'_> {
+impl Event for MembersChanged<'_> {
     const TYPE: &'static str = "user_group";
+}
+
+/// `user_group`, `op: add_subgroups` and `remove_subgroups`.
+#[derive(Serialize)]
+pub struct SubgroupsChanged<'a> {
+    r#type: &'static str,
+    op: &'static str,
+    group_id: GroupId,
+    direct_subgroup_ids: &'a [GroupId],
+    #[serde(rename = "_deactivated", skip_serializing_if = "std::ops::Not::not")]
+    deactivated: bool,
+}
+
+impl<'a> SubgroupsChanged<'a> {
+    /// A group includes others, or no longer.
+    pub fn new(added: bool, group: &GroupRow, direct_subgroup_ids: &'a [GroupId]) -> Self {
+        let op = if added { "add_subgroups" } else { "remove_subgroups" };
+        Self {
+            r#type: Self::TYPE,
+            op,
+            group_id: group.id,
+            direct_subgroup_ids,
+            deactivated: group.deactivated,
+        }
+    }
+}
+
+impl Event for SubgroupsChanged<'_> {
+    const TYPE: &'static str = "user_group";
+}
+
+/// `user_group`, `op: update`.
+#[derive(Serialize)]
+pub struct GroupUpdated {
+    r#type: &'static str,
+    op: &'static str,
+    group_id: GroupId,
+    data: Map<String, Value>,
+    #[serde(rename = "_deactivated", skip_serializing_if = "std::ops::Not::not")]
+    deactivated: bool,
+    /// The whole group, for clients to which its return is its creation.
+    #[serde(rename = "_group", skip_serializing_if = "Option::is_none")]
+    group: Option<GroupRecord>,
+}
+
+impl GroupUpdated {
+    /// A member of a group's record changed.
+    pub fn new(group: &GroupRow, name: &str, value: impl Into<Value>) -> Self {
+        let data = Map::from_iter([(name.to_owned(), value.into())]);
+        let deactivated = group.deactivated;
+        Self { r#type: Self::TYPE, op: "update", group_id: group.id, data, deactivated, group: None }
+    }
+
+    /// A group is deactivated.
+    pub fn deactivated(group: &GroupRow) -> Self {
+        Self::new(group, DEACTIVATED, true)
+    }
+
+    /// A group is in use again.
+    pub fn reactivated(group: &GroupRow, record: GroupRecord) -> Self {
+        Self { group: Some(record), ..Self::new(group, DEACTIVATED, false) }
+    }
+}
+
+impl Event for GroupUpdated {
+    const TYPE: &'static str = "user_group";
+}
+
+const DEACTIVATED: &str = "deactivated";
+
+/// The event as it is.
+const PLAIN: u8 = 0;
+/// Deactivation, to a client that has no deactivated groups.
+const AS_REMOVAL: u8 = 1;
+/// The end of it, to such a client.
+const AS_ADDITION: u8 = 2;
+
+/// How `user_group` events differ between receivers: without the `include_deactivated_groups` capability, a group that
+/// is deactivated is gone.
+pub fn event_types() -> Vec<EventType> {
+    vec![EventType { name: "user_group", verdict, form, personal: EventType::nothing_personal }]
+}
+
+fn verdict(event: &Value, receiver: &Receiver<'_>) -> Verdict {
+    if receiver.registration.client_capabilities.include_deactivated_groups {
+        return Verdict::Form(PLAIN);
+    }
+    match event["data"].get(DEACTIVATED) {
+        Some(Value::Bool(true)) => Verdict::Form(AS_REMOVAL),
+        Some(_) => Verdict::Form(AS_ADDITION),
+        None if event["_deactivated"] == true => Verdict::Skip,
+        None => Verdict::Form(PLAIN),
+    }
+}
+
+fn form(event: &Value, number: u8) -> String {
+    let shown = match number {
+        AS_REMOVAL => json!({ "type": "user_group", "op": "remove", "group_id": event["group_id"] }),
+        AS_ADDITION => json!({ "type": "user_group", "op": "add", "group": event["_group"] }),
+        _ => without_hidden(event),
+    };
+    shown.to_string()
 }
 
 /// The system groups that name a user as a member. A full member is named by the group of members too.
@@ -77,9 +209,22 @@ pub fn role_given(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     let is_new = is_new(tx, user.date_joined, tx.now())?;
     let everyone = Audience::set(users::active_ids(tx)?);
     for group in named_by(user.role, is_new) {
-        tx.emit(&MembersAdded::new(group.id(), &[user.user_id]), everyone.clone());
+        tx.emit(&MembersChanged::new(true, group.id(), &[user.user_id]), everyone.clone());
     }
     Ok(())
+}
+
+/// The active users whom each system group names.
+pub fn named_by_role(connection: &Connection, now: i64) -> ApiResult<BTreeMap<GroupId, RoaringBitmap>> {
+    let waiting_days: i64 = realm::settings::get(connection, "waiting_period_threshold")?;
+    let mut named: BTreeMap<GroupId, RoaringBitmap> = BTreeMap::new();
+    for (user_id, role, date_joined) in sql::active_users(connection)? {
+        let is_new = now - date_joined < waiting_days * SECONDS_PER_DAY;
+        for group in named_by(role, is_new) {
+            named.entry(group.id()).or_default().extend(user_id.bit());
+        }
+    }
+    Ok(named)
 }
 
 /// Whether somebody who joined then still is new, if they are a member.
@@ -94,12 +239,8 @@ pub fn all(connection: &Connection, include_deactivated: bool, now: i64) -> ApiR
     for (group, user_id) in sql::all_memberships(connection)? {
         members.entry(group).or_default().push(user_id);
     }
-    let waiting_days: i64 = realm::settings::get(connection, "waiting_period_threshold")?;
-    for (user_id, role, date_joined) in sql::active_users(connection)? {
-        let is_new = now - date_joined < waiting_days * SECONDS_PER_DAY;
-        for group in named_by(role, is_new) {
-            members.entry(group.id()).or_default().push(user_id);
-        }
+    for (group, users) in named_by_role(connection, now)? {
+        members.entry(group).or_default().extend(users.into_iter().map(UserId::from));
     }
     let mut subgroups: HashMap<GroupId, Vec<GroupId>> = HashMap::new();
     for (group, subgroup) in sql::all_inclusions(connection)? {
@@ -110,24 +251,41 @@ pub fn all(connection: &Connection, include_deactivated: bool, now: i64) -> ApiR
         if row.deactivated && !include_deactivated {
             continue;
         }
-        let settings = settings(connection, &row)?;
-        records.push(GroupRecord {
-            id: row.id,
-            name: row.name,
-            description: row.description,
-            members: members.remove(&row.id).unwrap_or_default(),
-            direct_subgroup_ids: subgroups.remove(&row.id).unwrap_or_default(),
-            is_system_group: row.is_system_group,
-            creator_id: row.creator_id,
-            date_created: row.date_created,
-            deactivated: row.deactivated,
-            settings,
-        });
+        let members = members.remove(&row.id).unwrap_or_default();
+        let subgroups = subgroups.remove(&row.id).unwrap_or_default();
+        records.push(record(connection, row, members, subgroups)?);
     }
     Ok(records)
 }
 
-fn settings(connection: &Connection, row: &sql::GroupRow) -> ApiResult<Map<String, Value>> {
+/// One group as clients see it now; not a system group, whose members follow from roles.
+pub fn named(connection: &Connection, row: &GroupRow) -> ApiResult<GroupRecord> {
+    let members = sql::members(connection, row.id)?;
+    record(connection, row.clone(), members, sql::subgroups(connection, row.id)?)
+}
+
+fn record(
+    connection: &Connection,
+    row: GroupRow,
+    members: Vec<UserId>,
+    direct_subgroup_ids: Vec<GroupId>,
+) -> ApiResult<GroupRecord> {
+    let settings = settings(connection, &row)?;
+    Ok(GroupRecord {
+        id: row.id,
+        name: row.name,
+        description: row.description,
+        members,
+        direct_subgroup_ids,
+        is_system_group: row.is_system_group,
+        creator_id: row.creator_id,
+        date_created: row.date_created,
+        deactivated: row.deactivated,
+        settings,
+    })
+}
+
+fn settings(connection: &Connection, row: &GroupRow) -> ApiResult<Map<String, Value>> {
     let changed = setting::all_of(connection, Owner::Group(row.id.0))?;
     let mut settings = Map::new();
     for group_setting in UserGroupSetting::ALL {

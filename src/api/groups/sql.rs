@@ -1,7 +1,8 @@
 //! Every statement about groups.
 
-use crate::types::{GroupId, Role, UserId};
-use rusqlite::{Connection, OptionalExtension};
+use super::setting::Owner;
+use crate::types::{GroupId, Role, StreamId, UserId, fold};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 /// The group of a setting, if it was ever set.
 pub fn setting(
@@ -65,15 +66,6 @@ pub fn name(connection: &Connection, group: GroupId) -> rusqlite::Result<Option<
     Ok(name.flatten())
 }
 
-/// Whether a client may name a group: it exists, has a name and is active.
-pub fn is_usable(connection: &Connection, group: GroupId) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM user_group WHERE id = ?1 AND kind <> 'anonymous' AND NOT deactivated)",
-        )?
-        .query_row([group], |row| row.get(0))
-}
-
 /// Whether a user exists and is active.
 pub fn is_active_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<bool> {
     connection
@@ -81,10 +73,13 @@ pub fn is_active_user(connection: &Connection, user_id: UserId) -> rusqlite::Res
         .query_row([user_id], |row| row.get(0))
 }
 
-/// The users that a group names itself, ascending.
+/// The active users that a group names itself, ascending. Deactivated ones stay in the file, for their return.
 pub fn members(connection: &Connection, group: GroupId) -> rusqlite::Result<Vec<UserId>> {
     connection
-        .prepare_cached("SELECT user_id FROM user_group_member WHERE group_id = ?1 ORDER BY user_id")?
+        .prepare_cached(
+            "SELECT user_id FROM user_group_member JOIN user USING (user_id)
+             WHERE group_id = ?1 AND is_active ORDER BY user_id",
+        )?
         .query_map([group], |row| row.get(0))?
         .collect()
 }
@@ -118,24 +113,135 @@ pub struct GroupRow {
     pub deactivated: bool,
 }
 
+/// The columns of [`GroupRow`], in order.
+const COLUMNS: &str = "id, kind = 'system', name, description, creator_id, date_created, deactivated";
+
+impl GroupRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            is_system_group: row.get(1)?,
+            name: row.get(2)?,
+            description: row.get(3)?,
+            creator_id: row.get(4)?,
+            date_created: row.get(5)?,
+            deactivated: row.get(6)?,
+        })
+    }
+}
+
+/// A system or named group; clients do not know of anonymous ones.
+pub fn group(connection: &Connection, group: GroupId) -> rusqlite::Result<Option<GroupRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM user_group WHERE id = ?1 AND kind <> 'anonymous'"))?
+        .query_row([group], GroupRow::read)
+        .optional()
+}
+
 /// All system and named groups, by id.
 pub fn groups(connection: &Connection) -> rusqlite::Result<Vec<GroupRow>> {
     connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM user_group WHERE kind <> 'anonymous' ORDER BY id"))?
+        .query_map([], GroupRow::read)?
+        .collect()
+}
+
+/// The group with a name, upper and lower case alike; deactivated ones too.
+pub fn with_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<GroupId>> {
+    connection
+        .prepare_cached("SELECT id FROM user_group WHERE name_key = ?1")?
+        .query_row([fold(name)], |row| row.get(0))
+        .optional()
+}
+
+/// Makes a named group.
+pub fn insert(
+    connection: &Connection,
+    name: &str,
+    description: &str,
+    creator_id: UserId,
+    date_created: i64,
+) -> rusqlite::Result<GroupId> {
+    connection
         .prepare_cached(
-            "SELECT id, kind = 'system', name, description, creator_id, date_created, deactivated
-             FROM user_group WHERE kind <> 'anonymous' ORDER BY id",
+            "INSERT INTO user_group (kind, name, name_key, description, creator_id, date_created)
+             VALUES ('named', ?1, ?2, ?3, ?4, ?5)",
         )?
-        .query_map([], |row| {
-            Ok(GroupRow {
-                id: row.get(0)?,
-                is_system_group: row.get(1)?,
-                name: row.get(2)?,
-                description: row.get(3)?,
-                creator_id: row.get(4)?,
-                date_created: row.get(5)?,
-                deactivated: row.get(6)?,
-            })
-        })?
+        .execute((name, fold(name), description, creator_id, date_created))?;
+    Ok(GroupId(connection.last_insert_rowid()))
+}
+
+/// Writes everything of a group's own row that a client can change.
+pub fn update(connection: &Connection, group: &GroupRow) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE user_group SET name = ?2, name_key = ?3, description = ?4, deactivated = ?5 WHERE id = ?1",
+        )?
+        .execute((group.id, &group.name, fold(&group.name), &group.description, group.deactivated))
+        .map(|_| ())
+}
+
+/// Whether a group names a user itself; they may be deactivated.
+pub fn is_member(connection: &Connection, group: GroupId, user_id: UserId) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM user_group_member WHERE group_id = ?1 AND user_id = ?2)",
+        )?
+        .query_row((group, user_id), |row| row.get(0))
+}
+
+/// Has a group name a user, or no longer; answers whether that was not so before.
+pub fn set_member(
+    connection: &Connection,
+    group: GroupId,
+    user_id: UserId,
+    is_member: bool,
+) -> rusqlite::Result<bool> {
+    let statement = if is_member {
+        "INSERT OR IGNORE INTO user_group_member (group_id, user_id) VALUES (?1, ?2)"
+    } else {
+        "DELETE FROM user_group_member WHERE group_id = ?1 AND user_id = ?2"
+    };
+    Ok(connection.prepare_cached(statement)?.execute((group, user_id))? > 0)
+}
+
+/// Has a group include another one, or no longer.
+pub fn set_subgroup(
+    connection: &Connection,
+    group: GroupId,
+    subgroup: GroupId,
+    is_subgroup: bool,
+) -> rusqlite::Result<()> {
+    let statement = if is_subgroup {
+        "INSERT OR IGNORE INTO user_group_subgroup (group_id, subgroup_id) VALUES (?1, ?2)"
+    } else {
+        "DELETE FROM user_group_subgroup WHERE group_id = ?1 AND subgroup_id = ?2"
+    };
+    connection.prepare_cached(statement)?.execute((group, subgroup)).map(|_| ())
+}
+
+/// The active named groups that include a group themselves, ascending.
+pub fn supergroups(connection: &Connection, group: GroupId) -> rusqlite::Result<Vec<GroupId>> {
+    connection
+        .prepare_cached(
+            "SELECT group_id FROM user_group_subgroup JOIN user_group ON id = group_id
+             WHERE subgroup_id = ?1 AND kind <> 'anonymous' AND NOT deactivated ORDER BY group_id",
+        )?
+        .query_map([group], |row| row.get(0))?
+        .collect()
+}
+
+/// The settings whose value is a group, or includes it: what each belongs to, and its name.
+pub fn settings_that_use(connection: &Connection, group: GroupId) -> rusqlite::Result<Vec<(Owner, String)>> {
+    connection
+        .prepare_cached(
+            "SELECT owner, owner_id, setting FROM group_setting WHERE group_id = ?1
+             UNION SELECT owner, owner_id, setting FROM user_group_subgroup
+                 JOIN user_group ON id = group_id AND kind = 'anonymous'
+                 JOIN group_setting USING (group_id) WHERE subgroup_id = ?1
+             ORDER BY owner, owner_id, setting",
+        )?
+        .query_map([group], |row| Ok((Owner::read(row.get_ref(0)?.as_str()?, row.get(1)?), row.get(2)?)))?
         .collect()
 }
 
@@ -157,6 +263,44 @@ pub fn all_inclusions(connection: &Connection) -> rusqlite::Result<Vec<(GroupId,
             "SELECT group_id, subgroup_id FROM user_group_subgroup ORDER BY group_id, subgroup_id",
         )?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// The named groups that name a user as a member, ascending; deactivated ones too.
+pub fn groups_that_name(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<GroupId>> {
+    connection
+        .prepare_cached(
+            "SELECT group_id FROM user_group_member JOIN user_group ON id = group_id
+             WHERE user_id = ?1 AND kind = 'named' ORDER BY group_id",
+        )?
+        .query_map([user_id], |row| row.get(0))?
+        .collect()
+}
+
+/// The settings whose value names a user: what each belongs to, its name, and the group that holds the value.
+pub fn settings_that_name(
+    connection: &Connection,
+    user_id: UserId,
+) -> rusqlite::Result<Vec<(Owner, String, GroupId)>> {
+    connection
+        .prepare_cached(
+            "SELECT owner, owner_id, setting, group_id FROM user_group_member JOIN group_setting USING (group_id)
+             JOIN user_group ON id = group_id WHERE user_id = ?1 AND kind = 'anonymous'",
+        )?
+        .query_map([user_id], |row| {
+            let owner = Owner::read(row.get_ref(0)?.as_str()?, row.get(1)?);
+            Ok((owner, row.get(2)?, row.get(3)?))
+        })?
+        .collect()
+}
+
+/// The group of a setting in each channel where it was ever set.
+pub fn of_all_streams(connection: &Connection, setting: &str) -> rusqlite::Result<Vec<(StreamId, GroupId)>> {
+    connection
+        .prepare_cached(
+            "SELECT owner_id, group_id FROM group_setting WHERE owner = 'stream' AND setting = ?1",
+        )?
+        .query_map([setting], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }
 
@@ -215,4 +359,16 @@ pub fn insert_anonymous(
         subgroup.execute((group, id))?;
     }
     Ok(group)
+}
+
+/// Takes away the group that held the value of one setting.
+pub fn delete_anonymous(connection: &Connection, group: GroupId) -> rusqlite::Result<()> {
+    for statement in [
+        "DELETE FROM user_group_member WHERE group_id = ?1",
+        "DELETE FROM user_group_subgroup WHERE group_id = ?1",
+        "DELETE FROM user_group WHERE id = ?1",
+    ] {
+        connection.prepare_cached(statement)?.execute([group])?;
+    }
+    Ok(())
 }

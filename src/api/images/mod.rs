@@ -1,16 +1,28 @@
-//! Pictures and data that clients load by plain addresses: people's generated images, the organization's icon, the
-//! names of emoji. Everything is made here; nothing is fetched from elsewhere.
+//! Pictures and data that clients load by plain addresses: people's images, emoji, the organization's icon, the names
+//! of emoji. Everything is made here; nothing is fetched from elsewhere.
+//!
+//! - [`decoding`], [`scaling`], [`animation`]: from a file to a smaller file, without a server around;
+//! - [`upload`]: files of forms on their way there;
+//! - [`public`]: the images that are made so, stored and served.
 
+pub mod animation;
+pub mod decoding;
 mod drawing;
+pub mod public;
+pub mod scaling;
+pub mod upload;
 
 use super::Slice;
 use super::server_state::EMOJI_DATA_PATH;
+use super::users::access::{Accessible, UNKNOWN_AVATAR_URL};
+use super::users::avatar::Avatar;
 use super::users::sql as users;
-use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route};
+use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route, USER, User};
 use crate::markdown::emoji;
 use crate::types::UserId;
 use bytes::Bytes;
 use hyper::Method;
+use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -22,9 +34,11 @@ const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::GET, "/avatar/{user_id_or_email}", ANYONE, avatar).outside(),
-        Route::read(Method::GET, "/avatar/{user_id_or_email}/medium", ANYONE, medium_avatar).outside(),
+        Route::read(Method::GET, "/avatar/{user_id_or_email}", USER, avatar).outside(),
+        Route::read(Method::GET, "/avatar/{user_id_or_email}/medium", USER, medium_avatar).outside(),
+        Route::read(Method::GET, "/user_avatars/1/{path...}", ANYONE, image).outside(),
         Route::read(Method::GET, "/static/images/organization.png", ANYONE, organization).outside(),
+        Route::read(Method::GET, UNKNOWN_AVATAR_URL, ANYONE, unknown_avatar).outside(),
         Route::read(Method::GET, emoji::EXTRA_EMOJI_URL, ANYONE, extra_emoji).outside(),
         Route::read(Method::GET, EMOJI_DATA_PATH, ANYONE, emoji_names).outside(),
     ]
@@ -35,6 +49,13 @@ fn routes() -> Vec<Route> {
 pub struct AvatarParams {
     /// Whose: an id, or an API email.
     user_id_or_email: String,
+}
+
+/// Parameters of the addresses of images.
+#[derive(Deserialize)]
+pub struct ImageParams {
+    /// Which image.
+    path: String,
     /// Only there so that the address changes with the image.
     #[serde(default, rename = "version")]
     _version: Option<String>,
@@ -44,36 +65,63 @@ pub struct AvatarParams {
 #[derive(Deserialize)]
 pub struct NoParams {}
 
-/// `GET /avatar/{user_id}` and `/avatar/{email}`: a user's image. It tells nothing but that the user exists, so that
-/// clients can show it without credentials.
-fn avatar(read: &Read<'_, Anyone>, params: AvatarParams) -> ApiResult<Reply> {
-    picture_of(read, &params, 100)
+/// `GET /avatar/{user_id}` and `/avatar/{email}`: the way to a user's image, for clients that were not told its address
+/// (`user_avatar_url_field_optional`).
+fn avatar(read: &Read<'_, User>, params: AvatarParams) -> ApiResult<Reply> {
+    Ok(redirect(avatar_of(read, &params)?.map_or(UNKNOWN_AVATAR_URL.to_owned(), Avatar::url)))
 }
 
 /// `GET /avatar/{user_id}/medium`: the same, larger.
-fn medium_avatar(read: &Read<'_, Anyone>, params: AvatarParams) -> ApiResult<Reply> {
-    picture_of(read, &params, 500)
+fn medium_avatar(read: &Read<'_, User>, params: AvatarParams) -> ApiResult<Reply> {
+    Ok(redirect(avatar_of(read, &params)?.map_or(UNKNOWN_AVATAR_URL.to_owned(), Avatar::medium_url)))
 }
 
-fn picture_of(read: &Read<'_, Anyone>, params: &AvatarParams, side: u32) -> ApiResult<Reply> {
-    let user = match params.user_id_or_email.parse() {
-        Ok(id) => users::by_id(read, UserId(id))?,
-        Err(_) => users::by_email(read, &params.user_id_or_email)?,
+/// `None` for those whom the caller cannot access. Whoever does not exist has an image as well, as on the published
+/// server.
+fn avatar_of(read: &Read<'_, User>, params: &AvatarParams) -> ApiResult<Option<Avatar>> {
+    let (user_id, user) = match params.user_id_or_email.parse() {
+        Ok(id) => (UserId(id), users::by_id(read, UserId(id))?),
+        Err(_) => (UserId(0), users::by_email(read, &params.user_id_or_email)?),
     };
-    let user = user.ok_or_else(ApiError::not_found)?;
-    let uuid: String = read.prepare_cached("SELECT uuid FROM realm")?.query_row([], |row| row.get(0))?;
-    png(drawing::pattern(&format!("{uuid}/{}", user.user_id), side))
+    let Some(user) = user else { return Ok(Some(Avatar { user_id, version: 1, key: None })) };
+    let is_known = user.is_system_bot || Accessible::to(read, read.caller)?.contains(user.user_id);
+    Ok(is_known.then_some(user.avatar))
+}
+
+fn redirect(location: String) -> Reply {
+    let headers = vec![("Location", location)];
+    Reply::Other(OtherReply { status: 302, content_type: "text/plain", headers, body: Bytes::new() })
+}
+
+/// `GET /user_avatars/{realm_id}/{path}`: an uploaded image, or one that is drawn for a user.
+fn image(read: &Read<'_, Anyone>, params: ImageParams) -> ApiResult<Reply> {
+    if let Some((user_id, side)) = public::generated(&params.path) {
+        // Of users who do not exist as well: it says nothing of who is here.
+        let uuid = realm_uuid(read)?;
+        return png_reply(drawing::pattern(&format!("{uuid}/{user_id}"), side));
+    }
+    let (content_type, content) = public::get(read, &params.path)?.ok_or_else(ApiError::not_found)?;
+    let content_type = if content_type == "image/gif" { "image/gif" } else { "image/png" };
+    Ok(kept(content_type, content.into()))
 }
 
 /// The organization's icon until somebody uploads one.
 fn organization(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    let uuid: String = read.prepare_cached("SELECT uuid FROM realm")?.query_row([], |row| row.get(0))?;
-    png(drawing::pattern(&uuid, 200))
+    png_reply(drawing::pattern(&realm_uuid(read)?, 200))
+}
+
+fn realm_uuid(connection: &Connection) -> rusqlite::Result<String> {
+    connection.prepare_cached("SELECT uuid FROM realm")?.query_row([], |row| row.get(0))
+}
+
+/// The image of users whom the reader cannot access: the same for all.
+fn unknown_avatar(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    png_reply(drawing::pattern(UNKNOWN_AVATAR_URL, 100))
 }
 
 /// The one emoji that is neither Unicode nor the organization's own.
 fn extra_emoji(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    png(drawing::speech_bubble(64))
+    png_reply(drawing::speech_bubble(64))
 }
 
 /// The names of all Unicode emoji by code point, as `server_emoji_data_url` promises them.
@@ -84,7 +132,7 @@ fn emoji_names(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> 
     Ok(kept("application/json", body.into()))
 }
 
-fn png(image: Result<Vec<u8>, png::EncodingError>) -> ApiResult<Reply> {
+fn png_reply(image: Result<Vec<u8>, png::EncodingError>) -> ApiResult<Reply> {
     let bytes = image.map_err(|error| {
         tracing::error!(%error, "an image could not be written");
         ApiError::internal()

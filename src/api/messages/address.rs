@@ -9,7 +9,7 @@ use crate::api::groups::system::SystemGroup;
 use crate::api::realm;
 use crate::api::subscriptions::sql as subscriptions;
 use crate::api::users::record::UserRow;
-use crate::api::users::sql as users;
+use crate::api::users::{access as users_access, sql as users};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{RecipientId, StreamId, Topic, UserId};
@@ -257,5 +257,6 @@ fn check_people(connection: &Connection, caller: &Caller, now: i64, user_ids: &[
             return Err(ApiError::bad_request(msg));
         }
     }
+    users_access::check_recipients(connection, caller, user_ids)?;
     direct_rules::check(connection, caller, now, user_ids)
 }

@@ -37,7 +37,7 @@ pub fn delete_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> A
     })?;
     match &stream {
         Some(stream) => removal::remove_from_channel(tx, stream, &message.subject, &[message.id])?,
-        None => removal::remove_direct(tx, message.recipient_id, message.id)?,
+        None => removal::remove_direct(tx, message.recipient_id, &[message.id])?,
     }
     Ok(Reply::ok())
 }

@@ -49,6 +49,9 @@ fn delete_batch(tx: &mut Tx<'_>, mut caller: Caller, stream_id: StreamId, topic:
         return Err(ApiError::administrators_only());
     }
     let stream = access::find_for_content(tx, &caller, tx.now(), stream_id)?;
+    if stream.is_archived {
+        return Err(access::no_such_channel());
+    }
     let Some(topic_id) = sql::topic(tx, stream_id, &topic.key())? else { return Ok(true) };
     let sight = Sight::new(tx, &caller, tx.now());
     let mut ids: Vec<MessageId> = Vec::new();

@@ -8,17 +8,22 @@ use super::{arrivals, first_message, mention_rules, sight, sql, unread};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::channels::row::StreamRow;
 use crate::api::groups::members as members_of_group;
+use crate::api::linkifiers::compiled::topic_links;
+use crate::api::muted_users;
+use crate::api::outgoing_webhooks;
 use crate::api::submessages::sql as submessages;
 use crate::api::submessages::widget::{WIDGET, Widget};
 use crate::api::subscriptions::{members, sql as subscriptions};
+use crate::api::uploads::claims::{self, Claimable};
 use crate::api::user_topics::automatic;
 use crate::api::user_topics::policy::VisibilityPolicy;
-use crate::api::users::sql as users;
+use crate::api::users::record::UserRow;
+use crate::api::users::{access, sql as users};
 use crate::events::{Audience, QueueId};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::Rendered;
 use crate::store::Tx;
-use crate::types::{ClientId, GroupId, MessageId, TopicId, UserId};
+use crate::types::{ClientId, GroupId, MessageId, RecipientId, TopicId, UserId};
 use std::collections::HashMap;
 
 /// A message that is ready to be sent.
@@ -57,7 +62,7 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<Sen
 
 /// Writes a message and tells its receivers. Whether the sender may write there has been asked.
 pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<Sent> {
-    let recipient_id = draft.address.recipient(tx)?;
+    let recipient_id = recipient(tx, &draft.address)?;
     let (audience, topic, topic_id) = match &draft.address {
         Address::Channel(stream, topic) => {
             let audience = members::audience(tx, stream.stream_id)?;
@@ -94,6 +99,9 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
     let widget = Widget::of(&draft.content);
     let widget_attribute = if widget.is_some() { attribute::HAS_SUBMESSAGE } else { 0 };
     let is_channel = topic_id.is_some();
+    let files = Claimable::of(tx, sender_id, tx.now(), &rendered.attachment_path_ids)?;
+    let topic_links = if is_channel { topic_links(tx, topic)? } else { Vec::new() };
+    let links_attribute = if topic_links.is_empty() { 0 } else { attribute::HAS_TOPIC_LINKS };
     let message = sql::NewMessage {
         recipient_id,
         topic_id,
@@ -103,9 +111,15 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
         timestamp: tx.now(),
         content: &draft.content,
         rendered_content: &rendered.html,
-        attributes: attributes_of(rendered, is_channel) | widget_attribute,
+        attributes: attributes_of(rendered, is_channel, !files.is_empty())
+            | widget_attribute
+            | links_attribute,
     };
     let id = sql::insert(tx, &message)?;
+    if !topic_links.is_empty() {
+        sql::put_topic_links(tx, id, &serde_json::to_string(&topic_links)?)?;
+    }
+    claims::claim(tx, files, id)?;
     let submessage = match widget {
         Some(widget) => {
             let content = serde_json::to_string(&widget)?;
@@ -123,14 +137,17 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
         }
     }
     let mut readers = Vec::new();
-    let known_to = draft.known_to.iter().copied();
-    for user_id in draft.read_by_sender.then_some(sender_id).into_iter().chain(known_to) {
-        let is_receiver = audience.contains(user_id) && !readers.contains(&user_id);
-        if is_receiver && !unread::mark_read(tx, user_id, recipient_id, &[id])?.is_empty() {
+    let knows_it =
+        draft.read_by_sender.then_some(sender_id).into_iter().chain(draft.known_to.iter().copied());
+    // Whoever has muted the sender does not want to hear of the message.
+    for user_id in knows_it.chain(muted_users::muters_of(tx, sender_id)?) {
+        // What is read already is not read again: nobody is a reader twice.
+        if audience.contains(user_id) && !unread::mark_read(tx, user_id, recipient_id, &[id])?.is_empty() {
             readers.push(user_id);
         }
     }
     let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
+    let unknown_to = unknown_to(tx, &sender, &audience)?;
     let (display_recipient, stream_id) = match &draft.address {
         Address::Channel(stream, _) => {
             (DisplayRecipient::Stream(stream.name.clone()), Some(stream.stream_id))
@@ -146,7 +163,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
                 timestamp: message.timestamp,
                 client: &draft.client,
                 subject: topic,
-                topic_links: &[],
+                topic_links: &topic_links,
                 is_me_message: rendered.is_me_message,
                 reactions: &[],
                 submessages: submessage.as_slice(),
@@ -157,7 +174,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
                 match_content: None,
                 match_subject: None,
             },
-            sender: SenderPart::new(sender_id, &sender.full_name, &sender.email, sender.avatar_version),
+            sender: SenderPart::new(sender_id, &sender.full_name, &sender.email, sender.avatar),
             recipient: RecipientPart::new(recipient_id, &display_recipient, stream_id),
         },
         raw_content: &draft.content,
@@ -170,8 +187,11 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
             ..FlagHolders::default()
         },
         echo: draft.echo.as_ref().map(|(queue_id, local_id)| (queue_id, local_id.as_str())),
+        unknown_to: &unknown_to,
     };
     tx.emit(&event, audience);
+    let named: Vec<UserId> = rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
+    outgoing_webhooks::queue::message_sent(tx, id, &sender, &draft.address, &named)?;
     if let Address::Channel(stream, _) = &draft.address {
         first_message::tell_if_first(tx, stream, id)?;
     }
@@ -193,6 +213,29 @@ fn has_seen_any(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, topic_id: Topi
     Ok(false)
 }
 
+/// The set of receivers. People who never wrote to each other are introduced where one of them is a guest who could not
+/// access the others.
+fn recipient(tx: &mut Tx<'_>, address: &Address) -> ApiResult<RecipientId> {
+    let before = match address {
+        Address::Direct(people) if sql::direct_recipient(tx, people)?.is_none() => {
+            access::Before::of_people(tx, people)?
+        }
+        _ => access::Before::default(),
+    };
+    let recipient_id = address.recipient(tx)?;
+    before.changes(tx)?.emit_gained(tx)?;
+    Ok(recipient_id)
+}
+
+/// Those of an audience who cannot access the sender: guests in a channel that the sender is not in.
+fn unknown_to(tx: &Tx<'_>, sender: &UserRow, audience: &Audience) -> ApiResult<Vec<UserId>> {
+    if audience.contains(sender.user_id) {
+        return Ok(Vec::new());
+    }
+    let users = access::without_access(tx, sender, audience.bitmap())?;
+    Ok(users.into_iter().map(UserId::from).collect())
+}
+
 /// The receivers that a message mentions by name or through a group, ascending.
 pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiResult<Vec<UserId>> {
     let mut user_ids: Vec<UserId> = rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
@@ -206,14 +249,15 @@ pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiRe
     Ok(user_ids)
 }
 
-/// The attributes that follow from a message's rendering.
-pub fn attributes_of(rendered: &Rendered, is_channel: bool) -> i64 {
+/// The attributes that follow from a message's rendering, and from whether files that it links to are there and the
+/// sender's to pass on.
+pub fn attributes_of(rendered: &Rendered, is_channel: bool, has_attachment: bool) -> i64 {
     let bits = [
         (is_channel && rendered.mentions_stream_wildcard, attribute::STREAM_WILDCARD),
         (is_channel && rendered.mentions_topic_wildcard, attribute::TOPIC_WILDCARD),
         (rendered.has_link, attribute::HAS_LINK),
         (rendered.has_image, attribute::HAS_IMAGE),
-        (rendered.has_attachment(), attribute::HAS_ATTACHMENT),
+        (has_attachment, attribute::HAS_ATTACHMENT),
         (rendered.is_me_message, attribute::IS_ME),
     ];
     bits.into_iter().filter(|(set, _)| *set).fold(0, |sum, (_, bit)| sum | bit)

@@ -2,14 +2,20 @@
 
 use crate::api::channels::{access, sql as channels};
 use crate::api::groups::system::SystemGroup;
-use crate::api::realm;
+use crate::api::uploads::{access as files, thumbnails};
+use crate::api::users::access::Accessible;
 use crate::api::users::sql as users;
+use crate::api::{emoji, linkifiers, realm};
 use crate::http::{ApiResult, Caller};
-use crate::markdown::{Directory, LinkedChannel, MentionedGroup, MentionedUser, Rendered, UserQuery, render};
+use crate::markdown::{
+    CustomEmoji, Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UploadedFile,
+    UserQuery, render,
+};
 use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 
 /// The organization as one sender sees it.
 struct Organization<'a> {
@@ -18,8 +24,11 @@ struct Organization<'a> {
     caller: Option<&'a Caller>,
     now: i64,
     origin: &'a str,
+    /// Whether pictures are shown beside the links to them, where the organization wants it.
+    may_preview: bool,
     /// Asked for only where a text needs it.
     code_block_language: OnceCell<String>,
+    linkifiers: OnceCell<Rc<[Linkifier]>>,
     /// The renderer's questions cannot fail; a statement that did is told afterwards.
     failure: RefCell<Option<crate::http::ApiError>>,
 }
@@ -32,12 +41,23 @@ pub fn render_for(
     origin: &str,
     content: &str,
 ) -> ApiResult<Rendered> {
-    render_with(connection, Some(caller), now, origin, content)
+    render_with(connection, Some(caller), now, origin, true, content)
+}
+
+/// Renders what describes a channel, a folder or a person, as its author sees the organization: HTML without previews.
+pub fn render_description(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    origin: &str,
+    text: &str,
+) -> ApiResult<String> {
+    Ok(render_with(connection, Some(caller), now, origin, false, text)?.html)
 }
 
 /// Renders a message of the server itself. Its links are relative, so that no address has to be known.
 pub fn render_for_server(tx: &Tx<'_>, content: &str) -> ApiResult<Rendered> {
-    render_with(tx, None, tx.now(), "", content)
+    render_with(tx, None, tx.now(), "", true, content)
 }
 
 fn render_with(
@@ -45,6 +65,7 @@ fn render_with(
     caller: Option<&Caller>,
     now: i64,
     origin: &str,
+    may_preview: bool,
     content: &str,
 ) -> ApiResult<Rendered> {
     let organization = Organization {
@@ -52,7 +73,9 @@ fn render_with(
         caller,
         now,
         origin,
+        may_preview,
         code_block_language: OnceCell::new(),
+        linkifiers: OnceCell::new(),
         failure: RefCell::default(),
     };
     let rendered = render(content, &organization);
@@ -77,7 +100,11 @@ impl Organization<'_> {
             UserQuery::FullNameAndId(name, id) => users::by_id(self.connection, UserId(id))?
                 .filter(|user| user.full_name.to_lowercase() == name.to_lowercase()),
         };
-        Ok(user.map(|user| MentionedUser {
+        let known = match (self.caller, &user) {
+            (Some(caller), Some(user)) => Accessible::to(self.connection, caller)?.contains(user.user_id),
+            _ => true,
+        };
+        Ok(user.filter(|_| known).map(|user| MentionedUser {
             user_id: user.user_id.0,
             full_name: user.full_name,
             is_active: user.is_active,
@@ -107,6 +134,16 @@ impl Organization<'_> {
             None => true,
         };
         Ok(known.then_some(LinkedChannel { stream_id: stream.stream_id.0, name: stream.name }))
+    }
+
+    /// A file that the sender may load.
+    fn find_file(&self, path_id: &str) -> ApiResult<Option<UploadedFile>> {
+        let Some(file) = files::by_address(self.connection, path_id)? else { return Ok(None) };
+        let may_load = match self.caller {
+            Some(caller) => files::may_load(self.connection, caller, self.now, &file)?,
+            None => true,
+        };
+        Ok(if may_load { thumbnails::shown(&file) } else { None })
     }
 
     fn find_newest(&self, stream_id: StreamId, topic: &str) -> ApiResult<Option<i64>> {
@@ -146,6 +183,23 @@ impl Directory for Organization<'_> {
         self.answer(self.find_newest(StreamId(stream_id), topic))
     }
 
+    fn custom_emoji(&self, name: &str) -> Option<CustomEmoji> {
+        let emoji = emoji::sql::active_by_name(self.connection, name).map_err(Into::into);
+        self.answer(emoji)
+            .map(|emoji| CustomEmoji { emoji_id: emoji.id, source_url: emoji::source_url(&emoji) })
+    }
+
+    fn uploaded_file(&self, path_id: &str) -> Option<UploadedFile> {
+        self.answer(self.find_file(path_id))
+    }
+
+    fn linkifiers(&self) -> &[Linkifier] {
+        self.linkifiers.get_or_init(|| {
+            let linkifiers = linkifiers::compiled::all(self.connection);
+            self.answer(linkifiers.map(Some)).unwrap_or_default()
+        })
+    }
+
     fn realm_url(&self) -> &str {
         self.origin
     }
@@ -162,7 +216,9 @@ impl Directory for Organization<'_> {
     }
 
     fn previews_media(&self) -> bool {
-        let previews = realm::settings::get(self.connection, "inline_image_preview");
-        self.answer(previews.map(Some)).unwrap_or(false)
+        self.may_preview && {
+            let previews = realm::settings::get(self.connection, "inline_image_preview");
+            self.answer(previews.map(Some)).unwrap_or(false)
+        }
     }
 }

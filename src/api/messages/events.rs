@@ -1,8 +1,9 @@
 //! Events about messages, and what differs between their receivers.
 
-use super::message::{MessageRecord, TopicLink, shown_topic};
+use super::message::{MessageRecord, SenderPart, shown_topic};
 use super::move_rules::PropagateMode;
 use crate::events::{Event, EventType, QueueId, Receiver, Registration, Verdict};
+use crate::markdown::TopicLink;
 use crate::types::{MessageId, StreamId, UserId};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -18,12 +19,15 @@ pub struct MessageSent<'a> {
     pub flags: FlagHolders<'a>,
     /// The queue that the request named, and what the client calls the message.
     pub echo: Option<(&'a QueueId, &'a str)>,
+    /// Receivers who cannot access the sender.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub unknown_to: &'a [UserId],
 }
 
 /// Who has which flags on a message that was just sent or edited.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FlagHolders<'a> {
-    /// Who has read it: the sender, if the client says so.
+    /// Who has read it: the sender, if the client says so, and who has muted the sender.
     pub read: &'a [UserId],
     /// Who has starred it.
     pub starred: &'a [UserId],
@@ -241,6 +245,7 @@ pub fn event_types() -> Vec<EventType> {
 mod form {
     pub const MARKDOWN_APPLIED: u8 = 1;
     pub const EMPTY_TOPIC: u8 = 2;
+    pub const UNKNOWN_SENDER: u8 = 4;
 }
 
 fn topic_bit(registration: &Registration) -> u8 {
@@ -256,7 +261,8 @@ fn message_verdict(event: &Value, receiver: &Receiver<'_>) -> Verdict {
         return Verdict::Skip;
     }
     let markdown = if receiver.registration.apply_markdown { form::MARKDOWN_APPLIED } else { 0 };
-    Verdict::Form(markdown | topic_bit(receiver.registration))
+    let unknown = if is_unknown_to(event, receiver.user_id) { form::UNKNOWN_SENDER } else { 0 };
+    Verdict::Form(markdown | unknown | topic_bit(receiver.registration))
 }
 
 fn message_form(event: &Value, number: u8) -> String {
@@ -265,8 +271,22 @@ fn message_form(event: &Value, number: u8) -> String {
         message["content"] = event["raw_content"].clone();
         message["content_type"] = "text/x-markdown".into();
     }
+    if number & form::UNKNOWN_SENDER != 0 {
+        let sender_id = UserId(message["sender_id"].as_i64().unwrap_or_default());
+        if let (Ok(Value::Object(unknown)), Some(members)) =
+            (serde_json::to_value(SenderPart::unknown(sender_id)), message.as_object_mut())
+        {
+            members.extend(unknown);
+        }
+    }
     show_topic(&mut message, "subject", number);
     json!({ "type": MessageSent::TYPE, "message": message }).to_string()
+}
+
+/// Whether a receiver cannot access who caused an event, which lists such receivers.
+pub fn is_unknown_to(event: &Value, user_id: UserId) -> bool {
+    let list = event.get("unknown_to").and_then(Value::as_array);
+    list.is_some_and(|list| list.iter().any(|id| *id == user_id.0))
 }
 
 /// Puts the display name in place of the empty topic of a channel message, for clients that do not know it.

@@ -1,8 +1,11 @@
 //! A message as it is stored, and as clients see it (spec, "Message").
 
-use crate::api::users::record::avatar_url;
+use crate::api::users::access;
+use crate::api::users::avatar::Avatar;
+use crate::markdown::TopicLink;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, TopicId, UserId};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Version of the rendering that is stored with a message.
 pub const RENDERED_VERSION: i64 = 1;
@@ -29,6 +32,10 @@ pub mod attribute {
     pub const HAS_SUBMESSAGE: i64 = 1 << 8;
     /// Is the notification bot's word that a topic was resolved or no longer is.
     pub const IS_RESOLVE_NOTICE: i64 = 1 << 9;
+    /// Its topic has links.
+    pub const HAS_TOPIC_LINKS: i64 = 1 << 10;
+    /// What does not follow from the content, and stays when that is edited.
+    pub const BESIDE_CONTENT: i64 = HAS_REACTION | HAS_SUBMESSAGE | HAS_TOPIC_LINKS;
 }
 
 /// A message's row.
@@ -60,8 +67,6 @@ pub struct MessageRow {
     pub sender_full_name: String,
     /// The sender's API email.
     pub sender_email: String,
-    /// Version of the sender's image.
-    pub sender_avatar_version: i64,
     /// The program that sent it.
     pub client: String,
 }
@@ -102,7 +107,7 @@ pub struct OwnPart<'a> {
     pub client: &'a str,
     /// The topic; empty for direct messages.
     pub subject: &'a str,
-    /// Links that linkifiers make of the topic.
+    /// Links in the topic, as linkifiers made them when the message came there.
     pub topic_links: &'a [TopicLink],
     /// Whether it begins with `/me`.
     pub is_me_message: bool,
@@ -138,7 +143,7 @@ pub struct SenderPart<'a> {
     /// The sender's name.
     pub sender_full_name: &'a str,
     /// The sender's API email.
-    pub sender_email: &'a str,
+    pub sender_email: Cow<'a, str>,
     /// The organization's short name; ours stands at the root and has none.
     pub sender_realm_str: &'static str,
     /// The sender's image.
@@ -147,13 +152,24 @@ pub struct SenderPart<'a> {
 
 impl<'a> SenderPart<'a> {
     /// The part of a sender's messages.
-    pub fn new(sender_id: UserId, full_name: &'a str, email: &'a str, avatar_version: i64) -> Self {
+    pub fn new(sender_id: UserId, full_name: &'a str, email: &'a str, avatar: Avatar) -> Self {
         Self {
             sender_id,
             sender_full_name: full_name,
-            sender_email: email,
+            sender_email: email.into(),
             sender_realm_str: "",
-            avatar_url: avatar_url(sender_id, avatar_version),
+            avatar_url: avatar.url(),
+        }
+    }
+
+    /// The part of a sender whom the reader cannot access.
+    pub fn unknown(sender_id: UserId) -> Self {
+        Self {
+            sender_id,
+            sender_full_name: access::UNKNOWN_USER,
+            sender_email: access::unknown_email(sender_id).into(),
+            sender_realm_str: "",
+            avatar_url: access::UNKNOWN_AVATAR_URL.to_owned(),
         }
     }
 }
@@ -182,15 +198,6 @@ impl<'a> RecipientPart<'a> {
         let r#type = if stream_id.is_some() { "stream" } else { "private" };
         Self { recipient_id, display_recipient, r#type, stream_id }
     }
-}
-
-/// A link that a linkifier made of a topic.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct TopicLink {
-    /// The part of the topic that matched.
-    pub text: String,
-    /// Where it leads.
-    pub url: String,
 }
 
 /// A reaction on the wire.

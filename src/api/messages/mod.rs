@@ -29,6 +29,7 @@ mod move_notices;
 pub mod move_rules;
 mod moved;
 mod moving;
+pub mod muted_sender;
 pub mod narrow;
 pub mod page;
 pub mod plan;
@@ -40,6 +41,7 @@ pub mod receivers;
 mod removal;
 mod render;
 pub mod resolve;
+pub mod retention;
 pub mod rules;
 pub mod search;
 mod send;
@@ -58,8 +60,14 @@ use crate::http::{ADMINISTRATOR, Route, USER};
 use hyper::Method;
 
 /// Messages.
-pub const SLICE: Slice =
-    Slice { name: "messages", routes, state: STATE, event_types: events::event_types, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice {
+    name: "messages",
+    routes,
+    state: STATE,
+    event_types: events::event_types,
+    background: Some(retention::BACKGROUND),
+    ..Slice::EMPTY
+};
 
 const STATE: &[StatePart] = &[
     StatePart { name: "message", fetch: state::message },

@@ -4,17 +4,19 @@
 use super::address::check_topic;
 use super::arrivals::{self, Groups};
 use super::flags::bit;
-use super::message::{EditRecord, MessageRow};
+use super::message::{EditRecord, MessageRow, attribute};
 use super::move_rules::{self, Limits, MoveFacts, PropagateMode, Resolving};
 use super::sight::{Ranges, Sight};
 use super::{sql, unread};
 use crate::api::channels::access::{self, StreamSetting};
 use crate::api::channels::row::StreamRow;
 use crate::api::groups::membership::Membership;
+use crate::api::linkifiers::compiled::topic_links;
 use crate::api::realm;
 use crate::api::realm::group_settings::{RealmGroup, is_held};
 use crate::api::subscriptions::sql as subscriptions;
 use crate::http::{ApiError, ApiResult, Caller};
+use crate::markdown::TopicLink;
 use crate::store::Tx;
 use crate::types::{MessageId, Role, StreamId, Topic, TopicId, UserId};
 use roaring::RoaringBitmap;
@@ -39,6 +41,8 @@ pub struct Move {
     pub ids: Vec<MessageId>,
     /// Whether the caller sees no other message of the old topic.
     pub is_whole_topic: bool,
+    /// Links in the topic that they get.
+    pub topic_links: Vec<TopicLink>,
 }
 
 impl Move {
@@ -154,7 +158,8 @@ pub fn plan(
     let ids: Vec<MessageId> = all.iter().map(|(id, _)| *id).filter(|id| goes(*id)).collect();
     let is_whole_topic = ids.len() == all.len();
     let (from, propagate_mode) = (from.clone(), destination.propagate_mode);
-    Ok(Move { from, to, old_topic, topic, resolving, propagate_mode, ids, is_whole_topic })
+    let topic_links = topic_links(connection, topic.as_str())?;
+    Ok(Move { from, to, old_topic, topic, resolving, propagate_mode, ids, is_whole_topic, topic_links })
 }
 
 fn contains(ranges: &Ranges, id: MessageId) -> bool {
@@ -183,6 +188,7 @@ pub fn write_rows(
     let topic_id: TopicId = sql::topic_or_new(tx, mv.to.stream_id, &mv.topic.key())?;
     let subject = mv.changes_topic().then(|| mv.topic.as_str());
     let moved_at = (!mv.only_resolves()).then(|| tx.now());
+    let links = if mv.topic_links.is_empty() { None } else { Some(serde_json::to_string(&mv.topic_links)?) };
     for id in &mv.ids {
         if skip_history_of != Some(*id) {
             let old_subject = sql::subject_of(tx, *id)?;
@@ -191,6 +197,12 @@ pub fn write_rows(
         sql::relocate(tx, *id, mv.to.recipient_id, topic_id, subject, moved_at)?;
         if subject.is_some() {
             sql::renew_words(tx, *id);
+            if let Some(links) = &links {
+                sql::put_topic_links(tx, *id, links)?;
+                sql::add_attributes(tx, *id, attribute::HAS_TOPIC_LINKS)?;
+            } else {
+                sql::remove_topic_links(tx, *id)?;
+            }
         }
     }
     Ok(())

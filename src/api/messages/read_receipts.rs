@@ -2,7 +2,7 @@
 
 use super::sight::Sight;
 use super::{receivers, unread};
-use crate::api::{realm, user_settings, users};
+use crate::api::{muted_users, realm, user_settings, users};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{MessageId, UserId};
 use serde::Deserialize;
@@ -15,7 +15,8 @@ pub struct ReadReceiptsParams {
 }
 
 /// `GET /messages/{message_id}/read_receipts`: the users who received the message and have read it, ascending; never
-/// its sender, nor who does not send read receipts.
+/// its sender, who does not send read receipts or cannot be accessed, nor who has muted the caller or is muted by
+/// them.
 pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> ApiResult<Reply> {
     let sight = Sight::new(read, read.caller, read.app.clock.seconds());
     let message = sight.find(params.message_id)?;
@@ -25,9 +26,15 @@ pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> A
     let view = sight.view(message.recipient_id)?;
     let readers = receivers::who_received(read, view.stream.as_ref(), &message)?
         & unread::who_read(read, message.recipient_id, message.id)?;
+    let estranged = muted_users::estranged_from(read, read.caller.user_id)?;
     let mut user_ids = Vec::new();
-    for user_id in readers.into_iter().map(UserId::from).filter(|user_id| *user_id != message.sender_id) {
-        if users::sql::by_id(read, user_id)?.is_some_and(|user| user.is_active)
+    let accessible = users::access::Accessible::to(read, read.caller)?;
+    for user_id in readers.into_iter().map(UserId::from) {
+        if user_id == message.sender_id || estranged.contains(&user_id) {
+            continue;
+        }
+        if accessible.contains(user_id)
+            && users::sql::by_id(read, user_id)?.is_some_and(|user| user.is_active)
             && user_settings::get(read, user_id, "send_read_receipts")?
         {
             user_ids.push(user_id);

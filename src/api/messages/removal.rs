@@ -4,6 +4,7 @@ use super::events::MessagesDeleted;
 use super::receivers::hearers;
 use super::{arrivals, first_message, sql};
 use crate::api::channels::row::StreamRow;
+use crate::api::uploads::claims;
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -21,6 +22,7 @@ pub fn remove_from_channel(
     let received = groups.into_iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
     let audience = hearers(tx, stream, received)?;
     let first = first_message::of(tx, stream)?;
+    claims::release_deleted(tx, ids)?;
     for id in ids {
         sql::delete(tx, *id)?;
     }
@@ -31,12 +33,16 @@ pub fn remove_from_channel(
     first_message::tell_if_changed(tx, stream, first)
 }
 
-/// Removes a direct message.
-pub fn remove_direct(tx: &mut Tx<'_>, recipient_id: RecipientId, id: MessageId) -> ApiResult<()> {
+/// Removes messages of one direct conversation, ascending.
+pub fn remove_direct(tx: &mut Tx<'_>, recipient_id: RecipientId, ids: &[MessageId]) -> ApiResult<()> {
     let people = sql::direct_user_ids(tx, recipient_id)?.unwrap_or_default();
-    sql::delete(tx, id)?;
-    for event in MessagesDeleted::events(&[id], None) {
-        tx.emit(&event, Audience::users(people.iter().copied()));
+    claims::release_deleted(tx, ids)?;
+    for id in ids {
+        sql::delete(tx, *id)?;
+    }
+    let audience = Audience::users(people);
+    for event in MessagesDeleted::events(ids, None) {
+        tx.emit(&event, audience.clone());
     }
     Ok(())
 }

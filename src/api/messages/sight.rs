@@ -149,8 +149,8 @@ impl<'a> Sight<'a> {
         if self.visible(message.recipient_id, id)? { Ok(message) } else { Err(invalid_message()) }
     }
 
-    /// A message that the viewer may read, with its channel, to be edited, moved or deleted: those of an archived channel
-    /// stay as they are, as if they were not found.
+    /// A message that the viewer may read, with its channel, to be changed or reacted to: those of an archived
+    /// channel stay as they are, as if they were not found.
     pub fn find_to_change(
         &self,
         id: MessageId,

@@ -107,7 +107,7 @@ pub fn has_words(connection: &Connection, id: MessageId, expression: &str) -> ru
 /// The columns of [`MessageRow`].
 const COLUMNS: &str =
     "message.id, recipient_id, topic_id, subject, sender_id, timestamp, content, rendered_content,
-    attributes, last_edit_timestamp, last_moved_timestamp, full_name, email, avatar_version, client.name";
+    attributes, last_edit_timestamp, last_moved_timestamp, full_name, email, client.name";
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
     Ok(MessageRow {
@@ -124,8 +124,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
         last_moved_timestamp: row.get(10)?,
         sender_full_name: row.get(11)?,
         sender_email: row.get(12)?,
-        sender_avatar_version: row.get(13)?,
-        client: row.get(14)?,
+        client: row.get(13)?,
     })
 }
 
@@ -336,7 +335,7 @@ pub fn insert_edit(connection: &Connection, id: MessageId, edit: &EditRecord) ->
         .map(|_| ())
 }
 
-/// Writes a message's new content.
+/// Writes a message's new content, and the attributes that follow from it; those that do not stay.
 pub fn update_content(
     connection: &Connection,
     id: MessageId,
@@ -347,10 +346,18 @@ pub fn update_content(
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "UPDATE message SET content = ?2, rendered_content = ?3, rendered_version = ?4, attributes = ?5,
-                 last_edit_timestamp = ?6 WHERE id = ?1",
+            "UPDATE message SET content = ?2, rendered_content = ?3, rendered_version = ?4,
+                 attributes = attributes & ?7 | ?5, last_edit_timestamp = ?6 WHERE id = ?1",
         )?
-        .execute((id, content, rendered_content, RENDERED_VERSION, attributes, timestamp))
+        .execute((
+            id,
+            content,
+            rendered_content,
+            RENDERED_VERSION,
+            attributes,
+            timestamp,
+            attribute::BESIDE_CONTENT,
+        ))
         .map(|_| ())
 }
 
@@ -399,6 +406,34 @@ pub fn relocate(
         .map(|_| ())
 }
 
+/// Stores the links in a message's topic, as JSON. The attribute that says so is set apart.
+pub fn put_topic_links(connection: &Connection, id: MessageId, links: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO message_topic_link (message_id, links) VALUES (?1, ?2)")?
+        .execute((id, links))
+        .map(|_| ())
+}
+
+/// The links in a message's topic, as JSON.
+pub fn topic_links(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<String>> {
+    connection
+        .prepare_cached("SELECT links FROM message_topic_link WHERE message_id = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()
+}
+
+/// Forgets the links in a message's topic, if it had any.
+pub fn remove_topic_links(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
+    let removed =
+        connection.prepare_cached("DELETE FROM message_topic_link WHERE message_id = ?1")?.execute([id])?;
+    if removed > 0 {
+        connection
+            .prepare_cached("UPDATE message SET attributes = attributes & ~?2 WHERE id = ?1")?
+            .execute((id, attribute::HAS_TOPIC_LINKS))?;
+    }
+    Ok(())
+}
+
 /// Sets bits of a message's attributes.
 pub fn add_attributes(connection: &Connection, id: MessageId, attributes: i64) -> rusqlite::Result<()> {
     connection
@@ -414,12 +449,43 @@ pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
         "DELETE FROM message_edit WHERE message_id = ?1",
         "DELETE FROM reaction WHERE message_id = ?1",
         "DELETE FROM submessage WHERE message_id = ?1",
+        "DELETE FROM message_topic_link WHERE message_id = ?1",
         "DELETE FROM user_message_flags WHERE message_id = ?1",
         "DELETE FROM message WHERE id = ?1",
     ] {
         tx.prepare_cached(statement)?.execute([id])?;
     }
     Ok(())
+}
+
+/// The oldest messages of a channel with an id below another one, each with its topic and how it spells that.
+pub fn in_channel_before(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    before: MessageId,
+    limit: i64,
+) -> rusqlite::Result<Vec<(MessageId, TopicId, String)>> {
+    connection
+        .prepare_cached(
+            "SELECT id, topic_id, subject FROM message WHERE recipient_id = ?1 AND id < ?2 ORDER BY id LIMIT ?3",
+        )?
+        .query_map((recipient_id, before, limit), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect()
+}
+
+/// Direct messages with an id below another one, conversation by conversation.
+pub fn direct_before(
+    connection: &Connection,
+    before: MessageId,
+    limit: i64,
+) -> rusqlite::Result<Vec<(MessageId, RecipientId)>> {
+    connection
+        .prepare_cached(
+            "SELECT message.id, recipient_id FROM recipient CROSS JOIN message USING (recipient_id)
+             WHERE user_ids IS NOT NULL AND message.id < ?1 LIMIT ?2",
+        )?
+        .query_map((before, limit), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
 }
 
 /// The newest message of all, 0 if there is none.

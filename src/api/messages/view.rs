@@ -1,5 +1,6 @@
 //! Messages on their way from a row to JSON, without a copy in between.
 
+use crate::api::users::avatar::Avatar;
 use crate::types::{MessageId, RecipientId, UserId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
@@ -55,9 +56,9 @@ impl<'r> MessageView<'r, '_> {
         self.text(12)
     }
 
-    /// The version of the sender's image.
-    pub fn sender_avatar_version(&self) -> rusqlite::Result<i64> {
-        self.0.get(13)
+    /// The sender's image.
+    pub fn sender_avatar(&self) -> rusqlite::Result<Avatar> {
+        Ok(Avatar { user_id: self.0.get(2)?, version: self.0.get(13)?, key: self.0.get(14)? })
     }
 
     fn text(&self, column: usize) -> rusqlite::Result<&'r str> {
@@ -99,7 +100,8 @@ pub fn view_each<E: From<rusqlite::Error>>(
 ) -> Result<(), E> {
     let mut statement = connection.prepare_cached(
         "SELECT message.id, recipient_id, sender_id, timestamp, attributes, last_edit_timestamp,
-             last_moved_timestamp, subject, content, rendered_content, client.name, full_name, email, avatar_version
+             last_moved_timestamp, subject, content, rendered_content, client.name, full_name, email, avatar_version,
+             avatar_key
          FROM rarray(?1) AS wanted CROSS JOIN message ON message.id = wanted.value
          JOIN client ON client.id = client_id JOIN user ON user.user_id = sender_id",
     )?;

@@ -11,7 +11,9 @@ use super::sight::{Sight, View};
 use super::sql;
 use super::view::{MessageHead, MessageView, flags_on, view_each};
 use crate::api::submessages::sql as submessages;
+use crate::api::users::access::Accessible;
 use crate::http::{ApiError, ApiResult, members_of};
+use crate::markdown::TopicLink;
 use crate::types::{MessageId, RecipientId};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -49,7 +51,9 @@ pub fn write_found(
 ) -> ApiResult<()> {
     let visibility = Visibility::load(sight.connection)?;
     let flags = flags_on(sight.connection, sight.caller.user_id, ids)?;
-    let mut writer = Writer { sight, form, visibility, search, flags, recipients: HashMap::new() };
+    let accessible = Accessible::to(sight.connection, sight.caller)?;
+    let mut writer =
+        Writer { sight, form, visibility, search, flags, accessible, recipients: HashMap::new() };
     out.reserve(ids.len() * 700);
     out.push(b'[');
     let start = out.len();
@@ -100,6 +104,8 @@ struct Writer<'a> {
     search: Option<&'a SearchQuery>,
     /// The viewer's stored flags, of the messages that have any.
     flags: HashMap<MessageId, i64>,
+    /// Whose names the viewer may see.
+    accessible: Accessible,
     recipients: HashMap<RecipientId, Recipient>,
 }
 
@@ -122,6 +128,12 @@ impl Writer<'_> {
         } else {
             Vec::new()
         };
+        let topic_links = if head.has(attribute::HAS_TOPIC_LINKS) {
+            sql::topic_links(connection, head.id)?.map(|links| serde_json::from_str(&links)).transpose()?
+        } else {
+            None
+        };
+        let topic_links: Vec<TopicLink> = topic_links.unwrap_or_default();
         let flags = recipient.flags_of(&head, self.flags.get(&head.id).copied().unwrap_or(0));
         let subject = if recipient.view.stream.is_some() {
             shown_topic(view.subject()?, self.form.allow_empty_topic_name)
@@ -144,7 +156,7 @@ impl Writer<'_> {
             timestamp: head.timestamp,
             client: view.client()?,
             subject,
-            topic_links: &[],
+            topic_links: &topic_links,
             is_me_message: head.has(attribute::IS_ME),
             reactions: &reactions,
             submessages: &submessages,
@@ -155,12 +167,16 @@ impl Writer<'_> {
             match_content: matches.as_ref().map(|matches| matches.match_content.as_str()),
             match_subject: matches.as_ref().map(|matches| matches.match_subject.as_str()),
         };
-        let sender = SenderPart::new(
-            head.sender_id,
-            view.sender_full_name()?,
-            view.sender_email()?,
-            view.sender_avatar_version()?,
-        );
+        let sender = if self.accessible.contains(head.sender_id) {
+            SenderPart::new(
+                head.sender_id,
+                view.sender_full_name()?,
+                view.sender_email()?,
+                view.sender_avatar()?,
+            )
+        } else {
+            SenderPart::unknown(head.sender_id)
+        };
         serde_json::to_writer(&mut *out, &own)?;
         let braces = out.len() - 1;
         serde_json::to_writer(&mut *out, &sender)?;

@@ -4,9 +4,12 @@ use crate::api::groups::membership::Membership;
 use crate::api::groups::permission::Permission;
 use crate::api::groups::setting::{self, Owner};
 use crate::api::groups::system::SystemGroup;
+use crate::events::Event;
 use crate::http::{ApiResult, Caller};
 use crate::types::GroupId;
 use rusqlite::Connection;
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// A permission in the organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -158,6 +161,27 @@ impl RealmGroup {
     pub fn default_group(self) -> SystemGroup {
         self.permission().default.system_group()
     }
+}
+
+/// `realm`, `op: update_dict`: other people have a permission in the organization.
+#[derive(Serialize)]
+pub struct RealmGroupChanged {
+    r#type: &'static str,
+    op: &'static str,
+    property: &'static str,
+    data: Map<String, Value>,
+}
+
+impl RealmGroupChanged {
+    /// A setting and its new value.
+    pub fn new(name: String, value: Value) -> Self {
+        let data = Map::from_iter([(name, value)]);
+        Self { r#type: Self::TYPE, op: "update_dict", property: "default", data }
+    }
+}
+
+impl Event for RealmGroupChanged {
+    const TYPE: &'static str = "realm";
 }
 
 /// The group that holds a permission in the organization.

@@ -1,30 +1,58 @@
 //! Where the organization's icon and logos are.
 
+use crate::api::images::public;
 use crate::types::Values;
 
 /// What is shown until somebody uploads an image.
 const DEFAULT: &str = "/static/images/organization.png";
 
-/// The square icon.
-pub fn icon_url(settings: &Values) -> String {
-    url(settings, "icon_source", "icon_version", "icon.png")
+/// One of the organization's images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RealmImage {
+    /// The square icon.
+    Icon,
+    /// The wide logo for light themes.
+    Logo,
+    /// The wide logo for dark themes.
+    NightLogo,
 }
 
-/// The wide logo for light themes.
-pub fn logo_url(settings: &Values) -> String {
-    url(settings, "logo_source", "logo_version", "logo.png")
-}
+impl RealmImage {
+    /// The name on the wire, and the beginning of the names of its settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Icon => "icon",
+            Self::Logo => "logo",
+            Self::NightLogo => "night_logo",
+        }
+    }
 
-/// The wide logo for dark themes.
-pub fn night_logo_url(settings: &Values) -> String {
-    url(settings, "night_logo_source", "night_logo_version", "night_logo.png")
-}
+    /// The setting that says whether it was uploaded: `U`.
+    pub fn source(self) -> String {
+        format!("{}_source", self.name())
+    }
 
-/// The version changes with the image, so that clients may keep it as long as they like.
-fn url(settings: &Values, source: &str, version: &str, file: &str) -> String {
-    if settings.value(source) == "U" {
-        format!("/user_avatars/1/realm/{file}?version={}", settings.value(version))
-    } else {
-        DEFAULT.to_owned()
+    /// The setting that counts its changes.
+    pub fn version(self) -> String {
+        format!("{}_version", self.name())
+    }
+
+    /// The source of an image that nobody uploaded.
+    pub fn default_source(self) -> &'static str {
+        if self == Self::Icon { "G" } else { "D" }
+    }
+
+    /// Its place among the public images.
+    pub fn path(self) -> String {
+        format!("realm/{}.png", self.name())
+    }
+
+    /// Its address. The version changes with the image, so that clients may keep it as long as they like.
+    pub fn url(self, settings: &Values) -> String {
+        if settings.value(&self.source()) == "U" {
+            format!("{}{}?version={}", public::ROOT, self.path(), settings.value(&self.version()))
+        } else {
+            DEFAULT.to_owned()
+        }
     }
 }

@@ -3,27 +3,50 @@
 //! - [`settings`]: the settings that are plain values;
 //! - [`group_settings`]: who may do what;
 //! - [`policies`]: the older numbers that stood for the same;
+//! - [`rules`]: who may change which setting, and to what; [`changes`] reads them from a request;
 //! - [`state`]: all of it in the answer of `POST /register`.
 
+mod changes;
+mod deactivate;
+pub mod deactivated;
+pub mod events;
 pub mod group_settings;
 pub mod images;
 pub mod policies;
+mod rules;
 pub mod settings;
 pub mod state;
+mod test_welcome;
+mod update;
+pub mod welcome;
 
 use super::Slice;
 use super::register::StatePart;
-use crate::http::ApiResult;
+use crate::http::{ADMINISTRATOR, ApiResult, OWNER, Route};
 use crate::store::Tx;
+use hyper::Method;
 use rand::RngExt;
 
 /// The organization.
-pub const SLICE: Slice = Slice { name: "realm", state: STATE, set_up, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice { name: "realm", routes, state: STATE, set_up, ..Slice::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "realm", fetch: state::realm },
     StatePart { name: "realm_user", fetch: state::own_permissions },
 ];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::write(Method::PATCH, "/realm", ADMINISTRATOR, update::update),
+        Route::write(Method::POST, "/realm/deactivate", OWNER, deactivate::deactivate),
+        Route::write(
+            Method::POST,
+            "/realm/test_welcome_bot_custom_message",
+            ADMINISTRATOR,
+            test_welcome::send_test_message,
+        ),
+    ]
+}
 
 /// Makes the organization's row in a new file.
 fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {

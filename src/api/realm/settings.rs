@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use super::group_settings::{RealmGroup, group, is_held};
+pub use super::group_settings::{RealmGroup, RealmGroupChanged, group, is_held};
 
 const DAY: i64 = 24 * 60 * 60;
 
@@ -61,6 +61,8 @@ pub const PROPERTIES: &[Property] = &[
     // Published as one of `authentication_methods`; the only one here.
     row("password_auth_enabled", Bool(true)),
     row("presence_disabled", Bool(false)),
+    // The description as HTML, for people who have not logged in yet; follows from `description`.
+    row("rendered_description", Text("")),
     row("require_e2ee_push_notifications", Bool(false)),
     row("require_unique_names", Bool(false)),
     row("send_welcome_emails", Bool(true)),

@@ -1,19 +1,20 @@
 //! The organization in the answer of `POST /register`.
 
 use super::group_settings::{RealmGroup, is_held};
+use super::images::RealmImage;
+use super::policies;
 use super::settings::{self, PROPERTIES};
-use super::{images, policies};
 use crate::api::groups::membership::Membership;
 use crate::api::groups::setting::{self, Owner};
 use crate::api::register::StateRequest;
-use crate::api::server_state::SEND_DIGEST_EMAILS;
+use crate::api::users::emails::DUMMY_DOMAIN;
 use crate::http::ApiResult;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
 /// Settings that say how something else is shown and are not on the wire themselves.
-const NOT_SHOWN: &[&str] = &["icon_version", "logo_version", "night_logo_version"];
+const NOT_SHOWN: &[&str] = &["icon_version", "logo_version", "night_logo_version", "rendered_description"];
 
 /// Which group holds each permission.
 struct Permissions(HashMap<String, GroupId>);
@@ -57,16 +58,14 @@ pub fn realm(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
     let password_auth = settings.is_on("password_auth_enabled");
     let date_created: i64 =
         request.connection.query_row("SELECT date_created FROM realm", [], |row| row.get(0))?;
-    let digests = settings.is_on("digest_emails_enabled") && SEND_DIGEST_EMAILS;
     let fields = [
-        ("realm_digest_emails_enabled", json!(digests)),
         ("realm_url", json!(origin)),
         ("realm_uri", json!(origin)),
         ("realm_bot_domain", json!(bot_domain(origin))),
         ("realm_date_created", json!(date_created)),
-        ("realm_icon_url", json!(images::icon_url(&settings))),
-        ("realm_logo_url", json!(images::logo_url(&settings))),
-        ("realm_night_logo_url", json!(images::night_logo_url(&settings))),
+        ("realm_icon_url", json!(RealmImage::Icon.url(&settings))),
+        ("realm_logo_url", json!(RealmImage::Logo.url(&settings))),
+        ("realm_night_logo_url", json!(RealmImage::NightLogo.url(&settings))),
         ("realm_email_auth_enabled", json!(password_auth)),
         ("realm_authentication_methods", json!({"Email": {"enabled": password_auth, "available": true}})),
         (
@@ -104,7 +103,7 @@ pub fn own_permissions(request: &StateRequest<'_>, state: &mut Map<String, Value
 pub fn bot_domain(origin: &str) -> String {
     let url = url::Url::parse(origin).ok();
     let domain = url.as_ref().and_then(url::Url::domain).filter(|domain| domain.contains('.'));
-    domain.unwrap_or("bots.invalid").to_owned()
+    domain.unwrap_or(DUMMY_DOMAIN).to_owned()
 }
 
 #[cfg(test)]

@@ -4,21 +4,28 @@ use super::record::{self, ReminderRow};
 use super::{sql, text};
 use crate::api::messages::sight::Sight;
 use crate::api::notifications::{BotMessage, direct_address};
+use crate::api::realm;
 use crate::api::users::sql as users;
 use crate::app::App;
-use crate::http::{ApiError, ApiResult};
+use crate::http::ApiResult;
+use crate::store::Snapshot;
 use rusqlite::Connection;
 
 /// Sends every reminder whose time has come, the oldest first, and answers when the next one is due, in UNIX seconds.
 /// However late it is: it surprises nobody but the user who asked for it.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     loop {
-        let next = app.readers.read(|snapshot| Ok::<_, ApiError>(sql::next(snapshot)?)).await?;
+        let next = app.readers.read(next).await?;
         match next {
             Some(row) if row.scheduled_delivery_timestamp <= app.clock.seconds() => deliver(app, row).await?,
             next => return Ok(next.map(|row| row.scheduled_delivery_timestamp)),
         }
     }
+}
+
+/// The next reminder; none while the organization is closed.
+fn next(snapshot: &Snapshot<'_>) -> ApiResult<Option<ReminderRow>> {
+    if realm::deactivated::get(snapshot)? { Ok(None) } else { Ok(sql::next(snapshot)?) }
 }
 
 async fn deliver(app: &App, row: ReminderRow) -> ApiResult<()> {

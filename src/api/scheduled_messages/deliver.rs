@@ -8,9 +8,12 @@ use crate::api::messages::deliver::{Draft, send};
 use crate::api::messages::directory::render_for;
 use crate::api::messages::quote::global_time;
 use crate::api::notifications::{BotMessage, direct_address};
+use crate::api::realm;
+use crate::api::uploads::claims;
 use crate::api::users::sql as users;
 use crate::app::App;
 use crate::http::{ApiError, ApiResult, Caller};
+use crate::store::Snapshot;
 use crate::types::Topic;
 use rusqlite::Connection;
 
@@ -20,12 +23,17 @@ const LATEST: i64 = 10 * 60;
 /// Sends every message whose time has come, the oldest first, and answers when the next one is due, in UNIX seconds.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     loop {
-        let next = app.readers.read(|snapshot| Ok::<_, ApiError>(sql::next(snapshot)?)).await?;
+        let next = app.readers.read(next).await?;
         match next {
             Some(row) if row.scheduled_delivery_timestamp <= app.clock.seconds() => deliver(app, row).await?,
             next => return Ok(next.map(|row| row.scheduled_delivery_timestamp)),
         }
     }
+}
+
+/// The next message; none while the organization is closed.
+fn next(snapshot: &Snapshot<'_>) -> ApiResult<Option<ScheduledMessageRow>> {
+    if realm::deactivated::get(snapshot)? { Ok(None) } else { Ok(sql::next(snapshot)?) }
 }
 
 /// Sends a message, or says why not. An error means that neither could be done.
@@ -43,6 +51,7 @@ async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
                 let mut caller = caller;
                 caller.reload(tx)?;
                 send(tx, &caller, draft)?;
+                claims::release_scheduled(tx, row.scheduled_message_id)?;
                 sql::set_sent(tx, row.scheduled_message_id)?;
                 record::tell_removed(tx, &row);
                 Ok(())

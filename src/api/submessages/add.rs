@@ -40,7 +40,7 @@ impl Event for SubmessageAdded<'_> {
 
 /// `POST /submessage`.
 pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) -> ApiResult<Reply> {
-    let message = Sight::new(tx, caller, tx.now()).find(params.message_id)?;
+    let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
     let there = sql::of_message(tx, message.id)?;
     let is_author = message.sender_id == caller.user_id;
     // The message's sender makes it a poll; only then others may vote.

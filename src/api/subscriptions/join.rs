@@ -10,6 +10,7 @@ use crate::api::channels::events::StreamCreated;
 use crate::api::channels::record::{ChannelRecord, Records};
 use crate::api::channels::row::StreamRow;
 use crate::api::channels::visible::{self, People};
+use crate::api::users::access::Before;
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
@@ -58,6 +59,7 @@ pub fn subscribe(
         let seen_by = visible::to(tx, &people, tx.now(), stream)?;
         joined.push(Joined { stream, seen_by, came: Vec::new(), now: None });
     }
+    let before = Before::of_subscribers(tx, users, streams.iter().map(|stream| stream.stream_id))?;
     let next = sql::next_message_id(tx)?;
     let mut outcome = Outcome::default();
     let mut groups: BTreeMap<Alike, Vec<UserId>> = BTreeMap::new();
@@ -68,6 +70,7 @@ pub fn subscribe(
         }
     }
     joined.retain(|joined| !joined.came.is_empty());
+    before.changes(tx)?.emit_gained(tx)?;
     emit_created(tx, &mut joined)?;
     for ((own, defaults), users) in groups {
         let records = own.iter().filter_map(|own| record_of(&joined, own)).collect();

@@ -8,6 +8,7 @@ use crate::api::channels::visible::{self, People};
 use crate::api::messages::arrivals::{self, Arrival};
 use crate::api::messages::events::FlagsChanged;
 use crate::api::messages::unread;
+use crate::api::users::access::Before;
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -52,6 +53,7 @@ pub fn unsubscribe(tx: &mut Tx<'_>, streams: &[StreamRow], users: &[UserId]) -> 
             arrivals: arrivals::of(tx, stream.recipient_id)?,
         });
     }
+    let before = Before::of_subscribers(tx, users, streams.iter().map(|stream| stream.stream_id))?;
     let next = sql::next_message_id(tx)?;
     let mut outcome = Outcome::default();
     // Users who left the same channels share an event, and so do those who had not read the same messages there.
@@ -97,6 +99,7 @@ pub fn unsubscribe(tx: &mut Tx<'_>, streams: &[StreamRow], users: &[UserId]) -> 
     for channel in all.iter().filter(|channel| !channel.users.is_empty()) {
         emit_left(tx, channel);
     }
+    before.changes(tx)?.emit_lost(tx);
     Ok(outcome)
 }
 

@@ -56,6 +56,7 @@ pub fn status(read: &Read<'_, User>, params: StatusParams) -> ApiResult<Reply> {
     if !user.is_active {
         return Err(ApiError::bad_request("User is deactivated"));
     }
+    users::access::check(read, read.caller, &user)?;
     let now = read.app.clock.seconds();
     let stream = access::find_for_metadata(read, read.caller, now, params.stream_id)?;
     Reply::field("is_subscribed", &sql::is_subscribed(read, user.user_id, stream.stream_id)?)

@@ -179,11 +179,13 @@ pub fn all_subscribers(connection: &Connection) -> rusqlite::Result<HashMap<Stre
     Ok(channels)
 }
 
-/// Active bots, and users who were here since a time in UNIX seconds: they joined, sent something, or listen now.
+/// Active bots, and users who were here since a time in UNIX seconds: they joined, had a client open,
+/// sent something, or listen now.
 pub fn active_since(connection: &Connection, since: i64) -> rusqlite::Result<RoaringBitmap> {
     let mut statement = connection.prepare_cached(
         "SELECT user_id FROM user WHERE is_active AND (bot_type IS NOT NULL OR date_joined >= ?1
              OR user_id IN (SELECT user_id FROM event_queue)
+             OR (SELECT last_connected_time FROM presence WHERE presence.user_id = user.user_id) >= ?1
              OR (SELECT timestamp FROM message WHERE sender_id = user.user_id ORDER BY id DESC LIMIT 1) >= ?1)",
     )?;
     let ids = statement.query_map([since], |row| row.get::<_, UserId>(0))?;

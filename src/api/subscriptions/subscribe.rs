@@ -4,12 +4,11 @@ use super::join::{self, Outcome};
 use super::principals::{self, Principals};
 use super::rules;
 use crate::api::channels;
-use crate::api::channels::access::{StreamSetting, Viewer};
+use crate::api::channels::access::Viewer;
 use crate::api::channels::make::{self, CreationParams, NewChannel};
 use crate::api::channels::notices::{self, Notice};
-use crate::api::channels::permissions;
+use crate::api::channels::permissions::may_add_others;
 use crate::api::channels::row::StreamRow;
-use crate::api::realm::settings::RealmGroup;
 use crate::api::users::record::UserRow;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
@@ -207,18 +206,6 @@ fn authorize(
         allowed.push(stream);
     }
     Ok((allowed, refused))
-}
-
-/// Whether the caller may subscribe others to a channel that they may read.
-pub fn may_add_others(
-    tx: &Tx<'_>,
-    caller: &Caller,
-    viewer: &Viewer<'_>,
-    stream: &StreamRow,
-) -> ApiResult<bool> {
-    Ok(viewer.may_administer(stream)?
-        || permissions::is_held(tx, caller, viewer, RealmGroup::CanAddSubscribers)?
-        || (!caller.is_guest() && viewer.is_in(stream, StreamSetting::CanAddSubscribers)?))
 }
 
 /// What there is to say: in the new channels, in the announcement channel, and to the people that others subscribed to

@@ -112,10 +112,16 @@ pub fn setting_updated(
         tx.emit(&event, audience);
     }
     if property == "allow_private_data_export" {
-        let event = ExportConsent { r#type: ExportConsent::TYPE, user_id, consented: *value == true };
-        let administrators = users::administrator_ids(tx)?;
-        tx.emit(&event, Audience::set(administrators));
+        emit_export_consent(tx, user_id, *value == true)?;
     }
+    Ok(())
+}
+
+/// Tells administrators whether a user's private data may be exported.
+pub fn emit_export_consent(tx: &mut Tx<'_>, user_id: UserId, consented: bool) -> ApiResult<()> {
+    let event = ExportConsent { r#type: ExportConsent::TYPE, user_id, consented };
+    let administrators = users::administrator_ids(tx)?;
+    tx.emit(&event, Audience::set(administrators));
     Ok(())
 }
 

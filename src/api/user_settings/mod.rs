@@ -1,7 +1,9 @@
 //! What each user chose: the table of settings, the defaults of new users, and the changes.
 
+pub mod change;
+mod consents;
 pub mod defaults;
-mod events;
+pub mod events;
 pub mod languages;
 pub mod params;
 pub mod sql;
@@ -32,6 +34,7 @@ fn routes() -> Vec<Route> {
         Route::call(Method::PATCH, "/settings", USER, update::update),
         Route::call(Method::PATCH, "/settings/display", USER, update::update),
         Route::call(Method::PATCH, "/settings/notifications", USER, update::update),
+        Route::read(Method::GET, "/export/realm/consents", ADMINISTRATOR, consents::get_consents),
         Route::write(Method::PATCH, "/realm/user_settings_defaults", ADMINISTRATOR, defaults::update),
     ]
 }

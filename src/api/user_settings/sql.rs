@@ -20,6 +20,18 @@ pub fn all(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<(St
         .collect()
 }
 
+/// The values of a setting that ever were others than the default, as JSON text, of all people whose accounts are in use.
+pub fn of_all_people(connection: &Connection, name: &str) -> rusqlite::Result<Vec<(UserId, Option<String>)>> {
+    connection
+        .prepare_cached(
+            "SELECT user.user_id, value FROM user
+             LEFT JOIN user_setting ON user_setting.user_id = user.user_id AND property = ?1
+             WHERE is_active AND bot_type IS NULL ORDER BY user.user_id",
+        )?
+        .query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
 /// Sets a user's value.
 pub fn put(connection: &Connection, user_id: UserId, name: &str, value: &Value) -> rusqlite::Result<()> {
     connection

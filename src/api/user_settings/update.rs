@@ -1,7 +1,8 @@
 //! `PATCH /settings`, and its older names `PATCH /settings/display` and `PATCH /settings/notifications`.
 
 use super::params::Changes;
-use super::{all, events, sql};
+use super::{all, change as settings, events};
+use crate::api::domains::rules::may_join;
 use crate::api::realm;
 use crate::api::users::{change, emails, passwords, record::UserRow, sql as users};
 use crate::http::params::Trimmed;
@@ -93,7 +94,7 @@ async fn new_password(call: &Call<User>, old: String, new: String) -> ApiResult<
         return Err(ApiError::bad_request("Wrong password!"));
     }
     app.limits.right_password(&account);
-    if !(passwords::MIN_LENGTH..=passwords::MAX_LENGTH).contains(&new.chars().count()) {
+    if !passwords::is_allowed(&new) {
         return Err(ApiError::bad_request("New password is too weak!"));
     }
     passwords::hash_apart(new).await
@@ -117,7 +118,8 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
         may_change(tx, caller, "email_changes_disabled")?.then_some(()).ok_or_else(|| {
             ApiError::bad_request("Email address changes are disabled in this organization.")
         })?;
-        emails::change(tx, &user, email)?;
+        may_join(tx, email)?.map_err(|refusal| ApiError::bad_request(refusal.reason()))?;
+        emails::change_own(tx, &user, email)?;
     }
     if let Some(full_name) = &update.full_name
         && *full_name != user.full_name
@@ -149,8 +151,7 @@ fn set(tx: &mut Tx<'_>, user: &UserRow, changes: &Changes, domain: &str) -> ApiR
         if current.value(property.name) == value {
             continue;
         }
-        sql::put(tx, user.user_id, property.name, value)?;
-        events::setting_updated(tx, user.user_id, &user.email, property.name, value)?;
+        settings::setting(tx, user, property.name, value)?;
         if property.name == "email_address_visibility" {
             emails::visibility_changed(tx, user.user_id, current.value(property.name), domain)?;
         }

@@ -1,13 +1,14 @@
 //! Changing a user, whoever asks for it: the user, or an administrator.
 
-use super::events::{UserUpdated, everyone};
+use super::events::UserUpdated;
 use super::record::UserRow;
-use super::{names, sql};
+use super::{access, names, sql};
+use crate::api::bots;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use serde_json::json;
 
-/// Changes the name shown, and tells everybody.
+/// Changes the name shown, and tells everybody who can access the user.
 pub fn full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiResult<()> {
     let full_name = names::full_name(full_name)?;
     if full_name == user.full_name {
@@ -15,14 +16,15 @@ pub fn full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiResult<
     }
     names::check_unique(tx, &full_name, Some(user.user_id))?;
     sql::set_full_name(tx, user.user_id, &full_name)?;
-    let audience = everyone(tx)?;
+    let audience = access::audience(tx, user)?;
     tx.emit(&UserUpdated::new(json!({"user_id": user.user_id, "full_name": full_name})), audience);
+    bots::events::updated(tx, user, "full_name", full_name)?;
     Ok(())
 }
 
-/// Tells everybody where a user is now.
+/// Tells everybody who can access a user where they are now.
 pub fn announce_timezone(tx: &mut Tx<'_>, user: &UserRow, timezone: &str) -> ApiResult<()> {
-    let audience = everyone(tx)?;
+    let audience = access::audience(tx, user)?;
     let person = json!({"user_id": user.user_id, "email": user.email, "timezone": timezone});
     tx.emit(&UserUpdated::new(person), audience);
     Ok(())

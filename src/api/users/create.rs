@@ -1,13 +1,15 @@
 //! Making a user, whoever asks for it: the command line, an administrator, an invitation.
 
-use super::events::UserAdded;
-use super::record::{UserRecord, UserRow};
-use super::{emails, names, sql};
-use crate::api::{channels, groups, subscriptions::join, user_settings};
+use super::emails::DUMMY_DOMAIN;
+use super::events::{UserAdded, announce};
+use super::record::UserRow;
+use super::{access, names, sql};
+use crate::api::{channels, groups, realm, subscriptions::join, user_settings};
+use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{Role, UserId};
-use serde_json::Map;
+use rusqlite::Connection;
 
 /// Who is to be made.
 #[derive(Clone, Debug)]
@@ -24,31 +26,42 @@ pub struct NewUser {
     pub password_hash: Option<String>,
 }
 
-/// Tells everybody, with the real email or without.
-fn announce(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
-    let whole = UserRecord::new(user).with_profile_data(Map::new());
-    let own = user.user_id;
-    let sees = |user_id, role| user_id == own || user.email_visibility.admits(role);
-    let who_see = emails::audience(tx, sees)?;
-    let others = emails::audience(tx, |user_id, role| !sees(user_id, role))?;
-    tx.emit(&UserAdded::new(whole.clone()), who_see);
-    tx.emit(&UserAdded::new(whole.without_delivery_email()), others);
-    Ok(())
+/// Checks what a new user is to be called, and answers it stripped: the name shown, and the real email.
+pub fn check(connection: &Connection, email: &str, full_name: &str) -> ApiResult<(String, String)> {
+    let full_name = names::full_name(full_name)?;
+    names::check_unique(connection, &full_name, None)?;
+    let email = email.trim();
+    if !names::is_email(email) {
+        return Err(ApiError::bad_request("Bad name or username"));
+    }
+    if sql::by_delivery_email(connection, email)?.is_some() {
+        return Err(ApiError::bad_request("Email is already in use."));
+    }
+    Ok((full_name, email.to_owned()))
 }
 
-/// Makes a user and tells everybody.
+/// Makes a user in the default channels, and tells everybody.
 pub fn create(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
-    let email = new.email.trim();
-    if !names::is_email(email) {
-        return Err(ApiError::bad_request("Invalid format!"));
+    create_at(tx, new, DUMMY_DOMAIN)
+}
+
+/// The same where the domain of the server is known: hidden emails get a stand-in there.
+pub fn create_at(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<UserRow> {
+    let user = create_outside_channels(tx, new, domain)?;
+    if !user.is_bot() && user.role != Role::Guest {
+        subscribe_to_defaults(tx, user.user_id)?;
     }
-    let full_name = names::full_name(&new.full_name)?;
-    names::check_unique(tx, &full_name, None)?;
-    if sql::by_delivery_email(tx, email)?.is_some() {
-        return Err(ApiError::bad_request(format!("Email '{email}' already in use")));
+    if !user.is_bot() {
+        realm::welcome::greet(tx, user.user_id)?;
     }
+    Ok(user)
+}
+
+/// The same, in no channel yet.
+pub fn create_outside_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<UserRow> {
+    let (full_name, email) = check(tx, &new.email, &new.full_name)?;
     let row = sql::NewUserRow {
-        email,
+        email: &email,
         full_name: &full_name,
         role: new.role,
         bot_type: new.bot.map(|(kind, _)| kind),
@@ -59,11 +72,22 @@ pub fn create(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
     };
     let user_id = sql::insert(tx, &row)?;
     user_settings::sql::copy_defaults(tx, user_id)?;
-    let user = sql::by_id(tx, user_id)?.ok_or_else(ApiError::internal)?;
-    announce(tx, &user)?;
+    let user = hide_email(tx, user_id, domain)?;
+    let who = access::who_can_access(tx, &user)?;
+    announce(tx, &user, &who)?;
+    let others = sql::active_ids(tx)? - who;
+    tx.emit(&UserAdded::unknown(user_id), Audience::set(others));
     groups::events::role_given(tx, &user)?;
-    if !user.is_bot() && user.role != Role::Guest {
-        subscribe_to_defaults(tx, user_id)?;
+    Ok(user)
+}
+
+/// The new user's row, with a stand-in for the real email if the organization's defaults hide it.
+fn hide_email(tx: &Tx<'_>, user_id: UserId, domain: &str) -> ApiResult<UserRow> {
+    let mut user = sql::by_id(tx, user_id)?.ok_or_else(ApiError::internal)?;
+    let api_email = user.email_visibility.api_email(user_id, &user.delivery_email, domain);
+    if api_email != user.email {
+        sql::set_emails(tx, user_id, &api_email, &user.delivery_email)?;
+        user.email = api_email;
     }
     Ok(user)
 }

@@ -1,11 +1,13 @@
 //! `GET /users/me`, `GET /users`, `GET /users/{user_id}` and `GET /users/{email}`.
 
-use super::record::{UserRecord, UserRow};
-use super::sql;
-use crate::http::{ApiError, ApiResult, Caller, Read, Reply, User};
+use super::access::Accessible;
+use super::record::UserRecord;
+use super::{find, sql};
+use crate::api::profile_fields::values;
+use crate::api::realm;
+use crate::http::{ApiResult, Read, Reply, User};
 use crate::types::UserId;
 use serde::{Deserialize, Serialize};
-use serde_json::Map;
 
 /// `GET /users/me` has no parameters.
 #[derive(Deserialize)]
@@ -38,45 +40,44 @@ struct OwnUser {
 
 /// `GET /users/me` (spec, "get own user").
 pub fn own_user(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    let user = sql::by_id(read, read.caller.user_id)?.ok_or_else(no_such_user)?;
+    let user = find::by_id(read, read.caller.user_id)?;
     let max_message_id =
         read.prepare_cached("SELECT coalesce(max(id), -1) FROM message")?.query_row([], |row| row.get(0))?;
-    let user = UserRecord::for_caller(&user, read.caller).with_profile_data(Map::new());
+    let user = UserRecord::for_caller(&user, read.caller).with_profile_data(values::of(read, user.user_id)?);
     Reply::data(&OwnUser { user, max_message_id })
 }
 
-/// `GET /users`: all users.
+/// `GET /users`: all users; stand-ins for those whom the caller cannot access.
 pub fn users(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
+    let accessible = Accessible::to(read, read.caller)?;
+    let mut profiles = if params.include_custom_profile_fields { Some(values::all(read)?) } else { None };
     let members: Vec<UserRecord> = sql::all(read)?
         .iter()
         .filter(|user| params.user_ids.as_ref().is_none_or(|ids| ids.contains(&user.user_id)))
-        .map(|user| record(user, read.caller, params.include_custom_profile_fields))
+        .map(|user| {
+            if !accessible.contains(user.user_id) {
+                return UserRecord::unknown(user.user_id);
+            }
+            let record = UserRecord::for_caller(user, read.caller);
+            match &mut profiles {
+                Some(profiles) => {
+                    record.with_profile_data(profiles.remove(&user.user_id).unwrap_or_default())
+                }
+                None => record,
+            }
+        })
         .collect();
     Reply::field("members", &members)
 }
 
 /// `GET /users/{user_id}` and `GET /users/{email}`: one user.
 pub fn user(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
-    let name = &params.user_id_or_email;
-    let user = match name.parse() {
-        Ok(id) => sql::by_id(read, UserId(id))?,
-        Err(_) => match sql::by_email(read, name)? {
-            Some(user) => Some(user),
-            None => {
-                let user = sql::by_delivery_email(read, name)?;
-                user.filter(|user| UserRecord::for_caller(user, read.caller).shows_delivery_email())
-            }
-        },
-    };
-    let user = user.ok_or_else(no_such_user)?;
-    Reply::field("user", &record(&user, read.caller, params.include_custom_profile_fields))
-}
-
-fn record(user: &UserRow, caller: &Caller, with_profile_data: bool) -> UserRecord {
-    let record = UserRecord::for_caller(user, caller);
-    if with_profile_data { record.with_profile_data(Map::new()) } else { record }
-}
-
-fn no_such_user() -> ApiError {
-    ApiError::bad_request("No such user")
+    let domain = realm::state::bot_domain(&read.info.origin);
+    let user = find::named(read, read.caller, &params.user_id_or_email, &domain)?;
+    let user = find::accessible(read, read.caller, user)?;
+    let mut record = UserRecord::for_caller(&user, read.caller);
+    if params.include_custom_profile_fields {
+        record = record.with_profile_data(values::of(read, user.user_id)?);
+    }
+    Reply::field("user", &record)
 }

@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization;
 const MAX_NAME_LENGTH: usize = 100;
 
 /// Characters that would break mentions.
-const FORBIDDEN_IN_NAMES: &[char] = &['*', '`', '\\', '>', '"', '@', '|'];
+const FORBIDDEN_IN_NAMES: &[char] = &['*', '`', '\\', '>', '"', '@'];
 
 /// Checks a name as a person or administrator gives it; answers it stripped.
 pub fn full_name(text: &str) -> ApiResult<String> {
@@ -26,6 +26,10 @@ pub fn full_name(text: &str) -> ApiResult<String> {
         return Err(ApiError::bad_request("Invalid characters in name!"));
     }
     // `@**name|7**` means the user with id 7.
+    let digits = name.rsplit_once('|').map(|(_, digits)| digits);
+    if digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Err(ApiError::bad_request("Invalid format!"));
+    }
     Ok(name.to_owned())
 }
 
@@ -66,6 +70,9 @@ mod tests {
             ("", Err("Name too short!")),
             ("   ", Err("Name too short!")),
             (long.as_str(), Err("Name too long!")),
+            ("Ada | Lovelace", Ok("Ada | Lovelace")),
+            ("Ada|", Ok("Ada|")),
+            ("Ada|7", Err("Invalid format!")),
             ("Ada*", Err("Invalid characters in name!")),
             ("Ada\nLovelace", Err("Invalid characters in name!")),
         ];

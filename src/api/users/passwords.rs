@@ -18,6 +18,11 @@ pub const MIN_LENGTH: usize = 6;
 /// The longest password, in characters (`password_max_length`).
 pub const MAX_LENGTH: usize = 100;
 
+/// Whether a text is long enough to be a password, and no longer than one may be.
+pub fn is_allowed(password: &str) -> bool {
+    (MIN_LENGTH..=MAX_LENGTH).contains(&password.chars().count())
+}
+
 /// The hash of a password, in PHC form.
 pub fn hash(password: &str) -> ApiResult<String> {
     let hashed = Argon2::default().hash_password(password.as_bytes());

@@ -1,5 +1,7 @@
 //! A user as clients see them (spec, "User").
 
+use super::access;
+use super::avatar::Avatar;
 use super::emails::EmailVisibility;
 use crate::http::Caller;
 use crate::types::{Role, UserId};
@@ -32,8 +34,8 @@ pub struct UserRow {
     pub timezone: String,
     /// UNIX seconds.
     pub date_joined: i64,
-    /// Counts changes of the image.
-    pub avatar_version: i64,
+    /// The image.
+    pub avatar: Avatar,
     /// Who sees the real email. Bots' are for everyone.
     pub email_visibility: EmailVisibility,
 }
@@ -41,7 +43,7 @@ pub struct UserRow {
 /// The columns of [`UserRow`], in order.
 pub const COLUMNS: &str =
     "user_id, email, delivery_email, full_name, role, is_active, bot_type, bot_owner_id,
-    is_system_bot, timezone, date_joined, avatar_version,
+    is_system_bot, timezone, date_joined, avatar_version, avatar_key,
     (SELECT value FROM user_setting
          WHERE user_setting.user_id = user.user_id AND property = 'email_address_visibility' AND bot_type IS NULL)";
 
@@ -60,12 +62,17 @@ impl UserRow {
             is_system_bot: row.get(8)?,
             timezone: row.get(9)?,
             date_joined: row.get(10)?,
-            avatar_version: row.get(11)?,
-            email_visibility: match row.get::<_, Option<String>>(12)? {
+            avatar: Avatar { user_id: row.get(0)?, version: row.get(11)?, key: row.get(12)? },
+            email_visibility: match row.get::<_, Option<String>>(13)? {
                 Some(code) => EmailVisibility::from_code(code.parse().unwrap_or_default()),
                 None => EmailVisibility::default(),
             },
         })
+    }
+
+    /// Whether a caller may see the real email.
+    pub fn shows_email_to(&self, caller: &Caller) -> bool {
+        self.user_id == caller.user_id || self.email_visibility.admits(caller.role)
     }
 
     /// Whether the user is a bot.
@@ -83,7 +90,9 @@ pub struct UserRecord {
     email: String,
     full_name: String,
     date_joined: String,
-    is_active: bool,
+    /// Absent in the lists of `POST /register`, one of which is of active users and one of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_active: Option<bool>,
     is_owner: bool,
     is_admin: bool,
     is_guest: bool,
@@ -104,9 +113,8 @@ pub struct UserRecord {
 impl UserRecord {
     /// The record as a caller may see it, without profile data.
     pub fn for_caller(user: &UserRow, caller: &Caller) -> Self {
-        let is_shown = user.user_id == caller.user_id || user.email_visibility.admits(caller.role);
         let record = Self::new(user);
-        if is_shown { record } else { record.without_delivery_email() }
+        if user.shows_email_to(caller) { record } else { record.without_delivery_email() }
     }
 
     /// The record for those who may not see the real email.
@@ -124,7 +132,7 @@ impl UserRecord {
             email: user.email.clone(),
             full_name: user.full_name.clone(),
             date_joined: iso_minutes(user.date_joined),
-            is_active: user.is_active,
+            is_active: Some(user.is_active),
             is_owner: user.role == Role::Owner,
             is_admin: user.role.is_administrator(),
             is_guest: user.role == Role::Guest,
@@ -134,15 +142,41 @@ impl UserRecord {
             bot_owner_id: user.bot_owner_id,
             role: user.role,
             timezone: user.timezone.clone(),
-            avatar_url: avatar_url(user.user_id, user.avatar_version),
-            avatar_version: user.avatar_version,
+            avatar_url: user.avatar.url(),
+            avatar_version: user.avatar.version,
             profile_data: None,
         }
     }
 
-    /// Whether the real email is in it.
-    pub fn shows_delivery_email(&self) -> bool {
-        self.delivery_email.is_some()
+    /// The stand-in for a user whom the reader cannot access.
+    pub fn unknown(user_id: UserId) -> Self {
+        Self {
+            user_id,
+            delivery_email: None,
+            email: access::unknown_email(user_id),
+            full_name: access::UNKNOWN_USER.to_owned(),
+            date_joined: iso_minutes(0),
+            is_active: Some(true),
+            is_owner: false,
+            is_admin: false,
+            is_guest: false,
+            is_bot: false,
+            is_system_bot: false,
+            bot_type: None,
+            bot_owner_id: None,
+            role: Role::Member,
+            timezone: String::new(),
+            avatar_url: access::UNKNOWN_AVATAR_URL.to_owned(),
+            avatar_version: 1,
+            profile_data: Some(Map::new()),
+        }
+    }
+
+    /// The record in a list that says itself whether its users are active.
+    #[must_use]
+    pub fn without_is_active(mut self) -> Self {
+        self.is_active = None;
+        self
     }
 
     /// Adds the values of the custom profile fields, for people.
@@ -151,11 +185,6 @@ impl UserRecord {
         self.profile_data = (!self.is_bot).then_some(data);
         self
     }
-}
-
-/// Where a user's image is. It is always ours to serve: nothing is asked of a third party.
-pub fn avatar_url(user_id: UserId, version: i64) -> String {
-    format!("/avatar/{user_id}?version={version}")
 }
 
 /// A time as the interface writes joining dates: ISO 8601 with minutes, UTC.

@@ -1,10 +1,11 @@
 //! Every statement about users.
 
+use super::avatar::Avatar;
 use super::record::{COLUMNS, UserRow};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{Role, UserId};
 use roaring::RoaringBitmap;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Params};
 
 /// A user by id.
 pub fn by_id(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<UserRow>> {
@@ -62,8 +63,53 @@ pub fn system_bots(connection: &Connection) -> rusqlite::Result<Vec<UserRow>> {
 
 /// The ids of all active users.
 pub fn active_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
-    let mut statement =
-        connection.prepare_cached("SELECT user_id FROM user WHERE is_active AND NOT is_system_bot")?;
+    set(connection, "SELECT user_id FROM user WHERE is_active AND NOT is_system_bot", ())
+}
+
+/// The ids of all users, deactivated ones too, but for the server's own bots.
+pub fn all_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
+    set(connection, "SELECT user_id FROM user WHERE NOT is_system_bot", ())
+}
+
+/// The ids of the active guests.
+pub fn guest_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
+    set(connection, "SELECT user_id FROM user WHERE is_active AND role = ?1", [Role::Guest])
+}
+
+/// The ids of all bots.
+pub fn bot_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
+    set(connection, "SELECT user_id FROM user WHERE bot_type IS NOT NULL", ())
+}
+
+/// Who is subscribed to a channel that a user is subscribed to, deactivated users and the user too.
+pub fn channel_partners(connection: &Connection, user_id: UserId) -> rusqlite::Result<RoaringBitmap> {
+    set(
+        connection,
+        "SELECT other.user_id FROM subscription own JOIN subscription other USING (stream_id)
+         WHERE own.user_id = ?1 AND own.active AND other.active",
+        [user_id],
+    )
+}
+
+/// Who ever had a direct conversation with a user, deactivated users and the user too.
+pub fn direct_partners(connection: &Connection, user_id: UserId) -> rusqlite::Result<RoaringBitmap> {
+    set(
+        connection,
+        "SELECT value FROM direct_participant JOIN recipient USING (recipient_id),
+             json_each('[' || user_ids || ']') WHERE user_id = ?1",
+        [user_id],
+    )
+}
+
+fn set(connection: &Connection, sql: &str, params: impl Params) -> rusqlite::Result<RoaringBitmap> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let ids = statement.query_map(params, |row| row.get::<_, UserId>(0))?;
+    ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
+}
+
+/// The users whose accounts are not in use.
+pub fn inactive_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
+    let mut statement = connection.prepare_cached("SELECT user_id FROM user WHERE NOT is_active")?;
     let ids = statement.query_map([], |row| row.get::<_, UserId>(0))?;
     ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
 }
@@ -78,10 +124,7 @@ pub fn active_roles(connection: &Connection) -> rusqlite::Result<Vec<(UserId, Ro
 
 /// The ids of the active administrators and owners.
 pub fn administrator_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
-    let mut statement =
-        connection.prepare_cached("SELECT user_id FROM user WHERE is_active AND role <= ?1")?;
-    let ids = statement.query_map([Role::Administrator], |row| row.get::<_, UserId>(0))?;
-    ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
+    set(connection, "SELECT user_id FROM user WHERE is_active AND role <= ?1", [Role::Administrator])
 }
 
 /// The names of all active users but one.
@@ -94,6 +137,43 @@ pub fn other_names(connection: &Connection, but: Option<UserId>) -> rusqlite::Re
         .collect()
 }
 
+/// Sets the role.
+pub fn set_role(connection: &Connection, user_id: UserId, role: Role) -> rusqlite::Result<()> {
+    let statement = "UPDATE user SET role = ?2 WHERE user_id = ?1";
+    connection.prepare_cached(statement)?.execute((user_id, role)).map(|_| ())
+}
+
+/// Says whether the account is in use.
+pub fn set_active(connection: &Connection, user_id: UserId, is_active: bool) -> rusqlite::Result<()> {
+    let statement = "UPDATE user SET is_active = ?2 WHERE user_id = ?1";
+    connection.prepare_cached(statement)?.execute((user_id, is_active)).map(|_| ())
+}
+
+/// Gives a bot to another owner.
+pub fn set_bot_owner(connection: &Connection, bot_id: UserId, owner_id: UserId) -> rusqlite::Result<()> {
+    let statement = "UPDATE user SET bot_owner_id = ?2 WHERE user_id = ?1";
+    connection.prepare_cached(statement)?.execute((bot_id, owner_id)).map(|_| ())
+}
+
+/// The active bots of an owner.
+pub fn active_bots_of(connection: &Connection, owner_id: UserId) -> rusqlite::Result<Vec<UserRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM user WHERE bot_owner_id = ?1 AND is_active ORDER BY user_id"
+        ))?
+        .query_map([owner_id], UserRow::read)?
+        .collect()
+}
+
+/// How many active people there are, and how many of them are owners.
+pub fn count_people(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    connection
+        .prepare_cached(
+            "SELECT count(*), coalesce(sum(role = ?1), 0) FROM user WHERE is_active AND bot_type IS NULL",
+        )?
+        .query_row([Role::Owner], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
 /// Sets the name shown.
 pub fn set_full_name(connection: &Connection, user_id: UserId, full_name: &str) -> rusqlite::Result<()> {
     let statement = "UPDATE user SET full_name = ?2 WHERE user_id = ?1";
@@ -104,6 +184,12 @@ pub fn set_full_name(connection: &Connection, user_id: UserId, full_name: &str) 
 pub fn set_timezone(connection: &Connection, user_id: UserId, timezone: &str) -> rusqlite::Result<()> {
     let statement = "UPDATE user SET timezone = ?2 WHERE user_id = ?1";
     connection.prepare_cached(statement)?.execute((user_id, timezone)).map(|_| ())
+}
+
+/// Sets the image.
+pub fn set_avatar(connection: &Connection, avatar: Avatar) -> rusqlite::Result<()> {
+    let statement = "UPDATE user SET avatar_version = ?2, avatar_key = ?3 WHERE user_id = ?1";
+    connection.prepare_cached(statement)?.execute((avatar.user_id, avatar.version, avatar.key)).map(|_| ())
 }
 
 /// Sets the password's hash.

@@ -3,6 +3,7 @@
 mod archive;
 mod create;
 mod default;
+mod email_address;
 mod list;
 mod notices;
 mod update;

@@ -120,3 +120,82 @@ async fn renaming_and_archiving_are_told_in_the_channel() {
     let (_, content, _) = newest(&ada, "channel", json!(id)).await;
     assert_eq!(content, "Channel #**rome** has been unarchived.");
 }
+
+#[tokio::test]
+async fn what_changes_about_a_channel_is_told_in_it() {
+    let server = TestServer::start().await;
+    let (owner, bob) = (server.owner().await, server.member("bob").await);
+    let parameters =
+        json!({"name": "verona", "invite_only": true, "subscribers": [owner.user_id, bob.user_id]});
+    let id = channel_with(&owner, parameters).await;
+    let crew = crate::groups::group(&owner, "crew", &[]).await;
+    let by = mention(&owner);
+    let privacy = |from: &str, to: &str| {
+        format!(
+            "{by} changed the [access permissions](/help/channel-permissions) for this channel from **{from}** to **{to}**."
+        )
+    };
+    let retention = |from: &str, to: &str, summary: &str| {
+        format!(
+            "{by} has changed the [message retention period](/help/message-retention-policy) for this channel:\n\
+             * **Old retention period**: {from}\n* **New retention period**: {to}\n\n{summary}"
+        )
+    };
+    let deleted = |days: &str| {
+        format!("Messages in this channel will now be automatically deleted {days} days after they are sent.")
+    };
+    let posting = |from: &str, to: &str| {
+        format!(
+            "{by} changed the [posting permissions](/help/channel-posting-policy) for this channel:\n\n\
+             * **Old**: {from}\n* **New**: {to}"
+        )
+    };
+    let description = |from: &str, to: &str| {
+        format!(
+            "{by} changed the description for this channel.\n\n* **Old description:**\n```` quote\n{from}\n````\n\
+             * **New description:**\n```` quote\n{to}\n````"
+        )
+    };
+    let topics = |from: &str, to: &str| {
+        format!(
+            "{by} changed the \"Allow posting to the *general chat* topic?\" setting from **{from}** to **{to}**."
+        )
+    };
+    let some = json!({"direct_members": [bob.user_id, owner.user_id], "direct_subgroups": [crew, 2]});
+    let names = format!("@_*role:owners*, @_*crew*, {by}, {}", mention(&bob));
+    let cases = [
+        (
+            json!({"history_public_to_subscribers": true}),
+            privacy("Private, protected history", "Private, shared history"),
+        ),
+        (json!({"is_private": false}), privacy("Private, shared history", "Public")),
+        (json!({"message_retention_days": 7}), retention("Forever", "7 days", &deleted("7"))),
+        (json!({"message_retention_days": 8}), retention("7 days", "8 days", &deleted("8"))),
+        (
+            json!({"message_retention_days": "unlimited"}),
+            retention("8 days", "Forever", "Messages in this channel will now be retained forever."),
+        ),
+        (json!({"can_send_message_group": {"new": 4}}), posting("@_*role:everyone*", "@_*role:moderators*")),
+        (json!({"can_send_message_group": {"new": some}}), posting("@_*role:moderators*", &names)),
+        (json!({"description": "Italy"}), description("*No description.*", "Italy")),
+        (json!({"description": ""}), description("Italy", "*No description.*")),
+        (json!({"topics_policy": "disable_empty_topic"}), topics("Automatic", "No *general chat* topic")),
+        (
+            json!({"topics_policy": "allow_empty_topic"}),
+            topics("No *general chat* topic", "*general chat* topic allowed"),
+        ),
+    ];
+    let path = format!("/streams/{id}");
+    for (change, expected) in cases {
+        owner.patch(&path, change).await.ok();
+        let (topic, content, flags) = newest(&owner, "channel", json!(id)).await;
+        assert_eq!((topic.as_str(), content.as_str()), ("channel events", expected.as_str()));
+        assert_eq!(flags, json!(["read"]), "who did it knows");
+    }
+    // Another word for the same time is no news for anybody who reads; nor is a permission that is not to post.
+    let last = newest(&owner, "channel", json!(id)).await;
+    owner.patch(&path, json!({"message_retention_days": "realm_default"})).await.ok();
+    owner.patch(&path, json!({"can_resolve_topics_group": {"new": 4}})).await.ok();
+    owner.patch(&path, json!({"description": ""})).await.ok();
+    assert_eq!(newest(&owner, "channel", json!(id)).await, last);
+}

@@ -12,7 +12,7 @@ async fn each_role_is_in_its_system_groups() {
     let moderator = server.moderator("mod").await;
     let ada = server.member("ada").await;
     let guest = server.guest("guest").await;
-    let groups = guest.get("/user_groups", ()).await.ok()["user_groups"].clone();
+    let groups = ada.get("/user_groups", ()).await.ok()["user_groups"].clone();
     let found: Vec<(&str, Value, Value)> = groups
         .as_array()
         .unwrap()

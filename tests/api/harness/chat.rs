@@ -30,6 +30,15 @@ impl TestServer {
         delivered.await.unwrap();
     }
 
+    /// Removes all messages that have expired by the test's clock.
+    pub async fn remove_expired(&self) {
+        let app = Arc::clone(self.app());
+        let removed = RUNTIME.spawn(async move {
+            while messages::retention::remove_expired(&app).await.unwrap().is_some() {}
+        });
+        removed.await.unwrap();
+    }
+
     /// Sets one of the organization's settings, telling nobody.
     pub async fn set_realm_setting(&self, name: &'static str, value: Value) {
         let set = self.app().writer.run(move |tx| settings::set(tx, name, &value));

@@ -26,7 +26,11 @@ pub struct Client {
 
 impl Client {
     pub(super) fn anonymous(where_it_runs: Arc<Mutex<WhereItRuns>>) -> Self {
-        let http = reqwest::Client::builder().user_agent("teamchat-tests/1.0").build().unwrap();
+        let http = reqwest::Client::builder()
+            .user_agent("teamchat-tests/1.0")
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .unwrap();
         let (email, full_name) = Default::default();
         Self { http, where_it_runs, user_id: 0, email, full_name, api_key: None }
     }
@@ -39,6 +43,11 @@ impl Client {
             api_key: Some(user.api_key),
             ..Self::anonymous(where_it_runs)
         }
+    }
+
+    /// The same user at another server.
+    pub(super) fn at(&self, where_it_runs: Arc<Mutex<WhereItRuns>>) -> Self {
+        Self { where_it_runs, ..self.clone() }
     }
 
     /// The server behind the address; `None` while it is stopped.

@@ -13,13 +13,16 @@
 
 mod chat;
 mod client;
+mod dice;
 mod matching;
 mod model;
+pub mod pictures;
 mod queue;
 mod sync;
 mod tests;
 
 pub use client::{Answer, Client};
+pub use dice::Dice;
 pub use matching::{differences, mask};
 pub use queue::Queue;
 
@@ -74,13 +77,17 @@ impl TestServer {
 
     /// A server with options of its own.
     pub async fn start_with(options: Options) -> Self {
-        let prepared = PREPARED.get_or_init(prepare).await;
+        Self::start_on(PREPARED.get_or_init(prepare).await, Clock::manual(START), options).await
+    }
+
+    /// A server on a copy of a file.
+    pub async fn start_on(file: &[u8], clock: Clock, options: Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(database_in(&folder), prepared).unwrap();
+        std::fs::write(database_in(&folder), file).unwrap();
         let options = Options { control_token: CONTROL_TOKEN.to_owned(), ..options };
         let where_it_runs = WhereItRuns { origin: String::new(), app: Weak::new() };
         let where_it_runs = Arc::new(Mutex::new(where_it_runs));
-        let mut server = Self { running: None, where_it_runs, clock: Clock::manual(START), options, folder };
+        let mut server = Self { running: None, where_it_runs, clock, options, folder };
         server.run().await;
         server
     }
@@ -162,6 +169,17 @@ impl TestServer {
             })
         });
         read.await.unwrap().unwrap()
+    }
+
+    /// Stops cleanly and answers the file.
+    pub async fn into_file(mut self) -> Vec<u8> {
+        self.stop().await;
+        std::fs::read(self.database()).unwrap()
+    }
+
+    /// The client of a user of another server, on whose file this one runs.
+    pub fn client_of(&self, other: &Client) -> Client {
+        other.at(Arc::clone(&self.where_it_runs))
     }
 
     /// A client without credentials.

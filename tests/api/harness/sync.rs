@@ -24,8 +24,20 @@ pub const ALL_CAPABILITIES: &[&str] = &[
 const MUTED: i64 = 1;
 
 /// Differs between two registrations though nothing happened, or follows from what no event is for: the newest message
-/// of all, whoever received it.
-const VOLATILE: &[&str] = &["queue_id", "last_event_id", "max_message_id"];
+/// of all, whoever received it, the newest change of all presences, most of which are asked for, and the time.
+const VOLATILE: &[&str] =
+    &["queue_id", "last_event_id", "max_message_id", "presence_last_update_id", "server_timestamp"];
+
+/// What a user may do follows from their role and groups and from the organization's settings. Clients work it out from
+/// these; the state's copy is for clients that know nothing of groups.
+const OWN_PERMISSIONS: &[&str] = &[
+    "can_create_public_streams",
+    "can_create_private_streams",
+    "can_create_streams",
+    "can_create_web_public_streams",
+    "can_subscribe_other_users",
+    "can_invite_others_to_realm",
+];
 
 /// The parts of `unread_msgs` by kind of conversation.
 const UNREAD_LISTS: &[&str] = &["pms", "streams", "huddles"];
@@ -36,6 +48,7 @@ struct Registered<'c> {
     parameters: Value,
     queue: super::Queue,
     messages: Vec<Value>,
+    attachments: Value,
 }
 
 impl TestServer {
@@ -48,7 +61,8 @@ impl TestServer {
             for parameters in registrations() {
                 let queue = client.register(&parameters).await;
                 let messages = messages_of(client, &parameters).await;
-                all.push(Registered { client, parameters, queue, messages });
+                let attachments = attachments_of(client).await;
+                all.push(Registered { client, parameters, queue, messages, attachments });
             }
         }
         let answer = operation().await;
@@ -64,13 +78,15 @@ impl Registered<'_> {
         let events = self.queue.events().await;
         let before = Some(self.messages);
         let mut model = Model::new(self.client.user_id, &self.parameters, &self.queue.state, before);
+        model.has_uploaded(self.attachments);
         for event in &events {
             model.apply(event);
         }
         let mut fresh = self.client.register(&self.parameters).await;
         fresh.ignore();
         let after = Some(messages_of(self.client, &self.parameters).await);
-        let fresh = Model::new(self.client.user_id, &self.parameters, &fresh.state, after);
+        let mut fresh = Model::new(self.client.user_id, &self.parameters, &fresh.state, after);
+        fresh.has_uploaded(attachments_of(self.client).await);
         let fresh = fresh.into_state();
         assert_eq!(fresh["unread_msgs"]["count"], count_unread(&fresh), "unread messages that count");
         let differences = matching::differences(&comparable(fresh), &comparable(model.into_state()));
@@ -108,11 +124,16 @@ async fn messages_of(client: &Client, parameters: &Value) -> Vec<Value> {
     answer["messages"].as_array().expect("a list of messages").clone()
 }
 
+/// The files that a client's user has uploaded.
+async fn attachments_of(client: &Client) -> Value {
+    client.get("/attachments", ()).await.ok()["attachments"].clone()
+}
+
 /// A copy in which what may differ does not: what is looked up elsewhere, the order of lists that are sets.
 fn comparable(mut state: Value) -> Value {
     let count = count_unread(&state);
     let members = state.as_object_mut().expect("the state is an object");
-    for name in VOLATILE {
+    for name in VOLATILE.iter().chain(OWN_PERMISSIONS) {
         members.remove(*name);
     }
     let subscribed = ids_of(members.get("subscriptions"));

@@ -10,6 +10,7 @@ mod moves;
 mod permissions;
 mod read_receipts;
 mod resolve;
+mod retention;
 mod sync;
 
 use crate::channels::{channel, private_channel};

@@ -3,7 +3,7 @@
 //! a row for each message and receiver, as the published server does, and the published rules are easily told on it.
 //! After thousands of random operations the two still agree.
 
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, Dice, TestServer};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,22 +38,6 @@ struct Message {
     channel: usize,
     topic: usize,
     sender: usize,
-}
-
-/// Numbers that look random and are the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).unwrap() % limit
-    }
-
-    fn one<T: Copy>(&mut self, list: &[T]) -> Option<T> {
-        if list.is_empty() { None } else { Some(list[self.below(list.len())]) }
-    }
 }
 
 /// The model, and the server beside it.
@@ -111,7 +95,7 @@ impl World {
             messages,
             rows,
             historical: BTreeSet::new(),
-            dice: Dice(seed),
+            dice: Dice::new(seed),
             done: Vec::new(),
         }
     }

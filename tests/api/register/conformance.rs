@@ -54,6 +54,26 @@ const GROUP: &[(&str, Shape)] = &[
     ("can_remove_members_group", GroupSetting),
 ];
 
+const CHANNEL_FOLDER: &[(&str, Shape)] = &[
+    ("id", Integer),
+    ("name", Text),
+    ("description", Text),
+    ("rendered_description", Text),
+    ("is_archived", Bool),
+    ("order", Integer),
+    ("date_created", Integer),
+    ("creator_id", OrNull(&Integer)),
+];
+
+const PROFILE_FIELD: &[(&str, Shape)] = &[
+    ("id", Integer),
+    ("type", Integer),
+    ("order", Integer),
+    ("name", Text),
+    ("hint", Text),
+    ("field_data", Text),
+];
+
 /// The mobile app: its first snapshot, asked for without words and with these capabilities.
 const MOBILE: &[(&str, Shape)] = &[
     ("queue_id", Text),
@@ -62,7 +82,7 @@ const MOBILE: &[(&str, Shape)] = &[
     ("zulip_version", Text),
     ("zulip_merge_base", Text),
     ("alert_words", List(&[])),
-    ("custom_profile_fields", List(&[])),
+    ("custom_profile_fields", List(PROFILE_FIELD)),
     ("max_stream_name_length", Integer),
     ("max_topic_length", Integer),
     ("server_presence_ping_interval_seconds", Integer),
@@ -77,7 +97,7 @@ const MOBILE: &[(&str, Shape)] = &[
     ("recent_private_conversations", List(&[("max_message_id", Integer), ("user_ids", List(&[]))])),
     ("saved_snippets", List(&[("id", Integer), ("title", Text), ("content", Text)])),
     ("subscriptions", List(&[("stream_id", Integer), ("name", Text), ("color", Text)])),
-    ("channel_folders", List(&[("id", Integer), ("name", Text)])),
+    ("channel_folders", List(CHANNEL_FOLDER)),
     (
         "unread_msgs",
         Object(&[
@@ -185,12 +205,8 @@ const TERMINAL: &[(&str, Shape)] = &[
         Object(&[("pms", List(&[("sender_id", Integer)])), ("streams", List(&[])), ("huddles", List(&[]))]),
     ),
     ("subscriptions", List(&[("name", Text), ("stream_id", Integer), ("subscribers", List(&[]))])),
-    ("custom_profile_fields", List(&[])),
+    ("custom_profile_fields", List(PROFILE_FIELD)),
 ];
-
-/// Fields whose resources are not served yet. Whoever adds one takes it out here.
-const NOT_SERVED_YET: &[&str] =
-    &["channel_folders", "custom_profile_fields", "muted_users", "presences", "realm_emoji", "user_status"];
 
 /// What is wrong with a value, a line for each place; nothing when it has the shape.
 fn problems(place: &str, shape: &Shape, value: &Value, found: &mut Vec<String>) {
@@ -239,30 +255,28 @@ fn problems(place: &str, shape: &Shape, value: &Value, found: &mut Vec<String>) 
     }
 }
 
-/// Checks a state against a table; answers the fields that are not there.
-fn check(state: &Value, table: &[(&'static str, Shape)]) -> BTreeSet<&'static str> {
-    let mut missing = BTreeSet::new();
+/// Checks a state against a table.
+fn check(state: &Value, table: &[(&'static str, Shape)]) {
     let mut found = Vec::new();
     for (name, shape) in table {
         match state.get(name) {
             Some(value) => problems(name, shape, value, &mut found),
-            None => {
-                missing.insert(*name);
-            }
+            None => found.push(format!("{name} is missing")),
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
-    missing
-}
-
-fn not_served_yet(table: &[(&'static str, Shape)]) -> BTreeSet<&'static str> {
-    table.iter().map(|(name, _)| *name).filter(|name| NOT_SERVED_YET.contains(name)).collect()
 }
 
 #[tokio::test]
 async fn the_mobile_app_finds_what_it_needs() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
+    ada.post("/users/me/presence", &[("status", "active")]).await.ok();
+    let owner = server.owner().await;
+    ada.post(&format!("/users/me/muted_users/{}", owner.user_id), ()).await.ok();
+    let folder = json!({"name": "Backend", "description": ""});
+    owner.post("/channel_folders/create", folder).await.ok();
+    owner.post("/realm/profile_fields", json!({"name": "Phone", "field_type": 1})).await.ok();
     let capabilities = json!({
         "notification_settings_null": true,
         "bulk_message_deletion": true,
@@ -281,7 +295,11 @@ async fn the_mobile_app_finds_what_it_needs() {
         "client_capabilities": capabilities,
     });
     let state = ada.post("/register", parameters).await.ok_ignoring(&["idle_queue_timeout"]);
-    assert_eq!(check(&state, MOBILE), not_served_yet(MOBILE));
+    assert_eq!(
+        state["presences"].as_object().unwrap().keys().collect::<Vec<_>>(),
+        [&ada.user_id.to_string()]
+    );
+    check(&state, MOBILE);
     assert_eq!(state.get("color_scheme"), None, "the older copies are for those who need them");
 }
 
@@ -289,6 +307,7 @@ async fn the_mobile_app_finds_what_it_needs() {
 async fn the_terminal_client_finds_what_it_needs() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
+    ada.post("/users/me/presence", &[("status", "active")]).await.ok();
     let parameters = json!({
         "event_types": ["message", "user_settings", "realm_user"],
         "fetch_event_types": TERMINAL_WORDS,
@@ -297,7 +316,8 @@ async fn the_terminal_client_finds_what_it_needs() {
         "include_subscribers": true,
     });
     let state = ada.post("/register", parameters).await.ok();
-    assert_eq!(check(&state, TERMINAL), not_served_yet(TERMINAL));
+    assert_eq!(state["presences"].as_object().unwrap().keys().collect::<Vec<_>>(), [&ada.email]);
+    check(&state, TERMINAL);
     assert_eq!(state["user_id"], ada.user_id);
     let own = json!(ada.user_id);
     assert!(state["realm_users"].as_array().unwrap().iter().any(|user| user["user_id"] == own));
@@ -327,6 +347,11 @@ async fn words_bring_their_fields_and_no_others() {
         ("user_settings", &["user_settings"]),
         ("realm_user_settings_defaults", &["realm_user_settings_defaults"]),
         ("realm_user_groups", &["realm_user_groups"]),
+        ("custom_profile_fields", &["custom_profile_fields", "custom_profile_field_types"]),
+        ("presence", &["presences", "presence_last_update_id", "server_timestamp"]),
+        ("user_status", &["user_status"]),
+        ("muted_users", &["muted_users"]),
+        ("channel_folders", &["channel_folders"]),
         ("nothing of that name", &[]),
     ];
     for (word, fields) in cases {

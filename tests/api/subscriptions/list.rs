@@ -40,14 +40,19 @@ async fn subscribers_are_named_as_asked() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let (cleo, bot) = (server.member("cleo").await, server.bot("helper", &ada).await);
+    let dan = server.member("dan").await;
+    for client in [&bob, &dan] {
+        client.post("/users/me/presence", &[("status", "active")]).await.ok();
+    }
     server.clock.advance(15 * 24 * 60 * 60);
-    let everybody = json!([ada.user_id, bob.user_id, cleo.user_id, bot.user_id]);
+    dan.post("/users/me/presence", &[("status", "idle")]).await.ok();
+    let everybody = json!([ada.user_id, bob.user_id, cleo.user_id, bot.user_id, dan.user_id]);
     let id = channel_with(&ada, json!({"name": "verona", "subscribers": everybody})).await;
     let send = json!({"type": "channel", "to": id, "topic": "t", "content": "hi"});
     ada.post("/messages", send).await.ok();
     let mut listening = cleo.register(json!({"event_types": [], "fetch_event_types": []})).await;
     listening.ignore();
-    let partial = json!([ada.user_id, cleo.user_id, bot.user_id]);
+    let partial = json!([ada.user_id, cleo.user_id, bot.user_id, dan.user_id]);
     let cases: [(&str, Value, Value); 3] = [
         ("false", Value::Null, Value::Null),
         ("true", everybody, Value::Null),
@@ -63,7 +68,7 @@ async fn subscribers_are_named_as_asked() {
         ] {
             assert_eq!(subscription["subscribers"], subscribers, "{asked}");
             assert_eq!(subscription["partial_subscribers"], partial_subscribers, "{asked}");
-            assert_eq!(subscription["subscriber_count"], json!(4), "{asked}");
+            assert_eq!(subscription["subscriber_count"], json!(5), "{asked}");
         }
     }
     let error = ada.get("/users/me/subscriptions", json!({"include_subscribers": "some"})).await;

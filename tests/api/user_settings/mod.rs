@@ -1,5 +1,6 @@
 //! User settings.
 
 mod account;
+mod consents;
 mod defaults;
 mod update;

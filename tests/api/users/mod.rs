@@ -1,3 +1,8 @@
 //! Users.
 
+mod access;
+mod avatar;
 mod create;
+mod deactivate;
+mod role;
+mod update;

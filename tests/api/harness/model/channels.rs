@@ -78,9 +78,18 @@ fn sort(list: &mut [Value]) {
     list.sort_by_key(|stream| (stream["name"].as_str().unwrap().to_owned(), stream["stream_id"].as_i64()));
 }
 
-/// Whether the client asked for the names of subscribers. Tests have a channel from the beginning, so it shows.
-pub fn names_subscribers(model: &mut Model) -> bool {
-    SUBSCRIPTION_LISTS.into_iter().any(|name| {
-        model.list(name).is_some_and(|list| list.iter().any(|stream| stream.get("subscribers").is_some()))
-    })
+/// Whether the client asked for the names of subscribers.
+pub fn names_subscribers(model: &Model) -> bool {
+    model.parameters["include_subscribers"] == true
+}
+
+/// `channel_folder`, `op: reorder`.
+pub fn folders_reordered(model: &mut Model, event: &Value) {
+    let order = super::ids(&event["order"]);
+    let Some(folders) = model.list("channel_folders") else { return };
+    for folder in folders.iter_mut() {
+        let place = order.iter().position(|id| folder["id"] == *id).expect("all folders are in the order");
+        folder["order"] = place.into();
+    }
+    folders.sort_by_key(|folder| folder["order"].as_i64());
 }

@@ -4,10 +4,13 @@
 //! One small function for each type of event, in a file for each slice. A type that is not here fails the test: whoever
 //! adds an event says here what it means.
 
+mod bots;
 mod channels;
 mod groups;
 mod lists;
 mod messages;
+mod people;
+mod realm;
 mod settings;
 mod subscriptions;
 mod topics;
@@ -15,6 +18,9 @@ mod users;
 
 use super::queue::kind;
 use serde_json::{Map, Value};
+
+/// Under which name the user's uploads are kept beside the state.
+const ATTACHMENTS: &str = "attachments of the user";
 
 /// What a client knows.
 pub struct Model {
@@ -34,6 +40,11 @@ impl Model {
         Self { state, messages, user_id, parameters: parameters.clone() }
     }
 
+    /// Adds the files that the user has uploaded, which are asked for apart.
+    pub fn has_uploaded(&mut self, attachments: Value) {
+        self.state.insert(ATTACHMENTS.to_owned(), attachments);
+    }
+
     /// Learns from an event.
     pub fn apply(&mut self, event: &Value) {
         match kind(event).as_str() {
@@ -43,13 +54,20 @@ impl Model {
             "submessage" => messages::submessage_added(self, event),
             "reaction/add" => messages::reaction_added(self, event),
             "reaction/remove" => messages::reaction_removed(self, event),
-            // Who may be exported is asked for, not part of the state; who types is shown for a moment and forgotten.
+            // Who may be exported and who is invited is asked for, not part of the state; who types is shown for a moment and forgotten.
             "realm_export_consent"
+            | "invites_changed"
             | "typing/start"
             | "typing/stop"
             | "typing_edit_message/start"
             | "typing_edit_message/stop" => {}
             "alert_words" => lists::replace_all(self, "alert_words", &event["alert_words"]),
+            "attachment/add" => lists::add(self, ATTACHMENTS, &event["attachment"]),
+            "attachment/update" => {
+                lists::replace(self, ATTACHMENTS, "id", &event["attachment"], lists::as_they_are);
+            }
+            "attachment/remove" => lists::remove(self, ATTACHMENTS, "id", &event["attachment"]["id"]),
+            "custom_profile_fields" => users::profile_fields(self, event),
             "drafts/add" => lists::add_all(self, "drafts", &event["drafts"], lists::newest_first),
             "drafts/update" => lists::replace(self, "drafts", "id", &event["draft"], lists::newest_first),
             "drafts/remove" => lists::remove(self, "drafts", "id", &event["draft_id"]),
@@ -80,7 +98,30 @@ impl Model {
             "saved_snippets/remove" => {
                 lists::remove(self, "saved_snippets", "id", &event["saved_snippet_id"]);
             }
+            "channel_folder/add" => lists::add(self, "channel_folders", &event["channel_folder"]),
+            "channel_folder/update" => {
+                lists::merge(self, "channel_folders", "id", &event["channel_folder_id"], &event["data"]);
+            }
+            "channel_folder/reorder" => channels::folders_reordered(self, event),
+            "muted_users" => lists::replace_all(self, "muted_users", &event["muted_users"]),
+            "realm/update" => realm::update(self, event),
+            "realm/update_dict" => realm::update_dict(self, event),
+            "realm_emoji/update" => self.set("realm_emoji", event["realm_emoji"].clone()),
+            "realm_domains/add" | "realm_domains/change" | "realm_domains/remove" => {
+                realm::domains(self, event);
+            }
+            "realm_playgrounds" => {
+                lists::replace_all(self, "realm_playgrounds", &event["realm_playgrounds"]);
+            }
+            "onboarding_steps" => lists::replace_all(self, "onboarding_steps", &event["onboarding_steps"]),
+            "realm_linkifiers" => lists::replace_all(self, "realm_linkifiers", &event["realm_linkifiers"]),
+            "presence" => people::presence(self, event),
+            "user_status" => people::status(self, event),
+            "realm_bot/add" => bots::add(self, event),
+            "realm_bot/update" => bots::update(self, event),
+            "realm_bot/delete" => bots::delete(self, event),
             "realm_user/add" => users::add(self, event),
+            "realm_user/remove" => users::remove(self, event),
             "stream/create" => channels::create(self, event),
             "stream/delete" => channels::delete(self, event),
             "stream/update" => channels::update(self, event),
@@ -98,7 +139,13 @@ impl Model {
             "update_message_flags/add" | "update_message_flags/remove" => {
                 messages::flags_changed(self, event);
             }
-            "user_group/add_members" => groups::add_members(self, event),
+            "user_group/add" => groups::add(self, event),
+            "user_group/remove" => groups::remove(self, event),
+            "user_group/update" => groups::update(self, event),
+            "user_group/add_members" => groups::change_list(self, event, groups::MEMBERS, true),
+            "user_group/remove_members" => groups::change_list(self, event, groups::MEMBERS, false),
+            "user_group/add_subgroups" => groups::change_list(self, event, groups::SUBGROUPS, true),
+            "user_group/remove_subgroups" => groups::change_list(self, event, groups::SUBGROUPS, false),
             "user_settings/update" => settings::update(self, event),
             "user_topic" => topics::set(self, event),
             unknown => panic!("the model client does not know what {unknown} means: {event}"),

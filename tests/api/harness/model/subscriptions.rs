@@ -66,6 +66,16 @@ pub fn peers(model: &mut Model, event: &Value, came: bool) {
     }
 }
 
+/// A deactivated user is subscribed to nothing.
+pub fn forget_user(model: &mut Model, user_id: &Value) {
+    let streams =
+        SUBSCRIPTION_LISTS.into_iter().flat_map(|name| model.list(name).cloned().unwrap_or_default());
+    let ids: Vec<Value> = streams.map(|stream| stream["stream_id"].clone()).collect();
+    for stream_id in ids {
+        change_peers(model, &stream_id, &[user_id.as_i64().unwrap()], false);
+    }
+}
+
 fn change_peers(model: &mut Model, stream_id: &Value, users: &[i64], came: bool) {
     let mut number = None;
     for name in SUBSCRIPTION_LISTS {

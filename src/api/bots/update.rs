@@ -1,0 +1,178 @@
+//! `PATCH /bots/{bot_id}` and `DELETE /bots/{bot_id}`.
+
+use super::record::ServiceRecord;
+use super::{change, events, rules, sql};
+use crate::api::users::avatar::{self, AvatarImage};
+use crate::api::users::record::UserRow;
+use crate::api::users::{activity, change as change_user, names, role, rules as users_rules, sql as users};
+use crate::http::params::JsonOrText;
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
+use crate::store::Tx;
+use crate::types::{Role, UserId};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Parameters of `PATCH /bots/{bot_id}`.
+#[derive(Deserialize)]
+pub struct UpdateBotParams {
+    /// Which bot.
+    bot_id: UserId,
+    /// The name shown.
+    #[serde(default)]
+    full_name: Option<String>,
+    /// The role; only for administrators.
+    #[serde(default)]
+    role: Option<Role>,
+    /// Whose it is from now on.
+    #[serde(default)]
+    bot_owner_id: Option<UserId>,
+    /// What an integration has to know: these names get these values.
+    #[serde(default)]
+    config_data: Option<BTreeMap<String, String>>,
+    /// Where the messages of an outgoing webhook are posted.
+    #[serde(default)]
+    service_payload_url: Option<JsonOrText>,
+    /// The format in which they are posted. Only together with the address.
+    #[serde(default = "own_interface")]
+    service_interface: i64,
+    /// The name of the channel that it sends to by default; empty: none.
+    #[serde(default)]
+    default_sending_stream: Option<String>,
+    /// The name of the channel whose messages it hears by default; empty: none.
+    #[serde(default)]
+    default_events_register_stream: Option<String>,
+    /// Whether it hears all public channels by default.
+    #[serde(default)]
+    default_all_public_streams: Option<bool>,
+}
+
+fn own_interface() -> i64 {
+    rules::INTERFACES[0]
+}
+
+/// `PATCH /bots/{bot_id}`: changes a bot, also one that is not in use. A multipart body may bring an image.
+pub async fn update_bot(mut call: Call<User>, params: UpdateBotParams) -> ApiResult<Reply> {
+    let image = avatar::from_files(std::mem::take(&mut call.files)).await?;
+    call.write(move |tx, caller| update(tx, caller, params, image.as_ref())).await
+}
+
+fn update(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    params: UpdateBotParams,
+    image: Option<&AvatarImage>,
+) -> ApiResult<Reply> {
+    let mut bot = rules::find(tx, caller, params.bot_id)?;
+    if let Some(full_name) = &params.full_name {
+        change_name(tx, &bot, full_name)?;
+    }
+    if let Some(wanted) = params.role.filter(|wanted| *wanted != bot.role) {
+        users_rules::check_role(caller.role, bot.role, wanted, false)?;
+        role::change(tx, &bot, wanted)?;
+        bot.role = wanted;
+    }
+    if let Some(owner_id) = params.bot_owner_id {
+        change_owner(tx, &bot, owner_id)?;
+        bot.bot_owner_id = Some(owner_id);
+    }
+    if let Some(name) = &params.default_sending_stream {
+        let stream_id = rules::default_stream(tx, caller, tx.now(), name)?;
+        sql::set_default_sending_stream(tx, bot.user_id, stream_id)?;
+        let row = sql::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
+        events::updated(tx, &bot, "default_sending_stream", row.default_sending_stream)?;
+    }
+    if let Some(name) = &params.default_events_register_stream {
+        let stream_id = rules::default_stream(tx, caller, tx.now(), name)?;
+        sql::set_default_events_register_stream(tx, bot.user_id, stream_id)?;
+        let row = sql::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
+        events::updated(tx, &bot, "default_events_register_stream", row.default_events_register_stream)?;
+    }
+    if let Some(on) = params.default_all_public_streams {
+        sql::set_default_all_public_streams(tx, bot.user_id, on)?;
+        events::updated(tx, &bot, "default_all_public_streams", on)?;
+    }
+    let mut service_payload_url = None;
+    if let Some(url) = params.service_payload_url {
+        let url = rules::payload_url("service_payload_url", url)?;
+        rules::check_interface(params.service_interface)?;
+        change_service(tx, &bot, &url, params.service_interface)?;
+        service_payload_url = Some(url);
+    }
+    let mut config_data = None;
+    if let Some(wanted) = params.config_data {
+        let merged = sql::merge_config_data(tx, bot.user_id, &serde_json::to_string(&wanted)?)?;
+        config_data = Some(serde_json::from_str::<Value>(&merged)?);
+    }
+    let bot = users::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
+    if image.is_some() {
+        avatar::set(tx, &bot, image)?;
+    }
+    let bot = users::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
+    let row = sql::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
+    let mut answer = json!({
+        "full_name": bot.full_name,
+        "avatar_url": bot.avatar.url(),
+        "service_interface": params.service_interface,
+        "service_payload_url": service_payload_url,
+        "config_data": config_data,
+        "default_sending_stream": row.default_sending_stream,
+        "default_events_register_stream": row.default_events_register_stream,
+        "default_all_public_streams": row.default_all_public_streams,
+    });
+    if let Some(owner) = bot.bot_owner_id.map(|owner| users::by_id(tx, owner)).transpose()?.flatten() {
+        answer["bot_owner"] = owner.email.into();
+    }
+    Reply::data(&answer)
+}
+
+fn change_name(tx: &mut Tx<'_>, bot: &UserRow, full_name: &str) -> ApiResult<()> {
+    let full_name = names::full_name(full_name)?;
+    if full_name == bot.full_name {
+        return Ok(());
+    }
+    rules::check_name(tx, &full_name)?;
+    change_user::full_name(tx, bot, &full_name)
+}
+
+fn change_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<()> {
+    let refused = |msg: &'static str| Err(ApiError::bad_request(msg));
+    match users::by_id(tx, owner_id)? {
+        None => refused("Failed to change owner, no such user"),
+        Some(owner) if owner.is_system_bot => refused("Failed to change owner, no such user"),
+        Some(owner) if !owner.is_active => refused("Failed to change owner, user is deactivated"),
+        Some(owner) if owner.is_bot() => refused("Failed to change owner, bots can't own other bots"),
+        Some(_) if bot.bot_owner_id == Some(owner_id) => Ok(()),
+        Some(_) => change::owner(tx, bot, owner_id),
+    }
+}
+
+fn change_service(tx: &mut Tx<'_>, bot: &UserRow, url: &str, interface: i64) -> ApiResult<()> {
+    if bot.bot_type != Some(rules::OUTGOING_WEBHOOK) {
+        return Err(ApiError::bad_request("Invalid bot type"));
+    }
+    sql::set_service(tx, bot.user_id, url, interface)?;
+    let row = sql::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
+    let services = serde_json::to_value(ServiceRecord::of(row.service.as_ref()))?;
+    events::updated(tx, bot, "services", services)
+}
+
+/// Parameters of `DELETE /bots/{bot_id}`.
+#[derive(Deserialize)]
+pub struct DeactivateBotParams {
+    /// Which bot.
+    bot_id: UserId,
+}
+
+/// `DELETE /bots/{bot_id}`: takes a bot out of use, and ends its polls. One that is not in use stays so.
+pub async fn deactivate_bot(call: Call<User>, params: DeactivateBotParams) -> ApiResult<Reply> {
+    let app = Arc::clone(&call.app);
+    let job = move |tx: &mut Tx<'_>, caller: &User| {
+        let bot = rules::find(tx, caller, params.bot_id)?;
+        if bot.is_active { activity::deactivate(tx, &bot) } else { Ok(Vec::new()) }
+    };
+    let gone = call.write(job).await?;
+    app.hub.remove_of(&gone);
+    Ok(Reply::ok())
+}

@@ -1,0 +1,176 @@
+//! `/realm/playgrounds`: places where clients can try the code of a block, by language (feature levels 49 and 196).
+
+use super::Slice;
+use super::register::{StatePart, StateRequest};
+use super::users::sql as users;
+use crate::events::{Audience, Event};
+use crate::http::params::{BoundedText, Trimmed};
+use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Reply, Route};
+use crate::markdown::url_template_variables;
+use crate::store::Tx;
+use hyper::Method;
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// Code playgrounds.
+pub const SLICE: Slice = Slice { name: "code_playgrounds", routes, state: STATE, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "realm_playgrounds", fetch: state }];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::write(Method::POST, "/realm/playgrounds", ADMINISTRATOR, add_playground),
+        Route::write(Method::DELETE, "/realm/playgrounds/{playground_id}", ADMINISTRATOR, remove_playground),
+    ]
+}
+
+/// The longest name of a language, in characters.
+const MAX_LANGUAGE_LENGTH: usize = 40;
+
+/// A playground on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Playground {
+    id: i64,
+    /// What people choose it by.
+    name: String,
+    /// The language of its code, which need not be one that anybody highlights.
+    pygments_language: String,
+    /// RFC 6570, with the one variable `code`.
+    url_template: String,
+}
+
+/// `realm_playgrounds`: all of them, whatever has changed.
+#[derive(Serialize)]
+struct PlaygroundsChanged {
+    r#type: &'static str,
+    realm_playgrounds: Vec<Playground>,
+}
+
+impl Event for PlaygroundsChanged {
+    const TYPE: &'static str = "realm_playgrounds";
+}
+
+/// Parameters of `POST /realm/playgrounds`.
+#[derive(Deserialize)]
+pub struct AddParams {
+    /// What people choose it by.
+    name: Trimmed,
+    /// The language of its code.
+    pygments_language: BoundedText<MAX_LANGUAGE_LENGTH>,
+    /// RFC 6570, with the one variable `code`.
+    url_template: Trimmed,
+}
+
+/// `POST /realm/playgrounds`.
+fn add_playground(tx: &mut Tx<'_>, _caller: &Administrator, params: AddParams) -> ApiResult<Reply> {
+    if !params.pygments_language.chars().all(is_allowed_in_language) {
+        return Err(ApiError::bad_request("Invalid characters in pygments language"));
+    }
+    let playground = Playground {
+        id: 0,
+        name: params.name.into_inner(),
+        pygments_language: params.pygments_language.trim().to_owned(),
+        url_template: params.url_template.into_inner(),
+    };
+    let problems = problems(&playground, &all(tx)?);
+    if !problems.is_empty() {
+        return Err(ApiError::invalid_fields(problems));
+    }
+    let id = insert(tx, &playground)?;
+    tell_changed(tx)?;
+    Reply::field("id", &id)
+}
+
+/// Parameters of `DELETE /realm/playgrounds/{playground_id}`.
+#[derive(Deserialize)]
+pub struct RemoveParams {
+    /// Which one.
+    playground_id: i64,
+}
+
+/// `DELETE /realm/playgrounds/{playground_id}`.
+fn remove_playground(tx: &mut Tx<'_>, _caller: &Administrator, params: RemoveParams) -> ApiResult<Reply> {
+    let removed =
+        tx.prepare_cached("DELETE FROM code_playground WHERE id = ?1")?.execute([params.playground_id])?;
+    if removed == 0 {
+        return Err(ApiError::bad_request("Invalid playground"));
+    }
+    tell_changed(tx)?;
+    Ok(Reply::ok())
+}
+
+/// Word `realm_playgrounds`.
+fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+    state.insert("realm_playgrounds".into(), json!(all(request.connection)?));
+    Ok(())
+}
+
+fn tell_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let event = PlaygroundsChanged { r#type: PlaygroundsChanged::TYPE, realm_playgrounds: all(tx)? };
+    let everybody = Audience::set(users::active_ids(tx)?);
+    tx.emit(&event, everybody);
+    Ok(())
+}
+
+/// The characters of the published rule.
+fn is_allowed_in_language(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || " _+,-./#".contains(letter)
+}
+
+/// What is wrong with a playground, by field.
+fn problems(playground: &Playground, others: &[Playground]) -> Vec<(&'static str, String)> {
+    const BLANK: &str = "This field cannot be blank.";
+    let mut problems = Vec::new();
+    let variables = url_template_variables(&playground.url_template);
+    if playground.url_template.is_empty() {
+        problems.push(("url_template", BLANK.to_owned()));
+    } else if variables.is_none() {
+        problems.push(("url_template", "Invalid URL template.".to_owned()));
+    }
+    if playground.name.is_empty() {
+        problems.push(("name", BLANK.to_owned()));
+    }
+    if playground.pygments_language.is_empty() {
+        problems.push(("pygments_language", BLANK.to_owned()));
+    }
+    if let Some(variables) = variables {
+        if !variables.iter().any(|name| name == "code") {
+            let msg = r#"Missing the required variable "code" in the URL template"#;
+            problems.push(("__all__", msg.to_owned()));
+        } else if variables.iter().any(|name| name != "code") {
+            let msg = r#""code" should be the only variable present in the URL template"#;
+            problems.push(("__all__", msg.to_owned()));
+        }
+    }
+    let is_same = |other: &Playground| {
+        other.name == playground.name && other.pygments_language == playground.pygments_language
+    };
+    if others.iter().any(is_same) {
+        let msg = "Realm playground with this Realm, Pygments language and Name already exists.";
+        problems.push(("__all__", msg.to_owned()));
+    }
+    problems
+}
+
+fn all(connection: &Connection) -> rusqlite::Result<Vec<Playground>> {
+    connection
+        .prepare_cached("SELECT id, name, pygments_language, url_template FROM code_playground ORDER BY id")?
+        .query_map([], |row| {
+            Ok(Playground {
+                id: row.get(0)?,
+                name: row.get(1)?,
+                pygments_language: row.get(2)?,
+                url_template: row.get(3)?,
+            })
+        })?
+        .collect()
+}
+
+fn insert(connection: &Connection, playground: &Playground) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached(
+            "INSERT INTO code_playground (name, pygments_language, url_template) VALUES (?1, ?2, ?3)",
+        )?
+        .insert((&playground.name, &playground.pygments_language, &playground.url_template))
+}

@@ -1,0 +1,91 @@
+//! Every statement about custom emoji.
+
+use crate::types::UserId;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+/// A custom emoji's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RealmEmoji {
+    /// The id, whose text is the `emoji_code`.
+    pub id: i64,
+    /// The name.
+    pub name: String,
+    /// The image's file below `emoji/images/`.
+    pub file: String,
+    /// Whether there is a still image beside it.
+    pub is_animated: bool,
+    /// Who added it.
+    pub author_id: Option<UserId>,
+    /// Whether it is out of use.
+    pub deactivated: bool,
+}
+
+const COLUMNS: &str = "id, name, file, is_animated, author_id, deactivated";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<RealmEmoji> {
+    Ok(RealmEmoji {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        file: row.get(2)?,
+        is_animated: row.get(3)?,
+        author_id: row.get(4)?,
+        deactivated: row.get(5)?,
+    })
+}
+
+/// The path of an emoji's image among the public ones.
+pub fn image_path(file: &str) -> String {
+    format!("emoji/images/{file}")
+}
+
+/// The path of the still image of an animated emoji.
+pub fn still_path(file: &str) -> String {
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    format!("emoji/images/still/{stem}.png")
+}
+
+/// All of them, the oldest first.
+pub fn all(connection: &Connection) -> rusqlite::Result<Vec<RealmEmoji>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM realm_emoji ORDER BY id"))?
+        .query_map([], read)?
+        .collect()
+}
+
+/// One by its id, also when it is out of use.
+pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<RealmEmoji>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM realm_emoji WHERE id = ?1"))?
+        .query_row([id], read)
+        .optional()
+}
+
+/// The one that a name means now.
+pub fn active_by_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<RealmEmoji>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM realm_emoji WHERE name = ?1 AND NOT deactivated"))?
+        .query_row([name], read)
+        .optional()
+}
+
+/// Adds one.
+pub fn insert(
+    connection: &Connection,
+    name: &str,
+    file: &str,
+    is_animated: bool,
+    author_id: UserId,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO realm_emoji (name, file, is_animated, author_id) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute((name, file, is_animated, author_id))
+        .map(|_| ())
+}
+
+/// Takes one out of use.
+pub fn deactivate(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+    let statement = "UPDATE realm_emoji SET deactivated = 1 WHERE id = ?1";
+    connection.prepare_cached(statement)?.execute([id]).map(|_| ())
+}

@@ -1,0 +1,223 @@
+//! `POST /user_groups/{user_group_id}/members` and `POST /user_groups/{user_group_id}/subgroups`.
+
+use super::events::{MembersChanged, SubgroupsChanged};
+use super::permission::UserGroupSetting::{
+    self, CanAddMembers, CanJoin, CanLeave, CanManage, CanRemoveMembers,
+};
+use super::rules::{self, Manager};
+use super::setting;
+use super::sql::{self, GroupRow};
+use crate::api::notifications;
+use crate::api::users::events::everyone;
+use crate::api::users::sql as users;
+use crate::api::who_is_who;
+use crate::http::{ApiError, ApiResult, Caller, Reply, User};
+use crate::store::Tx;
+use crate::types::{GroupId, UserId};
+use rusqlite::Connection;
+use serde::Deserialize;
+
+/// Parameters of `POST /user_groups/{user_group_id}/members`.
+#[derive(Deserialize)]
+pub struct MembersParams {
+    /// Which group.
+    user_group_id: GroupId,
+    /// Users who will be in it.
+    #[serde(default)]
+    add: Vec<UserId>,
+    /// Users who will not.
+    #[serde(default)]
+    delete: Vec<UserId>,
+    /// Groups that will be in it.
+    #[serde(default)]
+    add_subgroups: Vec<GroupId>,
+    /// Groups that will not.
+    #[serde(default)]
+    delete_subgroups: Vec<GroupId>,
+}
+
+/// `POST /user_groups/{user_group_id}/members`: all of it, or nothing.
+pub fn members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> ApiResult<Reply> {
+    rules::require_member(caller)?;
+    let MembersParams { user_group_id, add, delete, add_subgroups, delete_subgroups } = &params;
+    if add.is_empty() && delete.is_empty() && add_subgroups.is_empty() && delete_subgroups.is_empty() {
+        return Err(ApiError::bad_request(
+            "Nothing to do. Specify at least one of \"add\", \"delete\", \"add_subgroups\" or \"delete_subgroups\".",
+        ));
+    }
+    let group = rules::find(tx, *user_group_id)?;
+    let mut added = Vec::new();
+    let mut removed = Vec::new();
+    who_is_who::change(tx, |tx| {
+        if !add.is_empty() {
+            added = add_members(tx, caller, &group, add)?;
+        }
+        if !delete.is_empty() {
+            removed = remove_members(tx, caller, &group, delete)?;
+        }
+        change_subgroups(tx, caller, &group, add_subgroups, delete_subgroups)
+    })?;
+    notify(tx, caller, &group, &added, "added you to")?;
+    notify(tx, caller, &group, &removed, "removed you from")?;
+    Ok(Reply::ok())
+}
+
+/// Parameters of `POST /user_groups/{user_group_id}/subgroups`.
+#[derive(Deserialize)]
+pub struct SubgroupsParams {
+    /// Which group.
+    user_group_id: GroupId,
+    /// Groups that will be in it.
+    #[serde(default)]
+    add: Vec<GroupId>,
+    /// Groups that will not.
+    #[serde(default)]
+    delete: Vec<GroupId>,
+}
+
+/// `POST /user_groups/{user_group_id}/subgroups`: all of it, or nothing.
+pub fn subgroups(tx: &mut Tx<'_>, caller: &User, params: SubgroupsParams) -> ApiResult<Reply> {
+    rules::require_member(caller)?;
+    if params.add.is_empty() && params.delete.is_empty() {
+        return Err(ApiError::bad_request("Nothing to do. Specify at least one of \"add\" or \"delete\"."));
+    }
+    let group = rules::find(tx, params.user_group_id)?;
+    who_is_who::change(tx, |tx| change_subgroups(tx, caller, &group, &params.add, &params.delete))?;
+    Ok(Reply::ok())
+}
+
+fn require(tx: &Tx<'_>, caller: &Caller, group: &GroupRow, settings: &[UserGroupSetting]) -> ApiResult<()> {
+    Manager::new(tx, caller, tx.now())?.require(group, settings)
+}
+
+fn add_members(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    group: &GroupRow,
+    users: &[UserId],
+) -> ApiResult<Vec<UserId>> {
+    let joins = users == [caller.user_id];
+    require(tx, caller, group, if joins { &[CanJoin, CanAddMembers] } else { &[CanAddMembers] })?;
+    let users = active_users(tx, users)?;
+    for user_id in &users {
+        if sql::is_member(tx, group.id, *user_id)? {
+            return Err(ApiError::bad_request(format!("User {user_id} is already a member of this group")));
+        }
+    }
+    set_members(tx, group, &users, true)?;
+    Ok(users)
+}
+
+fn remove_members(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    group: &GroupRow,
+    users: &[UserId],
+) -> ApiResult<Vec<UserId>> {
+    let leaves = users == [caller.user_id];
+    let users = active_users(tx, users)?;
+    require(tx, caller, group, if leaves { &[CanLeave, CanRemoveMembers] } else { &[CanRemoveMembers] })?;
+    for user_id in &users {
+        if !sql::is_member(tx, group.id, *user_id)? {
+            return Err(ApiError::bad_request(format!("There is no member '{user_id}' in this user group")));
+        }
+    }
+    set_members(tx, group, &users, false)?;
+    Ok(users)
+}
+
+fn set_members(tx: &mut Tx<'_>, group: &GroupRow, users: &[UserId], added: bool) -> ApiResult<()> {
+    for user_id in users {
+        sql::set_member(tx, group.id, *user_id, added)?;
+    }
+    let audience = everyone(tx)?;
+    tx.emit(&MembersChanged::new(added, group.id, users).deactivated(group.deactivated), audience);
+    Ok(())
+}
+
+fn change_subgroups(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    group: &GroupRow,
+    add: &[GroupId],
+    delete: &[GroupId],
+) -> ApiResult<()> {
+    if !add.is_empty() {
+        require(tx, caller, group, &[CanAddMembers])?;
+        let subgroups = usable_subgroups(tx, add)?;
+        let present = sql::subgroups(tx, group.id)?;
+        if let Some(known) = subgroups.iter().find(|subgroup| present.contains(subgroup)) {
+            return Err(ApiError::bad_request(format!(
+                "User group {known} is already a subgroup of this group."
+            )));
+        }
+        for subgroup in &subgroups {
+            if sql::all_subgroups(tx, *subgroup)?.contains(&group.id) {
+                return Err(ApiError::bad_request(format!(
+                    "User group {} is already a subgroup of one of the passed subgroups.",
+                    group.id
+                )));
+            }
+        }
+        set_subgroups(tx, group, &subgroups, true)?;
+    }
+    if !delete.is_empty() {
+        require(tx, caller, group, &[CanManage])?;
+        let subgroups = usable_subgroups(tx, delete)?;
+        let present = sql::subgroups(tx, group.id)?;
+        if let Some(unknown) = subgroups.iter().find(|subgroup| !present.contains(subgroup)) {
+            return Err(ApiError::bad_request(format!(
+                "User group {unknown} is not a subgroup of this group."
+            )));
+        }
+        set_subgroups(tx, group, &subgroups, false)?;
+    }
+    Ok(())
+}
+
+fn set_subgroups(tx: &mut Tx<'_>, group: &GroupRow, subgroups: &[GroupId], added: bool) -> ApiResult<()> {
+    for subgroup in subgroups {
+        sql::set_subgroup(tx, group.id, *subgroup, added)?;
+    }
+    let audience = everyone(tx)?;
+    tx.emit(&SubgroupsChanged::new(added, group, subgroups), audience);
+    Ok(())
+}
+
+/// The users that a client names, each once, ascending; all of them have accounts in use.
+pub fn active_users(connection: &Connection, users: &[UserId]) -> ApiResult<Vec<UserId>> {
+    for user_id in users {
+        if !sql::is_active_user(connection, *user_id)? {
+            return Err(setting::no_such_user(*user_id));
+        }
+    }
+    let mut users = users.to_vec();
+    users.sort_unstable();
+    users.dedup();
+    Ok(users)
+}
+
+/// The groups that a client names to be in another one, each once, ascending; all of them are in use.
+pub fn usable_subgroups(connection: &Connection, groups: &[GroupId]) -> ApiResult<Vec<GroupId>> {
+    for group in groups {
+        setting::find_subgroup(connection, *group)?;
+    }
+    let mut groups = groups.to_vec();
+    groups.sort_unstable();
+    groups.dedup();
+    Ok(groups)
+}
+
+/// Tells people, and no bots, what somebody else did with them.
+fn notify(tx: &mut Tx<'_>, caller: &Caller, group: &GroupRow, users: &[UserId], what: &str) -> ApiResult<()> {
+    let by = notifications::name_of(tx, caller)?;
+    let text = format!("{by} {what} the group @_*{}*.", group.name);
+    for user_id in users {
+        let is_person = users::by_id(tx, *user_id)?.is_some_and(|user| !user.is_bot());
+        if *user_id != caller.user_id && is_person {
+            let address = notifications::direct_address(tx, *user_id)?;
+            notifications::send_as_notification_bot(tx, address, text.clone())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! `POST /user_groups/create`.
+
+use super::change;
+use super::events::{self, GroupAdded, SubgroupsChanged};
+use super::membership::Membership;
+use super::permission::{DefaultGroup, UserGroupSetting};
+use super::rules;
+use super::setting::{self, DirectGroup, GroupSetting, Owner};
+use super::sql::{self, GroupRow};
+use crate::api::realm::settings::{self as realm, RealmGroup};
+use crate::api::users::events::everyone;
+use crate::http::{ApiError, ApiResult, Both, Caller, Reply, User};
+use crate::store::Tx;
+use crate::types::{GroupId, UserId};
+use serde::Deserialize;
+
+/// Parameters of `POST /user_groups/create`, beside the settings.
+#[derive(Deserialize)]
+pub struct CreateParams {
+    /// The name.
+    name: String,
+    /// What the group is for.
+    description: String,
+    /// Who is in it.
+    members: Vec<UserId>,
+    /// Which groups are in it.
+    #[serde(default)]
+    subgroups: Vec<GroupId>,
+}
+
+/// The group settings of a new group; the defaults where they are absent.
+#[derive(Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names are those of the interface")]
+pub struct NewSettings {
+    /// Who may add members; the creator when absent.
+    #[serde(default)]
+    can_add_members_group: Option<GroupSetting>,
+    /// Who may join.
+    #[serde(default)]
+    can_join_group: Option<GroupSetting>,
+    /// Who may leave.
+    #[serde(default)]
+    can_leave_group: Option<GroupSetting>,
+    /// Who may change the group; the creator when absent.
+    #[serde(default)]
+    can_manage_group: Option<GroupSetting>,
+    /// Who may mention the group.
+    #[serde(default)]
+    can_mention_group: Option<GroupSetting>,
+    /// Who may remove members.
+    #[serde(default)]
+    can_remove_members_group: Option<GroupSetting>,
+}
+
+impl NewSettings {
+    /// The value of a setting: what the client says, or the creator where that is the default. None for the defaults
+    /// that are the same in every group.
+    fn value(&self, setting: UserGroupSetting, creator: UserId) -> Option<GroupSetting> {
+        let given = match setting {
+            UserGroupSetting::CanAddMembers => &self.can_add_members_group,
+            UserGroupSetting::CanJoin => &self.can_join_group,
+            UserGroupSetting::CanLeave => &self.can_leave_group,
+            UserGroupSetting::CanManage => &self.can_manage_group,
+            UserGroupSetting::CanMention => &self.can_mention_group,
+            UserGroupSetting::CanRemoveMembers => &self.can_remove_members_group,
+        };
+        if given.is_some() || setting.permission().default != DefaultGroup::GroupCreator {
+            return given.clone();
+        }
+        Some(GroupSetting::Direct(DirectGroup {
+            direct_members: vec![creator],
+            direct_subgroups: Vec::new(),
+        }))
+    }
+}
+
+/// `POST /user_groups/create`: makes a group, and tells everybody.
+pub fn create(
+    tx: &mut Tx<'_>,
+    caller: &User,
+    Both(params, settings): Both<CreateParams, NewSettings>,
+) -> ApiResult<Reply> {
+    let caller: &Caller = caller;
+    rules::require_member(caller)?;
+    let membership = Membership::of(tx, caller.user_id, tx.now())?;
+    if !realm::is_held(tx, caller, &membership, RealmGroup::CanCreateGroups)? {
+        return Err(ApiError::insufficient_permission());
+    }
+    let members = change::active_users(tx, &params.members)?;
+    rules::check_name(&params.name)?;
+    rules::check_unique(tx, &params.name, None)?;
+    let id = sql::insert(tx, &params.name, &params.description, caller.user_id, tx.now())?;
+    for setting in UserGroupSetting::ALL {
+        if let Some(value) = settings.value(setting, caller.user_id) {
+            let group = setting::parse(tx, setting.name(), &setting.permission(), &value)?;
+            setting::set(tx, Owner::Group(id.0), setting.name(), group)?;
+        }
+    }
+    for user_id in &members {
+        sql::set_member(tx, id, *user_id, true)?;
+    }
+    let group = rules::find(tx, id)?;
+    let audience = everyone(tx)?;
+    tx.emit(&GroupAdded::new(events::named(tx, &group)?), audience);
+    add_subgroups(tx, &group, &params.subgroups)?;
+    Reply::field("group_id", &id)
+}
+
+/// Nothing uses the group yet, so what is in it lets nobody see more.
+fn add_subgroups(tx: &mut Tx<'_>, group: &GroupRow, subgroups: &[GroupId]) -> ApiResult<()> {
+    let subgroups = change::usable_subgroups(tx, subgroups)?;
+    if subgroups.is_empty() {
+        return Ok(());
+    }
+    for subgroup in &subgroups {
+        sql::set_subgroup(tx, group.id, *subgroup, true)?;
+    }
+    let audience = everyone(tx)?;
+    tx.emit(&SubgroupsChanged::new(true, group, &subgroups), audience);
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! `POST /user_groups/{user_group_id}/deactivate`.
+
+use super::events::GroupUpdated;
+use super::rules::{self, Manager};
+use super::setting::Owner;
+use super::sql;
+use crate::api::channels;
+use crate::api::users::events::everyone;
+use crate::api::who_is_who;
+use crate::http::{ApiError, ApiResult, Reply, User};
+use crate::store::Tx;
+use crate::types::{GroupId, StreamId};
+use rusqlite::Connection;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Parameters of `POST /user_groups/{user_group_id}/deactivate`.
+#[derive(Deserialize)]
+pub struct DeactivateParams {
+    /// Which group.
+    user_group_id: GroupId,
+}
+
+/// `POST /user_groups/{user_group_id}/deactivate`: the group is no longer in use; nothing of it is lost.
+pub fn deactivate(tx: &mut Tx<'_>, caller: &User, params: DeactivateParams) -> ApiResult<Reply> {
+    let mut group = rules::find_active(tx, params.user_group_id)?;
+    Manager::new(tx, caller, tx.now())?.require(&group, &[])?;
+    let objections = objections(tx, group.id)?;
+    if !objections.is_empty() {
+        let msg = "Cannot deactivate user group in use.";
+        let error = ApiError::new(400, "CANNOT_DEACTIVATE_GROUP_IN_USE", msg);
+        return Err(error.with("objections", objections));
+    }
+    group.deactivated = true;
+    who_is_who::change(tx, |tx| {
+        sql::update(tx, &group)?;
+        let audience = everyone(tx)?;
+        tx.emit(&GroupUpdated::deactivated(&group), audience);
+        Ok(())
+    })?;
+    Ok(Reply::ok())
+}
+
+/// What uses a group: other groups that include it, and settings of channels, groups and the organization. Archived
+/// channels and deactivated groups do not count.
+fn objections(connection: &Connection, group: GroupId) -> ApiResult<Vec<Value>> {
+    let mut objections = Vec::new();
+    let supergroups = sql::supergroups(connection, group)?;
+    if !supergroups.is_empty() {
+        objections.push(json!({ "type": "subgroup", "supergroup_ids": supergroups }));
+    }
+    let (mut of_channels, mut of_groups, mut of_realm) = (Vec::new(), Vec::new(), Vec::new());
+    let used = sql::settings_that_use(connection, group)?;
+    for uses in used.chunk_by(|one, other| one.0 == other.0) {
+        let Some((owner, _)) = uses.first() else { continue };
+        let settings: Vec<&str> = uses.iter().map(|(_, setting)| setting.as_str()).collect();
+        match owner {
+            Owner::Realm => of_realm.push(json!({ "type": "realm", "settings": settings })),
+            Owner::Stream(id) => {
+                let stream = channels::sql::by_id(connection, StreamId(*id))?;
+                if stream.is_some_and(|stream| !stream.is_archived) {
+                    of_channels.push(json!({ "type": "channel", "channel_id": id, "settings": settings }));
+                }
+            }
+            Owner::Group(id) => {
+                if sql::group(connection, GroupId(*id))?.is_some_and(|owner| !owner.deactivated) {
+                    of_groups.push(json!({ "type": "user_group", "group_id": id, "settings": settings }));
+                }
+            }
+        }
+    }
+    objections.extend(of_channels.into_iter().chain(of_groups).chain(of_realm));
+    Ok(objections)
+}

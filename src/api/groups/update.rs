@@ -1,0 +1,131 @@
+//! `PATCH /user_groups/{user_group_id}`.
+
+use super::events::{self, GroupUpdated};
+use super::permission::UserGroupSetting;
+use super::rules::{self, Manager};
+use super::setting::{self, Owner, SettingChange};
+use super::sql::{self, GroupRow};
+use crate::api::users::events::everyone;
+use crate::api::who_is_who;
+use crate::http::{ApiError, ApiResult, Reply, User};
+use crate::store::Tx;
+use crate::types::GroupId;
+use serde::Deserialize;
+
+/// Parameters of `PATCH /user_groups/{user_group_id}`. What is absent stays.
+#[derive(Deserialize)]
+pub struct UpdateParams {
+    /// Which group.
+    user_group_id: GroupId,
+    /// The name.
+    #[serde(default)]
+    name: Option<String>,
+    /// What the group is for.
+    #[serde(default)]
+    description: Option<String>,
+    /// `false` brings a deactivated group back (feature level 386); there is an endpoint of its own for the other way.
+    #[serde(default)]
+    deactivated: Option<bool>,
+    /// Who may add members.
+    #[serde(default)]
+    can_add_members_group: Option<SettingChange>,
+    /// Who may join.
+    #[serde(default)]
+    can_join_group: Option<SettingChange>,
+    /// Who may leave.
+    #[serde(default)]
+    can_leave_group: Option<SettingChange>,
+    /// Who may change the group.
+    #[serde(default)]
+    can_manage_group: Option<SettingChange>,
+    /// Who may mention the group.
+    #[serde(default)]
+    can_mention_group: Option<SettingChange>,
+    /// Who may remove members.
+    #[serde(default)]
+    can_remove_members_group: Option<SettingChange>,
+}
+
+impl UpdateParams {
+    fn setting(&self, setting: UserGroupSetting) -> Option<&SettingChange> {
+        let change = match setting {
+            UserGroupSetting::CanAddMembers => &self.can_add_members_group,
+            UserGroupSetting::CanJoin => &self.can_join_group,
+            UserGroupSetting::CanLeave => &self.can_leave_group,
+            UserGroupSetting::CanManage => &self.can_manage_group,
+            UserGroupSetting::CanMention => &self.can_mention_group,
+            UserGroupSetting::CanRemoveMembers => &self.can_remove_members_group,
+        };
+        change.as_ref()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.name.is_none()
+            && self.description.is_none()
+            && self.deactivated.is_none()
+            && UserGroupSetting::ALL.into_iter().all(|setting| self.setting(setting).is_none())
+    }
+}
+
+/// `PATCH /user_groups/{user_group_id}`: changes a group, also a deactivated one. Each change is an event.
+pub fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult<Reply> {
+    rules::require_member(caller)?;
+    if params.is_empty() {
+        return Err(ApiError::bad_request("No new data supplied"));
+    }
+    let mut group = rules::find(tx, params.user_group_id)?;
+    Manager::new(tx, caller, tx.now())?.require(&group, &[])?;
+    if let Some(name) = params.name.as_ref().filter(|name| **name != group.name) {
+        rules::check_name(name)?;
+        rules::check_unique(tx, name, Some(group.id))?;
+        group.name.clone_from(name);
+        save(tx, &group, "name", name)?;
+    }
+    if let Some(description) = params.description.as_ref().filter(|text| **text != group.description) {
+        group.description.clone_from(description);
+        save(tx, &group, "description", description)?;
+    }
+    if params.deactivated == Some(false) && group.deactivated {
+        group.deactivated = false;
+        reactivate(tx, &group)?;
+    }
+    for setting in UserGroupSetting::ALL {
+        if let Some(change) = params.setting(setting) {
+            set(tx, &group, setting, change)?;
+        }
+    }
+    Ok(Reply::ok())
+}
+
+fn save(tx: &mut Tx<'_>, group: &GroupRow, property: &str, value: &str) -> ApiResult<()> {
+    sql::update(tx, group)?;
+    let audience = everyone(tx)?;
+    tx.emit(&GroupUpdated::new(group, property, value), audience);
+    Ok(())
+}
+
+fn reactivate(tx: &mut Tx<'_>, group: &GroupRow) -> ApiResult<()> {
+    who_is_who::change(tx, |tx| {
+        sql::update(tx, group)?;
+        let audience = everyone(tx)?;
+        tx.emit(&GroupUpdated::reactivated(group, events::named(tx, group)?), audience);
+        Ok(())
+    })
+}
+
+fn set(
+    tx: &mut Tx<'_>,
+    group: &GroupRow,
+    setting: UserGroupSetting,
+    change: &SettingChange,
+) -> ApiResult<()> {
+    let owner = Owner::Group(group.id.0);
+    let default = setting.default_group(group.is_system_group);
+    let before = setting::group_of(tx, owner, setting.name(), default)?;
+    let Some(value) = change.after(tx, before)? else { return Ok(()) };
+    let after = setting::parse(tx, setting.name(), &setting.permission(), &value)?;
+    setting::set(tx, owner, setting.name(), after)?;
+    let audience = everyone(tx)?;
+    tx.emit(&GroupUpdated::new(group, setting.name(), serde_json::to_value(&value)?), audience);
+    Ok(())
+}

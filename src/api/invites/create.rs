@@ -1,0 +1,33 @@
+//! `POST /invites/multiuse`: makes a link that many may use.
+
+use super::rules::{self, InviteParams};
+use super::{events, sql};
+use crate::api::realm::settings::RealmGroup;
+use crate::http::{ApiResult, Both, Call, Reply, User};
+use crate::types::StreamId;
+use serde::Deserialize;
+
+/// What `POST /invites/multiuse` has beside [`InviteParams`].
+#[derive(Deserialize)]
+pub struct LinkParams {
+    /// Channels to subscribe people to.
+    #[serde(default)]
+    stream_ids: Vec<StreamId>,
+}
+
+/// `POST /invites/multiuse` (spec, "create a reusable invitation link").
+pub async fn create_invite_link(
+    call: Call<User>,
+    Both(params, link): Both<InviteParams, LinkParams>,
+) -> ApiResult<Reply> {
+    let origin = call.info.origin.clone();
+    call.write(move |tx, caller| {
+        let (permission, now) = (RealmGroup::CreateMultiuseInvite, tx.now());
+        rules::require_inviter(tx, caller, now, permission, params.invite_as)?;
+        let invite = rules::invitation(tx, caller, now, &params, &link.stream_ids)?;
+        sql::insert(tx, &invite)?;
+        events::changed(tx, Some(caller.user_id))?;
+        Reply::field("invite_link", &invite.link(&origin))
+    })
+    .await
+}

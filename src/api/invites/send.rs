@@ -1,0 +1,209 @@
+//! `POST /invites`: invitations for people by their emails, and `POST /invites/{invite_id}/resend`.
+//!
+//! The server sends no email. Each person gets a link of their own, and the notification bot gives the links to the
+//! inviter to hand over.
+
+use super::record::{InviteRow, random_key};
+use super::rules::{self, InviteParams};
+use super::{events, sql};
+use crate::api::domains::rules::may_join;
+use crate::api::notifications::{direct_address, send_as_notification_bot};
+use crate::api::realm::settings::RealmGroup;
+use crate::api::users::{names, sql as users};
+use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
+use crate::store::Tx;
+use crate::types::{StreamId, UserId};
+use rusqlite::Connection;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Links in one message of the notification bot, so that it stays below the longest message.
+const LINKS_IN_MESSAGE: usize = 40;
+
+/// What `POST /invites` has beside [`InviteParams`].
+#[derive(Deserialize)]
+pub struct SendParams {
+    /// Emails, separated by commas or line breaks; also in the form `Ada <ada@example.com>`.
+    invitee_emails: String,
+    /// Channels to subscribe them to.
+    stream_ids: Vec<StreamId>,
+    /// Whether the inviter hears that they came.
+    #[serde(default = "yes")]
+    notify_referrer_on_join: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// `POST /invites`. If some of the people have accounts, the others are invited, and the answer is an error that says so.
+pub async fn send_invites(
+    call: Call<User>,
+    Both(params, send): Both<InviteParams, SendParams>,
+) -> ApiResult<Reply> {
+    let origin = call.info.origin.clone();
+    let skipped = call
+        .write(move |tx, caller| {
+            let (permission, now) = (RealmGroup::CanInviteUsers, tx.now());
+            rules::require_inviter(tx, caller, now, permission, params.invite_as)?;
+            invite_all(tx, caller, &params, &send, &origin)
+        })
+        .await?;
+    if skipped.is_empty() {
+        return Ok(Reply::ok());
+    }
+    let msg = "Some of those addresses are already using Zulip, so we didn't send them an invitation. We did send \
+               invitations to everyone else!";
+    Err(failed(msg, skipped, true))
+}
+
+/// Invites everybody who has no account yet, and answers who has one.
+fn invite_all(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    params: &InviteParams,
+    send: &SendParams,
+    origin: &str,
+) -> ApiResult<Vec<Skipped>> {
+    let emails = emails(&send.invitee_emails);
+    if emails.is_empty() {
+        return Err(ApiError::bad_request("You must specify at least one email address."));
+    }
+    let invitation = rules::invitation(tx, caller, tx.now(), params, &send.stream_ids)?;
+    let Sorted { new, invalid, skipped } = sort(tx, &emails)?;
+    if !invalid.is_empty() {
+        let msg = "Some emails did not validate, so we didn't send any invitations.";
+        return Err(failed(msg, invalid.into_iter().chain(skipped).collect(), false));
+    }
+    if new.is_empty() {
+        return Err(failed("We weren't able to invite anyone.", skipped, false));
+    }
+    let mut invites = Vec::new();
+    for email in new {
+        let mut invite = InviteRow {
+            key: random_key(),
+            email: Some(email),
+            notify_referrer_on_join: send.notify_referrer_on_join,
+            ..invitation.clone()
+        };
+        invite.invite_id = sql::insert(tx, &invite)?;
+        invites.push(invite);
+    }
+    hand_over(tx, caller.user_id, &invites, origin)?;
+    events::changed(tx, Some(caller.user_id))?;
+    Ok(skipped)
+}
+
+/// Somebody who was not invited: the email, why, and whether there is an account in no use.
+type Skipped = (String, &'static str, bool);
+
+struct Sorted {
+    new: Vec<String>,
+    invalid: Vec<Skipped>,
+    skipped: Vec<Skipped>,
+}
+
+fn sort(connection: &Connection, emails: &[String]) -> ApiResult<Sorted> {
+    let mut sorted = Sorted { new: Vec::new(), invalid: Vec::new(), skipped: Vec::new() };
+    for email in emails {
+        if !names::is_email(email) {
+            sorted.invalid.push((email.clone(), "Invalid address.", false));
+            continue;
+        }
+        if let Err(refusal) = may_join(connection, email)? {
+            sorted.invalid.push((email.clone(), refusal.reason(), false));
+            continue;
+        }
+        match users::by_delivery_email(connection, email)? {
+            None => sorted.new.push(email.clone()),
+            Some(user) if user.is_active => {
+                sorted.skipped.push((email.clone(), "Already has an account.", false));
+            }
+            Some(_) => sorted.skipped.push((email.clone(), "Account has been deactivated.", true)),
+        }
+    }
+    Ok(sorted)
+}
+
+/// The emails that a text names, each once.
+fn emails(text: &str) -> Vec<String> {
+    let mut emails: Vec<String> = Vec::new();
+    for part in text.split([',', '\n']) {
+        let inside = part.split_once('<').and_then(|(_, rest)| rest.rsplit_once('>'));
+        let email = inside.map_or(part, |(email, _)| email).trim();
+        if !email.is_empty() && !emails.iter().any(|other| other.eq_ignore_ascii_case(email)) {
+            emails.push(email.to_owned());
+        }
+    }
+    emails
+}
+
+/// 400 `INVITATION_FAILED`, for these people.
+fn failed(msg: &'static str, errors: Vec<Skipped>, sent_invitations: bool) -> ApiError {
+    let errors: Vec<Value> = errors.into_iter().map(|error| json!(error)).collect();
+    ApiError::new(400, "INVITATION_FAILED", msg)
+        .with("errors", errors)
+        .with("sent_invitations", sent_invitations)
+        .with("license_limit_reached", false)
+        .with("daily_limit_reached", false)
+}
+
+/// Gives links for persons to somebody who knows these.
+fn hand_over(tx: &mut Tx<'_>, to: UserId, invites: &[InviteRow], origin: &str) -> ApiResult<()> {
+    for some in invites.chunks(LINKS_IN_MESSAGE) {
+        let mut content = "This server does not send email. Please give each of these people their own \
+                           invitation link:\n"
+            .to_owned();
+        for invite in some {
+            let email = invite.email.as_deref().unwrap_or_default();
+            content.push_str("\n* `");
+            content.push_str(email);
+            content.push_str("`: ");
+            content.push_str(&invite.link(origin));
+        }
+        let address = direct_address(tx, to)?;
+        send_as_notification_bot(tx, address, content)?;
+    }
+    Ok(())
+}
+
+/// Parameters of `POST /invites/{invite_id}/resend`.
+#[derive(Deserialize)]
+pub struct ResendParams {
+    /// Which one.
+    invite_id: i64,
+}
+
+/// `POST /invites/{invite_id}/resend`: gives the link to the caller once more. It expires when it would have.
+pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiResult<Reply> {
+    let origin = call.info.origin.clone();
+    call.write(move |tx, caller| {
+        let invite = rules::find(tx, caller, params.invite_id, false)?;
+        hand_over(tx, caller.user_id, &[invite], &origin)?;
+        Ok(Reply::ok())
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::emails;
+
+    #[test]
+    fn emails_are_found_in_what_people_paste() {
+        let cases: [(&str, &[&str]); 6] = [
+            ("", &[]),
+            (" ,\n, ", &[]),
+            ("a@example.com", &["a@example.com"]),
+            (
+                " a@example.com,b@example.com\nc@example.com\r\n",
+                &["a@example.com", "b@example.com", "c@example.com"],
+            ),
+            ("Ada <a@example.com>, A@EXAMPLE.COM", &["a@example.com"]),
+            ("no address", &["no address"]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(emails(text), expected, "{text:?}");
+        }
+    }
+}

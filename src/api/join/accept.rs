@@ -1,0 +1,121 @@
+//! A newcomer becomes a user: one job, with everything that belongs to it.
+
+use super::form::{Filled, Mistakes, is_for_owner};
+use super::welcome;
+use crate::api::channels::{row::StreamRow, sql as channels};
+use crate::api::groups::{events::MembersChanged, sql as groups};
+use crate::api::invites::record::InviteRow;
+use crate::api::invites::{events, sql};
+use crate::api::subscriptions::join;
+use crate::api::users::create::{NewUser, create_outside_channels};
+use crate::api::users::sql as users;
+use crate::api::{keys, realm, who_is_who};
+use crate::events::Audience;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::UserId;
+use rusqlite::Connection;
+
+/// What the key of the new user is called in the list of keys.
+const CLIENT: &str = "join page";
+
+/// A new user, and what they need to connect a client.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    /// The email to log in with.
+    pub email: String,
+    /// The name shown.
+    pub full_name: String,
+    /// A key, shown this once.
+    pub api_key: String,
+    /// What they joined.
+    pub organization: String,
+}
+
+/// What became of a filled page.
+pub enum Accepted {
+    /// There is a new user.
+    Joined(Joined),
+    /// Something was wrong.
+    Mistaken(Box<(InviteRow, Mistakes)>),
+    /// The link does not work any more.
+    NoSuchInvite,
+}
+
+/// The invitation of a link that somebody may use now. That of the first owner works until somebody can log in.
+pub fn find(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<InviteRow>> {
+    let invite = sql::by_key(connection, key)?.filter(|invite| invite.is_open(now));
+    Ok(match invite {
+        Some(invite) if is_for_owner(&invite) && users::somebody_can_log_in(connection)? => None,
+        found => found,
+    })
+}
+
+/// Makes the user, with channels, groups and a key, and tells whom it concerns.
+pub fn accept(tx: &mut Tx<'_>, filled: &Filled, password_hash: String, origin: &str) -> ApiResult<Accepted> {
+    let Some(invite) = find(tx, &filled.key, tx.now())? else { return Ok(Accepted::NoSuchInvite) };
+    let mistakes = filled.check(tx, &invite)?;
+    if mistakes.are_there() {
+        return Ok(Accepted::Mistaken(Box::new((invite, mistakes))));
+    }
+    if is_for_owner(&invite) {
+        realm::settings::set(tx, "name", &filled.organization.trim().into())?;
+        sql::delete_owner_links(tx)?;
+    }
+    let new = NewUser {
+        email: filled.email_for(&invite).to_owned(),
+        full_name: filled.full_name.clone(),
+        role: invite.invited_as,
+        bot: None,
+        password_hash: Some(password_hash),
+    };
+    let user = create_outside_channels(tx, &new, &realm::state::bot_domain(origin))?;
+    let streams = channels_of(tx, &invite)?;
+    if !streams.is_empty() {
+        join::subscribe(tx, &streams, &[user.user_id], &join::Colors::new())?;
+    }
+    add_to_groups(tx, &invite, user.user_id)?;
+    sql::delete_for(tx, &user.delivery_email)?;
+    if invite.invited_by_user_id.is_some() {
+        events::changed(tx, invite.invited_by_user_id)?;
+    }
+    welcome::say(tx, &invite, &user)?;
+    Ok(Accepted::Joined(Joined {
+        api_key: keys::mint(tx, user.user_id, CLIENT)?,
+        email: user.delivery_email,
+        full_name: user.full_name,
+        organization: realm::settings::get(tx, "name")?,
+    }))
+}
+
+/// The channels of an invitation that are still in use, with the default ones if it includes them.
+fn channels_of(connection: &Connection, invite: &InviteRow) -> ApiResult<Vec<StreamRow>> {
+    let mut ids = invite.stream_ids.clone();
+    if invite.include_realm_default_subscriptions {
+        ids.extend(channels::default_streams(connection)?);
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    let mut streams = Vec::new();
+    for stream_id in ids {
+        streams.extend(channels::by_id(connection, stream_id)?.filter(|stream| !stream.is_archived));
+    }
+    Ok(streams)
+}
+
+/// Groups that are no longer in use are left out. Some channels may be seen by a group.
+fn add_to_groups(tx: &mut Tx<'_>, invite: &InviteRow, user_id: UserId) -> ApiResult<()> {
+    if invite.group_ids.is_empty() {
+        return Ok(());
+    }
+    who_is_who::change(tx, |tx| {
+        for group_id in &invite.group_ids {
+            let is_usable = groups::group(tx, *group_id)?.is_some_and(|group| !group.deactivated);
+            if is_usable && groups::set_member(tx, *group_id, user_id, true)? {
+                let everyone = Audience::set(users::active_ids(tx)?);
+                tx.emit(&MembersChanged::new(true, *group_id, &[user_id]), everyone);
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,29 @@
+//! The page behind an invitation link, `/join/{key}/`: a person becomes a user there, without a client and without a
+//! script (`semantics.md` section 14). The first owner of a new file comes the same way, by the link that `teamchat
+//! serve` prints.
+//!
+//! Everything that is shown goes through [`html::Html`], which escapes it. The page loads nothing from elsewhere, may
+//! not be framed, is kept by no cache, and tells no other site where it was.
+
+mod accept;
+mod form;
+mod html;
+pub mod owner;
+mod page;
+mod view;
+mod welcome;
+
+use super::Slice;
+use crate::http::{ANYONE, Route};
+use hyper::Method;
+
+/// The page for newcomers.
+pub const SLICE: Slice = Slice { name: "join", routes, ..Slice::EMPTY };
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/join/{key}/", ANYONE, page::show).outside(),
+        Route::read(Method::GET, "/join/{key}", ANYONE, page::without_slash).outside(),
+        Route::call(Method::POST, "/join/{key}/", ANYONE, page::submit).outside(),
+    ]
+}

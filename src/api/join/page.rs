@@ -1,0 +1,137 @@
+//! `GET` and `POST` of `/join/{key}/`.
+
+use super::accept::{self, Accepted};
+use super::form::{Filled, Mistakes};
+use super::view::{self, Shown};
+use crate::api::invites::record::InviteRow;
+use crate::api::realm;
+use crate::api::users::{passwords, sql as users};
+use crate::http::{Anyone, ApiError, ApiResult, Call, OtherReply, Read, Reply, RequestInfo};
+use rand::RngExt;
+use rand::distr::Alphanumeric;
+use rusqlite::Connection;
+use serde::Deserialize;
+
+/// The cookie that a filled page has to match: a page of another site knows the link at most, but not the cookie.
+const COOKIE: &str = "teamchat_join";
+
+/// Characters of the token in cookie and page.
+const TOKEN_LENGTH: usize = 32;
+
+/// Parameters of `GET /join/{key}/`.
+#[derive(Deserialize)]
+pub struct PageParams {
+    /// The secret part of the link.
+    key: String,
+}
+
+/// `GET /join/{key}`: the page has a slash at its end.
+pub fn without_slash(_read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
+    let key: String = params.key.chars().filter(char::is_ascii_alphanumeric).collect();
+    let headers = vec![("Location", format!("/join/{key}/"))];
+    let body = bytes::Bytes::new();
+    Ok(Reply::Other(OtherReply { status: 301, content_type: view::HTML, headers, body }))
+}
+
+/// `GET /join/{key}/`: the page to fill in.
+pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
+    let now = read.app.clock.seconds();
+    let Some(invite) = accept::find(read, &params.key, now)? else {
+        read.app.limits.failed_key(read.info.peer, read.app.clock.milliseconds())?;
+        return Ok(view::no_such_invite(&organization(read)?));
+    };
+    let organization = organization(read)?;
+    let filled = Filled { organization: organization.name.clone(), ..Filled::default() };
+    form(read, read.info, organization, &invite, &filled, &Mistakes::default())
+}
+
+/// `POST /join/{key}/`: makes the user, or says what is wrong.
+pub async fn submit(call: Call<Anyone>, filled: Filled) -> ApiResult<Reply> {
+    let (app, info) = (std::sync::Arc::clone(&call.app), call.info.clone());
+    if let Err(error) = app.limits.sign_up(info.peer, app.clock.milliseconds()) {
+        let organization = app.readers.read(|snapshot| organization(snapshot)).await?;
+        return Ok(view::too_many(&organization, &error));
+    }
+    let checked = app.readers.read(|snapshot| -> ApiResult<_> {
+        let Some(invite) = accept::find(snapshot, &filled.key, app.clock.seconds())? else {
+            return Ok(Err(view::no_such_invite(&organization(snapshot)?)));
+        };
+        let mut mistakes = filled.check(snapshot, &invite)?;
+        if !is_ours(&info, &filled) {
+            let words =
+                "This page was open for too long, or your browser does not keep cookies. Please try again.";
+            mistakes = Mistakes { page: Some(words.to_owned()), ..Mistakes::default() };
+        }
+        if mistakes.are_there() {
+            return form(snapshot, &info, organization(snapshot)?, &invite, &filled, &mistakes).map(Err);
+        }
+        Ok(Ok(()))
+    });
+    if let Err(page) = checked.await? {
+        return Ok(page);
+    }
+    let password_hash = passwords::hash_apart(filled.password.clone()).await?;
+    let (job_filled, job_info) = (filled.clone(), info.clone());
+    let made = call.write(move |tx, _| {
+        let accepted = accept::accept(tx, &job_filled, password_hash, &job_info.origin)?;
+        let organization = organization(tx)?;
+        Ok::<_, ApiError>(match accepted {
+            Accepted::Joined(joined) => view::joined(&organization, &joined, &job_info.origin),
+            Accepted::Mistaken(found) => {
+                let (invite, mistakes) = *found;
+                form(tx, &job_info, organization, &invite, &job_filled, &mistakes)?
+            }
+            Accepted::NoSuchInvite => view::no_such_invite(&organization),
+        })
+    });
+    made.await
+}
+
+/// The organization as the page shows it.
+fn organization(connection: &Connection) -> ApiResult<view::Organization> {
+    let settings = realm::settings::all(connection)?;
+    let name = settings.value("name").as_str().unwrap_or_default().to_owned();
+    Ok(view::Organization { name, icon_url: realm::images::RealmImage::Icon.url(&settings) })
+}
+
+/// The page to fill in, with the cookie that goes with it.
+fn form(
+    connection: &Connection,
+    info: &RequestInfo,
+    organization: view::Organization,
+    invite: &InviteRow,
+    filled: &Filled,
+    mistakes: &Mistakes,
+) -> ApiResult<Reply> {
+    let inviter = match invite.invited_by_user_id {
+        Some(user_id) => users::by_id(connection, user_id)?.map(|user| user.full_name),
+        None => None,
+    };
+    // A token that is there stays: somebody may have the page open twice.
+    let token = token_of(info).map_or_else(random_token, str::to_owned);
+    let shown = Shown { organization, invite, inviter, filled, mistakes, token: &token };
+    let secure = if info.origin.starts_with("https://") { "; Secure" } else { "" };
+    let cookie = format!("{COOKIE}={token}; Path=/join/; Max-Age=86400; HttpOnly; SameSite=Lax{secure}");
+    Ok(view::form(&shown, cookie))
+}
+
+/// Whether a filled page is one that we gave to this browser.
+fn is_ours(info: &RequestInfo, filled: &Filled) -> bool {
+    token_of(info).is_some_and(|token| {
+        let different =
+            token.bytes().zip(filled.token.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
+        token.len() == filled.token.len() && different == 0
+    })
+}
+
+/// The token in the browser's cookie, if it is one of ours.
+fn token_of(info: &RequestInfo) -> Option<&str> {
+    let cookies = info.cookies.as_deref()?.split(';').filter_map(|cookie| cookie.trim().split_once('='));
+    let token = cookies.into_iter().find(|(name, _)| *name == COOKIE).map(|(_, token)| token)?;
+    let fits = token.len() == TOKEN_LENGTH && token.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    fits.then_some(token)
+}
+
+fn random_token() -> String {
+    rand::rng().sample_iter(Alphanumeric).take(TOKEN_LENGTH).map(char::from).collect()
+}

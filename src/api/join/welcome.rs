@@ -1,0 +1,58 @@
+//! What the server's bots say when somebody joined (`semantics.md` section 8).
+
+use crate::api::channels::sql as channels;
+use crate::api::invites::record::InviteRow;
+use crate::api::messages::address::Address;
+use crate::api::notifications::{direct_address, send_as_notification_bot};
+use crate::api::realm;
+use crate::api::users::record::UserRow;
+use crate::api::users::sql as users;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::{StreamId, Topic};
+
+/// The topic of signups in the organization's channel for them.
+const SIGNUPS_TOPIC: &str = "signups";
+
+/// Tells the inviter and the channel for signups, and welcomes the newcomer.
+pub fn say(tx: &mut Tx<'_>, invite: &InviteRow, newcomer: &UserRow) -> ApiResult<()> {
+    let name = format!("@_**{}|{}**", newcomer.full_name, newcomer.user_id);
+    if let Some(inviter) = invite.invited_by_user_id
+        && invite.notify_referrer_on_join
+        && users::by_id(tx, inviter)?.is_some_and(|inviter| inviter.is_active)
+    {
+        let address = direct_address(tx, inviter)?;
+        let content = format!("{name} accepted your invitation to join Zulip!");
+        send_as_notification_bot(tx, address, content)?;
+    }
+    let signups: i64 = realm::settings::get(tx, "signup_announcements_stream_id")?;
+    let stream = channels::by_id(tx, StreamId(signups))?.filter(|stream| !stream.is_archived);
+    if let Some(stream) = stream
+        && invite.invited_by_user_id.is_some()
+    {
+        let address = Address::Channel(Box::new(stream), Topic::stored(SIGNUPS_TOPIC.to_owned()));
+        send_as_notification_bot(tx, address, format!("{name} joined this organization."))?;
+    }
+    welcome(tx, invite, newcomer)
+}
+
+fn welcome(tx: &mut Tx<'_>, invite: &InviteRow, newcomer: &UserRow) -> ApiResult<()> {
+    let organization: String = realm::settings::get(tx, "name")?;
+    let mut content = format!(
+        "Hello, and welcome to **{organization}**! 👋 This is a direct message from me, Welcome Bot.\n\n\
+         Conversations happen in channels, and each channel has topics. Look around, reply where you have something \
+         to say, or begin a topic of your own."
+    );
+    if newcomer.role.is_administrator() {
+        content.push_str("\n\nYou administer this organization: you can make channels and invite people.");
+    }
+    realm::welcome::send(tx, newcomer.user_id, content)?;
+    let custom = match &invite.welcome_message_custom_text {
+        Some(text) => text.clone(),
+        None => realm::settings::get(tx, "welcome_message_custom_text")?,
+    };
+    if !custom.trim().is_empty() {
+        realm::welcome::send(tx, newcomer.user_id, custom)?;
+    }
+    Ok(())
+}

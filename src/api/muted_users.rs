@@ -1,0 +1,135 @@
+//! `/users/me/muted_users/{muted_user_id}`: people whose messages a user does not want to see. What they sent is read,
+//! and so is what they send from now on; clients hide it.
+
+use super::Slice;
+use super::messages::muted_sender;
+use super::register::{StatePart, StateRequest};
+use super::users::{access::Accessible, find, record::UserRow};
+use crate::events::{Audience, Event};
+use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
+use crate::store::Tx;
+use crate::types::UserId;
+use hyper::Method;
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// Muted users.
+pub const SLICE: Slice = Slice { name: "muted_users", routes, state: STATE, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "muted_users", fetch: state }];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::write(Method::POST, "/users/me/muted_users/{muted_user_id}", USER, mute_user),
+        Route::write(Method::DELETE, "/users/me/muted_users/{muted_user_id}", USER, unmute_user),
+    ]
+}
+
+/// A muted user on the wire.
+#[derive(Serialize)]
+struct MutedUser {
+    id: UserId,
+    /// Since when, UNIX seconds.
+    timestamp: i64,
+}
+
+/// `muted_users`: all of them.
+#[derive(Serialize)]
+struct MutedUsersChanged {
+    r#type: &'static str,
+    muted_users: Vec<MutedUser>,
+}
+
+impl Event for MutedUsersChanged {
+    const TYPE: &'static str = "muted_users";
+}
+
+/// Parameters of both.
+#[derive(Deserialize)]
+pub struct MuteParams {
+    /// Who.
+    muted_user_id: UserId,
+}
+
+/// `POST /users/me/muted_users/{muted_user_id}`.
+fn mute_user(tx: &mut Tx<'_>, caller: &User, params: MuteParams) -> ApiResult<Reply> {
+    if params.muted_user_id == caller.user_id {
+        return Err(ApiError::bad_request("Cannot mute self"));
+    }
+    let muted = find(tx, caller, params.muted_user_id)?;
+    let now = tx.now();
+    let is_new = tx
+        .prepare_cached(
+            "INSERT OR IGNORE INTO muted_user (user_id, muted_user_id, date_muted) VALUES (?1, ?2, ?3)",
+        )?
+        .execute((caller.user_id, muted.user_id, now))?;
+    if is_new == 0 {
+        return Err(ApiError::bad_request("User already muted"));
+    }
+    muted_sender::mark_read(tx, caller, muted.user_id)?;
+    tell(tx, caller.user_id)
+}
+
+/// `DELETE /users/me/muted_users/{muted_user_id}`. What is read stays read.
+fn unmute_user(tx: &mut Tx<'_>, caller: &User, params: MuteParams) -> ApiResult<Reply> {
+    let muted = find(tx, caller, params.muted_user_id)?;
+    let was_muted = tx
+        .prepare_cached("DELETE FROM muted_user WHERE user_id = ?1 AND muted_user_id = ?2")?
+        .execute((caller.user_id, muted.user_id))?;
+    if was_muted == 0 {
+        return Err(ApiError::bad_request("User is not muted"));
+    }
+    tell(tx, caller.user_id)
+}
+
+/// Somebody who can be muted: also a bot, and also somebody who has left. Whom the caller cannot access is not there.
+fn find(connection: &Connection, caller: &Caller, user_id: UserId) -> ApiResult<UserRow> {
+    let user = find::by_id(connection, user_id)?;
+    if user.is_system_bot || !Accessible::to(connection, caller)?.contains(user_id) {
+        return Err(find::no_such_user());
+    }
+    Ok(user)
+}
+
+fn tell(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<Reply> {
+    let event = MutedUsersChanged { r#type: MutedUsersChanged::TYPE, muted_users: muted_by(tx, user_id)? };
+    tx.emit(&event, Audience::user(user_id));
+    Ok(Reply::ok())
+}
+
+/// Word `muted_users`.
+fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+    let muted = muted_by(request.connection, request.caller.user_id)?;
+    state.insert("muted_users".into(), json!(muted));
+    Ok(())
+}
+
+/// Whom a user has muted, in that order.
+fn muted_by(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<MutedUser>> {
+    connection
+        .prepare_cached(
+            "SELECT muted_user_id, date_muted FROM muted_user WHERE user_id = ?1 ORDER BY date_muted, muted_user_id",
+        )?
+        .query_map([user_id], |row| Ok(MutedUser { id: row.get(0)?, timestamp: row.get(1)? }))?
+        .collect()
+}
+
+/// Who has muted a user, ascending: their messages are read when they come.
+pub fn muters_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<UserId>> {
+    connection
+        .prepare_cached("SELECT user_id FROM muted_user WHERE muted_user_id = ?1 ORDER BY user_id")?
+        .query_map([user_id], |row| row.get(0))?
+        .collect()
+}
+
+/// Who does not want to know of a user, in either direction: neither is told what the other has read.
+pub fn estranged_from(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<UserId>> {
+    connection
+        .prepare_cached(
+            "SELECT user_id FROM muted_user WHERE muted_user_id = ?1
+             UNION SELECT muted_user_id FROM muted_user WHERE user_id = ?1",
+        )?
+        .query_map([user_id], |row| row.get(0))?
+        .collect()
+}

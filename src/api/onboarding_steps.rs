@@ -1,0 +1,103 @@
+//! `/users/me/onboarding_steps`: hints that clients show a beginner once (feature level 233).
+
+use super::Slice;
+use super::register::{StatePart, StateRequest};
+use crate::events::{Audience, Event};
+use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
+use crate::store::Tx;
+use crate::types::UserId;
+use hyper::Method;
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// Onboarding steps.
+pub const SLICE: Slice = Slice { name: "onboarding_steps", routes, state: STATE, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "onboarding_steps", fetch: state }];
+
+fn routes() -> Vec<Route> {
+    vec![Route::write(Method::POST, "/users/me/onboarding_steps", USER, mark_as_read)]
+}
+
+/// The steps of release 11.0, and their kinds.
+const STEPS: &[(&str, &str)] = &[
+    ("visibility_policy_banner", NOTICE),
+    ("intro_inbox_view_modal", NOTICE),
+    ("intro_recent_view_modal", NOTICE),
+    ("first_stream_created_banner", NOTICE),
+    ("jump_to_conversation_banner", NOTICE),
+    ("non_interleaved_view_messages_fading", NOTICE),
+    ("interleaved_view_messages_fading", NOTICE),
+    ("intro_resolve_topic", NOTICE),
+    (VIDEO, NOTICE),
+    ("narrow_to_dm_with_welcome_bot_new_user", "one_time_action"),
+];
+
+const NOTICE: &str = "one_time_notice";
+
+/// There is no such video here, so everybody has seen it.
+const VIDEO: &str = "navigation_tour_video";
+
+/// A step on the wire.
+#[derive(Serialize)]
+struct OnboardingStep {
+    r#type: &'static str,
+    name: &'static str,
+}
+
+/// `onboarding_steps`: those that are left.
+#[derive(Serialize)]
+struct StepsChanged {
+    r#type: &'static str,
+    onboarding_steps: Vec<OnboardingStep>,
+}
+
+impl Event for StepsChanged {
+    const TYPE: &'static str = "onboarding_steps";
+}
+
+/// Parameters of `POST /users/me/onboarding_steps`.
+#[derive(Deserialize)]
+pub struct MarkParams {
+    /// The step that was shown.
+    onboarding_step: String,
+}
+
+/// `POST /users/me/onboarding_steps`: the caller has seen a step.
+fn mark_as_read(tx: &mut Tx<'_>, caller: &User, params: MarkParams) -> ApiResult<Reply> {
+    if caller.is_bot() {
+        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
+    }
+    let step = &params.onboarding_step;
+    if !STEPS.iter().any(|(name, _)| name == step) {
+        return Err(ApiError::bad_request(format!("Unknown onboarding_step: {step}")));
+    }
+    tx.prepare_cached(
+        "INSERT OR IGNORE INTO onboarding_step (user_id, onboarding_step, timestamp) VALUES (?1, ?2, ?3)",
+    )?
+    .execute((caller.user_id, step, tx.now()))?;
+    let left = left(tx, caller.user_id)?;
+    let event = StepsChanged { r#type: StepsChanged::TYPE, onboarding_steps: left };
+    tx.emit(&event, Audience::user(caller.user_id));
+    Ok(Reply::ok())
+}
+
+/// Word `onboarding_steps`.
+fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+    let left = left(request.connection, request.caller.user_id)?;
+    state.insert("onboarding_steps".into(), json!(left));
+    state.insert("navigation_tour_video_url".into(), Value::Null);
+    Ok(())
+}
+
+/// The steps that a user has not seen.
+fn left(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<OnboardingStep>> {
+    let seen: Vec<String> = connection
+        .prepare_cached("SELECT onboarding_step FROM onboarding_step WHERE user_id = ?1")?
+        .query_map([user_id], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let is_left = |name: &str| name != VIDEO && !seen.iter().any(|step| step == name);
+    let left = STEPS.iter().filter(|(name, _)| is_left(name));
+    Ok(left.map(|(name, r#type)| OnboardingStep { r#type, name }).collect())
+}

@@ -1,0 +1,162 @@
+//! The organization's settings among the parameters of a request. The tables of settings are the list of parameters: a
+//! new row is a new one, unless it is something that nobody sets this way.
+
+use super::group_settings::RealmGroup;
+use super::settings::PROPERTIES;
+use crate::api::groups::setting::SettingChange;
+use crate::http::params::JsonOrText;
+use crate::types::{Kind, Property};
+use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use std::fmt;
+use std::sync::LazyLock;
+
+/// The longest name of an organization, in characters.
+const MAX_NAME_LENGTH: usize = 40;
+/// The longest description of an organization, in characters.
+const MAX_DESCRIPTION_LENGTH: usize = 1000;
+/// The longest text by which the Welcome Bot greets, in characters.
+pub const MAX_WELCOME_MESSAGE_LENGTH: usize = 8000;
+
+/// Settings that follow from something else: uploads, the server, another setting.
+const NOT_SET_HERE: &[&str] = &[
+    "icon_source",
+    "icon_version",
+    "logo_source",
+    "logo_version",
+    "night_logo_source",
+    "night_logo_version",
+    "password_auth_enabled",
+    "presence_disabled",
+    "rendered_description",
+];
+
+/// Names of all parameters.
+static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let values = PROPERTIES.iter().map(|property| property.name);
+    let values = values.filter(|name| !NOT_SET_HERE.contains(name));
+    values.chain(RealmGroup::ALL.map(RealmGroup::name)).collect()
+});
+
+/// What a request wants changed.
+#[derive(Default)]
+pub struct Changes {
+    /// Plain settings with their values as written in the request, each of its setting's kind.
+    pub values: Vec<(&'static Property, Value)>,
+    /// Permissions.
+    pub groups: Vec<(RealmGroup, SettingChange)>,
+}
+
+impl<'de> Deserialize<'de> for Changes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_struct("Changes", NAMES.as_slice(), ChangesVisitor)
+    }
+}
+
+struct ChangesVisitor;
+
+impl<'de> Visitor<'de> for ChangesVisitor {
+    type Value = Changes;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("settings")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Changes, A::Error> {
+        let mut changes = Changes::default();
+        while let Some(name) = map.next_key::<&str>()? {
+            if let Some(property) = PROPERTIES.iter().find(|property| property.name == name) {
+                let value = map.next_value_seed(ValueSeed(property))?;
+                changes.values.extend(value.map(|value| (property, value)));
+            } else if let Some(group) = RealmGroup::ALL.into_iter().find(|group| group.name() == name) {
+                let change = map.next_value::<Option<SettingChange>>()?;
+                changes.groups.extend(change.map(|change| (group, change)));
+            } else {
+                return Err(A::Error::custom("Invalid {}"));
+            }
+        }
+        Ok(changes)
+    }
+}
+
+/// Reads a value as its setting is written. JSON `null` changes nothing.
+struct ValueSeed(&'static Property);
+
+impl<'de> DeserializeSeed<'de> for ValueSeed {
+    type Value = Option<Value>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<Value>, D::Error> {
+        let Property { name, kind } = *self.0;
+        if is_limit(name) {
+            return read_json(deserializer, "{} is not an integer", |value| {
+                value.is_i64() || value.is_string()
+            });
+        }
+        match kind {
+            _ if name == "jitsi_server_url" => {
+                read_json(deserializer, "{} is not a string", Value::is_string)
+            }
+            Kind::Bool(_) => Ok(Option::<bool>::deserialize(deserializer)?.map(Value::from)),
+            Kind::Number(_) | Kind::NumberOrNull(_) | Kind::NumberOf(..) => {
+                let Some(number) = Option::<i64>::deserialize(deserializer)? else { return Ok(None) };
+                check_number(self.0, number).map_err(D::Error::custom)?;
+                Ok(Some(number.into()))
+            }
+            Kind::Text(_) | Kind::TextOrNull(_) | Kind::WordOf(..) => {
+                let text = String::deserialize(deserializer)?;
+                check_text(self.0, &text).map_err(D::Error::custom)?;
+                Ok(Some(text.into()))
+            }
+        }
+    }
+}
+
+/// Whether a setting is a time or a number of days, which can be `"unlimited"`.
+pub fn is_limit(name: &str) -> bool {
+    name.ends_with("_limit_seconds") || name == "message_retention_days"
+}
+
+/// Reads JSON that must be of a kind.
+fn read_json<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    otherwise: &'static str,
+    is_right: fn(&Value) -> bool,
+) -> Result<Option<Value>, D::Error> {
+    match JsonOrText::deserialize(deserializer)? {
+        JsonOrText::Text(_) => Err(D::Error::custom("{} is not valid JSON")),
+        JsonOrText::Json(Value::Null) => Ok(None),
+        JsonOrText::Json(value) if is_right(&value) => Ok(Some(value)),
+        JsonOrText::Json(_) => Err(D::Error::custom(otherwise)),
+    }
+}
+
+fn check_number(property: &Property, number: i64) -> Result<(), &'static str> {
+    match property.name {
+        // What the published database holds of days: more is an error there.
+        "waiting_period_threshold" if number < 0 => Err("{} is too small"),
+        "waiting_period_threshold" if number > i64::from(i32::MAX) => Err("{} is too large"),
+        // Refused in words of their own.
+        "giphy_rating" | "video_chat_provider" => Ok(()),
+        _ if matches!(property.kind, Kind::NumberOf(..)) && !property.allows(&number.into()) => {
+            Err("Invalid {}")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_text(property: &Property, text: &str) -> Result<(), String> {
+    let limit = match property.name {
+        "name" => MAX_NAME_LENGTH,
+        "description" => MAX_DESCRIPTION_LENGTH,
+        "welcome_message_custom_text" => MAX_WELCOME_MESSAGE_LENGTH,
+        _ => usize::MAX,
+    };
+    if text.chars().count() > limit {
+        return Err(format!("{{}} is too long (limit: {limit} characters)"));
+    }
+    if matches!(property.kind, Kind::WordOf(..)) && !property.allows(&text.into()) {
+        return Err("Invalid {}".to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! Who may change which of the organization's settings, and what their values may be.
+
+use super::changes::is_limit;
+use super::group_settings::RealmGroup;
+use super::settings;
+use crate::api::user_settings::languages;
+use crate::http::{ApiError, ApiResult};
+use serde_json::{Map, Value};
+use url::Url;
+
+/// Plain settings that decide who comes in and what is kept: for owners.
+const OF_OWNERS: &[&str] = &[
+    "disallow_disposable_email_addresses",
+    "emails_restricted_to_domains",
+    "invite_required",
+    "message_retention_days",
+    "waiting_period_threshold",
+];
+
+/// The longest address of a Jitsi server, in characters.
+const MAX_URL_LENGTH: usize = 200;
+
+/// Whether only owners may change a plain setting; administrators may change the others.
+pub fn is_of_owners(name: &str) -> bool {
+    OF_OWNERS.contains(&name)
+}
+
+/// Whether only owners may change who has a permission.
+pub fn is_permission_of_owners(permission: RealmGroup) -> bool {
+    matches!(
+        permission,
+        RealmGroup::CanCreateGroups
+            | RealmGroup::CanInviteUsers
+            | RealmGroup::CanManageAllGroups
+            | RealmGroup::CanManageBilling
+            | RealmGroup::CreateMultiuseInvite
+    )
+}
+
+/// The value that a setting gets for what a client wrote, where a setting has rules beyond its kind.
+///
+/// # Errors
+/// `BAD_REQUEST` with the published text of the setting; `REQUEST_VARIABLE_INVALID` for times and days.
+pub fn value(name: &str, written: Value) -> ApiResult<Value> {
+    if is_limit(name) {
+        return limit(name, &written);
+    }
+    let text = written.as_str().unwrap_or_default();
+    match name {
+        "default_language" if languages::name(text).is_none() => {
+            Err(ApiError::bad_request(format!("Invalid language '{text}'")))
+        }
+        "giphy_rating" | "video_chat_provider" if !settings::property(name)?.allows(&written) => {
+            Err(ApiError::bad_request(format!("Invalid {name} {written}")))
+        }
+        // The server's own, of which there is none.
+        "jitsi_server_url" if text == "default" => Ok(Value::Null),
+        "jitsi_server_url" if !is_url(text) => {
+            Err(ApiError::bad_request("jitsi_server_url is not an allowed_type"))
+        }
+        _ => Ok(written),
+    }
+}
+
+/// A number above zero, or `unlimited`.
+fn limit(name: &str, written: &Value) -> ApiResult<Value> {
+    match written {
+        Value::String(word) if word == "unlimited" && name == "message_retention_days" => Ok((-1).into()),
+        Value::String(word) if word == "unlimited" => Ok(Value::Null),
+        Value::String(word) => Err(ApiError::bad_value(name, word)),
+        // More than the published database holds is an error there.
+        number => match number.as_i64() {
+            Some(1..=2_147_483_647) => Ok(number.clone()),
+            _ => Err(ApiError::bad_value(name, &number.to_string())),
+        },
+    }
+}
+
+fn is_url(text: &str) -> bool {
+    let scheme = Url::parse(text).ok().map(|url| url.scheme().to_owned());
+    let is_known = matches!(scheme.as_deref(), Some("http" | "https"));
+    is_known && text.chars().count() <= MAX_URL_LENGTH && !text.contains(char::is_whitespace)
+}
+
+/// Checks `authentication_methods`: passwords are the only method here, so they stay on.
+pub fn check_authentication_methods(methods: &Map<String, Value>) -> ApiResult<()> {
+    if let Some(name) = methods.keys().find(|name| *name != "Email") {
+        let msg = format!("Invalid authentication method: {name}. Valid methods are: ['Email']");
+        return Err(ApiError::bad_request(msg));
+    }
+    if !methods.values().any(|enabled| *enabled == true) {
+        return Err(ApiError::bad_request("At least one authentication method must be enabled."));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_read_and_refused_in_the_published_words() {
+        let edit = "message_content_edit_limit_seconds";
+        let jitsi = "jitsi_server_url is not an allowed_type";
+        let long = format!("https://example.com/{}", "a".repeat(MAX_URL_LENGTH));
+        for (name, written, expected) in [
+            (edit, json!(60), Ok(json!(60))),
+            (edit, json!("unlimited"), Ok(Value::Null)),
+            (edit, json!(0), Err("Bad value for 'message_content_edit_limit_seconds': 0")),
+            (edit, json!("ever"), Err("Bad value for 'message_content_edit_limit_seconds': ever")),
+            ("message_retention_days", json!("unlimited"), Ok(json!(-1))),
+            ("message_retention_days", json!(30), Ok(json!(30))),
+            ("message_retention_days", json!(-1), Err("Bad value for 'message_retention_days': -1")),
+            (
+                "message_retention_days",
+                json!(1_i64 << 40),
+                Err("Bad value for 'message_retention_days': 1099511627776"),
+            ),
+            ("default_language", json!("de"), Ok(json!("de"))),
+            ("default_language", json!("klingon"), Err("Invalid language 'klingon'")),
+            ("giphy_rating", json!(5), Ok(json!(5))),
+            ("giphy_rating", json!(6), Err("Invalid giphy_rating 6")),
+            ("video_chat_provider", json!(3), Err("Invalid video_chat_provider 3")),
+            ("jitsi_server_url", json!("default"), Ok(Value::Null)),
+            ("jitsi_server_url", json!("https://meet.example.com"), Ok(json!("https://meet.example.com"))),
+            ("jitsi_server_url", json!("javascript:alert(1)"), Err(jitsi)),
+            ("jitsi_server_url", json!(""), Err(jitsi)),
+            ("jitsi_server_url", json!(long), Err(jitsi)),
+            ("name", json!("any"), Ok(json!("any"))),
+        ] {
+            let found = value(name, written.clone());
+            assert_eq!(
+                found.as_ref().map_err(ApiError::msg),
+                expected.as_ref().map_err(|msg| *msg),
+                "{name} {written}"
+            );
+        }
+    }
+
+    #[test]
+    fn passwords_are_the_one_method() {
+        let check = |methods: Value| {
+            let methods = methods.as_object().unwrap().clone();
+            check_authentication_methods(&methods).map_err(|error| error.msg().to_owned())
+        };
+        assert_eq!(check(json!({"Email": true})), Ok(()));
+        let none = Err("At least one authentication method must be enabled.".to_owned());
+        assert_eq!(check(json!({"Email": false})), none);
+        assert_eq!(check(json!({})), none);
+        let msg = "Invalid authentication method: LDAP. Valid methods are: ['Email']";
+        assert_eq!(check(json!({"Email": true, "LDAP": true})), Err(msg.to_owned()));
+    }
+}

@@ -1,0 +1,119 @@
+//! `PATCH /realm`: changing the organization's settings.
+
+use super::changes::Changes;
+use super::group_settings::{self, RealmGroup, RealmGroupChanged};
+use super::{events, rules, settings};
+use crate::api::channels::access;
+use crate::api::groups::setting::{self, Owner, SettingChange};
+use crate::api::messages::directory::render_for_server;
+use crate::api::users::access::Before;
+use crate::api::users::sql as users;
+use crate::api::who_is_who;
+use crate::events::Audience;
+use crate::http::{Administrator, ApiError, ApiResult, Both, Caller, Reply};
+use crate::store::Tx;
+use crate::types::{Role, StreamId};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Parameters of `PATCH /realm` beside the settings themselves.
+#[derive(Deserialize)]
+pub struct RealmParams {
+    /// How people may log in: names, and whether they are enabled. Owners only.
+    #[serde(default)]
+    authentication_methods: Option<Map<String, Value>>,
+    /// Another address for a demonstration, which this is not. Owners only.
+    #[serde(default)]
+    string_id: Option<String>,
+}
+
+/// `PATCH /realm`: changes any of the settings, all of them or none. Answers those that are different now; for texts
+/// the word `updated`.
+pub fn update(
+    tx: &mut Tx<'_>,
+    caller: &Administrator,
+    Both(changes, other): Both<Changes, RealmParams>,
+) -> ApiResult<Reply> {
+    check_owner(caller, &changes, &other)?;
+    if let Some(methods) = &other.authentication_methods {
+        rules::check_authentication_methods(methods)?;
+    }
+    if other.string_id.is_some() {
+        return Err(ApiError::bad_request("Must be a demo organization."));
+    }
+    let mut answer = Map::new();
+    for (property, written) in changes.values {
+        let value = value(tx, caller, property.name, written)?;
+        if set(tx, property.name, &value)? {
+            let shown = if value.is_string() { "updated".into() } else { value };
+            answer.insert(property.name.to_owned(), shown);
+        }
+    }
+    for (permission, change) in &changes.groups {
+        if let Some(value) = set_group(tx, *permission, change)? {
+            answer.insert(permission.name().to_owned(), value);
+        }
+    }
+    Reply::data(&answer)
+}
+
+/// Refuses administrators what only owners may change.
+fn check_owner(caller: &Caller, changes: &Changes, other: &RealmParams) -> ApiResult<()> {
+    let needs_owner = other.authentication_methods.is_some()
+        || other.string_id.is_some()
+        || changes.values.iter().any(|(property, _)| rules::is_of_owners(property.name))
+        || changes.groups.iter().any(|(permission, _)| rules::is_permission_of_owners(*permission));
+    if needs_owner && caller.role != Role::Owner { Err(ApiError::owners_only()) } else { Ok(()) }
+}
+
+/// The value to set; channels must be there for the caller.
+fn value(tx: &Tx<'_>, caller: &Caller, name: &str, written: Value) -> ApiResult<Value> {
+    let is_channel = name.ends_with("_stream_id") || name.ends_with("_channel_id");
+    if !is_channel {
+        return rules::value(name, written);
+    }
+    let Some(stream_id) = written.as_i64().filter(|id| *id >= 0) else { return Ok((-1).into()) };
+    let stream = access::find_for_metadata(tx, caller, tx.now(), StreamId(stream_id))?;
+    if stream.is_archived {
+        return Err(access::no_such_channel());
+    }
+    let is_unchanged = settings::get::<i64>(tx, name)? == stream_id;
+    if name == "moderation_request_channel_id" && !stream.invite_only && !is_unchanged {
+        return Err(ApiError::bad_request("Moderation request channel must be private."));
+    }
+    Ok(written)
+}
+
+/// Sets a plain setting, with what follows from it.
+fn set(tx: &mut Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
+    match name {
+        "description" => {
+            let html = render_for_server(tx, value.as_str().unwrap_or_default())?.html;
+            settings::set(tx, "rendered_description", &html.into())?;
+            events::set(tx, name, value)
+        }
+        // Members are full members sooner or later.
+        "waiting_period_threshold" => who_is_who::change(tx, |tx| events::set(tx, name, value)),
+        _ => events::set(tx, name, value),
+    }
+}
+
+/// Sets who has a permission; answers the value if it is another one now.
+fn set_group(tx: &mut Tx<'_>, permission: RealmGroup, change: &SettingChange) -> ApiResult<Option<Value>> {
+    let before = group_settings::group(tx, permission)?;
+    let Some(after) = change.after(tx, before)? else { return Ok(None) };
+    let group = setting::parse(tx, permission.name(), &permission.permission(), &after)?;
+    let known = match permission {
+        RealmGroup::CanAccessAllUsers => Before::of_guests(tx)?,
+        _ => Before::default(),
+    };
+    setting::set(tx, Owner::Realm, permission.name(), group)?;
+    let value = serde_json::to_value(&after)?;
+    let event = RealmGroupChanged::new(permission.name().to_owned(), value.clone());
+    let everybody = Audience::set(users::active_ids(tx)?);
+    tx.emit(&event, everybody);
+    let changes = known.changes(tx)?;
+    changes.emit_gained(tx)?;
+    changes.emit_lost(tx);
+    Ok(Some(value))
+}

@@ -1,0 +1,42 @@
+//! `GET`, `POST` and `DELETE /realm/icon`: a square image.
+
+use super::{change, redirect};
+use crate::api::images::decoding::{ImageError, decode};
+use crate::api::images::upload;
+use crate::api::realm::images::RealmImage;
+use crate::api::realm::settings;
+use crate::api::server_state::MAX_ICON_FILE_SIZE_MIB;
+use crate::http::{Administrator, ApiResult, Call, Read, Reply, User};
+use crate::store::Tx;
+use serde::Deserialize;
+
+/// The side of an icon, in pixels.
+const SIDE: u32 = 100;
+
+/// None of them has parameters.
+#[derive(Deserialize)]
+pub struct NoParams {}
+
+/// `GET /realm/icon`: the way to the image.
+pub fn get_icon(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    Ok(redirect(RealmImage::Icon.url(&settings::all(read)?)))
+}
+
+/// `POST /realm/icon`, with the image as the one file of a multipart body.
+pub async fn upload_icon(mut call: Call<Administrator>, _params: NoParams) -> ApiResult<Reply> {
+    let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one icon.")?;
+    upload::check(&file, MAX_ICON_FILE_SIZE_MIB)?;
+    let icon = upload::make(file, scale).await?;
+    let url = call.write(move |tx, _caller| change::set(tx, RealmImage::Icon, Some(&icon))).await?;
+    Reply::field("icon_url", &url)
+}
+
+/// `DELETE /realm/icon`: back to the one that is drawn.
+pub fn delete_icon(tx: &mut Tx<'_>, _caller: &Administrator, _params: NoParams) -> ApiResult<Reply> {
+    Reply::field("icon_url", &change::set(tx, RealmImage::Icon, None)?)
+}
+
+fn scale(file: &[u8]) -> Result<Vec<u8>, ImageError> {
+    let icon = decode(file)?.picture.cover(SIDE, SIDE);
+    icon.to_png().map_err(|error| ImageError::Broken(error.to_string()))
+}

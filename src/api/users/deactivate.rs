@@ -1,0 +1,98 @@
+//! `DELETE /users/{user_id}`, `DELETE /users/me` and `POST /users/{user_id}/reactivate`.
+
+use super::record::UserRow;
+use super::{activity, find, names, rules, sql};
+use crate::api::channels::access::Viewer;
+use crate::api::channels::permissions;
+use crate::api::realm::settings::RealmGroup;
+use crate::http::params::BoundedText;
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
+use crate::store::Tx;
+use crate::types::UserId;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Parameters of `DELETE /users/{user_id}`.
+#[derive(Deserialize)]
+pub struct DeactivateUserParams {
+    /// Who.
+    user_id: UserId,
+    /// What the published server mails to the user, where it is not absent. This server sends no mail.
+    #[serde(default, rename = "deactivation_notification_comment")]
+    _deactivation_notification_comment: Option<BoundedText<2000>>,
+}
+
+/// `DELETE /users/{user_id}`: deactivates a person and their bots.
+pub async fn deactivate_user(call: Call<User>, params: DeactivateUserParams) -> ApiResult<Reply> {
+    deactivate(call, move |tx, caller| {
+        let user = find::by_id(tx, params.user_id)?;
+        // Bots are deactivated as bots.
+        if user.is_bot() {
+            return Err(find::no_such_user());
+        }
+        if !user.is_active {
+            return Err(ApiError::bad_request("User is deactivated"));
+        }
+        let (_, owners) = sql::count_people(tx)?;
+        rules::check_deactivation(caller, &user, owners)?;
+        Ok(user)
+    })
+    .await
+}
+
+/// `DELETE /users/me` has no parameters.
+#[derive(Deserialize)]
+pub struct NoParams {}
+
+/// `DELETE /users/me`: deactivates the caller and their bots.
+pub async fn deactivate_own_user(call: Call<User>, _params: NoParams) -> ApiResult<Reply> {
+    deactivate(call, |tx, caller| {
+        let (people, owners) = sql::count_people(tx)?;
+        if !caller.is_bot() {
+            rules::check_own_deactivation(caller, people, owners)?;
+        }
+        find::by_id(tx, caller.user_id)
+    })
+    .await
+}
+
+/// Deactivates whom `choose` answers, and ends their polls.
+async fn deactivate(
+    call: Call<User>,
+    choose: impl FnOnce(&mut Tx<'_>, &Caller) -> ApiResult<UserRow> + Send + 'static,
+) -> ApiResult<Reply> {
+    let app = Arc::clone(&call.app);
+    let job = move |tx: &mut Tx<'_>, caller: &User| {
+        let user = choose(tx, caller)?;
+        activity::deactivate(tx, &user)
+    };
+    let gone = call.write(job).await?;
+    app.hub.remove_of(&gone);
+    Ok(Reply::ok())
+}
+
+/// Parameters of `POST /users/{user_id}/reactivate`.
+#[derive(Deserialize)]
+pub struct ReactivateUserParams {
+    /// Who.
+    user_id: UserId,
+}
+
+/// `POST /users/{user_id}/reactivate`: takes a person or bot into use again. One in use stays as it is.
+pub fn reactivate_user(tx: &mut Tx<'_>, caller: &User, params: ReactivateUserParams) -> ApiResult<Reply> {
+    let user = find::by_id(tx, params.user_id)?;
+    if user.is_system_bot {
+        return Err(find::no_such_user());
+    }
+    rules::check_may_administer(caller, &user)?;
+    if user.is_active {
+        return Ok(Reply::ok());
+    }
+    if user.is_bot() {
+        let viewer = Viewer::new(tx, caller, tx.now());
+        permissions::require(tx, caller, &viewer, RealmGroup::CanCreateBots)?;
+    }
+    names::check_unique(tx, &user.full_name, Some(user.user_id))?;
+    activity::reactivate(tx, &user, caller.user_id)?;
+    Ok(Reply::ok())
+}

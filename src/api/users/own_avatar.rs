@@ -1,0 +1,42 @@
+//! `POST` and `DELETE /users/me/avatar`.
+
+use super::avatar::{self, AvatarImage};
+use super::sql;
+use crate::api::images::upload;
+use crate::api::realm;
+use crate::http::{ApiError, ApiResult, Call, Reply, User};
+use crate::store::Tx;
+use rusqlite::Connection;
+use serde::Deserialize;
+
+/// Neither has parameters.
+#[derive(Deserialize)]
+pub struct NoParams {}
+
+/// `POST /users/me/avatar`, with the image as the one file of a multipart body.
+pub async fn upload_avatar(mut call: Call<User>, _params: NoParams) -> ApiResult<Reply> {
+    let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one avatar.")?;
+    call.app.readers.read(|snapshot| check_allowed(snapshot, &call.caller)).await?;
+    let image = avatar::from_file(file).await?;
+    call.write(move |tx, caller| set(tx, caller, Some(&image))).await
+}
+
+/// `DELETE /users/me/avatar`: back to the image that is drawn for the caller.
+pub fn delete_avatar(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply> {
+    set(tx, caller, None)
+}
+
+fn set(tx: &mut Tx<'_>, caller: &User, image: Option<&AvatarImage>) -> ApiResult<Reply> {
+    check_allowed(tx, caller)?;
+    let user = sql::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
+    let avatar = avatar::set(tx, &user, image)?;
+    Reply::field("avatar_url", &avatar.url())
+}
+
+/// Administrators may where others may not.
+fn check_allowed(connection: &Connection, caller: &User) -> ApiResult<()> {
+    if realm::settings::get(connection, "avatar_changes_disabled")? && !caller.role.is_administrator() {
+        return Err(ApiError::bad_request("Avatar changes are disabled in this organization."));
+    }
+    Ok(())
+}

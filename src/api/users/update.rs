@@ -1,0 +1,83 @@
+//! `PATCH /users/{user_id}` and `PATCH /users/{email}`: an administrator changes somebody's account.
+
+use super::record::UserRow;
+use super::{change, emails, find, names, role, rules, sql};
+use crate::api::profile_fields::values::{self, ValueChange};
+use crate::api::realm;
+use crate::http::params::Trimmed;
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
+use crate::store::Tx;
+use crate::types::Role;
+use serde::Deserialize;
+
+/// Parameters of `PATCH /users/{user_id}` and `PATCH /users/{email}`.
+#[derive(Deserialize)]
+pub struct UpdateUserParams {
+    /// Which user: an id, or an email.
+    user_id_or_email: String,
+    /// The name shown. A blank one changes nothing.
+    #[serde(default)]
+    full_name: Option<String>,
+    /// The role.
+    #[serde(default)]
+    role: Option<Role>,
+    /// Values of custom profile fields, those to be changed.
+    #[serde(default)]
+    profile_data: Option<Vec<ValueChange>>,
+    /// The real email; only for owners.
+    #[serde(default)]
+    new_email: Option<Trimmed>,
+}
+
+/// `PATCH /users/{user_id}` and `PATCH /users/{email}`: changes a user, who may be a bot, or deactivated.
+pub async fn update_user(call: Call<User>, params: UpdateUserParams) -> ApiResult<Reply> {
+    let domain = realm::state::bot_domain(&call.info.origin);
+    call.write(move |tx, caller| apply(tx, caller, &params, &domain)).await?;
+    Ok(Reply::ok())
+}
+
+fn apply(tx: &mut Tx<'_>, caller: &Caller, params: &UpdateUserParams, domain: &str) -> ApiResult<()> {
+    let user = find::named(tx, caller, &params.user_id_or_email, domain)?;
+    if user.is_system_bot {
+        return Err(find::no_such_user());
+    }
+    rules::check_may_administer(caller, &user)?;
+    if params.new_email.is_some() && caller.role != Role::Owner {
+        return Err(ApiError::bad_request("User not authorized to change user emails"));
+    }
+    if let Some(wanted) = params.role
+        && wanted != user.role
+    {
+        let is_only_owner = user.role == Role::Owner && user.is_active && sql::count_people(tx)?.1 == 1;
+        rules::check_role(caller.role, user.role, wanted, is_only_owner && !user.is_bot())?;
+        role::change(tx, &user, wanted)?;
+    }
+    // That the organization lets nobody change their own name does not concern its administrators.
+    if let Some(full_name) = &params.full_name
+        && !full_name.trim().is_empty()
+    {
+        change::full_name(tx, &user, full_name)?;
+    }
+    if let Some(profile_data) = &params.profile_data {
+        if user.is_bot() {
+            return Err(ApiError::bad_request("Bots have no profile fields."));
+        }
+        values::set(tx, caller, user.user_id, profile_data)?;
+    }
+    if let Some(new_email) = &params.new_email
+        && **new_email != user.delivery_email
+    {
+        change_email(tx, &user, new_email)?;
+    }
+    Ok(())
+}
+
+fn change_email(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()> {
+    if !names::is_email(new_email) {
+        return Err(ApiError::bad_request("Invalid new email address."));
+    }
+    if let Some(msg) = emails::taken(tx, user, new_email)? {
+        return Err(ApiError::bad_request(format!("New email value error: {msg}")));
+    }
+    emails::change(tx, user, new_email)
+}

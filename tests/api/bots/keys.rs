@@ -1,0 +1,88 @@
+//! The keys of bots.
+
+use super::{bot, client};
+use crate::harness::TestServer;
+use serde_json::json;
+use teamchat::api::command_line::Command;
+
+#[tokio::test]
+async fn owners_and_administrators_read_and_renew_keys() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let made = ada.post("/bots", json!({"full_name": "Helper", "short_name": "helper"})).await.ok();
+    let mut helper = client(&server, &ada, &made).await;
+    let path = format!("/bots/{}/api_key", helper.user_id);
+    for who in [&ada, &owner] {
+        assert_eq!(who.get(&path, ()).await.ok()["api_key"], made["api_key"]);
+    }
+    let renew = format!("{path}/regenerate");
+    for refused in [bob.get(&path, ()).await, bob.post(&renew, ()).await] {
+        refused.error(400, "BAD_REQUEST", "Insufficient permission");
+    }
+    for unknown in [ada.user_id, server.notification_bot().await, 999] {
+        let answer = ada.get(&format!("/bots/{unknown}/api_key"), ()).await;
+        answer.error(400, "BAD_REQUEST", "No such bot");
+        let answer = ada.post(&format!("/bots/{unknown}/api_key/regenerate"), ()).await;
+        answer.error(400, "BAD_REQUEST", "No such bot");
+    }
+    let answer = helper.get(&path, ()).await;
+    answer.error(400, "BAD_REQUEST", "This endpoint does not accept bot requests.");
+
+    let register = json!({"event_types": ["realm_bot"]});
+    let (mut of_owner, mut of_ada) = (owner.register(&register).await, ada.register(&register).await);
+    let mut of_bob = bob.register(&register).await;
+    let renewed = ada.post(&renew, ()).await.ok()["api_key"].clone();
+    let told = json!({"type": "realm_bot", "op": "update",
+        "bot": {"user_id": helper.user_id, "api_key": renewed}});
+    of_owner.expect(std::slice::from_ref(&told)).await;
+    of_ada.expect(&[told]).await;
+    of_bob.expect_nothing().await;
+    assert_ne!(renewed, made["api_key"]);
+    helper.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    helper.api_key = Some(renewed.as_str().unwrap().to_owned());
+    helper.get("/users/me", ()).await.ok();
+    // A bot may renew its own.
+    let own = helper.post("/users/me/api_key/regenerate", ()).await.ok()["api_key"].clone();
+    assert_eq!(owner.get(&path, ()).await.ok()["api_key"], own);
+    let told =
+        json!({"type": "realm_bot", "op": "update", "bot": {"user_id": helper.user_id, "api_key": own}});
+    of_owner.expect(std::slice::from_ref(&told)).await;
+    of_ada.expect(&[told]).await;
+}
+
+#[tokio::test]
+async fn a_key_that_was_revoked_is_not_shown_again() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let helper = bot(&ada, "Helper").await;
+    let path = format!("/bots/{helper}/api_key");
+    let before = ada.get(&path, ()).await.ok()["api_key"].clone();
+    let email = ada.get("/bots", ()).await.ok()["bots"][0]["username"].as_str().unwrap().to_owned();
+    let other = server.command(Command::CreateKey { email: email.clone(), client: "test".to_owned() }).await;
+    let keys = server.command(Command::ListKeys { email: email.clone() }).await;
+    let id = |place: usize| keys[place]["id"].as_i64().unwrap();
+    server.command(Command::RevokeKey { email: email.clone(), id: id(1) }).await;
+    assert_eq!(ada.get(&path, ()).await.ok()["api_key"], before);
+    server.command(Command::RevokeKey { email, id: id(0) }).await;
+    assert_eq!(ada.get("/bots", ()).await.ok()["bots"][0].get("api_key"), None);
+    let after = ada.get(&path, ()).await.ok()["api_key"].clone();
+    assert!(after != before && after != other["api_key"], "{after}");
+    assert_eq!(ada.get("/bots", ()).await.ok()["bots"][0]["api_key"], after);
+}
+
+#[tokio::test]
+async fn bots_of_an_older_file_get_a_key_that_can_be_read() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let helper = server.bot("helper", &ada).await;
+    server.sql("DELETE FROM bot").await;
+    assert_eq!(ada.get("/bots", ()).await.ok()["bots"], json!([]));
+    server.restart().await;
+    let listed = ada.get("/bots", ()).await.ok();
+    assert_eq!(listed["bots"][0]["username"], helper.email.as_str());
+    // The key that it had still works.
+    helper.get("/users/me", ()).await.ok();
+    let mut again = helper.clone();
+    again.api_key = Some(listed["bots"][0]["api_key"].as_str().unwrap().to_owned());
+    again.get("/users/me", ()).await.ok();
+}

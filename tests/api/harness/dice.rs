@@ -1,0 +1,24 @@
+//! Chance that can be repeated: the same seed, the same throws.
+
+/// A generator of numbers.
+pub struct Dice(u64);
+
+impl Dice {
+    /// Begins with a seed, which is not 0.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number from 0 up to, and not, the limit.
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+
+    /// One of a list, if it has any.
+    pub fn one<T: Copy>(&mut self, list: &[T]) -> Option<T> {
+        if list.is_empty() { None } else { Some(list[self.below(list.len())]) }
+    }
+}

@@ -1,0 +1,5 @@
+//! `/invites`.
+
+mod create;
+mod manage;
+mod send;

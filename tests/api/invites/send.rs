@@ -1,0 +1,157 @@
+//! `POST /invites` and `POST /invites/{invite_id}/resend`.
+
+use crate::harness::{Client, START, TestServer};
+use serde_json::{Value, json};
+
+/// What the notification bot said to a user, the oldest first.
+async fn told(client: &Client) -> Vec<String> {
+    let fetch = json!({"anchor": "newest", "num_before": 100, "num_after": 0, "apply_markdown": false,
+        "narrow": [{"operator": "is", "operand": "dm"}]});
+    let messages = client.get("/messages", fetch).await.ok()["messages"].clone();
+    let texts =
+        messages.as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap().to_owned());
+    texts.collect()
+}
+
+fn emails(listed: &Value) -> Vec<&str> {
+    listed["invites"].as_array().unwrap().iter().map(|invite| invite["email"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn each_person_gets_a_link_that_the_inviter_hands_over() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let mut of_owner = owner.register(json!({"event_types": ["invites_changed"]})).await;
+    let params = json!({"invitee_emails": "new@example.com, Other <Other@example.com>\nnew@EXAMPLE.com",
+        "stream_ids": [], "invite_expires_in_minutes": 5, "invite_as": 600, "notify_referrer_on_join": false});
+    ada.post("/invites", params).await.ok();
+    of_owner.expect(&[json!({"type": "invites_changed"})]).await;
+    let listed = ada.get("/invites", ()).await.ok();
+    assert_eq!(emails(&listed), ["new@example.com", "Other@example.com"]);
+    assert_eq!(
+        listed["invites"][0],
+        json!({"id": 1, "invited_by_user_id": ada.user_id, "invited": START, "expiry_date": START + 300,
+            "invited_as": 600, "is_multiuse": false, "notify_referrer_on_join": false, "email": "new@example.com"})
+    );
+    let keys = server.column("SELECT key FROM invite ORDER BY invite_id").await;
+    let origin = format!("http://{}", server.address());
+    let text = "This server does not send email. Please give each of these people their own invitation link:";
+    let link = |key: &str| format!("{origin}/join/{key}/");
+    let (new, other) = (link(&keys[0]), link(&keys[1]));
+    let expected = format!("{text}\n\n* `new@example.com`: {new}\n* `Other@example.com`: {other}");
+    assert_eq!(told(&ada).await, [expected]);
+    // Whoever asks again for one gets it.
+    owner.post("/invites/1/resend", ()).await.ok();
+    assert_eq!(told(&owner).await, [format!("{text}\n\n* `new@example.com`: {new}")]);
+    assert_eq!(ada.get("/invites", ()).await.ok(), listed);
+    let bob = server.member("bob").await;
+    let answer = bob.post("/invites/1/resend", ()).await;
+    answer.error(400, "BAD_REQUEST", "Must be an organization administrator");
+    owner.post("/invites/99/resend", ()).await.error(400, "BAD_REQUEST", "No such invitation");
+    owner.post("/invites/multiuse", ()).await.ok();
+    of_owner.expect(&[json!({"type": "invites_changed"})]).await;
+    owner.post("/invites/3/resend", ()).await.error(400, "BAD_REQUEST", "No such invitation");
+}
+
+#[tokio::test]
+async fn who_has_an_account_is_not_invited() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    server.member("gone").await;
+    server.sql("UPDATE user SET is_active = 0 WHERE email = 'gone@example.com'").await;
+    let mut queue = ada.register(json!({"event_types": ["invites_changed"]})).await;
+    let send =
+        async |emails: &str| ada.post("/invites", json!({"invitee_emails": emails, "stream_ids": []})).await;
+
+    let answer = send("owner@example.com,gone@example.com").await;
+    let failed = answer.error(400, "INVITATION_FAILED", "We weren't able to invite anyone.");
+    let errors = json!([
+        ["owner@example.com", "Already has an account.", false],
+        ["gone@example.com", "Account has been deactivated.", true]
+    ]);
+    assert_eq!((&failed["errors"], &failed["sent_invitations"]), (&errors, &json!(false)));
+    assert_eq!(
+        (&failed["daily_limit_reached"], &failed["license_limit_reached"]),
+        (&json!(false), &json!(false))
+    );
+
+    let answer = send("new@example.com,nonsense,owner@example.com").await;
+    let msg = "Some emails did not validate, so we didn't send any invitations.";
+    let failed = answer.error(400, "INVITATION_FAILED", msg);
+    let errors = json!([
+        ["nonsense", "Invalid address.", false],
+        ["owner@example.com", "Already has an account.", false]
+    ]);
+    assert_eq!((&failed["errors"], &failed["sent_invitations"]), (&errors, &json!(false)));
+    queue.expect_nothing().await;
+    assert_eq!(told(&ada).await, [""; 0]);
+
+    let answer = send("new@example.com,owner@example.com").await;
+    let msg = "Some of those addresses are already using Zulip, so we didn't send them an invitation. We did send \
+               invitations to everyone else!";
+    let failed = answer.error(400, "INVITATION_FAILED", msg);
+    let errors = json!([["owner@example.com", "Already has an account.", false]]);
+    assert_eq!((&failed["errors"], &failed["sent_invitations"]), (&errors, &json!(true)));
+    queue.expect(&[json!({"type": "invites_changed"})]).await;
+    assert_eq!(emails(&owner.get("/invites", ()).await.ok()), ["new@example.com"]);
+}
+
+#[tokio::test]
+async fn only_people_of_the_organizations_domains_are_invited() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    owner.post("/realm/domains", json!({"domain": "example.com", "allow_subdomains": false})).await.ok();
+    server.set_realm_setting("emails_restricted_to_domains", json!(true)).await;
+    let emails = "a@example.com,a@example.org,a+b@example.com";
+    let answer = owner.post("/invites", json!({"invitee_emails": emails, "stream_ids": []})).await;
+    let msg = "Some emails did not validate, so we didn't send any invitations.";
+    let failed = answer.error(400, "INVITATION_FAILED", msg);
+    let errors = json!([
+        ["a@example.org", "Outside your domain.", false],
+        ["a+b@example.com", "Email addresses containing + are not allowed.", false]
+    ]);
+    assert_eq!(failed["errors"], errors);
+}
+
+#[tokio::test]
+async fn what_is_missing_or_not_allowed_is_refused() {
+    let server = TestServer::start().await;
+    let (ada, guest) = (server.member("ada").await, server.guest("guest").await);
+    let answer = ada.post("/invites", json!({"stream_ids": []})).await;
+    answer.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'invitee_emails' argument");
+    let answer = ada.post("/invites", json!({"invitee_emails": "a@example.com"})).await;
+    answer.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'stream_ids' argument");
+    let answer = ada.post("/invites", json!({"invitee_emails": " ,\n", "stream_ids": []})).await;
+    answer.error(400, "BAD_REQUEST", "You must specify at least one email address.");
+    let params = json!({"invitee_emails": "a@example.com", "stream_ids": []});
+    guest.post("/invites", &params).await.error(400, "BAD_REQUEST", "Not allowed for guest users");
+    let of_administrator = json!({"invitee_emails": "a@example.com", "stream_ids": [], "invite_as": 300});
+    let answer = ada.post("/invites", of_administrator).await;
+    answer.error(400, "BAD_REQUEST", "Must be an organization administrator");
+    let unknown = json!({"invitee_emails": "a@example.com", "stream_ids": [77]});
+    ada.post("/invites", unknown).await.error(
+        400,
+        "BAD_REQUEST",
+        "Invalid channel ID 77. No invites were sent.",
+    );
+    server
+        .sql(
+            "INSERT INTO group_setting VALUES ('realm', 1, 'can_invite_users_group',
+              (SELECT id FROM user_group WHERE name = 'role:moderators'))",
+        )
+        .await;
+    ada.post("/invites", &params).await.error(400, "BAD_REQUEST", "Insufficient permission");
+    server.moderator("mary").await.post("/invites", &params).await.ok();
+}
+
+#[tokio::test]
+async fn many_links_come_in_several_messages() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let many: Vec<String> = (0..41).map(|number| format!("person{number}@example.com")).collect();
+    ada.post("/invites", json!({"invitee_emails": many.join(","), "stream_ids": []})).await.ok();
+    let told = told(&ada).await;
+    assert_eq!(told.len(), 2);
+    assert_eq!(told[0].matches("/join/").count(), 40);
+    assert!(told[1].contains("person40@example.com"), "{}", told[1]);
+}

@@ -1,0 +1,164 @@
+//! The published rules of who may see what, told plainly: a row for each message and receiver, sets of people, and no
+//! thought of cost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A place in the list of people.
+pub type Person = usize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Administrator,
+    Member,
+    Guest,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Privacy {
+    Public,
+    WebPublic,
+    /// Private; subscribers read everything.
+    Shared,
+    /// Private; subscribers read what they received.
+    Protected,
+}
+
+impl Privacy {
+    pub fn is_private(self) -> bool {
+        matches!(self, Self::Shared | Self::Protected)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Channel {
+    pub stream_id: i64,
+    /// The name now; all of its names are secrets of the channel.
+    pub name: String,
+    pub privacy: Privacy,
+    pub is_archived: bool,
+    pub subscribers: BTreeSet<Person>,
+    /// Who may subscribe without being asked, by the channel's own setting.
+    pub may_subscribe: BTreeSet<Person>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// In the list of channels.
+    Channel(usize),
+    /// Between these.
+    Direct(BTreeSet<Person>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Message {
+    pub sender: Person,
+    pub place: Place,
+    /// The topic now; empty for direct messages.
+    pub topic: String,
+    /// The content now.
+    pub content: String,
+    /// Whose message it is: those to whom it was sent, or who were there when it was moved to them.
+    pub received: BTreeSet<Person>,
+}
+
+/// What a word tells of. Each word is random text that stands nowhere else, so whoever reads it has seen the thing.
+#[derive(Clone, Debug)]
+pub enum Secret {
+    /// A name or a description, of now or before.
+    AboutChannel(usize),
+    /// Somebody types in a channel.
+    Typed(usize),
+    /// A content or a topic of a message, of now or before.
+    InMessages(BTreeSet<i64>),
+    /// Something that one person keeps.
+    Personal(Person),
+}
+
+#[derive(Clone, Default)]
+pub struct Rules {
+    pub roles: Vec<Role>,
+    pub channels: Vec<Channel>,
+    pub messages: BTreeMap<i64, Message>,
+    pub secrets: BTreeMap<String, Secret>,
+}
+
+impl Rules {
+    /// Whether somebody may know that a channel is there.
+    pub fn knows(&self, person: Person, channel: usize) -> bool {
+        let channel = &self.channels[channel];
+        let is_guest = self.roles[person] == Role::Guest;
+        channel.subscribers.contains(&person)
+            || channel.privacy == Privacy::WebPublic
+            || self.roles[person] == Role::Administrator
+            || (!is_guest && (!channel.privacy.is_private() || channel.may_subscribe.contains(&person)))
+    }
+
+    /// Whether somebody may read in a channel.
+    pub fn reads(&self, person: Person, channel: usize) -> bool {
+        let channel = &self.channels[channel];
+        let is_guest = self.roles[person] == Role::Guest;
+        channel.subscribers.contains(&person)
+            || channel.privacy == Privacy::WebPublic
+            || (!is_guest && (!channel.privacy.is_private() || channel.may_subscribe.contains(&person)))
+    }
+
+    /// Whether somebody may read a message.
+    pub fn sees(&self, person: Person, id: i64) -> bool {
+        let Some(message) = self.messages.get(&id) else { return false };
+        match &message.place {
+            Place::Direct(people) => people.contains(&person),
+            Place::Channel(channel) => {
+                self.reads(person, *channel)
+                    && (self.channels[*channel].privacy != Privacy::Protected
+                        || message.received.contains(&person))
+            }
+        }
+    }
+
+    /// Whether somebody may have read a word.
+    pub fn may_know(&self, person: Person, word: &str) -> bool {
+        match self.secrets.get(word) {
+            None => false,
+            Some(Secret::AboutChannel(channel)) => self.knows(person, *channel),
+            Some(Secret::Typed(channel)) => self.reads(person, *channel),
+            Some(Secret::InMessages(ids)) => ids.iter().any(|id| self.sees(person, *id)),
+            Some(Secret::Personal(owner)) => *owner == person,
+        }
+    }
+
+    /// The messages of a channel that somebody may read, with those of a topic only if one is named.
+    pub fn seen_in(&self, person: Person, place: usize, topic: Option<&str>) -> BTreeSet<i64> {
+        let inside = self.messages.iter().filter(|(id, message)| {
+            matches!(message.place, Place::Channel(channel) if channel == place)
+                && topic.is_none_or(|topic| message.topic == topic)
+                && self.sees(person, **id)
+        });
+        inside.map(|(id, _)| *id).collect()
+    }
+
+    /// A word that is nowhere else.
+    pub fn word(&mut self, secret: Secret) -> String {
+        let word = format!("zq{}zq", self.secrets.len());
+        self.secrets.insert(word.clone(), secret);
+        word
+    }
+
+    /// A message bears a word.
+    pub fn bears(&mut self, id: i64, word: &str) {
+        if let Some(Secret::InMessages(ids)) = self.secrets.get_mut(word) {
+            ids.insert(id);
+        }
+    }
+}
+
+/// The words in a text.
+pub fn words(text: &str) -> BTreeSet<String> {
+    let pieces: Vec<&str> = text.split("zq").collect();
+    let numbers = pieces.iter().enumerate().filter(|(index, piece)| {
+        *index > 0
+            && index + 1 < pieces.len()
+            && !piece.is_empty()
+            && piece.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    numbers.map(|(_, number)| format!("zq{number}zq")).collect()
+}

@@ -1,0 +1,272 @@
+//! Linkifiers: the endpoints, and what they make of messages and topics.
+
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+const TICKETS: &str = "https://tickets.example.com/{id}";
+
+/// Adds a linkifier; answers its id.
+async fn add(administrator: &Client, pattern: &str, url_template: &str) -> i64 {
+    let parameters = json!({"pattern": pattern, "url_template": url_template});
+    administrator.post("/realm/filters", parameters).await.ok()["id"].as_i64().unwrap()
+}
+
+/// Sends a message to a channel; answers its id.
+async fn say(client: &Client, stream_id: i64, topic: &str, content: &str) -> i64 {
+    let parameters = json!({"type": "channel", "to": stream_id, "topic": topic, "content": content});
+    client.post("/messages", parameters).await.ok()["id"].as_i64().unwrap()
+}
+
+/// Changes a message, without a word of the notification bot.
+async fn change(client: &Client, id: i64, mut changes: Value) {
+    changes["send_notification_to_new_thread"] = false.into();
+    client.patch(&format!("/messages/{id}"), changes).await.ok();
+}
+
+/// A message as a client fetches it.
+async fn message(client: &Client, id: i64) -> Value {
+    client.get(&format!("/messages/{id}"), ()).await.ok()["message"].clone()
+}
+
+fn knows_templates() -> Value {
+    json!({"event_types": ["realm_linkifiers", "realm_filters"],
+        "client_capabilities": {"linkifier_url_template": true}})
+}
+
+#[tokio::test]
+async fn linkifiers_are_added_changed_ordered_and_removed() {
+    let server = TestServer::start().await;
+    let (owner, admin) = (server.owner().await, server.administrator("admin").await);
+    let (ada, guest) = (server.member("ada").await, server.guest("guest").await);
+    let mut queues = [ada.register(knows_templates()).await, guest.register(knows_templates()).await];
+    let mut older = ada.register(json!({"event_types": ["realm_linkifiers", "realm_filters"]})).await;
+    assert_eq!(queues[0].state["realm_linkifiers"], json!([]));
+    assert_eq!(queues[0].state["realm_filters"], json!([]));
+
+    let first = add(&admin, " #(?P<id>[0-9]+) ", TICKETS).await;
+    let one = json!({"pattern": "#(?P<id>[0-9]+)", "url_template": TICKETS, "id": first});
+    let second = add(&owner, "T(?P<id>[0-9]+)", "https://example.com/{+id}").await;
+    let two =
+        json!({"pattern": "T(?P<id>[0-9]+)", "url_template": "https://example.com/{+id}", "id": second});
+    admin.patch("/realm/linkifiers", json!({"ordered_linkifier_ids": [second, first]})).await.ok();
+    let parameters = json!({"pattern": "@(?P<id>[0-9]+)", "url_template": TICKETS});
+    owner.patch(&format!("/realm/filters/{second}"), parameters).await.ok();
+    let changed = json!({"pattern": "@(?P<id>[0-9]+)", "url_template": TICKETS, "id": second});
+    for client in [&owner, &ada, &guest] {
+        let listed = client.get("/realm/linkifiers", ()).await.ok();
+        assert_eq!(listed["linkifiers"], json!([changed, one]), "{}", client.full_name);
+    }
+    admin.delete(&format!("/realm/filters/{first}"), ()).await.ok();
+    for queue in &mut queues {
+        let event = |all: Value| json!({"type": "realm_linkifiers", "realm_linkifiers": all});
+        queue
+            .expect(&[
+                event(json!([one])),
+                event(json!([one, two])),
+                event(json!([two, one])),
+                event(json!([changed, one])),
+                event(json!([changed])),
+            ])
+            .await;
+    }
+    older.expect_nothing().await;
+    let state = ada.register(knows_templates()).await.state.clone();
+    assert_eq!(state["realm_linkifiers"], json!([changed]));
+    let state =
+        ada.register(json!({"event_types": ["realm_linkifiers", "realm_filters"]})).await.state.clone();
+    assert_eq!((&state["realm_linkifiers"], &state["realm_filters"]), (&json!([]), &json!([])));
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_linkifier_is_refused() {
+    let server = TestServer::start().await;
+    let (owner, admin, ada) =
+        (server.owner().await, server.administrator("admin").await, server.member("ada").await);
+    let id = add(&owner, "#(?P<id>[0-9]+)", TICKETS).await;
+    let other = add(&owner, "T(?P<id>[0-9]+)", TICKETS).await;
+    let patch = format!("/realm/filters/{other}");
+    let cases = [
+        ("", "https://example.com", "pattern", "This field cannot be blank."),
+        ("x", " ", "url_template", "This field cannot be blank."),
+        ("x", "https://example.com/{", "url_template", "Invalid URL template."),
+        ("(x", "https://example.com", "__all__", "Bad regular expression: missing ): (x"),
+        ("(?!x)y", "https://example.com", "__all__", "Bad regular expression: invalid perl operator: (?!"),
+        (
+            "x",
+            "https://example.com/{id}",
+            "__all__",
+            "Group 'id' in URL template is not present in linkifier pattern.",
+        ),
+        (
+            "(?P<id>x)",
+            "https://example.com",
+            "__all__",
+            "Group 'id' in linkifier pattern is not present in URL template.",
+        ),
+        ("#(?P<id>[0-9]+)", TICKETS, "__all__", "Realm filter with this Realm and Pattern already exists."),
+    ];
+    for (pattern, url_template, field, msg) in cases {
+        let parameters = json!({"pattern": pattern, "url_template": url_template});
+        for refused in
+            [admin.post("/realm/filters", &parameters).await, admin.patch(&patch, &parameters).await]
+        {
+            let error = refused.error(400, "BAD_REQUEST", msg);
+            assert_eq!(error["errors"][field][0], msg, "{pattern} {url_template}");
+        }
+    }
+    // Its own pattern is no other's.
+    let same = json!({"pattern": "T(?P<id>[0-9]+)", "url_template": "https://example.com/{id}"});
+    admin.patch(&patch, &same).await.ok();
+    admin.post("/realm/filters", json!({"pattern": "x"})).await.error(
+        400,
+        "REQUEST_VARIABLE_MISSING",
+        "Missing 'url_template' argument",
+    );
+    let unknown = format!("/realm/filters/{}", other + 1);
+    admin.patch(&unknown, &same).await.error(400, "BAD_REQUEST", "Linkifier not found.");
+    admin.delete(&unknown, ()).await.error(400, "BAD_REQUEST", "Linkifier not found.");
+    let all = "The ordered list must enumerate all existing linkifiers exactly once";
+    for (ids, msg) in [
+        (json!([id]), all),
+        (json!([]), all),
+        (json!([id, other, 99]), all),
+        (json!([id, other, id]), "The ordered list must not contain duplicated linkifiers"),
+    ] {
+        let order = json!({"ordered_linkifier_ids": ids});
+        admin.patch("/realm/linkifiers", order).await.error(400, "BAD_REQUEST", msg);
+    }
+    let msg = "Must be an organization administrator";
+    for refused in [
+        ada.post("/realm/filters", &same).await,
+        ada.patch(&patch, &same).await,
+        ada.delete(&patch, ()).await,
+        ada.patch("/realm/linkifiers", json!({"ordered_linkifier_ids": [other, id]})).await,
+    ] {
+        refused.error(400, "UNAUTHORIZED_PRINCIPAL", msg);
+    }
+    let listed = ada.get("/realm/linkifiers", ()).await.ok();
+    let ids: Vec<_> =
+        listed["linkifiers"].as_array().unwrap().iter().map(|linkifier| &linkifier["id"]).collect();
+    assert_eq!(ids, [id, other]);
+}
+
+#[tokio::test]
+async fn an_empty_order_of_no_linkifiers_changes_nothing() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let mut queue = owner.register(knows_templates()).await;
+    owner.patch("/realm/linkifiers", json!({"ordered_linkifier_ids": []})).await.ok();
+    queue.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn older_clients_get_format_strings() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let id = add(&owner, "#(?P<id>[0-9]+)", TICKETS).await;
+    add(&owner, "T(?P<id>[0-9]+)", "https://example.com/{+id}").await;
+    let listed = owner.get("/realm/filters", ()).await.ok();
+    assert_eq!(listed["filters"], json!([["#(?P<id>[0-9]+)", "https://tickets.example.com/%(id)s", id]]));
+}
+
+#[tokio::test]
+async fn later_messages_link_and_earlier_ones_stay() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let garden = server.channel("garden", &[&owner, &ada]).await;
+    let before = say(&ada, garden, "about #1", "see #1").await;
+    add(&owner, "#(?P<id>[0-9]+)", TICKETS).await;
+    let after = say(&ada, garden, "about #1", "see #1").await;
+    let link = json!([{"text": "#1", "url": "https://tickets.example.com/1"}]);
+    let html = r#"<p>see <a href="https://tickets.example.com/1">#1</a></p>"#;
+    for (id, content, links) in [(before, "<p>see #1</p>", json!([])), (after, html, link.clone())] {
+        let found = message(&ada, id).await;
+        assert_eq!((&found["content"], &found["topic_links"]), (&json!(content), &links));
+    }
+    let rendered = ada.post("/messages/render", json!({"content": "see #1"})).await.ok();
+    assert_eq!(rendered["rendered"], html);
+    // An edit renders anew; what moves has links as of then.
+    change(&ada, before, json!({"content": "and #1", "topic": "now #1 and https://example.com"})).await;
+    change(&ada, before, json!({"content": "and so #1"})).await;
+    let found = message(&ada, before).await;
+    assert_eq!(found["content"], r#"<p>and so <a href="https://tickets.example.com/1">#1</a></p>"#);
+    let both = json!([
+        {"text": "#1", "url": "https://tickets.example.com/1"},
+        {"text": "https://example.com", "url": "https://example.com"},
+    ]);
+    assert_eq!(found["topic_links"], both);
+    // Gone with the topic, and with the message.
+    change(&ada, before, json!({"topic": "plain"})).await;
+    assert_eq!(message(&ada, before).await["topic_links"], json!([]));
+    owner.delete(&format!("/messages/{after}"), ()).await.ok();
+    assert_eq!(server.column("SELECT count(*) FROM message_topic_link").await, ["0"]);
+}
+
+#[tokio::test]
+async fn events_tell_the_links_of_a_topic() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let garden = server.channel("garden", &[&owner, &ada]).await;
+    add(&owner, "#(?P<id>[0-9]+)", TICKETS).await;
+    let mut queue = owner.register(json!({"event_types": ["message", "update_message"]})).await;
+    let id = say(&ada, garden, "#7", "hello").await;
+    let events = queue.expect_kinds(&["message"]).await;
+    let link =
+        |id: &str| json!([{"text": format!("#{id}"), "url": format!("https://tickets.example.com/{id}")}]);
+    assert_eq!(events[0]["message"]["topic_links"], link("7"));
+    change(&owner, id, json!({"topic": "#8"})).await;
+    let events = queue.expect_kinds(&["update_message"]).await;
+    assert_eq!(events[0]["topic_links"], link("8"));
+    change(&owner, id, json!({"topic": "✔ #8"})).await;
+    let events = queue.events().await;
+    assert_eq!(events[0]["topic_links"], link("8"));
+    let direct = json!({"type": "direct", "to": [owner.user_id], "content": "#9"});
+    ada.post("/messages", direct).await.ok();
+    let events = queue.expect_kinds(&["message"]).await;
+    assert_eq!(events[0]["message"]["topic_links"], json!([]));
+}
+
+#[tokio::test]
+async fn the_first_of_the_order_wins() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let garden = server.channel("garden", &[&owner, &ada]).await;
+    let narrow = add(&owner, "#(?P<id>[0-9]+)", "https://one.example.com/{id}").await;
+    let wide = add(&owner, "(see )?#(?P<id>[0-9]+)", "https://two.example.com/{id}").await;
+    let one = say(&ada, garden, "see #1", "see #1").await;
+    owner.patch("/realm/linkifiers", json!({"ordered_linkifier_ids": [wide, narrow]})).await.ok();
+    let two = say(&ada, garden, "see #1", "see #1").await;
+    for (id, content, link) in [
+        (
+            one,
+            r#"<p>see <a href="https://one.example.com/1">#1</a></p>"#,
+            json!({"text": "#1", "url": "https://one.example.com/1"}),
+        ),
+        (
+            two,
+            r#"<p><a href="https://two.example.com/1">see #1</a></p>"#,
+            json!({"text": "see #1", "url": "https://two.example.com/1"}),
+        ),
+    ] {
+        let found = message(&ada, id).await;
+        assert_eq!((&found["content"], &found["topic_links"]), (&json!(content), &json!([link])));
+    }
+}
+
+#[tokio::test]
+async fn events_and_a_new_state_agree() {
+    let server = TestServer::start().await;
+    let (owner, admin) = (server.owner().await, server.administrator("admin").await);
+    let (ada, guest) = (server.member("ada").await, server.guest("guest").await);
+    let garden = server.channel("garden", &[&owner, &ada, &guest]).await;
+    server
+        .check_state_sync(&[&owner, &admin, &ada, &guest], async || {
+            let first = add(&admin, "#(?P<id>[0-9]+)", TICKETS).await;
+            let id = say(&ada, garden, "about #1", "see #1").await;
+            let second = add(&admin, "T(?P<id>[0-9]+)", TICKETS).await;
+            admin.patch("/realm/linkifiers", json!({"ordered_linkifier_ids": [second, first]})).await.ok();
+            owner.patch(&format!("/messages/{id}"), json!({"topic": "about T2"})).await.ok();
+            admin.delete(&format!("/realm/filters/{second}"), ()).await.ok();
+        })
+        .await;
+}

@@ -1,0 +1,130 @@
+//! Messages that are kept for some days only.
+
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// The ids of the messages that a client can fetch.
+async fn ids(client: &Client) -> Vec<i64> {
+    let all = json!({"anchor": "newest", "num_before": 5000, "num_after": 0});
+    let found = client.get("/messages", all).await.ok();
+    found["messages"].as_array().unwrap().iter().map(|message| message["id"].as_i64().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn channels_keep_messages_as_long_as_they_or_the_organization_say() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let both = [&owner, &ada];
+    let inherits = server.channel("inherits", &both).await;
+    let short = server.channel("short", &both).await;
+    let forever = server.channel("forever", &both).await;
+    server.sql(&format!("UPDATE stream SET message_retention_days = 2 WHERE stream_id = {short}")).await;
+    server.sql(&format!("UPDATE stream SET message_retention_days = -1 WHERE stream_id = {forever}")).await;
+    let clock = &server.app().clock;
+    let mut sent = Vec::new();
+    for _ in 0..6 {
+        let in_channels = [
+            owner.send(inherits, "topic", "x").await,
+            owner.send(short, "topic", "x").await,
+            owner.send(forever, "topic", "x").await,
+        ];
+        sent.push((in_channels, owner.send_direct(&[&ada], "x").await));
+        clock.advance(DAY);
+    }
+    // Which messages of which place are left: the last so many.
+    let left = async |inherits: usize, short: usize, forever: usize, direct: usize| {
+        server.remove_expired().await;
+        let last = |count: usize, of: &dyn Fn(&([i64; 3], i64)) -> i64| {
+            sent.iter().rev().take(count).map(of).collect::<Vec<_>>()
+        };
+        let mut expected = last(inherits, &|(channels, _)| channels[0]);
+        expected.extend(last(short, &|(channels, _)| channels[1]));
+        expected.extend(last(forever, &|(channels, _)| channels[2]));
+        expected.extend(last(direct, &|(_, direct)| *direct));
+        expected.sort_unstable();
+        assert_eq!(ids(&ada).await, expected);
+    };
+    // The messages are from one to six days old.
+    left(6, 2, 6, 6).await;
+    server.set_realm_setting("message_retention_days", json!(4)).await;
+    left(4, 2, 6, 4).await;
+    // To the second: a message that is as old as it may be is kept.
+    clock.advance(1);
+    left(3, 1, 6, 3).await;
+    server.set_realm_setting("message_retention_days", json!(-1)).await;
+    clock.advance(100 * DAY);
+    left(3, 0, 6, 3).await;
+}
+
+#[tokio::test]
+async fn clients_hear_of_it_as_of_any_deleted_message() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let id = server.channel("verona", &[&owner, &ada]).await;
+    let (one, two) = (owner.send(id, "one", "apples").await, owner.send(id, "two", "@**Ada** apples").await);
+    let three = owner.send(id, "ONE", "apples").await;
+    ada.post("/messages/flags", json!({"messages": [one, three], "op": "add", "flag": "starred"})).await.ok();
+    ada.post(&format!("/messages/{two}/reactions"), json!({"emoji_name": "tada"})).await.ok();
+    owner.patch(&format!("/messages/{one}"), json!({"content": "pears"})).await.ok();
+    let (direct, other) = (owner.send_direct(&[&ada], "x").await, owner.send_direct(&[&bob], "x").await);
+    let own = bob.send_direct(&[&bob], "x").await;
+    server.app().clock.advance(DAY + 1);
+    let kept = owner.send(id, "one", "plums").await;
+    server.set_realm_setting("message_retention_days", json!(1)).await;
+
+    let bulk =
+        json!({"event_types": ["delete_message"], "client_capabilities": {"bulk_message_deletion": true}});
+    let (mut of_ada, mut of_bob) = (ada.register(&bulk).await, bob.register(&bulk).await);
+    server.check_state_sync(&[&owner, &ada, &bob], async || server.remove_expired().await).await;
+    let deleted = |ids: &[i64], topic: &str| json!({"type": "delete_message", "message_ids": ids, "message_type": "stream", "stream_id": id, "topic": topic});
+    let private = |id: i64| json!({"type": "delete_message", "message_ids": [id], "message_type": "private"});
+    of_ada.expect(&[deleted(&[one, three], "ONE"), deleted(&[two], "two"), private(direct)]).await;
+    // Bob could not see the channel's messages without asking for them.
+    of_bob.expect(&[private(other), private(own)]).await;
+    assert_eq!(ids(&ada).await, [kept]);
+    assert_eq!(ids(&bob).await, [0; 0]);
+    let stream = ada.get(&format!("/streams/{id}"), ()).await.ok();
+    assert_eq!(stream["stream"]["first_message_id"], kept);
+    let topics = ada.get(&format!("/users/me/{id}/topics"), ()).await.ok();
+    assert_eq!(topics["topics"], json!([{"name": "one", "max_id": kept}]));
+    for table in ["reaction", "message_edit", "user_message_flags"] {
+        assert_eq!(server.column(&format!("SELECT count(*) FROM {table}")).await, ["0"], "{table}");
+    }
+    let search =
+        json!({"anchor": "newest", "num_before": 9, "num_after": 0, "narrow": [["search", "apples"]]});
+    assert_eq!(ada.get("/messages", search).await.ok()["messages"], json!([]));
+}
+
+#[tokio::test]
+async fn many_messages_are_many_jobs_also_over_a_restart() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let id = server.channel("verona", &[&ada]).await;
+    let first = ada.send(id, "topic", "x").await;
+    // A channel with a past: copies of one message.
+    let copies = format!(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1199)
+         INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
+             rendered_content, rendered_version, attributes)
+         SELECT recipient_id, topic_id, subject, sender_id, client_id, timestamp, content, rendered_content,
+             rendered_version, attributes FROM n, message WHERE id = {first}"
+    );
+    server.sql(&copies).await;
+    assert_eq!(ids(&ada).await.len(), 1200);
+    server.set_realm_setting("message_retention_days", json!(3)).await;
+    server.app().clock.advance(4 * DAY);
+    let bulk =
+        json!({"event_types": ["delete_message"], "client_capabilities": {"bulk_message_deletion": true}});
+    let mut queue = ada.register(bulk).await;
+    server.crash().await;
+    server.remove_expired().await;
+    let events = queue.expect_kinds(&["delete_message"; 3]).await;
+    let sizes: Vec<usize> =
+        events.iter().map(|event| event["message_ids"].as_array().unwrap().len()).collect();
+    assert_eq!(sizes, [500, 500, 200]);
+    assert_eq!(ids(&ada).await, [0; 0]);
+    let stream = ada.get(&format!("/streams/{id}"), ()).await.ok();
+    assert_eq!(stream["stream"]["first_message_id"], Value::Null);
+}

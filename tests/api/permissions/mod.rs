@@ -1,0 +1,77 @@
+//! Who may do what: every operation that changes something, tried by everybody, on every kind of channel. The result is
+//! a page of the documentation, `docs/permissions.md`; the test fails when the page and the server disagree. After a
+//! change that is meant, write the page again and read what changed:
+//!
+//! ```sh
+//! WRITE_DOCS=1 cargo test --test api permissions
+//! ```
+
+mod actions;
+mod page;
+mod world;
+
+use actions::{ACTIONS, Action, Scope};
+use futures_util::StreamExt;
+use page::Outcome;
+use std::path::Path;
+use world::{ChannelKind, Scene, Who, World};
+
+/// Actions that are tried side by side, each on servers of its own.
+const AT_ONCE: usize = 4;
+
+#[tokio::test]
+async fn the_page_of_permissions_is_true() {
+    let world = World::make().await;
+    let tried: Vec<_> = futures_util::stream::iter(ACTIONS)
+        .map(|action| try_all(&world, action))
+        .buffered(AT_ONCE)
+        .collect()
+        .await;
+    let page = page::write(&tried);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/permissions.md");
+    if std::env::var_os("WRITE_DOCS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    let differs = page.lines().zip(written.lines()).find(|(found, written)| found != written);
+    assert_eq!(
+        differs, None,
+        "the server's line, and the page's; see the head of tests/api/permissions/mod.rs"
+    );
+    assert_eq!(page.len(), written.len(), "the page is longer or shorter than it should be");
+}
+
+/// An action with what it answered, for each scene in the order of [`scenes`].
+pub struct Tried {
+    pub action: &'static Action,
+    pub outcomes: Vec<Outcome>,
+}
+
+/// The scenes of an action, row by row.
+pub fn scenes(world: &World, scope: Scope) -> Vec<Scene<'_>> {
+    let rows: Vec<(ChannelKind, bool)> = match scope {
+        Scope::Organization => vec![(ChannelKind::Public, true)],
+        Scope::Channel => {
+            ChannelKind::ALL.into_iter().flat_map(|kind| [(kind, true), (kind, false)]).collect()
+        }
+    };
+    let scene = |(kind, subscribed)| Who::ALL.map(|who| Scene { world, who, subscribed, kind });
+    rows.into_iter().flat_map(scene).collect()
+}
+
+/// Tries an action as everybody. What was allowed may have changed something, so the next one gets a new server.
+async fn try_all(world: &World, action: &'static Action) -> Tried {
+    let mut outcomes = Vec::new();
+    let mut server = world.server().await;
+    for scene in scenes(world, action.scope) {
+        let caller = world.caller(&server, &scene);
+        let (method, path, parameters) = (action.request)(&scene);
+        let answer = caller.request(method, &path).form(parameters).send().await;
+        let outcome = Outcome::of(&answer, &scene);
+        if outcome == Outcome::Allowed {
+            server = world.server().await;
+        }
+        outcomes.push(outcome);
+    }
+    Tried { action, outcomes }
+}

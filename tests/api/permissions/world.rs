@@ -1,0 +1,279 @@
+//! The organization in which the table is tried: somebody of each kind, and a channel of each kind.
+
+use crate::harness::{Client, START, TestServer};
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use teamchat::app::Options;
+use teamchat::types::{Clock, Role};
+
+/// Who calls: a column of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Who {
+    Owner,
+    Administrator,
+    Moderator,
+    FullMember,
+    /// Joined within the waiting period of three days.
+    NewMember,
+    Guest,
+    /// A generic bot; its owner is a full member.
+    Bot,
+    Deactivated,
+    /// Without an account.
+    Outsider,
+}
+
+impl Who {
+    pub const ALL: [Self; 9] = [
+        Self::Owner,
+        Self::Administrator,
+        Self::Moderator,
+        Self::FullMember,
+        Self::NewMember,
+        Self::Guest,
+        Self::Bot,
+        Self::Deactivated,
+        Self::Outsider,
+    ];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Administrator => "administrator",
+            Self::Moderator => "moderator",
+            Self::FullMember => "full member",
+            Self::NewMember => "new member",
+            Self::Guest => "guest",
+            Self::Bot => "bot",
+            Self::Deactivated => "deactivated",
+            Self::Outsider => "outsider",
+        }
+    }
+
+    fn role(self) -> Role {
+        match self {
+            Self::Owner => Role::Owner,
+            Self::Administrator => Role::Administrator,
+            Self::Moderator => Role::Moderator,
+            Self::Guest => Role::Guest,
+            Self::FullMember | Self::NewMember | Self::Bot | Self::Deactivated | Self::Outsider => {
+                Role::Member
+            }
+        }
+    }
+}
+
+/// What kind of channel it is about: with subscription or without, a row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChannelKind {
+    Public,
+    WebPublic,
+    PrivateShared,
+    PrivateProtected,
+    Archived,
+}
+
+impl ChannelKind {
+    pub const ALL: [Self; 5] =
+        [Self::Public, Self::WebPublic, Self::PrivateShared, Self::PrivateProtected, Self::Archived];
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::WebPublic => "web-public",
+            Self::PrivateShared => "private, shared history",
+            Self::PrivateProtected => "private, protected history",
+            Self::Archived => "archived",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Public => "square",
+            Self::WebPublic => "window",
+            Self::PrivateShared => "club",
+            Self::PrivateProtected => "vault",
+            Self::Archived => "cellar",
+        }
+    }
+}
+
+/// The file from which every try starts, and what is in it.
+pub struct World {
+    file: Vec<u8>,
+    clock: i64,
+    people: HashMap<(Who, bool), Client>,
+    channels: HashMap<ChannelKind, i64>,
+    /// The first message of a channel, by its creator.
+    first_messages: HashMap<ChannelKind, i64>,
+    /// What each subscriber said in each channel.
+    own_messages: HashMap<(ChannelKind, Who), i64>,
+    /// A direct message to each person.
+    direct_messages: HashMap<(Who, bool), i64>,
+    founder: i64,
+    bystander: Client,
+    things: Things,
+}
+
+/// Ids of what is there once.
+#[derive(Clone, Default)]
+pub struct Things {
+    /// A channel that exists for being named in parameters.
+    pub other_channel: i64,
+}
+
+/// One try: who calls, about what.
+pub struct Scene<'w> {
+    pub world: &'w World,
+    pub who: Who,
+    pub subscribed: bool,
+    pub kind: ChannelKind,
+}
+
+/// A request: method, path below `/api/v1`, parameters.
+pub type Request = (Method, String, Value);
+
+impl Scene<'_> {
+    /// The channel.
+    pub fn channel(&self) -> i64 {
+        self.world.channels[&self.kind]
+    }
+
+    /// The channel's name.
+    pub fn channel_name(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    /// The caller's own message there, or the founder's if the caller was never there.
+    pub fn own_message(&self) -> i64 {
+        let own = self.subscribed.then(|| self.world.own_messages.get(&(self.kind, self.who))).flatten();
+        own.copied().unwrap_or(self.others_message())
+    }
+
+    /// The founder's message there.
+    pub fn others_message(&self) -> i64 {
+        self.world.first_messages[&self.kind]
+    }
+
+    /// A direct message that the caller got; for those without an account somebody else's.
+    pub fn direct_message(&self) -> i64 {
+        let mine = self.world.direct_messages.get(&(self.who, self.subscribed));
+        mine.copied().unwrap_or(self.world.direct_messages[&(Who::Owner, true)])
+    }
+
+    /// The owner who made everything.
+    pub fn founder(&self) -> i64 {
+        self.world.founder
+    }
+
+    /// A member who is in no channel but the other one.
+    pub fn bystander(&self) -> &Client {
+        &self.world.bystander
+    }
+
+    pub fn things(&self) -> &Things {
+        &self.world.things
+    }
+}
+
+impl World {
+    /// Makes the organization.
+    pub async fn make() -> Self {
+        let server = TestServer::start().await;
+        server.set_realm_setting("waiting_period_threshold", json!(3)).await;
+        let founder = server.user("founder", Role::Owner, None, None).await;
+        let bystander = server.member("bystander").await;
+        let mut people = HashMap::new();
+        let mut latecomers = Vec::new();
+        for who in Who::ALL {
+            for there in [true, false] {
+                let name = format!("{:?}-{}", who, if there { "inside" } else { "outside" }).to_lowercase();
+                match who {
+                    Who::Outsider => {}
+                    Who::NewMember => latecomers.push((there, name)),
+                    Who::Bot => {
+                        let owner = &people[&(Who::FullMember, there)];
+                        let bot = server.bot(&name, owner).await;
+                        people.insert((who, there), bot);
+                    }
+                    _ => {
+                        let user = server.user(&name, who.role(), None, None).await;
+                        people.insert((who, there), user);
+                    }
+                }
+            }
+        }
+        server.clock.advance(10 * 24 * 60 * 60);
+        for (there, name) in latecomers {
+            people.insert((Who::NewMember, there), server.member(&name).await);
+        }
+        let mut world = Self {
+            file: Vec::new(),
+            clock: START + 10 * 24 * 60 * 60,
+            people,
+            channels: HashMap::new(),
+            first_messages: HashMap::new(),
+            own_messages: HashMap::new(),
+            direct_messages: HashMap::new(),
+            founder: founder.user_id,
+            bystander,
+            things: Things::default(),
+        };
+        world.fill(&server, &founder).await;
+        world.file = server.into_file().await;
+        world
+    }
+
+    async fn fill(&mut self, server: &TestServer, founder: &Client) {
+        let mut subscribers: Vec<i64> =
+            self.people.iter().filter(|((_, there), _)| *there).map(|(_, user)| user.user_id).collect();
+        subscribers.push(founder.user_id);
+        subscribers.sort_unstable();
+        for kind in ChannelKind::ALL {
+            let parameters = json!({
+                "name": kind.name(),
+                "subscribers": subscribers,
+                "invite_only": matches!(kind, ChannelKind::PrivateShared | ChannelKind::PrivateProtected),
+                "history_public_to_subscribers": kind != ChannelKind::PrivateProtected,
+            });
+            let id = founder.post("/channels/create", parameters).await.ok()["id"].as_i64().unwrap();
+            self.channels.insert(kind, id);
+            self.first_messages.insert(kind, founder.send(id, "plans", "Welcome").await);
+            for who in Who::ALL {
+                if let Some(user) = self.people.get(&(who, true)) {
+                    self.own_messages.insert((kind, who), user.send(id, "plans", "Good morning").await);
+                }
+            }
+        }
+        for who in Who::ALL {
+            for there in [true, false] {
+                if let Some(user) = self.people.get(&(who, there)) {
+                    let id = founder.send_direct(&[user], "Good morning").await;
+                    self.direct_messages.insert((who, there), id);
+                }
+            }
+        }
+        let parameters = json!({"name": "other", "subscribers": [founder.user_id, self.bystander.user_id]});
+        self.things.other_channel =
+            founder.post("/channels/create", parameters).await.ok()["id"].as_i64().unwrap();
+        let window = self.channels[&ChannelKind::WebPublic];
+        server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {window}")).await;
+        founder.delete(&format!("/streams/{}", self.channels[&ChannelKind::Archived]), ()).await.ok();
+        for there in [true, false] {
+            let id = self.people[&(Who::Deactivated, there)].user_id;
+            server.sql(&format!("UPDATE user SET is_active = 0 WHERE user_id = {id}")).await;
+        }
+    }
+
+    /// A server on a copy of the organization.
+    pub async fn server(&self) -> TestServer {
+        TestServer::start_on(&self.file, Clock::manual(self.clock), Options::default()).await
+    }
+
+    /// The caller of a scene, at this server.
+    pub fn caller(&self, server: &TestServer, scene: &Scene<'_>) -> Client {
+        let known = self.people.get(&(scene.who, scene.subscribed));
+        known.map_or_else(|| server.anonymous(), |user| server.client_of(user))
+    }
+}

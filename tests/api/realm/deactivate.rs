@@ -1,0 +1,69 @@
+//! `POST /realm/deactivate`, and the way back.
+
+use crate::harness::{START, TestServer};
+use serde_json::json;
+use teamchat::api::command_line::Command;
+use teamchat::types::Role;
+
+#[tokio::test]
+async fn a_closed_organization_lets_nobody_in_until_it_is_opened() {
+    let server = TestServer::start().await;
+    let (owner, ada) =
+        (server.owner().await, server.user("ada", Role::Member, None, Some("correct horse")).await);
+    let mut queue = ada.register(json!({"event_types": ["realm"]})).await;
+    queue.ignore();
+    let poll = queue.wait();
+    let close = async { owner.post("/realm/deactivate", ()).await.ok() };
+    let (events, _) = tokio::join!(poll, close);
+    assert_eq!(events.len(), 1);
+    let event = &events[0];
+    assert_eq!((&event["op"], &event["realm_id"]), (&json!("deactivated"), &json!(1)));
+    let msg = "This organization has been deactivated";
+    for refused in [
+        ada.get("/users/me", ()).await,
+        owner.patch("/realm", json!({"name": "x"})).await,
+        ada.get("/events", queue.poll(true)).await,
+        ada.post("/fetch_api_key", json!({"username": ada.email, "password": "correct horse"})).await,
+    ] {
+        refused.error(401, "REALM_DEACTIVATED", msg);
+    }
+    server.command(Command::ReactivateRealm).await;
+    ada.get("/users/me", ()).await.ok();
+}
+
+#[tokio::test]
+async fn what_is_due_waits_for_the_organization_to_open() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let message = json!({"type": "direct", "to": [owner.user_id], "content": "later",
+        "scheduled_delivery_timestamp": START + 60});
+    owner.post("/scheduled_messages", message).await.ok();
+    let sent = json!({"type": "direct", "to": [owner.user_id], "content": "remember"});
+    let id = owner.post("/messages", sent).await.ok()["id"].clone();
+    let reminder = json!({"message_id": id, "scheduled_delivery_timestamp": START + 60});
+    owner.post("/reminders", reminder).await.ok();
+    owner.post("/realm/deactivate", ()).await.ok();
+    server.clock.advance(61);
+    server.deliver_due().await;
+    assert_eq!(server.column("SELECT count(*) FROM message").await, ["1"]);
+    server.command(Command::ReactivateRealm).await;
+    server.deliver_due().await;
+    assert_eq!(server.column("SELECT count(*) FROM message").await, ["3"]);
+}
+
+#[tokio::test]
+async fn only_owners_close_it() {
+    let server = TestServer::start().await;
+    let admin = server.administrator("admin").await;
+    let refused = admin.post("/realm/deactivate", ()).await;
+    refused.error(400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner");
+    admin.get("/users/me", ()).await.ok();
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_later() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let answer = owner.post("/realm/deactivate", json!({"deletion_delay_days": 14})).await;
+    answer.ok_ignoring(&["deletion_delay_days"]);
+}

@@ -1,0 +1,6 @@
+//! The organization.
+
+mod deactivate;
+mod groups;
+mod settings;
+mod welcome;

@@ -1,0 +1,81 @@
+//! `GET /server_settings`: what a client asks before anybody logs in.
+
+use crate::harness::TestServer;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_client_finds_all_that_it_needs_to_log_in() {
+    let server = TestServer::start().await;
+    let settings = server.anonymous().get("/server_settings", ()).await.ok();
+    let origin = format!("http://{}", server.address());
+    let version = concat!("11.0-teamchat-", env!("CARGO_PKG_VERSION"));
+    let expected = json!({
+        "result": "success",
+        "msg": "",
+        "authentication_methods": {
+            "password": true, "email": true, "dev": false, "ldap": false, "remoteuser": false, "github": false,
+            "azuread": false, "gitlab": false, "apple": false, "google": false, "saml": false,
+            "openid connect": false,
+        },
+        "external_authentication_methods": [],
+        "zulip_feature_level": 421,
+        "zulip_version": version,
+        "zulip_merge_base": version,
+        "svc_feature_level": 421,
+        "svc_version": version,
+        "svc_merge_base": version,
+        "push_notifications_enabled": false,
+        "is_incompatible": false,
+        "email_auth_enabled": true,
+        "require_email_format_usernames": true,
+        "realm_uri": origin,
+        "realm_url": origin,
+        "realm_name": "Team chat",
+        "realm_icon": "/static/images/organization.png",
+        "realm_description": "",
+        "realm_web_public_access_enabled": false,
+    });
+    let sorted = |value: &Value| {
+        let mut members: Vec<_> = value.as_object().unwrap().clone().into_iter().collect();
+        members.sort_by(|one, other| one.0.cmp(&other.0));
+        members
+    };
+    assert_eq!(sorted(&settings), sorted(&expected));
+}
+
+#[tokio::test]
+async fn wrong_credentials_do_no_harm() {
+    let server = TestServer::start().await;
+    let mut ada = server.member("ada").await;
+    ada.api_key = Some("0".repeat(32));
+    ada.get("/server_settings", ()).await.ok();
+}
+
+#[tokio::test]
+async fn only_a_client_of_one_name_is_too_old() {
+    let server = TestServer::start().await;
+    for (client, expected) in [("ZulipInvalid/1.0", true), ("ZulipMobile/1.0", false)] {
+        let request =
+            server.anonymous().request(Method::GET, "/server_settings").header("User-Agent", client);
+        assert_eq!(request.send().await.ok()["is_incompatible"], expected, "{client}");
+    }
+}
+
+#[tokio::test]
+async fn it_follows_the_settings() {
+    let server = TestServer::start().await;
+    let admin = server.administrator("admin").await;
+    server.set_realm_setting("password_auth_enabled", json!(false)).await;
+    server.set_realm_setting("icon_source", json!("U")).await;
+    server.set_realm_setting("icon_version", json!(3)).await;
+    admin.patch("/realm", json!({"name": "The garden", "description": "With *roses* <b>"})).await.ok();
+    let settings = server.anonymous().get("/server_settings", ()).await.ok();
+    assert_eq!(settings["email_auth_enabled"], false);
+    assert_eq!(
+        (&settings["authentication_methods"]["password"], &settings["realm_name"]),
+        (&json!(false), &json!("The garden"))
+    );
+    assert_eq!(settings["realm_icon"], "/user_avatars/1/realm/icon.png?version=3");
+    assert_eq!(settings["realm_description"], "<p>With <em>roses</em> &lt;b&gt;</p>");
+}

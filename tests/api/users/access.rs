@@ -1,0 +1,337 @@
+//! Guests who cannot access all users.
+
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+/// Lets guests access only those with whom they share something.
+async fn restrict(server: &TestServer) {
+    let members = "INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)";
+    server.sql(members).await;
+}
+
+fn unknown(user: &Client) -> Value {
+    let id = user.user_id;
+    json!({
+        "user_id": id,
+        "delivery_email": null,
+        "email": format!("user{id}@bots.invalid"),
+        "full_name": "Unknown user",
+        "date_joined": "1970-01-01T00:00+00:00",
+        "is_active": true,
+        "is_owner": false,
+        "is_admin": false,
+        "is_guest": false,
+        "is_bot": false,
+        "bot_type": null,
+        "bot_owner_id": null,
+        "role": 400,
+        "timezone": "",
+        "avatar_url": "/static/images/unknown-user-avatar.png",
+        "avatar_version": 1,
+        "profile_data": {},
+    })
+}
+
+fn removed(user: &Client) -> Value {
+    let person = json!({"user_id": user.user_id, "full_name": "Unknown user"});
+    json!({"type": "realm_user", "op": "remove", "person": person})
+}
+
+/// Names in a list of users.
+fn names(users: &Value) -> Vec<&str> {
+    users.as_array().unwrap().iter().map(|user| user["full_name"].as_str().unwrap()).collect()
+}
+
+async fn subscribe(client: &Client, channel: &str, users: &[&Client]) {
+    let ids: Vec<i64> = users.iter().map(|user| user.user_id).collect();
+    let wanted = json!({"subscriptions": [{"name": channel}], "principals": ids});
+    client.post("/users/me/subscriptions", wanted).await.ok();
+}
+
+async fn unsubscribe(client: &Client, channel: &str, users: &[&Client]) {
+    let ids: Vec<i64> = users.iter().map(|user| user.user_id).collect();
+    let wanted = json!({"subscriptions": [channel], "principals": ids});
+    client.delete("/users/me/subscriptions", wanted).await.ok();
+}
+
+#[tokio::test]
+async fn a_guest_knows_those_with_whom_they_share_something() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    let bot = server.bot("helper", &owner).await;
+    server.channel("general", &[&ada, &guest]).await;
+    let whole = json!({"fetch_event_types": ["realm_user"]});
+    let partial = json!({
+        "fetch_event_types": ["realm_user"],
+        "client_capabilities": {"user_list_incomplete": true},
+    });
+    let all = guest.post("/register", &whole).await.ok();
+    assert_eq!(names(&all["realm_users"]), ["Owner", "Ada", "Bob", "Guest", "Helper"]);
+
+    restrict(&server).await;
+    let all = guest.post("/register", &whole).await.ok();
+    assert_eq!(names(&all["realm_users"]), ["Unknown user", "Ada", "Unknown user", "Guest", "Helper"]);
+    let mut stand_in = unknown(&bob);
+    stand_in.as_object_mut().unwrap().remove("is_active");
+    assert_eq!(all["realm_users"][2], stand_in);
+    let some = guest.post("/register", &partial).await.ok();
+    assert_eq!(names(&some["realm_users"]), ["Ada", "Guest", "Helper"]);
+    let listed = guest.get("/users", ()).await.ok();
+    assert_eq!(names(&listed["members"]), ["Unknown user", "Ada", "Unknown user", "Guest", "Helper"]);
+    assert_eq!(listed["members"][2], unknown(&bob));
+    for path in [format!("/users/{}", bob.user_id), "/users/bob@example.com".into()] {
+        guest.get(&path, ()).await.error(400, "BAD_REQUEST", "Insufficient permission");
+    }
+    let path = format!("/users/{}/subscriptions/1", bob.user_id);
+    guest.get(&path, ()).await.error(400, "BAD_REQUEST", "Insufficient permission");
+    for user in [&ada, &bot, &guest] {
+        guest.get(&format!("/users/{}", user.user_id), ()).await.ok();
+    }
+    // Everybody else knows everybody.
+    for client in [&owner, &ada, &bot] {
+        let all = client.post("/register", &partial).await.ok();
+        assert_eq!(names(&all["realm_users"]), ["Owner", "Ada", "Bob", "Guest", "Helper"]);
+    }
+    let image =
+        guest.request_outside(reqwest::Method::GET, "/static/images/unknown-user-avatar.png").send().await;
+    assert_eq!((image.status, image.header("content-type")), (200, "image/png"));
+    for (user, client, location) in [
+        (&bob, &guest, "/static/images/unknown-user-avatar.png".to_owned()),
+        (&bob, &ada, format!("/user_avatars/1/generated/{}.png?version=1", bob.user_id)),
+        (&ada, &guest, format!("/user_avatars/1/generated/{}.png?version=1", ada.user_id)),
+    ] {
+        let path = format!("/avatar/{}", user.user_id);
+        let way = client.request_outside(reqwest::Method::GET, &path).send().await;
+        assert_eq!((way.status, way.header("location")), (302, location.as_str()));
+    }
+}
+
+#[tokio::test]
+async fn a_guest_hears_only_of_whom_they_know() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    server.channel("general", &[&owner, &ada, &guest]).await;
+    restrict(&server).await;
+    let register = json!({"event_types": ["realm_user"]});
+    let partial = json!({
+        "event_types": ["realm_user"],
+        "client_capabilities": {"user_list_incomplete": true},
+    });
+    let (mut queue, mut partial) = (guest.register(register).await, guest.register(partial).await);
+    for (user, is_told) in [(&bob, false), (&ada, true)] {
+        user.patch("/settings", json!({"full_name": "Another", "timezone": "Europe/Berlin"})).await.ok();
+        user.patch("/settings", json!({"email_address_visibility": 3})).await.ok();
+        let kinds = ["realm_user/update"; 4];
+        queue.expect_kinds(&kinds[..if is_told { 4 } else { 0 }]).await;
+    }
+    partial.events().await;
+    // Somebody new.
+    let eve = server.member("eve").await;
+    queue.expect(&[json!({"type": "realm_user", "op": "add", "person": unknown(&eve)})]).await;
+    partial.expect_nothing().await;
+    // Somebody who comes nearer, and goes away again.
+    subscribe(&owner, "general", &[&eve]).await;
+    for queue in [&mut queue, &mut partial] {
+        let events = queue.expect_kinds(&["realm_user/add"]).await;
+        assert_eq!(events[0]["person"]["full_name"], "Eve");
+        assert_eq!(events[0]["person"]["delivery_email"], "eve@example.com");
+    }
+    unsubscribe(&owner, "general", &[&eve]).await;
+    queue.expect(&[removed(&eve)]).await;
+    partial.expect(&[removed(&eve)]).await;
+}
+
+#[tokio::test]
+async fn a_guest_writes_to_whom_they_know() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    let bot = server.bot("helper", &ada).await;
+    restrict(&server).await;
+    let msg = "You do not have permission to access some of the recipients.";
+    let direct = |to: &[&Client]| {
+        let to: Vec<i64> = to.iter().map(|user| user.user_id).collect();
+        json!({"type": "direct", "to": to, "content": "hello"})
+    };
+    guest.post("/messages", direct(&[&bob])).await.error(400, "BAD_REQUEST", msg);
+    guest.post("/messages", direct(&[&bot, &bob])).await.error(400, "BAD_REQUEST", msg);
+    guest.post("/messages", direct(&[&bot])).await.ok();
+    guest.post("/messages", direct(&[&guest])).await.ok();
+    let scheduled = json!({
+        "type": "direct", "to": [bob.user_id], "content": "hello",
+        "scheduled_delivery_timestamp": crate::harness::START + 60,
+    });
+    guest.post("/scheduled_messages", scheduled).await.error(400, "BAD_REQUEST", msg);
+
+    // Who wrote to a guest is known to them.
+    let mut queue = guest.register(json!({"event_types": ["realm_user", "message"]})).await;
+    bob.send_direct(&[&guest, &ada], "welcome").await;
+    let events = queue.expect_kinds(&["realm_user/add", "realm_user/add", "message"]).await;
+    assert_eq!([&events[0]["person"]["full_name"], &events[1]["person"]["full_name"]], ["Ada", "Bob"]);
+    assert_eq!(events[2]["message"]["sender_full_name"], "Bob");
+    guest.post("/messages", direct(&[&bob])).await.ok();
+    queue.expect_kinds(&["message"]).await;
+}
+
+#[tokio::test]
+async fn what_strangers_do_where_a_guest_is_tells_no_names() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let guest = server.guest("guest").await;
+    let general = server.channel("general", &[&ada, &guest]).await;
+    restrict(&server).await;
+    let register = json!({"event_types": ["message", "reaction", "typing"],
+        "client_capabilities": {"stream_typing_notifications": true}});
+    let (mut of_guest, mut of_ada) = (guest.register(&register).await, ada.register(&register).await);
+
+    let id = owner.send(general, "greetings", "hello").await;
+    owner.post(&format!("/messages/{id}/reactions"), json!({"emoji_name": "tada"})).await.ok();
+    let typing = json!({"type": "channel", "op": "start", "stream_id": general, "topic": "greetings"});
+    owner.post("/typing", typing).await.ok();
+    let dummy = format!("user{}@bots.invalid", owner.user_id);
+    let sender = |name: &str, email: &str| {
+        let avatar = if name == "Owner" {
+            format!("/user_avatars/1/generated/{}.png?version=1", owner.user_id)
+        } else {
+            "/static/images/unknown-user-avatar.png".into()
+        };
+        json!([owner.user_id, name, email, avatar])
+    };
+    let shown = |message: &Value| {
+        let names = ["sender_id", "sender_full_name", "sender_email", "avatar_url"];
+        Value::from(names.map(|name| message[name].clone()).to_vec())
+    };
+    let user = |name: &str, email: &str| json!({"user_id": owner.user_id, "email": email, "full_name": name});
+    let events = of_guest.expect_kinds(&["message", "reaction/add"]).await;
+    assert_eq!(shown(&events[0]["message"]), sender("Unknown user", &dummy));
+    assert_eq!(events[1]["user"], user("Unknown user", &dummy));
+    assert!(events.iter().all(|event| event.get("unknown_to").is_none()));
+    assert_eq!(shown(&guest.message(id).await), sender("Unknown user", &dummy));
+    let events = of_ada.expect_kinds(&["message", "reaction/add", "typing/start"]).await;
+    assert_eq!(shown(&events[0]["message"]), sender("Owner", "owner@example.com"));
+    assert_eq!(events[1]["user"], user("Owner", "owner@example.com"));
+    assert!(events.iter().all(|event| event.get("unknown_to").is_none()));
+    assert_eq!(shown(&ada.message(id).await), sender("Owner", "owner@example.com"));
+
+    // A guest cannot mention strangers, only tell that they would.
+    let id = guest.send(general, "greetings", "@**Owner** and @**Ada**").await;
+    let content = guest.message(id).await["content"].clone();
+    assert!(content.as_str().unwrap().starts_with("<p>@<strong>Owner</strong> and <span"), "{content}");
+    of_guest.ignore();
+    of_ada.ignore();
+}
+
+#[tokio::test]
+async fn read_receipts_name_nobody_unknown() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    let general = server.channel("general", &[&ada, &bob, &guest]).await;
+    let id = guest.send(general, "greetings", "hello").await;
+    for user in [&ada, &bob] {
+        user.post("/messages/flags", json!({"op": "add", "flag": "read", "messages": [id]})).await.ok();
+    }
+    unsubscribe(&bob, "general", &[&bob]).await;
+    restrict(&server).await;
+    let readers = async |client: &Client| {
+        client.get(&format!("/messages/{id}/read_receipts"), ()).await.ok()["user_ids"].clone()
+    };
+    assert_eq!(readers(&ada).await, json!([ada.user_id, bob.user_id]));
+    assert_eq!(readers(&guest).await, json!([ada.user_id]));
+}
+
+#[tokio::test]
+async fn a_guest_does_not_see_how_strangers_are() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    server.channel("general", &[&ada, &guest]).await;
+    restrict(&server).await;
+    let types = json!({"event_types": ["presence", "user_status", "typing"]});
+    let mut queue = guest.register(&types).await;
+    let statuses = json!({"status": "active", "ping_only": true});
+    for user in [&ada, &bob] {
+        user.post("/users/me/presence", &statuses).await.ok();
+        user.post("/users/me/status", json!({"status_text": "busy"})).await.ok();
+    }
+    let events = queue.expect_kinds(&["presence", "user_status"]).await;
+    assert!(events.iter().all(|event| event["user_id"] == ada.user_id), "{events:?}");
+    let state = guest.post("/register", json!({"fetch_event_types": ["presence", "user_status"]})).await.ok();
+    let statuses = state["user_status"].as_object().unwrap();
+    assert_eq!(statuses.keys().collect::<Vec<_>>(), [&ada.user_id.to_string()]);
+    let presences = state["presences"].as_object().unwrap();
+    assert_eq!(presences.keys().collect::<Vec<_>>(), ["ada@example.com"]);
+    for path in [format!("/users/{}/status", bob.user_id), format!("/users/{}/presence", bob.user_id)] {
+        guest.get(&path, ()).await.error(400, "BAD_REQUEST", "Insufficient permission");
+    }
+    // Bob types to both, and the guest does not know him.
+    let typing = json!({"op": "start", "to": [ada.user_id, guest.user_id]});
+    let mut of_ada = ada.register(&types).await;
+    bob.post("/typing", &typing).await.ok();
+    queue.expect_nothing().await;
+    of_ada.expect_kinds(&["typing/start"]).await;
+    bob.send_direct(&[&ada, &guest], "hello").await;
+    bob.post("/typing", &typing).await.ok();
+    queue.expect_kinds(&["typing/start"]).await;
+    of_ada.expect_kinds(&["typing/start"]).await;
+}
+
+#[tokio::test]
+async fn the_state_follows_who_is_known() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let (guest, other) = (server.guest("guest").await, server.guest("other").await);
+    server.channel("general", &[&owner, &ada, &guest]).await;
+    server.channel("elsewhere", &[&owner, &bob, &other]).await;
+    bob.patch("/settings", json!({"email_address_visibility": 2})).await.ok();
+    restrict(&server).await;
+    // Strangers are in groups and settings too, by their ids.
+    let named = json!({"direct_members": [ada.user_id, bob.user_id], "direct_subgroups": []});
+    owner.patch("/realm", json!({"can_create_groups": {"new": named}})).await.ok();
+    let crew = json!({"name": "crew", "description": "", "members": [ada.user_id, bob.user_id]});
+    ada.post("/user_groups/create", crew).await.ok();
+    let watching = [&owner, &guest, &other];
+    server
+        .check_state_sync(&watching, async || {
+            subscribe(&owner, "general", &[&other, &bob]).await;
+            server.member("eve").await;
+            unsubscribe(&owner, "general", &[&other]).await;
+        })
+        .await;
+    server
+        .check_state_sync(&watching, async || {
+            ada.send_direct(&[&other], "hello").await;
+        })
+        .await;
+    for user in [&bob, &ada] {
+        server
+            .check_state_sync(&watching, async || {
+                owner.delete(&format!("/users/{}", user.user_id), ()).await.ok();
+            })
+            .await;
+        server
+            .check_state_sync(&watching, async || {
+                owner.post(&format!("/users/{}/reactivate", user.user_id), ()).await.ok();
+            })
+            .await;
+    }
+    for group in ["role:everyone", "role:members"] {
+        let groups = owner.get("/user_groups", ()).await.ok();
+        let all = groups["user_groups"].as_array().unwrap();
+        let id = all.iter().find(|found| found["name"] == group).unwrap()["id"].clone();
+        server
+            .check_state_sync(&watching, async || {
+                owner.patch("/realm", json!({"can_access_all_users_group": {"new": id}})).await.ok();
+            })
+            .await;
+    }
+    for role in [400, 600] {
+        server
+            .check_state_sync(&watching, async || {
+                owner.patch(&format!("/users/{}", guest.user_id), json!({"role": role})).await.ok();
+            })
+            .await;
+    }
+}

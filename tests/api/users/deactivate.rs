@@ -1,0 +1,213 @@
+//! `DELETE /users/{user_id}`, `DELETE /users/me` and `POST /users/{user_id}/reactivate`.
+
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+use teamchat::types::Role;
+
+fn path(user: &Client) -> String {
+    format!("/users/{}", user.user_id)
+}
+
+fn reactivate(user: &Client) -> String {
+    format!("/users/{}/reactivate", user.user_id)
+}
+
+fn activity(user: &Client, is_active: bool) -> Value {
+    let person = json!({"user_id": user.user_id, "is_active": is_active});
+    json!({"type": "realm_user", "op": "update", "person": person})
+}
+
+#[tokio::test]
+async fn a_deactivated_user_is_out_everywhere() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let ada = server.user("ada", Role::Member, None, Some("password")).await;
+    let bot = server.bot("helper", &ada).await;
+    let general = server.channel("general", &[&owner, &ada, &bot]).await;
+    owner.send(general, "greetings", "hello").await;
+    let types = json!({"event_types": ["realm_user", "subscription", "message"]});
+    let mut queue = owner.register(types).await;
+    let mut own = ada.register(()).await;
+    let farewell = json!({"deactivation_notification_comment": "Farewell!"});
+    owner.delete(&path(&ada), farewell).await.ok();
+    let left = |user: &Client| json!({"type": "subscription", "op": "peer_remove", "stream_ids": [general], "user_ids": [user.user_id]});
+    queue.expect(&[left(&bot), activity(&bot, false), left(&ada), activity(&ada, false)]).await;
+
+    let out = "Account is deactivated";
+    for client in [&ada, &bot] {
+        client.get("/users/me", ()).await.error(401, "USER_DEACTIVATED", out);
+    }
+    let login = &[("username", "ada@example.com"), ("password", "password")];
+    server.anonymous().post("/fetch_api_key", login).await.error(401, "USER_DEACTIVATED", out);
+    let found = owner.get(&path(&ada), ()).await.ok();
+    assert_eq!(found["user"]["is_active"], false);
+    let subscribers = owner.get(&format!("/streams/{general}/members"), ()).await.ok();
+    assert_eq!(subscribers["subscribers"], json!([owner.user_id]));
+    let direct = json!({"type": "direct", "to": [ada.user_id], "content": "still there?"});
+    let msg = "'Ada' is no longer using this organization.";
+    owner.post("/messages", direct).await.error(400, "BAD_REQUEST", msg);
+    owner.send(general, "greetings", "are you there?").await;
+    queue.expect_kinds(&["message"]).await;
+
+    // The queue is gone with the account, and does not come back with it.
+    owner.post(&reactivate(&ada), ()).await.ok();
+    queue.ignore();
+    let msg = format!("Bad event queue ID: {}", own.queue_id);
+    ada.get("/events", own.poll(true)).await.error(400, "BAD_EVENT_QUEUE_ID", &msg);
+    own.ignore();
+}
+
+#[tokio::test]
+async fn a_poll_that_waits_ends_with_the_account() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let queue = ada.register(json!({"event_types": ["message"]})).await;
+    let waiting = ada.get("/events", queue.poll(false));
+    let (answer, ()) = tokio::join!(waiting, async {
+        owner.delete(&path(&ada), ()).await.ok();
+    });
+    // Who comes later is told why; this one was admitted when the account was in use.
+    assert_eq!(answer.ok()["events"], json!([]));
+    let out = "Account is deactivated";
+    ada.get("/events", queue.poll(false)).await.error(401, "USER_DEACTIVATED", out);
+}
+
+#[tokio::test]
+async fn who_may_deactivate_whom() {
+    let server = TestServer::start().await;
+    let (owner, admin) = (server.owner().await, server.administrator("admin").await);
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let bot = server.bot("helper", &ada).await;
+    let cases = [
+        (&ada, path(&bob), "BAD_REQUEST", "Insufficient permission"),
+        (&ada, path(&ada), "BAD_REQUEST", "Insufficient permission"),
+        (&admin, path(&owner), "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner"),
+        (&owner, path(&owner), "BAD_REQUEST", "Cannot deactivate the only organization owner"),
+        (&owner, path(&bot), "BAD_REQUEST", "No such user"),
+        (&owner, "/users/9999".into(), "BAD_REQUEST", "No such user"),
+    ];
+    for (caller, path, code, msg) in cases {
+        caller.delete(&path, ()).await.error(400, code, msg);
+    }
+    let long = json!({"deactivation_notification_comment": "x".repeat(2001)});
+    let msg = "deactivation_notification_comment is too long (limit: 2000 characters)";
+    admin.delete(&path(&bob), long).await.error(400, "BAD_REQUEST", msg);
+    admin.delete(&path(&bob), ()).await.ok();
+    admin.delete(&path(&bob), ()).await.error(400, "BAD_REQUEST", "User is deactivated");
+    admin.delete("/users/bob@example.com", ()).await.error(400, "BAD_REQUEST", "user_id is not valid JSON");
+}
+
+#[tokio::test]
+async fn everybody_may_go_but_the_last() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let alone = owner.delete("/users/me", ()).await;
+    let error = alone.error(400, "CANNOT_DEACTIVATE_LAST_USER", "Cannot deactivate the only user.");
+    assert_eq!((&error["is_last_owner"], &error["entity"]), (&json!(false), &json!("user")));
+    let ada = server.member("ada").await;
+    let msg = "Cannot deactivate the only organization owner.";
+    let error = owner.delete("/users/me", ()).await.error(400, "CANNOT_DEACTIVATE_LAST_USER", msg);
+    assert_eq!((&error["is_last_owner"], &error["entity"]), (&json!(true), &json!("organization owner")));
+
+    let mut queue = owner.register(json!({"event_types": ["realm_user"]})).await;
+    ada.delete("/users/me", ()).await.ok();
+    queue.expect(&[activity(&ada, false)]).await;
+    ada.get("/users/me", ()).await.error(401, "USER_DEACTIVATED", "Account is deactivated");
+}
+
+#[tokio::test]
+async fn who_comes_back_is_where_they_were() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let bot = server.bot("helper", &ada).await;
+    let general = server.channel("general", &[&owner, &ada, &bot]).await;
+    ada.post(&reactivate(&bot), ()).await.ok();
+    owner.delete(&path(&ada), ()).await.ok();
+    let mut queue = owner.register(()).await;
+
+    owner.post(&reactivate(&ada), ()).await.ok();
+    let consent = json!({"type": "realm_export_consent", "user_id": ada.user_id, "consented": false});
+    let group = |group_id: i64, user: &Client| json!({"type": "user_group", "op": "add_members", "group_id": group_id, "user_ids": [user.user_id]});
+    let joined = |user: &Client| json!({"type": "subscription", "op": "peer_add", "stream_ids": [general], "user_ids": [user.user_id]});
+    queue.expect(&[activity(&ada, true), consent, group(5, &ada), group(6, &ada), joined(&ada)]).await;
+    ada.send(general, "greetings", "here I am").await;
+    queue.expect_kinds(&["message", "stream/update"]).await;
+    bot.get("/users/me", ()).await.error(401, "USER_DEACTIVATED", "Account is deactivated");
+    owner.post(&reactivate(&bot), ()).await.ok();
+    let administered = |name: &str, value: Value| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": bot.user_id, name: value}});
+    let back = [activity(&bot, true), administered("is_active", json!(true))];
+    queue.expect(&[&back[..], &[group(5, &bot), group(6, &bot), joined(&bot)]].concat()).await;
+    // Somebody who is here already stays as they are.
+    owner.post(&reactivate(&ada), ()).await.ok();
+    queue.expect_nothing().await;
+
+    // A bot whose owner is gone goes to whoever wakes it.
+    owner.delete(&path(&ada), ()).await.ok();
+    queue.events().await;
+    owner.post(&reactivate(&bot), ()).await.ok();
+    let person = json!({"user_id": bot.user_id, "bot_owner_id": owner.user_id});
+    let of_owner = json!({"type": "realm_user", "op": "update", "person": person});
+    let of_owner = [administered("owner_id", json!(owner.user_id)), of_owner];
+    queue.expect(&[&back[..], &of_owner, &[group(5, &bot), group(6, &bot), joined(&bot)]].concat()).await;
+}
+
+#[tokio::test]
+async fn who_may_bring_back_whom() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    owner.delete(&path(&bob), ()).await.ok();
+    ada.post(&reactivate(&bob), ()).await.error(400, "BAD_REQUEST", "Insufficient permission");
+    owner.post("/users/9999/reactivate", ()).await.error(400, "BAD_REQUEST", "No such user");
+    server.set_realm_setting("require_unique_names", json!(true)).await;
+    ada.patch("/settings", json!({"full_name": "Bob"})).await.ok();
+    let msg = "Unique names required in this organization.";
+    owner.post(&reactivate(&bob), ()).await.error(400, "BAD_REQUEST", msg);
+    ada.patch("/settings", json!({"full_name": "Ada"})).await.ok();
+    owner.post(&reactivate(&bob), ()).await.ok();
+}
+
+#[tokio::test]
+async fn what_was_scheduled_is_not_sent_for_who_is_gone() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let general = server.channel("general", &[&owner, &ada]).await;
+    let due = crate::harness::START + 60;
+    let message = json!({
+        "type": "channel", "to": general, "topic": "later", "content": "hello",
+        "scheduled_delivery_timestamp": due,
+    });
+    ada.post("/scheduled_messages", message).await.ok();
+    owner.delete(&path(&ada), ()).await.ok();
+    let mut queue = owner.register(json!({"event_types": ["message"]})).await;
+    server.clock.advance(61);
+    server.deliver_due().await;
+    queue.expect_nothing().await;
+    owner.post(&reactivate(&ada), ()).await.ok();
+    let waiting = ada.get("/scheduled_messages", ()).await.ok();
+    assert_eq!(waiting["scheduled_messages"][0]["failed"], true);
+}
+
+#[tokio::test]
+async fn the_state_follows_who_is_here() {
+    let server = TestServer::start().await;
+    let (owner, ada, guest) = (server.owner().await, server.member("ada").await, server.guest("guest").await);
+    let bob = server.member("bob").await;
+    let bot = server.bot("helper", &ada).await;
+    let general = server.channel("general", &[&ada, &bot, &guest, &bob]).await;
+    server.private_channel("secret", &[&ada, &bob]).await;
+    let named = json!({"direct_members": [ada.user_id, bob.user_id], "direct_subgroups": []});
+    let setting = json!({"can_send_message_group": {"new": named}});
+    owner.patch(&format!("/streams/{general}"), setting).await.ok();
+    let watching = [&owner, &bob, &guest];
+    server
+        .check_state_sync(&watching, async || {
+            owner.delete(&path(&ada), ()).await.ok();
+        })
+        .await;
+    server
+        .check_state_sync(&watching, async || {
+            owner.post(&reactivate(&ada), ()).await.ok();
+            owner.post(&reactivate(&bot), ()).await.ok();
+        })
+        .await;
+}

@@ -1,0 +1,73 @@
+//! `PATCH /users/{user_id}`: roles.
+
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+fn path(user: &Client) -> String {
+    format!("/users/{}", user.user_id)
+}
+
+fn members(op: &str, group_id: i64, user: &Client) -> Value {
+    json!({"type": "user_group", "op": op, "group_id": group_id, "user_ids": [user.user_id]})
+}
+
+#[tokio::test]
+async fn everybody_hears_of_a_role_and_of_the_groups_that_follow() {
+    let server = TestServer::start().await;
+    let (owner, ada, guest) = (server.owner().await, server.member("ada").await, server.guest("guest").await);
+    let mut queue = guest.register(json!({"event_types": ["realm_user", "user_group"]})).await;
+    owner.patch(&path(&ada), json!({"role": 300})).await.ok();
+    let role = json!({"type": "realm_user", "op": "update", "person": {"user_id": ada.user_id, "role": 300}});
+    let groups = [
+        members("remove_members", 5, &ada),
+        members("remove_members", 6, &ada),
+        members("add_members", 4, &ada),
+    ];
+    queue.expect(&[[role].as_slice(), &groups].concat()).await;
+    owner.patch(&path(&ada), json!({"role": 300})).await.ok();
+    queue.expect_nothing().await;
+    assert_eq!(ada.get("/users/me", ()).await.ok()["role"], 300);
+}
+
+#[tokio::test]
+async fn roles_are_refused_in_the_published_words() {
+    let server = TestServer::start().await;
+    let (owner, admin) = (server.owner().await, server.administrator("admin").await);
+    let (ada, guest) = (server.member("ada").await, server.guest("guest").await);
+    let only = "The owner permission cannot be removed from the only organization owner.";
+    let cases = [
+        (&admin, &owner, 400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner"),
+        (&admin, &ada, 100, "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner"),
+        (&owner, &owner, 200, "BAD_REQUEST", only),
+        (&owner, &guest, 200, "BAD_REQUEST", "Guests cannot be organization administrators"),
+        (&admin, &ada, 401, "BAD_REQUEST", "Invalid role"),
+        (&ada, &guest, 400, "BAD_REQUEST", "Insufficient permission"),
+    ];
+    for (caller, user, role, code, msg) in cases {
+        caller.patch(&path(user), json!({"role": role})).await.error(400, code, msg);
+    }
+    owner.patch(&path(&ada), json!({"role": 100})).await.ok();
+    owner.patch(&path(&owner), json!({"role": 200})).await.ok();
+    assert_eq!(owner.get("/users/me", ()).await.ok()["role"], 200);
+    let bot = server.bot("helper", &ada).await;
+    admin.patch(&path(&bot), json!({"role": 300})).await.ok();
+}
+
+#[tokio::test]
+async fn the_state_follows_each_role() {
+    let server = TestServer::start().await;
+    let (owner, ada, guest) = (server.owner().await, server.member("ada").await, server.guest("guest").await);
+    let hidden = server.member("hidden").await;
+    hidden.patch("/settings", json!({"email_address_visibility": 3})).await.ok();
+    server.channel("general", &[&ada, &guest]).await;
+    server.channel("elsewhere", &[&hidden]).await;
+    server.private_channel("secret", &[&hidden]).await;
+    server.sql("INSERT INTO default_stream (stream_id) SELECT min(stream_id) FROM stream").await;
+    for role in [200, 300, 600, 400, 100, 400] {
+        server
+            .check_state_sync(&[&owner, &ada, &hidden, &guest], async || {
+                owner.patch(&path(&ada), json!({"role": role})).await.ok();
+            })
+            .await;
+    }
+}

@@ -1,0 +1,173 @@
+//! What follows from a change of who is who: the groups that name people, and the channels that they may know of.
+
+use crate::channels::{channel, channel_with, private_channel, seen};
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+use teamchat::api::who_is_who;
+use teamchat::http::ApiError;
+
+/// Runs statements as a change of who is who.
+async fn change(server: &TestServer, statements: String) {
+    let done = server
+        .app()
+        .writer
+        .run(move |tx| who_is_who::change(tx, |tx| Ok::<_, ApiError>(tx.execute_batch(&statements)?)));
+    done.await.unwrap();
+}
+
+async fn set_role(server: &TestServer, user: &Client, role: i64) {
+    change(server, format!("UPDATE user SET role = {role} WHERE user_id = {}", user.user_id)).await;
+}
+
+fn members(op: &str, group_id: i64, user: &Client) -> Value {
+    json!({"type": "user_group", "op": op, "group_id": group_id, "user_ids": [user.user_id]})
+}
+
+fn created(stream: &Value) -> Value {
+    json!({"type": "stream", "op": "create", "streams": [stream]})
+}
+
+fn deleted(stream_id: i64) -> Value {
+    let streams = [json!({"stream_id": stream_id})];
+    json!({"type": "stream", "op": "delete", "streams": streams, "stream_ids": [stream_id]})
+}
+
+fn peers(stream_id: i64, users: &[&Client]) -> Value {
+    let users: Vec<i64> = users.iter().map(|user| user.user_id).collect();
+    json!({"type": "subscription", "op": "peer_add", "stream_ids": [stream_id], "user_ids": users})
+}
+
+#[tokio::test]
+async fn who_becomes_a_guest_loses_public_channels_and_finds_them_again_as_a_member() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let joined =
+        channel_with(&ada, json!({"name": "a joined", "subscribers": [ada.user_id, bob.user_id]})).await;
+    let open = channel(&ada, "open").await;
+    private_channel(&ada, "private").await;
+    let (mut of_ada, mut of_bob) = (ada.register(()).await, bob.register(()).await);
+
+    set_role(&server, &bob, 600).await;
+    let roles = [
+        members("remove_members", 5, &bob),
+        members("remove_members", 6, &bob),
+        members("add_members", 7, &bob),
+    ];
+    of_ada.expect(&roles).await;
+    of_bob.expect(&[roles.as_slice(), &[deleted(open)]].concat()).await;
+    bob.get(&format!("/streams/{open}"), ()).await.error(400, "BAD_REQUEST", "Invalid channel ID");
+    seen(&bob, joined).await;
+
+    set_role(&server, &bob, 400).await;
+    let roles = [
+        members("remove_members", 7, &bob),
+        members("add_members", 5, &bob),
+        members("add_members", 6, &bob),
+    ];
+    of_ada.expect(&roles).await;
+    let found = seen(&bob, open).await;
+    of_bob.expect(&[roles.as_slice(), &[created(&found), peers(open, &[&ada])]].concat()).await;
+}
+
+#[tokio::test]
+async fn administrators_hear_of_private_channels_and_archived_ones_where_they_want_to() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let private = private_channel(&ada, "private").await;
+    let old = private_channel(&ada, "old").await;
+    ada.delete(&format!("/streams/{old}"), ()).await.ok();
+    let mut plain = bob.register(json!({"event_types": ["stream", "subscription"]})).await;
+    let archived = json!({"event_types": ["stream"], "client_capabilities": {"archived_channels": true}});
+    let mut with_archived = bob.register(archived).await;
+
+    set_role(&server, &bob, 200).await;
+    let (private_now, old_now) = (seen(&bob, private).await, seen(&bob, old).await);
+    plain.expect(&[created(&private_now), peers(private, &[&ada])]).await;
+    with_archived.expect(&[created(&old_now), created(&private_now)]).await;
+    set_role(&server, &bob, 300).await;
+    plain.expect(&[deleted(private)]).await;
+    with_archived.expect(&[deleted(old), deleted(private)]).await;
+}
+
+#[tokio::test]
+async fn a_group_lets_its_members_know_of_channels_through_other_groups() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (ada, bob, guest) =
+        (server.member("ada").await, server.member("bob").await, server.guest("guest").await);
+    let statements = format!(
+        "INSERT INTO user_group (id, kind, name, name_key) VALUES (100, 'named', 'outer', 'outer'), (101, 'named', 'inner', 'inner');
+         INSERT INTO user_group_member (group_id, user_id) VALUES (101, {}), (101, {});",
+        bob.user_id, guest.user_id
+    );
+    server.sql(&statements).await;
+    let private = private_channel(&ada, "private").await;
+    let setting = json!({"can_subscribe_group": {"new": 100}});
+    owner.patch(&format!("/streams/{private}"), &setting).await.error(
+        400,
+        "BAD_REQUEST",
+        "Channel content access is required.",
+    );
+    ada.patch(&format!("/streams/{private}"), setting).await.ok();
+    let register = json!({"event_types": ["stream", "subscription", "user_group"]});
+    let (mut of_bob, mut of_guest) = (bob.register(&register).await, guest.register(&register).await);
+
+    change(&server, "INSERT INTO user_group_subgroup (group_id, subgroup_id) VALUES (100, 101)".to_owned())
+        .await;
+    let found = seen(&bob, private).await;
+    of_bob.expect(&[created(&found), peers(private, &[&ada])]).await;
+    change(&server, "UPDATE user_group SET deactivated = 1 WHERE id = 100".to_owned()).await;
+    of_bob.expect(&[deleted(private)]).await;
+    of_guest.expect_nothing().await;
+
+    // Who is subscribed loses nothing.
+    change(&server, "UPDATE user_group SET deactivated = 0 WHERE id = 100".to_owned()).await;
+    of_bob.expect_kinds(&["stream/create", "subscription/peer_add"]).await;
+    bob.post("/users/me/subscriptions", json!({"subscriptions": [{"name": "private"}]})).await.ok();
+    of_bob.expect_kinds(&["subscription/add"]).await;
+    change(&server, "DELETE FROM user_group_subgroup WHERE group_id = 100".to_owned()).await;
+    of_bob.expect_nothing().await;
+    seen(&bob, private).await;
+}
+
+#[tokio::test]
+async fn who_comes_back_is_in_their_groups_channels_and_settings_again() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    server
+        .sql("INSERT INTO user_group (id, kind, name, name_key) VALUES (100, 'named', 'crew', 'crew')")
+        .await;
+    server
+        .sql(&format!("INSERT INTO user_group_member (group_id, user_id) VALUES (100, {})", bob.user_id))
+        .await;
+    let both = json!({"name": "both", "subscribers": [ada.user_id, bob.user_id]});
+    let both = channel_with(&ada, both).await;
+    let named = json!({"direct_members": [ada.user_id, bob.user_id], "direct_subgroups": []});
+    let setting = json!({"can_send_message_group": {"new": named}});
+    ada.patch(&format!("/streams/{both}"), setting).await.ok();
+    let mut of_ada = ada.register(()).await;
+    let is_active =
+        |active: bool| format!("UPDATE user SET is_active = {active} WHERE user_id = {}", bob.user_id);
+
+    // What clients do themselves when they hear of it is not told.
+    change(&server, is_active(false)).await;
+    of_ada.expect_nothing().await;
+    let stream = seen(&ada, both).await;
+    assert_eq!(stream["subscriber_count"], 1);
+    assert_eq!(
+        stream["can_send_message_group"],
+        json!({"direct_members": [ada.user_id], "direct_subgroups": []})
+    );
+    // The audience of messages does not have them either: it was forgotten.
+    ada.send(both, "topic", "hello").await;
+    of_ada.expect_kinds(&["message"]).await;
+
+    change(&server, is_active(true)).await;
+    let update = json!({
+        "type": "stream", "op": "update", "stream_id": both, "name": "both",
+        "property": "can_send_message_group", "value": named,
+    });
+    let groups =
+        [members("add_members", 5, &bob), members("add_members", 6, &bob), members("add_members", 100, &bob)];
+    of_ada.expect(&[groups.as_slice(), &[update, peers(both, &[&bob])]].concat()).await;
+}
