@@ -542,6 +542,20 @@ CREATE TABLE bot_storage (
     PRIMARY KEY (user_id, key)
 ) STRICT, WITHOUT ROWID;
 
+-- Messages on their way to outgoing webhooks: written with the message, removed when the other server has answered.
+CREATE TABLE outgoing_webhook (
+    outgoing_webhook_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    message_id          INTEGER NOT NULL,
+    bot_id              INTEGER NOT NULL REFERENCES user (user_id),
+    "trigger"           TEXT    NOT NULL CHECK ("trigger" IN ('direct_message', 'mention')),
+    failed_tries        INTEGER NOT NULL DEFAULT 0,
+    next_try            INTEGER NOT NULL          -- UNIX seconds
+) STRICT;
+CREATE INDEX outgoing_webhook_next_try ON outgoing_webhook (next_try);
+
+-- Few users are outgoing webhooks, and each message that is sent asks for them.
+CREATE INDEX user_outgoing_webhook ON user (user_id) WHERE bot_type = 3;
+
 -- Invitations: links below /join/ by which people get an account. One for a person has an email and is gone when it is
 -- used or revoked; one for many has none, and stays when it is revoked, so that revoking twice is told. The link by which
 -- the first owner comes has no inviter.

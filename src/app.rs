@@ -35,6 +35,8 @@ pub struct Options {
     pub public_url: Option<String>,
     /// What a command has to know to have the running server do its work.
     pub control_token: String,
+    /// Hosts to which outgoing webhooks may post: names, names with a port, or `*`.
+    pub webhook_hosts: Vec<String>,
     /// A poll without events is answered after this time; absent means the published 45 to 50 seconds.
     pub heartbeat: Option<Duration>,
     /// The largest file that can be uploaded, in MiB; absent means 100.

@@ -96,6 +96,10 @@ struct Serve {
     /// How much room all uploaded files may take together, in MiB. Without it there is no limit.
     #[arg(long, env = "TEAMCHAT_UPLOAD_QUOTA_MIB", value_name = "MIB")]
     upload_quota_mib: Option<u64>,
+    /// Hosts to which bots of type "outgoing webhook" may post, separated by commas: names, names with a port, or * for
+    /// all. They are reached over http, not https. None by default.
+    #[arg(long, env = "TEAMCHAT_WEBHOOK_HOSTS", value_name = "HOST[:PORT]", value_delimiter = ',')]
+    webhook_hosts: Vec<String>,
     /// What to log: error, warn, info, debug or trace, or directives such as teamchat=debug.
     #[arg(long, env = "TEAMCHAT_LOG", value_name = "FILTER", default_value = "warn")]
     log: String,
@@ -231,6 +235,7 @@ impl Serve {
         let options = Options {
             public_url: self.public_url.clone().map(|url| url.trim_end_matches('/').to_owned()),
             control_token: rand::rng().sample_iter(Alphanumeric).take(32).map(char::from).collect(),
+            webhook_hosts: self.webhook_hosts.clone(),
             heartbeat: None,
             max_file_upload_size_mib: Some(self.max_file_upload_size_mib),
             upload_quota_mib: self.upload_quota_mib,

@@ -1,6 +1,6 @@
 //! A running server: listening, connections, housekeeping, and the way down. The one place that spawns tasks.
 
-use crate::api;
+use crate::api::{self, outgoing_webhooks};
 use crate::app::{App, Options};
 use crate::events::{self, Hub};
 use crate::http::{ApiError, JsonRefusals, Limits, Router, service};
@@ -83,13 +83,20 @@ impl Engine {
             Hub::load(snapshot, api::event_types(), Arc::clone(&readers), clock.milliseconds())
         })?;
         let hub = Arc::new(hub);
+        let timetable = watch::Sender::new(());
         let publisher = Arc::clone(&hub);
-        let (writer, writer_thread) =
-            Writer::start(&database, clock.clone(), move |committed| publisher.publish(committed))?;
+        let bell = timetable.clone();
+        let (writer, writer_thread) = Writer::start(&database, clock.clone(), move |committed| {
+            let is_due =
+                committed.iter().any(|committed| committed.event.kind == outgoing_webhooks::queue::QUEUED);
+            publisher.publish(committed);
+            if is_due {
+                bell.send_replace(());
+            }
+        })?;
         writer.run(api::set_up).await?;
         let started_at = clock.seconds();
         let limits = Limits::default();
-        let timetable = watch::Sender::new(());
         let app = Arc::new(App { readers, writer, hub, clock, started_at, limits, timetable, options });
         Ok(Self { app, database, writer_thread })
     }

@@ -15,6 +15,7 @@ pub mod drafts;
 pub mod emoji;
 pub mod groups;
 pub mod images;
+pub mod incoming_webhooks;
 pub mod invites;
 pub mod join;
 pub mod keys;
@@ -24,6 +25,7 @@ pub mod muted_users;
 pub mod navigation_views;
 pub mod notifications;
 pub mod onboarding_steps;
+pub mod outgoing_webhooks;
 pub mod presence;
 pub mod profile_fields;
 pub mod queues;
@@ -112,6 +114,8 @@ pub static SLICES: &[Slice] = &[
     channels::SLICE,
     subscriptions::SLICE,
     messages::SLICE,
+    outgoing_webhooks::SLICE,
+    incoming_webhooks::SLICE,
     alert_words::SLICE,
     submessages::SLICE,
     reactions::SLICE,

@@ -42,13 +42,23 @@ impl Caller {
     /// Finds the user behind an `Authorization` header.
     pub fn authenticate(connection: &Connection, header: &str) -> ApiResult<Self> {
         let (email, key) = credentials(header)?;
+        Self::find(connection, &key, Some(&email))
+    }
+
+    /// Finds the user of a key that came as a parameter.
+    pub fn with_key(connection: &Connection, key: &str) -> ApiResult<Self> {
+        check_form(key)?;
+        Self::find(connection, key, None)
+    }
+
+    fn find(connection: &Connection, key: &str, email: Option<&str>) -> ApiResult<Self> {
         let found = connection
             .prepare_cached(
                 "SELECT user_id, role, bot_type, bot_owner_id, is_active, delivery_email_key, api_key.id,
                         (SELECT deactivated FROM realm)
                  FROM api_key JOIN user USING (user_id) WHERE digest = ?1",
             )?
-            .query_row([digest(&key)], |row| {
+            .query_row([digest(key)], |row| {
                 let caller = Self {
                     user_id: row.get(0)?,
                     role: row.get(1)?,
@@ -61,7 +71,7 @@ impl Caller {
             .optional()?;
         let invalid = || ApiError::new(401, "INVALID_API_KEY", "Invalid API key");
         let (caller, is_active, email_key, realm_deactivated) = found.ok_or_else(invalid)?;
-        if email_key != email.trim().to_lowercase() {
+        if email.is_some_and(|email| email_key != email.trim().to_lowercase()) {
             return Err(invalid());
         }
         if realm_deactivated {
@@ -109,10 +119,16 @@ fn credentials(header: &str) -> ApiResult<(String, String)> {
     let pair = pair.as_deref().and_then(|pair| pair.split_once(':'));
     let (email, key) =
         pair.ok_or_else(|| ApiError::unauthorized("Invalid authorization header for basic auth"))?;
-    if key.len() != API_KEY_LENGTH || !key.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return Err(ApiError::new(401, "INVALID_API_KEY", "Malformed API key"));
-    }
+    check_form(key)?;
     Ok((email.to_owned(), key.to_owned()))
+}
+
+/// Refuses what cannot be a key.
+fn check_form(key: &str) -> ApiResult<()> {
+    if key.len() == API_KEY_LENGTH && key.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Ok(());
+    }
+    Err(ApiError::new(401, "INVALID_API_KEY", "Malformed API key"))
 }
 
 /// A kind of caller: what a handler may count on. A route names one and its handler takes the same.

@@ -60,6 +60,8 @@ pub struct Form {
     files: Vec<UploadedFile>,
     /// Files that are still on their way, for routes that take them so.
     arriving: Option<ArrivingFiles>,
+    /// A body that holds no parameters.
+    body: Bytes,
 }
 
 /// One parameter: `text[name_start..value_start]` and `text[value_start..end]`.
@@ -97,7 +99,7 @@ impl Form {
             Some(content_type) if is_multipart(content_type) => {
                 form.add_multipart(content_type, body)?;
             }
-            _ => {}
+            _ => form.body = body,
         }
         for (name, value) in path_parameters {
             form.add_path_parameter(name, &value);
@@ -146,6 +148,11 @@ impl Form {
         names.sort_unstable();
         names.dedup();
         names
+    }
+
+    /// Takes the body that holds no parameters.
+    pub fn take_body(&mut self) -> Bytes {
+        std::mem::take(&mut self.body)
     }
 
     /// The files of a multipart body, in the order they came.

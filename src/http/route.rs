@@ -17,6 +17,7 @@ use super::params::ParamError;
 use super::reply::Reply;
 use crate::app::App;
 use crate::store::{Snapshot, Tx};
+use bytes::Bytes;
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
@@ -156,6 +157,8 @@ pub struct Call<C> {
     pub info: RequestInfo,
     /// Files of a multipart body.
     pub files: Vec<UploadedFile>,
+    /// The body, if it was not read as parameters.
+    pub body: Bytes,
 }
 
 impl<C: Kind> Call<C> {
@@ -218,9 +221,9 @@ impl Route {
             let caller = C::admit(caller)?;
             let params = P::read(&form)?;
             // The form goes before the handler starts: a poll that waits should hold little.
-            let (ignored, files) = (owned(form.ignored()), form.take_files());
+            let (ignored, files, body) = (owned(form.ignored()), form.take_files(), form.take_body());
             drop(form);
-            Ok((ignored, Box::pin(handler(Call { app, caller, info, files }, params))))
+            Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params))))
         });
         Self::new::<C>(method, path, Handler::Call(run))
     }
@@ -241,10 +244,10 @@ impl Route {
         let run: Box<Calling> = Box::new(move |caller, app, info, mut form| {
             let caller = C::admit(caller)?;
             let params = P::read(&form)?;
-            let (ignored, files) = (owned(form.ignored()), Vec::new());
+            let (ignored, files, body) = (owned(form.ignored()), Vec::new(), Bytes::new());
             let arriving = form.take_arriving().ok_or_else(ApiError::internal)?;
             drop(form);
-            Ok((ignored, Box::pin(handler(Call { app, caller, info, files }, params, arriving))))
+            Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params, arriving))))
         });
         Self { takes_body: true, ..Self::new::<C>(method, path, Handler::Call(run)) }
     }

@@ -170,6 +170,20 @@ async fn mistakes_are_shown_beside_their_fields() {
 }
 
 #[tokio::test]
+async fn only_people_of_the_organizations_domains_join() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    owner.post("/realm/domains", json!({"domain": "example.com", "allow_subdomains": false})).await.ok();
+    server.set_realm_setting("emails_restricted_to_domains", json!(true)).await;
+    let page = Page::open(&server, &link(&owner, json!({})).await).await;
+    let fields = json!({"full_name": "Eve", "email": "eve@example.org", "password": "correct horse"});
+    let answer = page.send(fields).await;
+    let words = "Email &#39;eve@example.org&#39; not allowed in this organization";
+    assert!(answer.status == 400 && text(&answer).contains(words), "{answer}");
+    page.join("Ada").await;
+}
+
+#[tokio::test]
 async fn a_page_of_another_site_makes_nobody() {
     let server = TestServer::start().await;
     let owner = server.owner().await;

@@ -25,8 +25,7 @@ const EMBEDDED: i64 = 4;
 pub const INTERFACES: [i64; 2] = [1, 2];
 
 /// What bots of type [`INCOMING_WEBHOOK`] can be for: names, and names for people.
-pub const INTEGRATIONS: &[(&str, &str)] =
-    &[("json", "JSON formatter"), ("slack_incoming", "Slack-compatible webhook")];
+pub const INTEGRATIONS: &[(&str, &str)] = &[("json", "JSON formatter")];
 
 /// Refuses those who have no bots at all.
 pub fn require_person(caller: &Caller) -> ApiResult<()> {

@@ -17,7 +17,7 @@ mod list;
 pub mod members;
 pub mod membership;
 pub mod permission;
-mod rules;
+pub mod rules;
 pub mod setting;
 pub mod sql;
 pub mod system;

@@ -5,8 +5,7 @@ use super::sql;
 use crate::api::channels::access::Viewer;
 use crate::api::channels::{permissions, sql as channels};
 use crate::api::groups::permission::UserGroupSetting;
-use crate::api::groups::setting::{self, Owner};
-use crate::api::groups::sql as groups;
+use crate::api::groups::rules::{self as groups, Manager};
 use crate::api::realm::settings::RealmGroup;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{GroupId, Role, StreamId};
@@ -181,23 +180,6 @@ fn check_channels(
 
 /// A group that people are invited to: one with a name, to which the caller may add others.
 fn check_group(connection: &Connection, caller: &Caller, now: i64, group_id: GroupId) -> ApiResult<()> {
-    let group = groups::groups(connection)?.into_iter().find(|group| group.id == group_id);
-    let group = group
-        .filter(|group| !group.is_system_group)
-        .ok_or_else(|| ApiError::bad_request("Invalid user group"))?;
-    if group.deactivated {
-        return Err(ApiError::bad_request("User group is deactivated."));
-    }
-    let viewer = Viewer::new(connection, caller, now);
-    if permissions::is_held(connection, caller, &viewer, RealmGroup::CanManageAllGroups)? {
-        return Ok(());
-    }
-    for permission in [UserGroupSetting::CanAddMembers, UserGroupSetting::CanManage] {
-        let default = permission.default_group(false);
-        let holder = setting::group_of(connection, Owner::Group(group_id.0), permission.name(), default)?;
-        if viewer.membership()?.contains(holder) {
-            return Ok(());
-        }
-    }
-    Err(ApiError::insufficient_permission())
+    let group = groups::find_active(connection, group_id)?;
+    Manager::new(connection, caller, now)?.require(&group, &[UserGroupSetting::CanAddMembers])
 }

@@ -6,6 +6,7 @@
 use super::record::{InviteRow, random_key};
 use super::rules::{self, InviteParams};
 use super::{events, sql};
+use crate::api::domains::rules::may_join;
 use crate::api::notifications::{direct_address, send_as_notification_bot};
 use crate::api::realm::settings::RealmGroup;
 use crate::api::users::{names, sql as users};
@@ -107,6 +108,10 @@ fn sort(connection: &Connection, emails: &[String]) -> ApiResult<Sorted> {
     for email in emails {
         if !names::is_email(email) {
             sorted.invalid.push((email.clone(), "Invalid address.", false));
+            continue;
+        }
+        if let Err(refusal) = may_join(connection, email)? {
+            sorted.invalid.push((email.clone(), refusal.reason(), false));
             continue;
         }
         match users::by_delivery_email(connection, email)? {

@@ -1,5 +1,6 @@
 //! What a newcomer fills in, and what may be wrong with it.
 
+use crate::api::domains::rules::may_join;
 use crate::api::invites::record::InviteRow;
 use crate::api::users::{names, passwords, sql as users};
 use crate::http::{ApiError, ApiResult};
@@ -81,6 +82,8 @@ impl Filled {
             mistakes.email = Some("Please enter your email address.".to_owned());
         } else if users::by_delivery_email(connection, email)?.is_some() {
             mistakes.email = Some("There is an account with this email address already.".to_owned());
+        } else if let Err(refusal) = may_join(connection, email)? {
+            mistakes.email = Some(refusal.of_new_user(email));
         }
         let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
         if !(min..=max).contains(&self.password.chars().count()) {

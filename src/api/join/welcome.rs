@@ -3,7 +3,7 @@
 use crate::api::channels::sql as channels;
 use crate::api::invites::record::InviteRow;
 use crate::api::messages::address::Address;
-use crate::api::notifications::{direct_address, send_as_notification_bot, send_as_welcome_bot};
+use crate::api::notifications::{direct_address, send_as_notification_bot};
 use crate::api::realm;
 use crate::api::users::record::UserRow;
 use crate::api::users::sql as users;
@@ -46,13 +46,13 @@ fn welcome(tx: &mut Tx<'_>, invite: &InviteRow, newcomer: &UserRow) -> ApiResult
     if newcomer.role.is_administrator() {
         content.push_str("\n\nYou administer this organization: you can make channels and invite people.");
     }
-    send_as_welcome_bot(tx, newcomer.user_id, content)?;
+    realm::welcome::send(tx, newcomer.user_id, content)?;
     let custom = match &invite.welcome_message_custom_text {
         Some(text) => text.clone(),
         None => realm::settings::get(tx, "welcome_message_custom_text")?,
     };
     if !custom.trim().is_empty() {
-        send_as_welcome_bot(tx, newcomer.user_id, custom)?;
+        realm::welcome::send(tx, newcomer.user_id, custom)?;
     }
     Ok(())
 }

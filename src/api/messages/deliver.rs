@@ -9,6 +9,7 @@ use crate::api::alert_words::automaton::alerted;
 use crate::api::groups::members as members_of_group;
 use crate::api::linkifiers::compiled::topic_links;
 use crate::api::muted_users;
+use crate::api::outgoing_webhooks;
 use crate::api::submessages::sql as submessages;
 use crate::api::submessages::widget::{WIDGET, Widget};
 use crate::api::subscriptions::members;
@@ -167,6 +168,8 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         unknown_to: &unknown_to,
     };
     tx.emit(&event, audience);
+    let named: Vec<UserId> = rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
+    outgoing_webhooks::queue::message_sent(tx, id, &sender, &draft.address, &named)?;
     if let Address::Channel(stream, _) = &draft.address {
         first_message::tell_if_first(tx, stream, id)?;
     }

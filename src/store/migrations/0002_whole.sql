@@ -119,6 +119,17 @@ CREATE TABLE bot_storage (
     PRIMARY KEY (user_id, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE outgoing_webhook (
+    outgoing_webhook_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    message_id          INTEGER NOT NULL,
+    bot_id              INTEGER NOT NULL REFERENCES user (user_id),
+    "trigger"           TEXT    NOT NULL CHECK ("trigger" IN ('direct_message', 'mention')),
+    failed_tries        INTEGER NOT NULL DEFAULT 0,
+    next_try            INTEGER NOT NULL          -- UNIX seconds
+) STRICT;
+CREATE INDEX outgoing_webhook_next_try ON outgoing_webhook (next_try);
+CREATE INDEX user_outgoing_webhook ON user (user_id) WHERE bot_type = 3;
+
 CREATE TABLE invite (
     invite_id                           INTEGER PRIMARY KEY AUTOINCREMENT,
     key                                 TEXT    NOT NULL UNIQUE,    -- 24 letters and digits, the secret part of the link

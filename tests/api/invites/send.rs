@@ -97,6 +97,23 @@ async fn who_has_an_account_is_not_invited() {
 }
 
 #[tokio::test]
+async fn only_people_of_the_organizations_domains_are_invited() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    owner.post("/realm/domains", json!({"domain": "example.com", "allow_subdomains": false})).await.ok();
+    server.set_realm_setting("emails_restricted_to_domains", json!(true)).await;
+    let emails = "a@example.com,a@example.org,a+b@example.com";
+    let answer = owner.post("/invites", json!({"invitee_emails": emails, "stream_ids": []})).await;
+    let msg = "Some emails did not validate, so we didn't send any invitations.";
+    let failed = answer.error(400, "INVITATION_FAILED", msg);
+    let errors = json!([
+        ["a@example.org", "Outside your domain.", false],
+        ["a+b@example.com", "Email addresses containing + are not allowed.", false]
+    ]);
+    assert_eq!(failed["errors"], errors);
+}
+
+#[tokio::test]
 async fn what_is_missing_or_not_allowed_is_refused() {
     let server = TestServer::start().await;
     let (ada, guest) = (server.member("ada").await, server.guest("guest").await);

@@ -1,0 +1,104 @@
+//! `POST /external/{integration}`: what other programs deliver through bots that only send. The key is a parameter, so
+//! that an address is all that such a program has to know.
+//!
+//! Without `stream` the bot's owner gets a direct message.
+
+use super::Slice;
+use super::bots::rules::INTEGRATIONS;
+use super::messages::address::{self, Address, MessageType};
+use super::messages::deliver::{Draft, send};
+use super::messages::directory::render_for;
+use super::messages::quote::unused_fence;
+use super::messages::rules;
+use crate::http::params::JsonOrText;
+use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Caller, Reply, Route};
+use crate::store::Snapshot;
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Incoming webhooks.
+pub const SLICE: Slice = Slice { name: "incoming_webhooks", routes, ..Slice::EMPTY };
+
+fn routes() -> Vec<Route> {
+    vec![Route::call(Method::POST, "/external/{integration}", ANYONE, deliver)]
+}
+
+/// The topic of messages that do not say another one.
+const JSON_TOPIC: &str = "JSON";
+
+/// The program that messages are sent by, as published.
+const CLIENT: &str = "ZulipJSONWebhook";
+
+/// Parameters of `POST /external/{integration}`; the body is what the other program tells.
+#[derive(Deserialize)]
+pub struct DeliverParams {
+    /// What the body is: `json`.
+    integration: String,
+    /// The bot's key.
+    api_key: String,
+    /// A channel's name or id; absent: a direct message to the bot's owner.
+    #[serde(default)]
+    stream: Option<JsonOrText>,
+    /// The topic.
+    #[serde(default)]
+    topic: Option<String>,
+}
+
+/// `POST /external/json`: shows any JSON.
+async fn deliver(call: Call<Anyone>, params: DeliverParams) -> ApiResult<Reply> {
+    if !INTEGRATIONS.iter().any(|(name, _)| *name == params.integration) {
+        return Err(ApiError::not_found());
+    }
+    let app = &call.app;
+    let prepared = app.readers.read(|snapshot| prepare(&call, snapshot, &params)).await;
+    let (mut caller, draft) = match prepared {
+        Err(error) if error.code() == "INVALID_API_KEY" => {
+            app.limits.failed_key(call.info.peer, app.clock.milliseconds())?;
+            return Err(error);
+        }
+        prepared => prepared?,
+    };
+    let job = move |tx: &mut crate::store::Tx<'_>| -> ApiResult<Reply> {
+        caller.reload(tx)?;
+        send(tx, &caller, draft)?;
+        Ok(Reply::ok())
+    };
+    app.writer.run(job).await
+}
+
+/// Who delivers, and the message.
+fn prepare(
+    call: &Call<Anyone>,
+    snapshot: &Snapshot<'_>,
+    params: &DeliverParams,
+) -> ApiResult<(Caller, Draft)> {
+    let caller = Caller::with_key(snapshot, &params.api_key)?;
+    let told: Value = serde_json::from_slice(&call.body)
+        .map_err(|_| ApiError::new(400, "INVALID_JSON", "Malformed JSON"))?;
+    let now = call.app.clock.seconds();
+    let topic = params.topic.as_deref().unwrap_or(JSON_TOPIC);
+    let address = match &params.stream {
+        Some(stream) => address::resolve(snapshot, &caller, now, MessageType::Channel, stream, Some(topic))?,
+        None => {
+            let mut user_ids = vec![caller.user_id];
+            user_ids.extend(caller.bot_owner_id);
+            user_ids.sort_unstable();
+            Address::Direct(user_ids)
+        }
+    };
+    let text = serde_json::to_string_pretty(&told)?;
+    let fence = unused_fence(&text);
+    let content = rules::content(&format!("{fence}json\n{text}\n{fence}"))?;
+    let rendered = render_for(snapshot, &caller, now, &call.info.origin, &content)?;
+    let draft = Draft {
+        address,
+        content,
+        rendered,
+        client: CLIENT.to_owned(),
+        read_by_sender: false,
+        known_to: None,
+        echo: None,
+    };
+    Ok((caller, draft))
+}

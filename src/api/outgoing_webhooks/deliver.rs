@@ -1,0 +1,207 @@
+//! Posting what is due, and what follows from the answer.
+
+use super::payload::{self, Payload};
+use super::post::{self, Answer, Failure};
+use super::queue::{self, QueuedRow};
+use super::report::Report;
+use crate::api::bots::sql::{self as bots, Service};
+use crate::api::channels::sql as channels;
+use crate::api::messages::address::Address;
+use crate::api::messages::deliver::{Draft, deliver as write_message};
+use crate::api::messages::directory::render_for;
+use crate::api::messages::message::MessageRow;
+use crate::api::messages::quote::Whereabouts;
+use crate::api::messages::{rules, sql as messages};
+use crate::api::notifications::{direct_address, send_as_notification_bot};
+use crate::api::users::record::UserRow;
+use crate::api::users::sql as users;
+use crate::app::App;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::store::Tx;
+use crate::types::Topic;
+use futures_util::future::join_all;
+use rusqlite::Connection;
+
+/// So many are posted at a time, so that one slow server holds up few.
+const AT_ONCE: i64 = 16;
+
+/// The pauses before another try, in seconds; after the last one nobody tries any more.
+const PAUSES: [i64; 3] = [2, 10, 60];
+
+/// The program that replies are sent by, as published.
+const CLIENT: &str = "OutgoingWebhookResponse";
+
+/// Posts everything that is due, and answers when the next is, in UNIX seconds.
+pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
+    loop {
+        let now = app.clock.seconds();
+        let due = app.readers.read(|snapshot| Ok::<_, ApiError>(queue::due(snapshot, now, AT_ONCE)?)).await?;
+        if due.is_empty() {
+            return app.readers.read(|snapshot| Ok(queue::next(snapshot)?)).await;
+        }
+        join_all(due.into_iter().map(|row| deliver(app, row)))
+            .await
+            .into_iter()
+            .collect::<ApiResult<()>>()?;
+    }
+}
+
+/// A message that is ready to be posted.
+struct Prepared {
+    bot: UserRow,
+    caller: Caller,
+    service: Service,
+    message: MessageRow,
+    payload: Option<Payload>,
+}
+
+/// What follows from a try.
+enum Outcome {
+    /// There is nothing to say.
+    Quiet,
+    /// The bot says this.
+    Reply(String, Answer),
+    /// It did not work.
+    Failed(Report),
+    /// It may work later.
+    Later(Failure),
+}
+
+/// Posts one message. An error means that the file could not be read or written.
+async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
+    let now = app.clock.seconds();
+    let prepared = app.readers.read(|snapshot| prepare(app, snapshot, &row, now)).await?;
+    let Some(prepared) = prepared else {
+        // The bot or the message is gone.
+        return app.writer.run(move |tx| queue::remove(tx, row.id).map(|_| ()).map_err(ApiError::from)).await;
+    };
+    let outcome = match &prepared.payload {
+        None => Outcome::Failed(Report::no_direct_messages()),
+        Some(payload) => {
+            let answer = post::post(&prepared.service.base_url, payload, &app.options.webhook_hosts).await;
+            outcome_of(prepared.service.interface, answer)
+        }
+    };
+    let report = match outcome {
+        Outcome::Quiet => None,
+        Outcome::Reply(content, answer) => match say(app, &row, &prepared, content).await {
+            Ok(()) => return Ok(()),
+            Err(error) if error.status() >= 500 => return Err(error),
+            Err(error) => Some(Report::refused(error.msg(), &answer)),
+        },
+        Outcome::Failed(report) => Some(report),
+        Outcome::Later(failure) => {
+            match PAUSES.get(usize::try_from(row.failed_tries).unwrap_or(usize::MAX)) {
+                Some(pause) => {
+                    let next_try = app.clock.seconds() + pause;
+                    return app.writer.run(move |tx| Ok(queue::put_off(tx, row.id, next_try)?)).await;
+                }
+                None => Some(Report::unavailable(failure)),
+            }
+        }
+    };
+    match report {
+        None => app.writer.run(move |tx| queue::remove(tx, row.id).map(|_| ()).map_err(ApiError::from)).await,
+        Some(report) => fail(app, row, prepared, report).await,
+    }
+}
+
+fn outcome_of(interface: i64, answer: Result<Answer, Failure>) -> Outcome {
+    match answer {
+        Err(failure @ (Failure::TimedOut | Failure::NotConnected)) => Outcome::Later(failure),
+        Err(failure) => Outcome::Failed(Report::unavailable(failure)),
+        Ok(answer) if !(200..300).contains(&answer.status) => Outcome::Failed(Report::status(&answer)),
+        Ok(answer) => match payload::reply(interface, &answer.body) {
+            Ok(None) => Outcome::Quiet,
+            Ok(Some(content)) => Outcome::Reply(content, answer),
+            Err(msg) => Outcome::Failed(Report::refused(msg, &answer)),
+        },
+    }
+}
+
+/// Looks up what is to be posted; `None` if there is nothing any more.
+fn prepare(app: &App, connection: &Connection, row: &QueuedRow, now: i64) -> ApiResult<Option<Prepared>> {
+    let bot = users::by_id(connection, row.bot_id)?.filter(|bot| bot.is_active);
+    let service = bots::by_id(connection, row.bot_id)?.and_then(|bot| bot.service);
+    let message = messages::by_id(connection, row.message_id)?;
+    let (Some(bot), Some(service), Some(message)) = (bot, service, message) else { return Ok(None) };
+    let caller = users::caller(connection, bot.user_id)?;
+    let url = app.options.public_url.as_deref().and_then(|url| url::Url::parse(url).ok());
+    let host = url.as_ref().and_then(url::Url::host_str).unwrap_or("localhost");
+    let payload = payload::write(connection, row, (&bot, &caller), &service, &message, now, host)?;
+    Ok(Some(Prepared { bot, caller, service, message, payload }))
+}
+
+/// Where the bot replies; `None` if nobody can any more.
+fn address_of(connection: &Connection, message: &MessageRow) -> ApiResult<Option<Address>> {
+    Ok(match messages::stream_of(connection, message.recipient_id)? {
+        Some(stream_id) => channels::by_id(connection, stream_id)?
+            .filter(|stream| !stream.is_archived)
+            .map(|stream| Address::Channel(Box::new(stream), Topic::stored(message.subject.clone()))),
+        None => messages::direct_user_ids(connection, message.recipient_id)?.map(Address::Direct),
+    })
+}
+
+/// The bot says something in the conversation.
+async fn say(app: &App, row: &QueuedRow, prepared: &Prepared, content: String) -> ApiResult<()> {
+    let draft = draft(app, prepared, &content).await?;
+    let (id, bot_id) = (row.id, prepared.bot.user_id);
+    let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+        if queue::remove(tx, id)?
+            && let Some(draft) = draft
+        {
+            write_message(tx, bot_id, &draft)?;
+        }
+        Ok(())
+    };
+    app.writer.run(job).await
+}
+
+/// What the bot says, rendered.
+async fn draft(app: &App, prepared: &Prepared, content: &str) -> ApiResult<Option<Draft>> {
+    let origin = app.options.public_url.clone().unwrap_or_default();
+    let now = app.clock.seconds();
+    let render = |snapshot: &crate::store::Snapshot<'_>| -> ApiResult<Option<Draft>> {
+        let Some(address) = address_of(snapshot, &prepared.message)? else { return Ok(None) };
+        let content = rules::content(content)?;
+        let rendered = render_for(snapshot, &prepared.caller, now, &origin, &content)?;
+        Ok(Some(Draft {
+            address,
+            content,
+            rendered,
+            client: CLIENT.to_owned(),
+            read_by_sender: false,
+            known_to: None,
+            echo: None,
+        }))
+    };
+    app.readers.read(render).await
+}
+
+/// Tells the conversation and the bot's owner that it did not work.
+async fn fail(app: &App, row: QueuedRow, prepared: Prepared, report: Report) -> ApiResult<()> {
+    let draft = draft(app, &prepared, &report.reply).await?;
+    let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+        if !queue::remove(tx, row.id)? {
+            return Ok(());
+        }
+        let owner = prepared.bot.bot_owner_id.map(|owner| users::by_id(tx, owner)).transpose()?.flatten();
+        if let Some(reasons) = report.reasons
+            && let Some(owner) = owner.filter(|owner| owner.is_active)
+        {
+            let url = Whereabouts::of(tx, &prepared.message)?;
+            let content = format!(
+                "[A message]({}) to your bot @_**{}** triggered an outgoing webhook.\n{reasons}",
+                url.url(),
+                prepared.bot.full_name
+            );
+            let address = direct_address(tx, owner.user_id)?;
+            send_as_notification_bot(tx, address, content)?;
+        }
+        match draft {
+            Some(draft) => write_message(tx, prepared.bot.user_id, &draft).map(|_| ()),
+            None => Ok(()),
+        }
+    };
+    app.writer.run(job).await
+}

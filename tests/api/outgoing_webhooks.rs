@@ -1,0 +1,332 @@
+//! Outgoing webhooks, with a server of the test's own at the other end.
+
+use crate::harness::{Client, Queue, START, TestServer};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use teamchat::api::timetable;
+use teamchat::app::Options;
+
+/// A server at the other end: gives each request that comes to the test, and answers with the next of its answers.
+struct Hook {
+    address: SocketAddr,
+    requests: Receiver<(Vec<String>, String)>,
+}
+
+impl Hook {
+    fn answering(answers: &[(u16, &str)]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (sender, requests) = channel();
+        let answers: Vec<(u16, String)> =
+            answers.iter().map(|(status, body)| (*status, (*body).to_owned())).collect();
+        thread::spawn(move || {
+            for (status, body) in answers {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let mut head = Vec::new();
+                loop {
+                    let mut line = String::new();
+                    reader.read_line(&mut line).unwrap();
+                    let line = line.trim_end().to_owned();
+                    if line.is_empty() {
+                        break;
+                    }
+                    head.push(line);
+                }
+                let length = head.iter().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+                let mut sent = vec![0; length.parse().unwrap()];
+                reader.read_exact(&mut sent).unwrap();
+                sender.send((head, String::from_utf8(sent).unwrap())).unwrap();
+                let length = body.len();
+                let answer = format!("HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n\r\n{body}");
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        Self { address, requests }
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}/hook?a=b", self.address)
+    }
+
+    /// The next request's head and body.
+    fn request(&self) -> (Vec<String>, String) {
+        self.requests.recv().unwrap()
+    }
+}
+
+async fn server() -> TestServer {
+    let webhook_hosts = vec!["127.0.0.1".to_owned()];
+    TestServer::start_with(Options { webhook_hosts, ..Options::default() }).await
+}
+
+/// A bot that posts to an address.
+async fn bot(owner: &Client, url: &str, interface: i64) -> i64 {
+    let params = json!({"full_name": "Hook", "short_name": "hook", "bot_type": 3, "payload_url": url,
+        "interface_type": interface});
+    owner.post("/bots", params).await.ok()["user_id"].as_i64().unwrap()
+}
+
+async fn send_direct(client: &Client, to: i64, content: &str) -> i64 {
+    let message = json!({"type": "direct", "to": [to], "content": content});
+    client.post("/messages", message).await.ok()["id"].as_i64().unwrap()
+}
+
+async fn register(client: &Client) -> Queue {
+    client.register(json!({"event_types": ["message"]})).await
+}
+
+/// Waits for so many messages; answers sender, recipient, topic and content of each.
+async fn messages(queue: &mut Queue, count: usize) -> Vec<(i64, Value, String)> {
+    let mut found = Vec::new();
+    while found.len() < count {
+        for event in queue.wait().await {
+            if event["type"] == "message" {
+                let message = &event["message"];
+                let content = message["content"].as_str().unwrap().to_owned();
+                found.push((message["sender_id"].as_i64().unwrap(), message["client"].clone(), content));
+            }
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn a_direct_message_is_posted_and_answered() {
+    let server = server().await;
+    let ada = server.member("ada").await;
+    let hook = Hook::answering(&[(200, r#"{"content": "**pong**"}"#)]);
+    let bot = bot(&ada, &hook.url(), 1).await;
+    let mut queue = register(&ada).await;
+    let id = send_direct(&ada, bot, "*ping*").await;
+    let (head, body) = hook.request();
+    assert_eq!(head[0], "POST /hook?a=b HTTP/1.1");
+    assert!(head.contains(&format!("host: {}", hook.address)), "{head:?}");
+    assert!(head.contains(&"content-type: application/json".to_owned()), "{head:?}");
+    assert!(head.iter().any(|line| line.starts_with("user-agent: ZulipOutgoingWebhook/")), "{head:?}");
+    let payload: Value = serde_json::from_str(&body).unwrap();
+    let state = ada.register(json!({"fetch_event_types": ["realm_bot"], "event_types": []})).await;
+    let token = &state.state["realm_bots"][0]["services"][0]["token"];
+    let email = &state.state["realm_bots"][0]["email"];
+    let mut message = ada.message(id).await;
+    assert_eq!(message["content"], "<p><em>ping</em></p>");
+    let members = message.as_object_mut().unwrap();
+    members.remove("flags");
+    members.insert("rendered_content".to_owned(), json!("<p><em>ping</em></p>"));
+    members.insert("content".to_owned(), json!("*ping*"));
+    members.insert("content_type".to_owned(), json!("text/x-markdown"));
+    let expected = json!({"bot_email": email, "bot_full_name": "Hook", "data": "*ping*",
+        "trigger": "direct_message", "token": token, "message": message});
+    assert_eq!(payload, expected);
+    let said = messages(&mut queue, 2).await;
+    assert_eq!(said[1], (bot, json!("OutgoingWebhookResponse"), "**pong**".to_owned()));
+    assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
+}
+
+#[tokio::test]
+async fn a_mention_in_a_channel_is_posted_where_the_bot_may_read() {
+    let server = server().await;
+    let ada = server.member("ada").await;
+    let hook = Hook::answering(&[
+        (200, r#"{"response_string": "here"}"#),
+        (200, r#"{"response_not_required": true}"#),
+    ]);
+    let bot = bot(&ada, &hook.url(), 1).await;
+    let general = server.channel("general", &[&ada]).await;
+    let secret = server.private_channel("secret", &[&ada]).await;
+    let mut queue = register(&ada).await;
+    // Neither of these is for the bot.
+    ada.send(general, "lunch", "@_**Hook** is quiet").await;
+    ada.send(secret, "lunch", "@**Hook** may not read this").await;
+    ada.send(general, "lunch", "@**Hook** are you there?").await;
+    let (_, body) = hook.request();
+    let payload: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(
+        (&payload["trigger"], &payload["data"]),
+        (&json!("mention"), &json!("@**Hook** are you there?"))
+    );
+    assert_eq!(
+        (&payload["message"]["stream_id"], &payload["message"]["subject"]),
+        (&json!(general), &json!("lunch"))
+    );
+    let said = messages(&mut queue, 4).await;
+    assert_eq!((said[3].0, said[3].2.as_str()), (bot, "here"));
+    let newest =
+        ada.get("/messages", json!({"anchor": "newest", "num_before": 1, "num_after": 0})).await.ok();
+    assert_eq!(newest["messages"][0]["subject"], "lunch");
+    // An answer that wants no reply.
+    ada.send(general, "lunch", "@**Hook** thanks").await;
+    hook.request();
+    messages(&mut queue, 1).await;
+}
+
+#[tokio::test]
+async fn bots_do_not_talk_to_bots() {
+    let server = server().await;
+    let ada = server.member("ada").await;
+    let bot = bot(&ada, "http://127.0.0.1:9/", 1).await;
+    let helper = server.bot("helper", &ada).await;
+    send_direct(&helper, bot, "hello").await;
+    assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
+}
+
+#[tokio::test]
+async fn the_other_format_is_a_form() {
+    let server = server().await;
+    let ada = server.member("ada").await;
+    let hook = Hook::answering(&[(200, r#"{"text": "done"}"#)]);
+    let bot = bot(&ada, &hook.url(), 2).await;
+    let general = server.channel("general", &[&ada]).await;
+    let mut queue = register(&ada).await;
+    ada.send(general, "lunch", "@**Hook** do it").await;
+    let (head, body) = hook.request();
+    assert!(head.contains(&"content-type: application/x-www-form-urlencoded".to_owned()), "{head:?}");
+    let fields: Vec<(String, String)> = form_urlencoded::parse(body.as_bytes()).into_owned().collect();
+    let token = fields[0].1.clone();
+    assert_eq!(token.len(), 32);
+    let expected = [
+        ("token", token.as_str()),
+        ("team_id", "T1"),
+        ("team_domain", "localhost"),
+        ("channel_id", &format!("C{general}")),
+        ("channel_name", "general"),
+        ("thread_ts", &START.to_string()),
+        ("timestamp", &START.to_string()),
+        ("user_id", &format!("U{}", ada.user_id)),
+        ("user_name", "Ada"),
+        ("text", "@**Hook** do it"),
+        ("trigger_word", "mention"),
+        ("service_id", &bot.to_string()),
+    ];
+    let expected: Vec<(String, String)> =
+        expected.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    assert_eq!(fields, expected);
+    assert_eq!(messages(&mut queue, 2).await[1].2, "done");
+    // It has no direct messages.
+    send_direct(&ada, bot, "hello").await;
+    let said = messages(&mut queue, 2).await;
+    assert_eq!(said[1].2, "Failure! Slack outgoing webhooks don't support direct messages.");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_reply_is_told() {
+    let server = server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let notifier = server.notification_bot().await;
+    let hook = Hook::answering(&[(404, "not here"), (200, "oops"), (200, "[]")]);
+    let bot = bot(&ada, &hook.url(), 1).await;
+    let (mut of_ada, mut of_bob) = (register(&ada).await, register(&bob).await);
+    let prefix = |id: i64| {
+        let url = format!("/#narrow/dm/{},{bot}/near/{id}", bob.user_id);
+        format!("[A message]({url}) to your bot @_**Hook** triggered an outgoing webhook.\n")
+    };
+    let attempted = "The outgoing webhook server attempted to send a message in Zulip, but that request resulted in \
+                     the following error:\n";
+    let payload = |text: &str| format!("\nThe response contains the following payload:\n```\n{text}\n```");
+    let cases = [
+        (
+            "Failure! Third party responded with 404",
+            format!("The webhook got a response with status code *404*.{}", payload("not here")),
+        ),
+        (
+            "Failure! Invalid JSON in response",
+            format!("{attempted}> Invalid JSON in response{}", payload("oops")),
+        ),
+        (
+            "Failure! Invalid response format",
+            format!("{attempted}> Invalid response format{}", payload("[]")),
+        ),
+    ];
+    for (reply, reasons) in cases {
+        let id = send_direct(&bob, bot, "hello").await;
+        hook.request();
+        let said = messages(&mut of_bob, 2).await;
+        assert_eq!((said[1].0, said[1].2.as_str()), (bot, reply));
+        let told = messages(&mut of_ada, 1).await;
+        assert_eq!(told, [(notifier, json!("Internal"), prefix(id) + &reasons)]);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_is_tried_four_times() {
+    let server = server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let bot = bot(&ada, &format!("http://{free}/"), 1).await;
+    let (mut of_ada, mut of_bob) = (register(&ada).await, register(&bob).await);
+    send_direct(&bob, bot, "hello").await;
+    for tries in 1..=3 {
+        while server.column("SELECT failed_tries FROM outgoing_webhook").await != [tries.to_string()] {
+            tokio::task::yield_now().await;
+        }
+        let next: i64 = server.column("SELECT next_try FROM outgoing_webhook").await[0].parse().unwrap();
+        server.clock.advance(next - server.clock.seconds());
+        timetable::ring(server.app());
+    }
+    let said = messages(&mut of_bob, 2).await;
+    assert_eq!((said[1].0, said[1].2.as_str()), (bot, "Failure! Bot is unavailable"));
+    let told = messages(&mut of_ada, 1).await;
+    assert!(told[0].2.ends_with("\nA connection error occurred. Is my bot server down?"), "{told:?}");
+    assert_eq!(server.clock.seconds(), START + 2 + 10 + 60);
+}
+
+#[tokio::test]
+async fn only_hosts_that_were_allowed_are_posted_to() {
+    let server = server().await;
+    let ada = server.member("ada").await;
+    let bot = bot(&ada, "http://localhost:9/", 1).await;
+    let mut queue = register(&ada).await;
+    let words = [
+        (
+            "http://localhost:9/",
+            "The URL configured for the webhook is for a private or disallowed network. Whoever \
+                                 runs this server allows hosts with --webhook-hosts.",
+        ),
+        ("https://127.0.0.1:9/", "This server posts webhooks over http, not over https."),
+    ];
+    for (url, reasons) in words {
+        ada.patch(&format!("/bots/{bot}"), json!({"service_payload_url": url})).await.ok();
+        send_direct(&ada, bot, "hello").await;
+        let said = messages(&mut queue, 3).await;
+        assert!(said[1].2.ends_with(&format!("\n{reasons}")), "{said:?}");
+        assert_eq!(said[2].2, "Failure! Bot is unavailable");
+    }
+}
+
+#[tokio::test]
+async fn what_waits_is_posted_after_a_restart() {
+    let mut server = server().await;
+    let ada = server.member("ada").await;
+    let hook = Hook::answering(&[(200, r#"{"content": "late"}"#)]);
+    let bot = bot(&ada, &hook.url(), 1).await;
+    let mut queue = register(&ada).await;
+    let id = ada.send_direct(&[&ada], "a message").await;
+    server
+        .sql(&format!(
+            "INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try) VALUES ({id}, {bot}, 'mention', 0);
+             INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try) VALUES (999, {bot}, 'mention', 0)"
+        ))
+        .await;
+    server.restart().await;
+    assert!(hook.request().1.contains("a message"));
+    assert_eq!(messages(&mut queue, 2).await[1].2, "late");
+}
+
+#[tokio::test]
+async fn what_events_tell_of_replies_is_the_state() {
+    let server = server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let hook = Hook::answering(&[(200, r#"{"content": "@**Ada** hi"}"#)]);
+    bot(&ada, &hook.url(), 1).await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    server
+        .check_state_sync(&[&ada, &bob], async || {
+            let mut queue = register(&ada).await;
+            ada.send(general, "lunch", "@**Hook**").await;
+            messages(&mut queue, 2).await;
+        })
+        .await;
+}
