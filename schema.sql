@@ -577,6 +577,70 @@ CREATE TABLE invite (
 CREATE INDEX invite_inviter ON invite (invited_by_user_id);
 CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
 
+-- What uploaded files hold, in pieces. One that no file stands for (yet, or any more) is removed piece by piece when its
+-- time has come: the rest of an upload that broke off, or of a file that was deleted.
+CREATE TABLE upload_content (
+    content_id      INTEGER PRIMARY KEY AUTOINCREMENT,
+    removed_from    INTEGER                       -- UNIX seconds; null: it is the content of a file, and stays
+) STRICT;
+CREATE INDEX upload_content_removed_from ON upload_content (removed_from) WHERE removed_from IS NOT NULL;
+
+-- All pieces are equally long but the last, so that a place in the content tells its piece.
+CREATE TABLE upload_piece (
+    content_id      INTEGER NOT NULL REFERENCES upload_content (content_id),
+    number          INTEGER NOT NULL,             -- from 0
+    bytes           BLOB    NOT NULL,
+    PRIMARY KEY (content_id, number)
+) STRICT;
+
+-- Uploaded files (attachments). A row is there when the whole content is.
+CREATE TABLE attachment (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id), -- who uploaded it
+    path_id         TEXT    NOT NULL UNIQUE,      -- what follows /user_uploads/ in its address
+    name            TEXT    NOT NULL,             -- as the uploader called it
+    content_type    TEXT    NOT NULL,             -- media type
+    size            INTEGER NOT NULL,             -- bytes
+    create_time     INTEGER NOT NULL,
+    content_id      INTEGER NOT NULL UNIQUE REFERENCES upload_content (content_id),
+    width           INTEGER,                      -- pixels, of an image that has thumbnails
+    height          INTEGER,
+    unclaimed_since INTEGER                       -- UNIX seconds; null: some message links to it
+) STRICT;
+CREATE INDEX attachment_user ON attachment (user_id);
+CREATE INDEX attachment_unclaimed ON attachment (unclaimed_since) WHERE unclaimed_since IS NOT NULL;
+
+-- Smaller versions of uploaded images; `format` is the name in `server_thumbnail_formats`.
+CREATE TABLE thumbnail (
+    attachment_id   INTEGER NOT NULL REFERENCES attachment (id),
+    format          TEXT    NOT NULL,
+    bytes           BLOB    NOT NULL,
+    PRIMARY KEY (attachment_id, format)
+) STRICT;
+
+-- Which messages link to which uploaded files: who may read such a message may load the file.
+CREATE TABLE attachment_message (
+    attachment_id   INTEGER NOT NULL REFERENCES attachment (id),
+    message_id      INTEGER NOT NULL REFERENCES message (id),
+    PRIMARY KEY (attachment_id, message_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attachment_message_message ON attachment_message (message_id);
+
+-- The same for scheduled messages that were not sent yet.
+CREATE TABLE attachment_scheduled_message (
+    attachment_id           INTEGER NOT NULL REFERENCES attachment (id),
+    scheduled_message_id    INTEGER NOT NULL REFERENCES scheduled_message (scheduled_message_id),
+    PRIMARY KEY (attachment_id, scheduled_message_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attachment_scheduled_message_message ON attachment_scheduled_message (scheduled_message_id);
+
+-- What uploads share: how much room all files take, in bytes, and what temporary addresses are signed with. One row.
+CREATE TABLE upload_state (
+    id              INTEGER PRIMARY KEY CHECK (id = 1),
+    space_used      INTEGER NOT NULL,
+    secret          BLOB    NOT NULL
+) STRICT;
+
 -- The event log. `audience` is the set of user ids it is for: inline when small, else in `event_audience`. Rows that no
 -- living queue can still ask for are removed.
 CREATE TABLE event (

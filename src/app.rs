@@ -39,4 +39,8 @@ pub struct Options {
     pub webhook_hosts: Vec<String>,
     /// A poll without events is answered after this time; absent means the published 45 to 50 seconds.
     pub heartbeat: Option<Duration>,
+    /// The largest file that can be uploaded, in MiB; absent means 100.
+    pub max_file_upload_size_mib: Option<u64>,
+    /// How much room all uploaded files may take, in MiB; absent means that nobody counts.
+    pub upload_quota_mib: Option<u64>,
 }

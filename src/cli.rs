@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use teamchat::api::command_line::{self, Command, CreatedUser, ListedUser};
 use teamchat::api::keys::KeyRecord;
+use teamchat::api::uploads::MAX_FILE_UPLOAD_SIZE_MIB;
 use teamchat::app::Options;
 use teamchat::server::{Engine, Server};
 use teamchat::store::Database;
@@ -89,6 +90,12 @@ struct Serve {
     /// https://chat.example.com.
     #[arg(long, env = "TEAMCHAT_PUBLIC_URL", value_name = "URL")]
     public_url: Option<String>,
+    /// The largest file that can be uploaded, in MiB.
+    #[arg(long, env = "TEAMCHAT_MAX_FILE_UPLOAD_SIZE_MIB", value_name = "MIB", default_value_t = MAX_FILE_UPLOAD_SIZE_MIB)]
+    max_file_upload_size_mib: u64,
+    /// How much room all uploaded files may take together, in MiB. Without it there is no limit.
+    #[arg(long, env = "TEAMCHAT_UPLOAD_QUOTA_MIB", value_name = "MIB")]
+    upload_quota_mib: Option<u64>,
     /// Hosts to which bots of type "outgoing webhook" may post, separated by commas: names, names with a port, or * for
     /// all. They are reached over http, not https. None by default.
     #[arg(long, env = "TEAMCHAT_WEBHOOK_HOSTS", value_name = "HOST[:PORT]", value_delimiter = ',')]
@@ -230,6 +237,8 @@ impl Serve {
             control_token: rand::rng().sample_iter(Alphanumeric).take(32).map(char::from).collect(),
             webhook_hosts: self.webhook_hosts.clone(),
             heartbeat: None,
+            max_file_upload_size_mib: Some(self.max_file_upload_size_mib),
+            upload_quota_mib: self.upload_quota_mib,
         };
         runtime()?.block_on(async {
             let engine = Engine::open(&self.file.db, Clock::System, options).await?;

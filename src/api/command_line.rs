@@ -67,10 +67,10 @@ pub enum Command {
         /// The key's number in the list.
         id: i64,
     },
-    /// `organization reactivate`.
-    ReactivateRealm,
     /// Where the first owner can be made, if nobody can log in.
     OwnerLink,
+    /// `organization reactivate`.
+    ReactivateRealm,
 }
 
 /// A user that was made.
@@ -201,11 +201,11 @@ fn carry_out(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -
             bots::change::key_revoked(tx, user_id)?;
             Value::Null
         }
+        Command::OwnerLink => join::owner::new_path(tx)?.into(),
         Command::ReactivateRealm => {
             realm::deactivated::set(tx, false)?;
             Value::Null
         }
-        Command::OwnerLink => join::owner::new_path(tx)?.into(),
     })
 }
 

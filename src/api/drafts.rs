@@ -195,6 +195,13 @@ fn delete_draft(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResu
     Ok(Reply::ok())
 }
 
+/// Removes a user's drafts, who does not want them on the server any more. Their clients keep their own copies, so
+/// nothing is told.
+pub fn forget_all(connection: &Connection, user_id: UserId) -> ApiResult<()> {
+    connection.prepare_cached("DELETE FROM draft WHERE user_id = ?1")?.execute([user_id])?;
+    Ok(())
+}
+
 /// Word `drafts`: none, for whoever does not want them on the server.
 fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
     let drafts = if is_synchronized(request.connection, request.caller)? {

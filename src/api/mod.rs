@@ -44,6 +44,7 @@ pub mod subscriptions;
 pub mod timetable;
 pub mod topics;
 pub mod typing;
+pub mod uploads;
 pub mod user_settings;
 pub mod user_status;
 pub mod user_topics;
@@ -125,6 +126,7 @@ pub static SLICES: &[Slice] = &[
     reminders::SLICE,
     reports::SLICE,
     typing::SLICE,
+    uploads::SLICE,
     saved_snippets::SLICE,
     navigation_views::SLICE,
     join::SLICE,

@@ -6,6 +6,7 @@ use super::groups::permission::UserGroupSetting;
 use super::profile_fields::external_accounts;
 use super::realm::settings::RealmGroup;
 use super::register::{StatePart, StateRequest};
+use super::uploads::{MAX_FILE_UPLOAD_SIZE_MIB, thumbnails};
 use super::users::passwords;
 use crate::http::ApiResult;
 use crate::types::Topic;
@@ -36,8 +37,6 @@ pub const MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH: usize = 1024;
 pub const MAX_REMINDER_NOTE_LENGTH: usize = 1000;
 /// Nobody is told of their new subscription when more people than this are subscribed at once.
 pub const MAX_BULK_NEW_SUBSCRIPTION_MESSAGES: usize = 100;
-/// The largest upload, in MiB.
-pub const MAX_FILE_UPLOAD_SIZE_MIB: usize = 100;
 /// The largest avatar, in MiB.
 pub const MAX_AVATAR_FILE_SIZE_MIB: usize = 5;
 /// The largest organization icon, in MiB.
@@ -72,7 +71,6 @@ fn server(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResu
         ("max_channel_folder_description_length", MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH),
         ("max_reminder_note_length", MAX_REMINDER_NOTE_LENGTH),
         ("max_bulk_new_subscription_messages", MAX_BULK_NEW_SUBSCRIPTION_MESSAGES),
-        ("max_file_upload_size_mib", MAX_FILE_UPLOAD_SIZE_MIB),
         ("max_avatar_file_size_mib", MAX_AVATAR_FILE_SIZE_MIB),
         ("max_icon_file_size_mib", MAX_ICON_FILE_SIZE_MIB),
         ("max_logo_file_size_mib", MAX_LOGO_FILE_SIZE_MIB),
@@ -110,17 +108,21 @@ fn server(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResu
     state.extend(limits.map(|(name, value)| (name.to_owned(), value.into())));
     state.extend(times.map(|(name, value)| (name.to_owned(), value.into())));
     state.extend(switches.map(|(name, value)| (name.to_owned(), value.into())));
+    let options = &request.app.options;
     let others = [
         ("server_emoji_data_url", json!(format!("{}{EMOJI_DATA_PATH}", request.info.origin))),
         ("server_supported_permission_settings", permission_settings()),
-        // Images are served as they were uploaded.
-        ("server_thumbnail_formats", json!([])),
+        ("server_thumbnail_formats", json!(thumbnails::FORMATS)),
+        (
+            "max_file_upload_size_mib",
+            json!(options.max_file_upload_size_mib.unwrap_or(MAX_FILE_UPLOAD_SIZE_MIB)),
+        ),
         ("server_jitsi_server_url", Value::Null),
         // The organization of a file is never deleted by the server.
         ("server_min_deactivated_realm_deletion_days", Value::Null),
         ("server_max_deactivated_realm_deletion_days", Value::Null),
         ("realm_push_notifications_enabled_end_timestamp", Value::Null),
-        ("realm_upload_quota_mib", Value::Null),
+        ("realm_upload_quota_mib", json!(options.upload_quota_mib)),
         ("upgrade_text_for_wide_organization_logo", json!("")),
         ("realm_default_external_accounts", external_accounts::state()),
         ("realm_available_video_chat_providers", video_chat_providers()),

@@ -30,7 +30,8 @@ use std::collections::{BTreeMap, HashMap};
 ///   and could not before, or the other way round;
 /// - for users who are active again: `user_group` `add_members` of every group that they are in, and `subscription`
 ///   `peer_add` of every channel that they are subscribed to, and the new value of every setting
-///   that names them. Of a deactivated user clients forget these themselves.
+///   that names them. Of a deactivated user clients forget these themselves; guests who do not hear of that, since
+///   they cannot access the user, are told of groups and settings.
 ///
 /// What the change is in itself, the change tells: its events come first. It must not make users, nor change channels
 /// or subscriptions; those have their own ways of telling. The cost is two walks over users, groups and channels, and
@@ -42,6 +43,7 @@ pub fn change<T>(tx: &mut Tx<'_>, change: impl FnOnce(&mut Tx<'_>) -> ApiResult<
     let after = Known::load(tx)?;
     tell_roles(tx, &before, &after)?;
     tell_channels(tx, &before, &after)?;
+    tell_departures(tx, &before, &after)?;
     tell_returns(tx, &before, &after)?;
     Ok(answer)
 }
@@ -176,6 +178,26 @@ fn unsubscribed(
     Ok(unsubscribed)
 }
 
+/// Tells those who do not hear that users are deactivated that they are in no group and no setting any more.
+fn tell_departures(tx: &mut Tx<'_>, before: &Known, after: &Known) -> ApiResult<()> {
+    let departed = &before.people.active & &after.inactive;
+    for user_id in departed.iter().map(UserId::from) {
+        let user = users::find::by_id(tx, user_id)?;
+        let unaware = &after.people.active - users::access::who_can_access(tx, &user)?;
+        if unaware.is_empty() {
+            continue;
+        }
+        let named = super::groups::sql::groups_that_name(tx, user_id)?;
+        let by_role =
+            before.by_role.iter().filter(|(_, users)| user_id.bit().is_some_and(|bit| users.contains(bit)));
+        for group in named.into_iter().chain(by_role.map(|(group, _)| *group)) {
+            tx.emit(&MembersChanged::new(false, group, &[user_id]), Audience::set(unaware.clone()));
+        }
+        tell_settings(tx, after, &user_id.bit().into_iter().collect(), &unaware)?;
+    }
+    Ok(())
+}
+
 /// Tells where users who are active again are.
 fn tell_returns(tx: &mut Tx<'_>, before: &Known, after: &Known) -> ApiResult<()> {
     let returned = &before.inactive & &after.people.active;
@@ -200,7 +222,7 @@ fn tell_returns(tx: &mut Tx<'_>, before: &Known, after: &Known) -> ApiResult<()>
         let deactivated = super::groups::sql::group(tx, group)?.is_some_and(|group| group.deactivated);
         tx.emit(&MembersChanged::new(true, group, &users).deactivated(deactivated), everyone.clone());
     }
-    tell_settings(tx, after, &returned)?;
+    tell_settings(tx, after, &returned, &after.people.active)?;
     for (stream, seen) in &after.channels {
         if let Some(users) = channels.get(&stream.stream_id) {
             let others = (seen | subscriptions::sql::subscribers(tx, stream.stream_id)?) - users;
@@ -211,11 +233,16 @@ fn tell_returns(tx: &mut Tx<'_>, before: &Known, after: &Known) -> ApiResult<()>
     Ok(())
 }
 
-/// Tells the settings that name users who are active again.
-fn tell_settings(tx: &mut Tx<'_>, after: &Known, returned: &RoaringBitmap) -> ApiResult<()> {
-    let everyone = Audience::set(after.people.active.clone());
+/// Tells the settings that name users who are active again, or no longer.
+fn tell_settings(
+    tx: &mut Tx<'_>,
+    after: &Known,
+    users: &RoaringBitmap,
+    receivers: &RoaringBitmap,
+) -> ApiResult<()> {
+    let everyone = Audience::set(receivers.clone());
     let mut settings = BTreeMap::new();
-    for user_id in returned.iter().map(UserId::from) {
+    for user_id in users.iter().map(UserId::from) {
         for (owner, setting, group) in super::groups::sql::settings_that_name(tx, user_id)? {
             settings.insert((owner, setting), group);
         }
@@ -233,7 +260,8 @@ fn tell_settings(tx: &mut Tx<'_>, after: &Known, returned: &RoaringBitmap) -> Ap
                 let name = StreamSetting::ALL.into_iter().find(|setting| setting.name() == name);
                 if let (Some((stream, seen)), Some(setting)) = (known, name) {
                     let audience = seen | subscriptions::sql::subscribers(tx, stream.stream_id)?;
-                    tx.emit(&StreamUpdated::new(stream, setting.name(), value), Audience::set(audience));
+                    let audience = Audience::set(audience & receivers);
+                    tx.emit(&StreamUpdated::new(stream, setting.name(), value), audience);
                 }
             }
             Owner::Realm => tx.emit(&RealmGroupChanged::new(name, value), everyone.clone()),

@@ -40,7 +40,7 @@ impl Caller {
     }
 
     /// Finds the user behind an `Authorization` header.
-    pub fn authenticate(connection: &Connection, header: Option<&str>) -> ApiResult<Self> {
+    pub fn authenticate(connection: &Connection, header: &str) -> ApiResult<Self> {
         let (email, key) = credentials(header)?;
         Self::find(connection, &key, Some(&email))
     }
@@ -110,20 +110,15 @@ pub fn digest(key: &str) -> [u8; 32] {
 }
 
 /// Email and key of an `Authorization` header.
-fn credentials(header: Option<&str>) -> ApiResult<(String, String)> {
-    let unauthorized = |msg: &'static str| {
-        ApiError::new(401, "UNAUTHORIZED", msg)
-            .with_header("WWW-Authenticate", r#"Basic realm="zulip""#.to_owned())
-    };
-    let header =
-        header.ok_or_else(|| unauthorized("Not logged in: API authentication or user session required"))?;
+fn credentials(header: &str) -> ApiResult<(String, String)> {
     let (scheme, encoded) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
     if !scheme.eq_ignore_ascii_case("basic") {
         return Err(ApiError::bad_request("This endpoint requires HTTP basic authentication."));
     }
     let pair = STANDARD.decode(encoded.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let pair = pair.as_deref().and_then(|pair| pair.split_once(':'));
-    let (email, key) = pair.ok_or_else(|| unauthorized("Invalid authorization header for basic auth"))?;
+    let (email, key) =
+        pair.ok_or_else(|| ApiError::unauthorized("Invalid authorization header for basic auth"))?;
     check_form(key)?;
     Ok((email.to_owned(), key.to_owned()))
 }
@@ -144,8 +139,8 @@ pub trait Kind: Send + Sync + Sized + 'static {
     /// Whether the header has to be looked at.
     const NEEDS_LOGIN: bool = true;
 
-    /// Admits a caller, or says why not.
-    fn admit(caller: ApiResult<Caller>) -> ApiResult<Self>;
+    /// Admits a caller, or says why not. `None` came without credentials, or they were not looked at.
+    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self>;
 
     /// Checks on the writer that what was true still is.
     fn recheck(&mut self, connection: &Connection) -> ApiResult<()>;
@@ -164,6 +159,8 @@ impl<C> Copy for Access<C> {}
 
 /// Nobody has to log in.
 pub const ANYONE: Access<Anyone> = Access(std::marker::PhantomData);
+/// Nobody has to log in, but who does is known.
+pub const VISITOR: Access<Visitor> = Access(std::marker::PhantomData);
 /// Any active user or bot.
 pub const USER: Access<User> = Access(std::marker::PhantomData);
 /// Administrators and owners.
@@ -173,6 +170,9 @@ pub const OWNER: Access<Owner> = Access(std::marker::PhantomData);
 
 /// No credentials needed. Wrong ones do no harm: a client may send what it has before it knows whether it is right.
 pub struct Anyone;
+
+/// Somebody who may have credentials or none. Wrong ones are refused.
+pub struct Visitor(pub Option<User>);
 
 /// An active user or bot.
 pub struct User(Caller);
@@ -187,7 +187,7 @@ impl Kind for Anyone {
     const NAME: &'static str = "anyone";
     const NEEDS_LOGIN: bool = false;
 
-    fn admit(_caller: ApiResult<Caller>) -> ApiResult<Self> {
+    fn admit(_caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
         Ok(Self)
     }
 
@@ -196,11 +196,23 @@ impl Kind for Anyone {
     }
 }
 
+impl Kind for Visitor {
+    const NAME: &'static str = "visitor";
+
+    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
+        Ok(Self(caller?.map(User)))
+    }
+
+    fn recheck(&mut self, connection: &Connection) -> ApiResult<()> {
+        self.0.as_mut().map_or(Ok(()), |user| user.recheck(connection))
+    }
+}
+
 impl Kind for User {
     const NAME: &'static str = "user";
 
-    fn admit(caller: ApiResult<Caller>) -> ApiResult<Self> {
-        caller.map(Self)
+    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
+        Ok(Self(logged_in(caller)?))
     }
 
     fn recheck(&mut self, connection: &Connection) -> ApiResult<()> {
@@ -211,8 +223,8 @@ impl Kind for User {
 impl Kind for Administrator {
     const NAME: &'static str = "administrator";
 
-    fn admit(caller: ApiResult<Caller>) -> ApiResult<Self> {
-        let caller = caller?;
+    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
+        let caller = logged_in(caller)?;
         if caller.role.is_administrator() { Ok(Self(caller)) } else { Err(ApiError::administrators_only()) }
     }
 
@@ -225,8 +237,8 @@ impl Kind for Administrator {
 impl Kind for Owner {
     const NAME: &'static str = "owner";
 
-    fn admit(caller: ApiResult<Caller>) -> ApiResult<Self> {
-        let caller = caller?;
+    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
+        let caller = logged_in(caller)?;
         if caller.role == Role::Owner { Ok(Self(caller)) } else { Err(ApiError::owners_only()) }
     }
 
@@ -234,6 +246,10 @@ impl Kind for Owner {
         self.0.reload(connection)?;
         if self.0.role == Role::Owner { Ok(()) } else { Err(ApiError::owners_only()) }
     }
+}
+
+fn logged_in(caller: ApiResult<Option<Caller>>) -> ApiResult<Caller> {
+    caller?.ok_or_else(ApiError::not_logged_in)
 }
 
 impl Deref for User {
@@ -269,37 +285,31 @@ mod tests {
         let key = "0123456789abcdefABCDEF0123456789";
         let basic = |pair: &str| format!("Basic {}", STANDARD.encode(pair));
         let good = (String::from("a@b.example"), key.to_owned());
-        assert_eq!(credentials(Some(&basic(&format!("a@b.example:{key}")))).unwrap(), good);
+        assert_eq!(credentials(&basic(&format!("a@b.example:{key}"))).unwrap(), good);
         let lower = basic(&format!("a@b.example:{key}")).replace("Basic", "bAsIc ");
-        assert_eq!(credentials(Some(&lower)).unwrap(), good);
+        assert_eq!(credentials(&lower).unwrap(), good);
 
         let cases = [
-            (None, 401, "UNAUTHORIZED", "Not logged in: API authentication or user session required"),
-            (
-                Some("Bearer x".to_owned()),
-                400,
-                "BAD_REQUEST",
-                "This endpoint requires HTTP basic authentication.",
-            ),
-            (Some("Basic".to_owned()), 401, "UNAUTHORIZED", "Invalid authorization header for basic auth"),
-            (
-                Some("Basic !!!".to_owned()),
-                401,
-                "UNAUTHORIZED",
-                "Invalid authorization header for basic auth",
-            ),
-            (Some(basic("no colon")), 401, "UNAUTHORIZED", "Invalid authorization header for basic auth"),
-            (Some(basic("a@b.example:short")), 401, "INVALID_API_KEY", "Malformed API key"),
-            (
-                Some(basic(&format!("a@b.example:{}", "-".repeat(32)))),
-                401,
-                "INVALID_API_KEY",
-                "Malformed API key",
-            ),
+            ("Bearer x".to_owned(), 400, "BAD_REQUEST", "This endpoint requires HTTP basic authentication."),
+            ("Basic".to_owned(), 401, "UNAUTHORIZED", "Invalid authorization header for basic auth"),
+            ("Basic !!!".to_owned(), 401, "UNAUTHORIZED", "Invalid authorization header for basic auth"),
+            (basic("no colon"), 401, "UNAUTHORIZED", "Invalid authorization header for basic auth"),
+            (basic("a@b.example:short"), 401, "INVALID_API_KEY", "Malformed API key"),
+            (basic(&format!("a@b.example:{}", "-".repeat(32))), 401, "INVALID_API_KEY", "Malformed API key"),
         ];
         for (header, status, code, msg) in cases {
-            let error = credentials(header.as_deref()).unwrap_err();
+            let error = credentials(&header).unwrap_err();
             assert_eq!((error.status(), error.code(), error.msg()), (status, code, msg), "{header:?}");
         }
+    }
+
+    #[test]
+    fn who_has_no_credentials_is_a_visitor_and_no_user() {
+        assert!(Visitor::admit(Ok(None)).is_ok_and(|visitor| visitor.0.is_none()));
+        let Err(error) = User::admit(Ok(None)) else { panic!("a user has credentials") };
+        let msg = "Not logged in: API authentication or user session required";
+        assert_eq!((error.status(), error.code(), error.msg()), (401, "UNAUTHORIZED", msg));
+        let wrong = || Err(ApiError::unauthorized("wrong"));
+        assert!(Visitor::admit(wrong()).is_err() && User::admit(wrong()).is_err());
     }
 }

@@ -19,13 +19,14 @@ struct Parts {
     msg: Cow<'static, str>,
     fields: Map<String, Value>,
     headers: Vec<(&'static str, String)>,
+    closes: bool,
 }
 
 impl ApiError {
     /// Any error, by status, code and text.
     pub fn new(status: u16, code: &'static str, msg: impl Into<Cow<'static, str>>) -> Self {
-        let (fields, headers) = Default::default();
-        Self(Box::new(Parts { status, code, msg: msg.into(), fields, headers }))
+        let (fields, headers, closes) = Default::default();
+        Self(Box::new(Parts { status, code, msg: msg.into(), fields, headers, closes }))
     }
 
     /// 400 `BAD_REQUEST`, the usual refusal.
@@ -110,6 +111,17 @@ impl ApiError {
             .with_header("Retry-After", format!("{}", seconds.ceil()))
     }
 
+    /// 401 `UNAUTHORIZED`: credentials are missing or make no sense.
+    pub fn unauthorized(msg: &'static str) -> Self {
+        Self::new(401, "UNAUTHORIZED", msg)
+            .with_header("WWW-Authenticate", r#"Basic realm="zulip""#.to_owned())
+    }
+
+    /// 401 `UNAUTHORIZED`: there are no credentials.
+    pub fn not_logged_in() -> Self {
+        Self::unauthorized("Not logged in: API authentication or user session required")
+    }
+
     /// 404 for a path that does not exist.
     pub fn not_found() -> Self {
         Self::new(404, "BAD_REQUEST", "Not found")
@@ -137,6 +149,18 @@ impl ApiError {
     pub fn with_header(mut self, name: &'static str, value: String) -> Self {
         self.0.headers.push((name, value));
         self
+    }
+
+    /// The connection ends with this answer: the rest of the request is not read.
+    #[must_use]
+    pub fn and_close(mut self) -> Self {
+        self.0.closes = true;
+        self
+    }
+
+    /// Whether the connection ends with this answer.
+    pub fn closes(&self) -> bool {
+        self.0.closes
     }
 
     /// The HTTP status.

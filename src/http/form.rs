@@ -11,6 +11,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::arriving::{ArrivingFiles, OtherParts};
 use bytes::Bytes;
 use futures_util::{FutureExt, stream};
 use thiserror::Error;
@@ -20,7 +21,7 @@ use thiserror::Error;
 pub const MAX_PARAMETERS: usize = 1000;
 
 /// The parameter that names the client. Every endpoint accepts it.
-const CLIENT: &str = "client";
+pub(super) const CLIENT: &str = "client";
 
 /// A file that came in a `multipart/form-data` body: a part with a file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub struct Form {
     /// In growing precedence: query string, body, path.
     entries: Vec<Entry>,
     files: Vec<UploadedFile>,
+    /// Files that are still on their way, for routes that take them so.
+    arriving: Option<ArrivingFiles>,
     /// A body that holds no parameters.
     body: Bytes,
 }
@@ -93,7 +96,7 @@ impl Form {
             Some(content_type) if is_media_type(content_type, "application/x-www-form-urlencoded") => {
                 form.add_urlencoded(&body)?;
             }
-            Some(content_type) if is_media_type(content_type, "multipart/form-data") => {
+            Some(content_type) if is_multipart(content_type) => {
                 form.add_multipart(content_type, body)?;
             }
             _ => form.body = body,
@@ -102,6 +105,16 @@ impl Form {
             form.add_path_parameter(name, &value);
         }
         Ok(form)
+    }
+
+    /// The parameters of a request whose body is read later, by its handler: those of the query string and of the path.
+    pub fn arriving(
+        query: Option<&str>,
+        files: ArrivingFiles,
+        path_parameters: Vec<(&'static str, String)>,
+    ) -> Result<Self, FormError> {
+        let form = Self::new(query, None, Bytes::new(), path_parameters)?;
+        Ok(Self { arriving: Some(files), ..form })
     }
 
     /// The raw text of one parameter, which is from then on a known one.
@@ -150,6 +163,16 @@ impl Form {
     /// Takes the files out, so that their content need not be shared.
     pub fn take_files(&mut self) -> Vec<UploadedFile> {
         std::mem::take(&mut self.files)
+    }
+
+    /// Takes the files that are still on their way; `None` if the body was read already.
+    pub fn take_arriving(&mut self) -> Option<ArrivingFiles> {
+        self.arriving.take()
+    }
+
+    /// The names of what comes beside those files; known when the body is read.
+    pub fn other_parts(&self) -> Option<OtherParts> {
+        self.arriving.as_ref().map(ArrivingFiles::other_parts)
     }
 
     fn name_of(&self, entry: &Entry) -> &str {
@@ -236,6 +259,11 @@ impl fmt::Debug for Form {
     }
 }
 
+/// Whether a `Content-Type` header names the media type of bodies with files.
+pub(super) fn is_multipart(content_type: &str) -> bool {
+    is_media_type(content_type, "multipart/form-data")
+}
+
 /// Whether a `Content-Type` header names this media type, whatever its parameters and letter case.
 fn is_media_type(content_type: &str, media_type: &str) -> bool {
     let essence = content_type.split_once(';').map_or(content_type, |(essence, _)| essence);
@@ -251,13 +279,13 @@ fn at_once<T>(step: impl Future<Output = multer::Result<T>>) -> Result<T, FormEr
     }
 }
 
-fn malformed(error: multer::Error) -> FormError {
+pub(super) fn malformed(error: multer::Error) -> FormError {
     FormError::MalformedMultipart(error.to_string())
 }
 
 /// The file name of a part. `filename*=utf-8''caf%C3%A9.png` (RFC 5987) goes before the plain `filename`:
 /// older HTTP packages of Python send names outside ASCII only so.
-fn file_name_of(field: &multer::Field<'_>) -> Result<Option<String>, FormError> {
+pub(super) fn file_name_of(field: &multer::Field<'_>) -> Result<Option<String>, FormError> {
     let plain = field.file_name();
     let disposition = field.headers().get("content-disposition").map_or(&[][..], |value| value.as_bytes());
     let extended = std::str::from_utf8(disposition).ok().and_then(|disposition| {

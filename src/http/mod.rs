@@ -2,12 +2,15 @@
 //!
 //! - [`Route`] and [`Router`]: which handler answers, and who may call it;
 //! - [`caller`]: credentials to a [`Caller`], kinds of caller as types;
+//! - [`ArrivingFiles`] and [`Body`]: files that are larger than memory should be, both ways;
 //! - [`form`] and [`params`]: the parameters of a request, decoded and deserialized;
 //! - [`ApiError`] and [`Reply`]: what goes back;
 //! - [`service`]: one request through all of these.
 //!
 //! Nothing here knows a resource.
 
+mod arriving;
+mod body;
 pub mod caller;
 mod error;
 pub mod form;
@@ -18,9 +21,13 @@ mod reply;
 mod route;
 pub mod service;
 
-pub use caller::{ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, OWNER, Owner, USER, User};
+pub use arriving::{ArrivingFile, ArrivingFiles};
+pub use body::{Body, Pieces};
+pub use caller::{
+    ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, OWNER, Owner, USER, User, VISITOR, Visitor,
+};
 pub use error::{ApiError, ApiResult};
 pub use limit::Limits;
 pub use refusals::JsonRefusals;
-pub use reply::{OtherReply, Reply, members_of};
-pub use route::{BODY_LIMIT, Both, Call, Clash, Parameters, Read, RequestInfo, Route, Router};
+pub use reply::{OtherReply, Reply, StreamedReply, members_of};
+pub use route::{BODY_LIMIT, Both, Call, Clash, Conditions, Parameters, Read, RequestInfo, Route, Router};

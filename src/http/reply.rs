@@ -1,5 +1,6 @@
 //! Successful answers.
 
+use super::body::Pieces;
 use super::error::ApiResult;
 use serde::Serialize;
 use serde_json::Value;
@@ -10,6 +11,8 @@ pub enum Reply {
     Json(String),
     /// Anything else: pages, images, redirects.
     Other(OtherReply),
+    /// A file that is read while it is sent.
+    Streamed(StreamedReply),
 }
 
 /// An answer that is not JSON.
@@ -22,6 +25,20 @@ pub struct OtherReply {
     pub headers: Vec<(&'static str, String)>,
     /// The body.
     pub body: bytes::Bytes,
+}
+
+/// An answer whose body is not in memory.
+pub struct StreamedReply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body's media type.
+    pub content_type: &'static str,
+    /// Further headers.
+    pub headers: Vec<(&'static str, String)>,
+    /// How long the body is, in bytes.
+    pub length: u64,
+    /// The body.
+    pub pieces: Pieces,
 }
 
 impl Reply {

@@ -1,13 +1,15 @@
 //! The table of routes: each with method, path, access and handler, and the way from a path to its route.
 //!
-//! Handlers come in three shapes, by what they do with the file:
+//! Handlers come in four shapes, by what they do with the file:
 //! - [`Route::read`]: a function over one snapshot;
 //! - [`Route::write`]: a function that is one job on the writer;
-//! - [`Route::call`]: an async function for everything that has stages (rendering before writing, waiting, hashing).
+//! - [`Route::call`]: an async function for everything that has stages (rendering before writing, waiting, hashing);
+//! - [`Route::receive`]: the same for a body that is not read before, but while the handler takes its files.
 //!
 //! Only what depends on a handler's types is compiled for each: admitting the caller, reading the parameters, calling
 //! it. The way around it, snapshot or job or future, is compiled once ([`Route::handle`]).
 
+use super::arriving::ArrivingFiles;
 use super::caller::{Access, Caller, Kind};
 use super::error::{ApiError, ApiResult};
 use super::form::{Form, UploadedFile};
@@ -41,6 +43,20 @@ pub struct RequestInfo {
     pub authorization: Option<String>,
     /// The `Cookie` header. No endpoint takes it for a login; pages do for what they gave to the browser.
     pub cookies: Option<String>,
+    /// What the client wants of a file; few requests say so.
+    pub conditions: Option<Box<Conditions>>,
+}
+
+/// Headers with which a client asks for a part of a file, or for one that it does not have (RFC 9110, sections 13 and
+/// 14).
+#[derive(Clone, Debug, Default)]
+pub struct Conditions {
+    /// `Range`.
+    pub range: Option<String>,
+    /// `If-Range`.
+    pub if_range: Option<String>,
+    /// `If-None-Match`.
+    pub if_none_match: Option<String>,
 }
 
 /// One entry of the table.
@@ -56,8 +72,10 @@ pub struct Route {
     pub outside: bool,
     /// Whether bots that only deliver incoming webhooks may call.
     pub for_webhooks: bool,
-    /// The largest body, in bytes.
+    /// The largest body, in bytes. Not asked for where the handler takes the body itself.
     pub body_limit: usize,
+    /// Whether the handler takes the body while it arrives.
+    pub takes_body: bool,
     handler: Handler,
 }
 
@@ -72,18 +90,20 @@ pub struct Answer {
 /// A request on its way.
 pub type Handled<'r> = Pin<Box<dyn Future<Output = ApiResult<Answer>> + Send + 'r>>;
 
-/// A handler's own part: it takes whoever the credentials tell of, or why they tell of nobody.
+/// A handler's own part: it takes whoever the credentials tell of, nobody if there are none, or why they are wrong.
 enum Handler {
     Read(Box<Reading>),
     Write(Box<Writing>),
     Call(Box<Calling>),
 }
 
-type Reading =
-    dyn Fn(&Snapshot<'_>, ApiResult<Caller>, &App, &RequestInfo, &Form) -> ApiResult<Reply> + Send + Sync;
-type Writing = dyn Fn(ApiResult<Caller>, &Form) -> ApiResult<Job> + Send + Sync;
+type Reading = dyn Fn(&Snapshot<'_>, ApiResult<Option<Caller>>, &App, &RequestInfo, &Form) -> ApiResult<Reply>
+    + Send
+    + Sync;
+type Writing = dyn Fn(ApiResult<Option<Caller>>, &Form) -> ApiResult<Job> + Send + Sync;
 type Job = Box<dyn FnOnce(&mut Tx<'_>) -> ApiResult<Reply> + Send>;
-type Calling = dyn Fn(ApiResult<Caller>, Arc<App>, RequestInfo, Form) -> ApiResult<Called> + Send + Sync;
+type Calling =
+    dyn Fn(ApiResult<Option<Caller>>, Arc<App>, RequestInfo, Form) -> ApiResult<Called> + Send + Sync;
 /// What nobody asked for of the parameters, and the reply to come.
 type Called = (Vec<String>, Pin<Box<dyn Future<Output = ApiResult<Reply>> + Send>>);
 
@@ -208,6 +228,30 @@ impl Route {
         Self::new::<C>(method, path, Handler::Call(run))
     }
 
+    /// A handler with stages of its own that takes the files of a body while they arrive. The caller is known before
+    /// anything of the body is read.
+    pub fn receive<C: Kind, P, F, H>(
+        method: Method,
+        path: &'static str,
+        _access: Access<C>,
+        handler: H,
+    ) -> Self
+    where
+        P: Parameters,
+        F: Future<Output = ApiResult<Reply>> + Send + 'static,
+        H: Fn(Call<C>, P, ArrivingFiles) -> F + Send + Sync + 'static,
+    {
+        let run: Box<Calling> = Box::new(move |caller, app, info, mut form| {
+            let caller = C::admit(caller)?;
+            let params = P::read(&form)?;
+            let (ignored, files, body) = (owned(form.ignored()), Vec::new(), Bytes::new());
+            let arriving = form.take_arriving().ok_or_else(ApiError::internal)?;
+            drop(form);
+            Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params, arriving))))
+        });
+        Self { takes_body: true, ..Self::new::<C>(method, path, Handler::Call(run)) }
+    }
+
     fn new<C: Kind>(method: Method, path: &'static str, handler: Handler) -> Self {
         Self {
             method,
@@ -217,6 +261,7 @@ impl Route {
             outside: false,
             for_webhooks: false,
             body_limit: BODY_LIMIT,
+            takes_body: false,
             handler,
         }
     }
@@ -257,42 +302,50 @@ impl Route {
                     Ok(Answer { reply, ignored: owned(form.ignored()) })
                 });
                 let answer = answer.await;
-                counted(&app, &info, answer)
+                counted(&app, info.peer, answer)
             }),
             Handler::Write(run) => Box::pin(async move {
                 let caller = self.caller(&app, &info).await;
-                let job = counted(&app, &info, run(caller, &form))?;
+                let job = counted(&app, info.peer, run(caller, &form))?;
                 let ignored = owned(form.ignored());
                 drop(form);
                 Ok(Answer { reply: app.writer.run(job).await?, ignored })
             }),
             Handler::Call(run) => Box::pin(async move {
                 let caller = self.caller(&app, &info).await;
-                let caller = counted(&app, &info, caller);
-                let (ignored, reply) = run(caller, app, info, form)?;
-                Ok(Answer { reply: reply.await?, ignored })
+                let other_parts = form.other_parts();
+                let (limits, peer) = (Arc::clone(&app), info.peer);
+                let (mut ignored, reply) = counted(&limits, peer, run(caller, app, info, form))?;
+                drop(limits);
+                let reply = reply.await?;
+                if let Some(other_parts) = other_parts {
+                    ignored.extend(other_parts.names());
+                    ignored.sort_unstable();
+                    ignored.dedup();
+                }
+                Ok(Answer { reply, ignored })
             }),
         }
     }
 
     /// The caller, before a handler that does not read a snapshot anyway.
-    async fn caller(&self, app: &App, info: &RequestInfo) -> ApiResult<Caller> {
+    async fn caller(&self, app: &App, info: &RequestInfo) -> ApiResult<Option<Caller>> {
         if !self.needs_login {
-            return Err(ApiError::internal());
+            return Ok(None);
         }
         app.readers.read(|snapshot| self.authenticate(snapshot, info)).await
     }
 
-    fn authenticate(&self, snapshot: &Snapshot<'_>, info: &RequestInfo) -> ApiResult<Caller> {
+    fn authenticate(&self, snapshot: &Snapshot<'_>, info: &RequestInfo) -> ApiResult<Option<Caller>> {
         const INCOMING_WEBHOOK: Option<i64> = Some(2);
-        if !self.needs_login {
-            return Err(ApiError::internal());
-        }
-        let caller = Caller::authenticate(snapshot, info.authorization.as_deref())?;
+        let Some(credentials) = info.authorization.as_deref().filter(|_| self.needs_login) else {
+            return Ok(None);
+        };
+        let caller = Caller::authenticate(snapshot, credentials)?;
         if caller.bot_type == INCOMING_WEBHOOK && !self.for_webhooks {
             return Err(ApiError::bad_request("This API is not available to incoming webhook bots."));
         }
-        Ok(caller)
+        Ok(Some(caller))
     }
 }
 
@@ -302,11 +355,11 @@ fn owned(names: Vec<&str>) -> Vec<String> {
 
 /// Counts a failed login against the address it came from. Right credentials always pass: a key is too long to guess,
 /// so the limit only has to keep guessers from keeping us busy.
-fn counted<T>(app: &App, info: &RequestInfo, result: ApiResult<T>) -> ApiResult<T> {
+fn counted<T>(app: &App, peer: IpAddr, result: ApiResult<T>) -> ApiResult<T> {
     if let Err(error) = &result
         && matches!(error.code(), "INVALID_API_KEY" | "UNAUTHORIZED")
     {
-        app.limits.failed_key(info.peer, app.clock.milliseconds())?;
+        app.limits.failed_key(peer, app.clock.milliseconds())?;
     }
     result
 }

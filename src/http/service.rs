@@ -1,15 +1,17 @@
 //! One request, from its head to the answer's last byte.
 
+use super::arriving::ArrivingFiles;
+use super::body::Body;
 use super::error::{ApiError, ApiResult};
 use super::form::Form;
 use super::reply::{Reply, success_body};
-use super::route::{Answer, Found, RequestInfo, Route, Router};
+use super::route::{Answer, Conditions, Found, RequestInfo, Route, Router};
 use crate::app::App;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::FutureExt;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
@@ -36,7 +38,7 @@ pub async fn answer(
     router: Arc<Router>,
     request: Request<Incoming>,
     peer: IpAddr,
-) -> Response<Full<Bytes>> {
+) -> Response<Body> {
     let compress = accepts_gzip(request.headers());
     let handled = AssertUnwindSafe(handle(app, &router, request, peer)).catch_unwind().await;
     match handled.unwrap_or_else(|_| Err(ApiError::internal())) {
@@ -57,18 +59,36 @@ async fn handle(
         Found::OtherMethods(methods) => return Err(method_not_allowed(&methods)),
         Found::Nothing => return Err(ApiError::not_found()),
     };
-    let body = read_body(route, &head.headers, body).await?;
     let content_type = text_of(&head.headers, &header::CONTENT_TYPE);
-    let form = Form::new(head.uri.query(), content_type, body, path_parameters)?;
+    let form = if route.takes_body {
+        Form::arriving(head.uri.query(), ArrivingFiles::new(content_type, body)?, path_parameters)?
+    } else {
+        let body = read_body(route, &head.headers, body).await?;
+        Form::new(head.uri.query(), content_type, body, path_parameters)?
+    };
     let info = RequestInfo {
         client: client_name(&form, &head.headers),
         origin: origin(&app, &head.headers),
         peer,
         authorization: text_of(&head.headers, &header::AUTHORIZATION).map(str::to_owned),
+        conditions: conditions(&head.headers),
         cookies: text_of(&head.headers, &header::COOKIE).map(str::to_owned),
     };
     drop(head);
-    route.handle(app, info, form).await
+    let answer = route.handle(app, info, form).await;
+    // Who is refused before the body was read will not send the rest of it on this connection.
+    answer.map_err(|error| if route.takes_body { error.and_close() } else { error })
+}
+
+fn conditions(headers: &HeaderMap) -> Option<Box<Conditions>> {
+    let text = |name| text_of(headers, &name).map(str::to_owned);
+    let conditions = Conditions {
+        range: text(header::RANGE),
+        if_range: text(header::IF_RANGE),
+        if_none_match: text(header::IF_NONE_MATCH),
+    };
+    let any = conditions.range.is_some() || conditions.if_none_match.is_some();
+    any.then(|| Box::new(conditions))
 }
 
 async fn read_body(route: &Route, headers: &HeaderMap, body: Incoming) -> ApiResult<Bytes> {
@@ -130,7 +150,7 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-fn success(answer: Answer, compress: bool) -> Response<Full<Bytes>> {
+fn success(answer: Answer, compress: bool) -> Response<Body> {
     match answer.reply {
         Reply::Json(members) => json(StatusCode::OK, success_body(members, &answer.ignored), compress),
         Reply::Other(other) => {
@@ -140,14 +160,24 @@ fn success(answer: Answer, compress: bool) -> Response<Full<Bytes>> {
             insert_all(response.headers_mut(), &other.headers);
             response
         }
+        Reply::Streamed(file) => {
+            let status = StatusCode::from_u16(file.status).unwrap_or(StatusCode::OK);
+            let mut response = Response::new(Body::InPieces { left: file.length, pieces: file.pieces });
+            *response.status_mut() = status;
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.content_type));
+            headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+            insert_all(headers, &file.headers);
+            response
+        }
     }
 }
 
-fn failure(error: &ApiError) -> Response<Full<Bytes>> {
+fn failure(error: &ApiError) -> Response<Body> {
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = json(status, error.body().to_string() + "\n", false);
     insert_all(response.headers_mut(), error.headers());
-    if status == StatusCode::PAYLOAD_TOO_LARGE || status == StatusCode::REQUEST_TIMEOUT {
+    if error.closes() || status == StatusCode::PAYLOAD_TOO_LARGE || status == StatusCode::REQUEST_TIMEOUT {
         // The rest of the body is still on its way; the connection cannot be used again.
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
@@ -162,20 +192,15 @@ fn insert_all(headers: &mut HeaderMap, more: &[(&'static str, String)]) {
     }
 }
 
-fn json(status: StatusCode, body: String, compress: bool) -> Response<Full<Bytes>> {
+fn json(status: StatusCode, body: String, compress: bool) -> Response<Body> {
     respond(status, JSON, body.into(), compress)
 }
 
-fn respond(
-    status: StatusCode,
-    content_type: &'static str,
-    body: Bytes,
-    compress: bool,
-) -> Response<Full<Bytes>> {
+fn respond(status: StatusCode, content_type: &'static str, body: Bytes, compress: bool) -> Response<Body> {
     let large = body.len() >= COMPRESSED_FROM;
     let packed = if compress && large { gzip(&body) } else { None };
     let is_packed = packed.is_some();
-    let mut response = Response::new(Full::new(packed.map_or(body, Bytes::from)));
+    let mut response = Response::new(Body::Whole(packed.map_or(body, Bytes::from)));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));

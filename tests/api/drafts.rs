@@ -123,8 +123,11 @@ async fn whoever_does_not_want_drafts_on_the_server_has_none_there() {
     ada.post("/drafts", json!({"drafts": [draft]})).await.error(400, "BAD_REQUEST", msg);
     ada.patch(&path, json!({"draft": draft})).await.error(400, "BAD_REQUEST", msg);
     ada.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
-    let queue = ada.register(json!({"fetch_event_types": ["drafts"]})).await;
-    assert_eq!(queue.state["drafts"], json!([]));
+    let state = ada.post("/register", json!({"fetch_event_types": ["drafts"]})).await.ok();
+    assert_eq!(state["drafts"], json!([]));
+    // They are gone, not hidden.
+    ada.patch("/settings", &[("enable_drafts_synchronization", "true")]).await.ok();
+    assert_eq!(ada.get("/drafts", ()).await.ok()["drafts"], json!([]));
 }
 
 #[tokio::test]

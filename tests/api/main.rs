@@ -44,6 +44,7 @@ mod server_settings;
 mod submessages;
 mod subscriptions;
 mod typing;
+mod uploads;
 mod user_settings;
 mod user_status;
 mod user_topics;

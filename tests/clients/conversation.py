@@ -6,6 +6,7 @@ waiting: by then they have to be in every queue that they are for, and nothing e
 import json
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from unittest.mock import ANY
@@ -357,14 +358,37 @@ def converse(server, js, steps):
             told = [said["message"][key] for key in ("sender_full_name", "subject", "content")]
             expect(told, ["Notification Bot", "supper", notice])
 
+    def heard(queue):
+        return [event["message"]["content"] for event in queue.news()]
+
+    with step("zulip: uploads a file; who gets a message that links to it can load it, and nobody else"):
+        content = bytes(range(256)) * 5000
+        with tempfile.NamedTemporaryFile(suffix=".dat") as file:
+            file.write(content)
+            file.seek(0)
+            uploaded = succeeded(python.upload_file(file))
+        url = uploaded["url"]
+        expect([uploaded["uri"], url.startswith("/user_uploads/")], [url, True])
+
+        def load(client, url):
+            return requests.get(server.url + url, auth=(client.email, client.api_key), timeout=STUCK_AFTER)
+
+        assert load(python, url).content == content
+        expect(load(outsider, url).status_code, 403)
+        text = f"[{uploaded['filename']}]({url})"
+        succeeded(python.send_message({"type": "private", "to": [mia_id], "content": text}))
+        expect(heard(olga), [text])
+        assert load(outsider, url).content == content
+        temporary = succeeded(outsider.call_endpoint(url=url.removeprefix("/"), method="GET"))["url"]
+        assert requests.get(server.url + temporary, timeout=STUCK_AFTER).content == content
+        [attachment] = succeeded(python.get_attachments())["attachments"]
+        expect([attachment["size"], len(attachment["messages"])], [len(content), 1])
+
     def send_from_both(content):
         to = {"type": "stream", "to": "kitchen", "topic": "lunch"}
         succeeded(python.send_message({**to, "content": f"{content}, says zulip"}))
         succeeded(js.call("messages.send", **to, content=f"{content}, says zulip-js"))
         return [f"{content}, says zulip", f"{content}, says zulip-js"]
-
-    def heard(queue):
-        return [event["message"]["content"] for event in queue.news()]
 
     with step("SIGTERM: the server ends cleanly although a bot waits"):
         unread = send_from_both("before the restart")

@@ -214,19 +214,6 @@ pub fn role_given(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     Ok(())
 }
 
-/// Tells those who do not hear that a user is deactivated that they are no longer in any group.
-pub fn emit_left(tx: &mut Tx<'_>, user: &UserRow, audience: Audience) -> ApiResult<()> {
-    if audience.is_empty() {
-        return Ok(());
-    }
-    let is_new = is_new(tx, user.date_joined, tx.now())?;
-    let by_role = named_by(user.role, is_new).iter().map(|group| group.id());
-    for group in by_role.chain(sql::groups_that_name(tx, user.user_id)?) {
-        tx.emit(&MembersChanged::new(false, group, &[user.user_id]), audience.clone());
-    }
-    Ok(())
-}
-
 /// The active users whom each system group names.
 pub fn named_by_role(connection: &Connection, now: i64) -> ApiResult<BTreeMap<GroupId, RoaringBitmap>> {
     let waiting_days: i64 = realm::settings::get(connection, "waiting_period_threshold")?;

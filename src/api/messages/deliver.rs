@@ -13,6 +13,7 @@ use crate::api::outgoing_webhooks;
 use crate::api::submessages::sql as submessages;
 use crate::api::submessages::widget::{WIDGET, Widget};
 use crate::api::subscriptions::members;
+use crate::api::uploads::claims::{self, Claimable};
 use crate::api::users::record::UserRow;
 use crate::api::users::{access, sql as users};
 use crate::events::{Audience, QueueId};
@@ -77,6 +78,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
     let widget = Widget::of(&draft.content);
     let widget_attribute = if widget.is_some() { attribute::HAS_SUBMESSAGE } else { 0 };
     let is_channel = topic_id.is_some();
+    let files = Claimable::of(tx, sender_id, tx.now(), &rendered.attachment_path_ids)?;
     let topic_links = if is_channel { topic_links(tx, topic)? } else { Vec::new() };
     let links_attribute = if topic_links.is_empty() { 0 } else { attribute::HAS_TOPIC_LINKS };
     let message = sql::NewMessage {
@@ -88,12 +90,15 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         timestamp: tx.now(),
         content: &draft.content,
         rendered_content: &rendered.html,
-        attributes: attributes_of(rendered, is_channel) | widget_attribute | links_attribute,
+        attributes: attributes_of(rendered, is_channel, !files.is_empty())
+            | widget_attribute
+            | links_attribute,
     };
     let id = sql::insert(tx, &message)?;
     if !topic_links.is_empty() {
         sql::put_topic_links(tx, id, &serde_json::to_string(&topic_links)?)?;
     }
+    claims::claim(tx, files, id)?;
     let submessage = match widget {
         Some(widget) => {
             let content = serde_json::to_string(&widget)?;
@@ -207,14 +212,15 @@ pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiRe
     Ok(user_ids)
 }
 
-/// The attributes that follow from a message's rendering.
-pub fn attributes_of(rendered: &Rendered, is_channel: bool) -> i64 {
+/// The attributes that follow from a message's rendering, and from whether files that it links to are there and the
+/// sender's to pass on.
+pub fn attributes_of(rendered: &Rendered, is_channel: bool, has_attachment: bool) -> i64 {
     let bits = [
         (is_channel && rendered.mentions_stream_wildcard, attribute::STREAM_WILDCARD),
         (is_channel && rendered.mentions_topic_wildcard, attribute::TOPIC_WILDCARD),
         (rendered.has_link, attribute::HAS_LINK),
         (rendered.has_image, attribute::HAS_IMAGE),
-        (rendered.has_attachment(), attribute::HAS_ATTACHMENT),
+        (has_attachment, attribute::HAS_ATTACHMENT),
         (rendered.is_me_message, attribute::IS_ME),
     ];
     bits.into_iter().filter(|(set, _)| *set).fold(0, |sum, (_, bit)| sum | bit)

@@ -2,13 +2,14 @@
 
 use crate::api::channels::{access, sql as channels};
 use crate::api::groups::system::SystemGroup;
+use crate::api::uploads::{access as files, thumbnails};
 use crate::api::users::access::Accessible;
 use crate::api::users::sql as users;
 use crate::api::{emoji, linkifiers, realm};
 use crate::http::{ApiResult, Caller};
 use crate::markdown::{
-    CustomEmoji, Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UserQuery,
-    render,
+    CustomEmoji, Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UploadedFile,
+    UserQuery, render,
 };
 use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, MessageId, StreamId, Topic, UserId};
@@ -135,6 +136,16 @@ impl Organization<'_> {
         Ok(known.then_some(LinkedChannel { stream_id: stream.stream_id.0, name: stream.name }))
     }
 
+    /// A file that the sender may load.
+    fn find_file(&self, path_id: &str) -> ApiResult<Option<UploadedFile>> {
+        let Some(file) = files::by_address(self.connection, path_id)? else { return Ok(None) };
+        let may_load = match self.caller {
+            Some(caller) => files::may_load(self.connection, caller, self.now, &file)?,
+            None => true,
+        };
+        Ok(if may_load { thumbnails::shown(&file) } else { None })
+    }
+
     fn find_newest(&self, stream_id: StreamId, topic: &str) -> ApiResult<Option<i64>> {
         let Some(stream) = channels::by_id(self.connection, stream_id)? else { return Ok(None) };
         let visible = match self.caller {
@@ -181,6 +192,10 @@ impl Directory for Organization<'_> {
         let emoji = emoji::sql::active_by_name(self.connection, name).map_err(Into::into);
         self.answer(emoji)
             .map(|emoji| CustomEmoji { emoji_id: emoji.id, source_url: emoji::source_url(&emoji) })
+    }
+
+    fn uploaded_file(&self, path_id: &str) -> Option<UploadedFile> {
+        self.answer(self.find_file(path_id))
     }
 
     fn linkifiers(&self) -> &[Linkifier] {

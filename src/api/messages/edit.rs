@@ -15,6 +15,8 @@ use super::{first_message, mention_rules, moved, receivers, sql};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::channels::row::StreamRow;
 use crate::api::realm;
+use crate::api::uploads::claims;
+use crate::api::uploads::record::AttachmentRecord;
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::markdown::Rendered;
@@ -81,9 +83,8 @@ pub async fn update_message(call: Call<User>, params: EditParams) -> ApiResult<R
         };
         apply(tx, caller, &edit, rendered.as_ref(), &params)
     };
-    call.write(job).await?;
-    // Files that no message holds any more; messages do not hold files yet that could be let go.
-    Reply::field("detached_uploads", &[(); 0])
+    let detached_uploads = call.write(job).await?;
+    Reply::field("detached_uploads", &detached_uploads)
 }
 
 /// An edit that the caller may make.
@@ -171,14 +172,14 @@ fn is_digest_of(expected: &str, content: &str) -> bool {
     expected.to_ascii_lowercase().chars().eq(digits)
 }
 
-/// Writes an edit and tells everybody.
+/// Writes an edit and tells everybody. Answers the caller's files that nothing links to any more.
 fn apply(
     tx: &mut Tx<'_>,
     caller: &Caller,
     edit: &Edit,
     rendered: Option<&Rendered>,
     params: &EditParams,
-) -> ApiResult<()> {
+) -> ApiResult<Vec<AttachmentRecord>> {
     let content = edit.content.as_deref().zip(rendered);
     if let Some((_, rendered)) = content {
         // Where the message is before it moves.
@@ -187,7 +188,7 @@ fn apply(
         mention_rules::check(tx, caller, tx.now(), place, rendered)?;
     }
     if content.is_none() && edit.mv.is_none() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let id = edit.message.id;
     let first = edit.mv.as_ref().map(|mv| first_messages(tx, mv)).transpose()?;
@@ -195,11 +196,12 @@ fn apply(
         Some(mv) => Some(moved::carry_out(tx, caller, mv, content.map(|_| id))?),
         None => None,
     };
-    if let Some((content, rendered)) = content {
-        write_content(tx, caller, edit, content, rendered)?;
-    }
+    let detached = match content {
+        Some((content, rendered)) => write_content(tx, caller, edit, content, rendered)?,
+        None => Vec::new(),
+    };
     emit(tx, caller, edit, content, told)?;
-    let Some((mv, (first_in_old, first_in_new))) = edit.mv.as_ref().zip(first) else { return Ok(()) };
+    let Some((mv, (first_in_old, first_in_new))) = edit.mv.as_ref().zip(first) else { return Ok(detached) };
     first_message::tell_if_changed(tx, &mv.from, first_in_old)?;
     if mv.changes_stream() {
         first_message::tell_if_changed(tx, &mv.to, first_in_new)?;
@@ -208,7 +210,8 @@ fn apply(
         in_old_topic: params.send_notification_to_old_thread,
         in_new_topic: params.send_notification_to_new_thread,
     };
-    move_notices::send(tx, caller, mv, id, wanted)
+    move_notices::send(tx, caller, mv, id, wanted)?;
+    Ok(detached)
 }
 
 /// The oldest messages of the channels of a move.
@@ -216,14 +219,15 @@ fn first_messages(tx: &Tx<'_>, mv: &Move) -> ApiResult<(Option<MessageId>, Optio
     Ok((first_message::of(tx, &mv.from)?, first_message::of(tx, &mv.to)?))
 }
 
-/// Writes a new content with its history, its words and the flags that follow from it. The message has moved already.
+/// Writes a new content with its history, its words, the files it links to and the flags that follow from it. The message
+/// has moved already. Answers the caller's files that nothing links to any more.
 fn write_content(
     tx: &mut Tx<'_>,
     caller: &Caller,
     edit: &Edit,
     content: &str,
     rendered: &Rendered,
-) -> ApiResult<()> {
+) -> ApiResult<Vec<AttachmentRecord>> {
     let (before, id, now) = (&edit.message, edit.message.id, tx.now());
     let moved = edit.mv.as_ref().map(|mv| mv.record(caller.user_id, now, &before.subject));
     let record = EditRecord {
@@ -233,7 +237,8 @@ fn write_content(
     };
     sql::insert_edit(tx, id, &record)?;
     let is_channel = edit.stream.is_some();
-    let attributes = attribute::IS_EDITED | attributes_of(rendered, is_channel);
+    let files = claims::change(tx, caller, before.sender_id, id, &rendered.attachment_path_ids)?;
+    let attributes = attribute::IS_EDITED | attributes_of(rendered, is_channel, files.has_attachment);
     sql::update_content(tx, id, content, &rendered.html, attributes, now)?;
     sql::renew_words(tx, id);
     let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
@@ -245,7 +250,8 @@ fn write_content(
     };
     replace_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED, &topic_wildcard)?;
     let alerted = alerted(tx, &rendered.text, &audience)?;
-    replace_flag(tx, id, bit::HAS_ALERT_WORD, &alerted)
+    replace_flag(tx, id, bit::HAS_ALERT_WORD, &alerted)?;
+    Ok(files.detached)
 }
 
 /// Makes these users, and no others, have a flag on a message.

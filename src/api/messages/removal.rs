@@ -4,6 +4,7 @@ use super::events::MessagesDeleted;
 use super::receivers::hearers;
 use super::{arrivals, first_message, sql};
 use crate::api::channels::row::StreamRow;
+use crate::api::uploads::claims;
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -21,6 +22,7 @@ pub fn remove_from_channel(
     let received = groups.into_iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
     let audience = hearers(tx, stream, received)?;
     let first = first_message::of(tx, stream)?;
+    claims::release_deleted(tx, ids)?;
     for id in ids {
         sql::delete(tx, *id)?;
     }
@@ -34,6 +36,7 @@ pub fn remove_from_channel(
 /// Removes messages of one direct conversation, ascending.
 pub fn remove_direct(tx: &mut Tx<'_>, recipient_id: RecipientId, ids: &[MessageId]) -> ApiResult<()> {
     let people = sql::direct_user_ids(tx, recipient_id)?.unwrap_or_default();
+    claims::release_deleted(tx, ids)?;
     for id in ids {
         sql::delete(tx, *id)?;
     }

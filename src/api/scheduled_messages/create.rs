@@ -6,6 +6,7 @@ use crate::api::messages::address::{self, Address, MessageType};
 use crate::api::messages::directory::render_for;
 use crate::api::messages::{mention_rules, rules};
 use crate::api::timetable;
+use crate::api::uploads::claims;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Read, Reply, User};
 use serde::Deserialize;
@@ -75,13 +76,14 @@ pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) ->
             failed: false,
             sent: false,
         };
-        Ok::<_, ApiError>((address, row))
+        Ok::<_, ApiError>((address, row, rendered.attachment_path_ids))
     });
-    let (mut address, mut row) = prepared.await?;
+    let (mut address, mut row, path_ids) = prepared.await?;
     let id = call
         .write(move |tx, caller| {
             address::recheck(tx, caller, tx.now(), &mut address)?;
             row.scheduled_message_id = sql::insert(tx, &row)?;
+            claims::set_scheduled(tx, row.sender_id, row.scheduled_message_id, &path_ids)?;
             record::tell_added(tx, &row);
             Ok(row.scheduled_message_id)
         })

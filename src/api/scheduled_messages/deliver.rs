@@ -9,6 +9,7 @@ use crate::api::messages::directory::render_for;
 use crate::api::messages::quote::global_time;
 use crate::api::notifications::{BotMessage, direct_address};
 use crate::api::realm;
+use crate::api::uploads::claims;
 use crate::api::users::sql as users;
 use crate::app::App;
 use crate::http::{ApiError, ApiResult, Caller};
@@ -50,6 +51,7 @@ async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
                 let mut caller = caller;
                 caller.reload(tx)?;
                 send(tx, &caller, draft)?;
+                claims::release_scheduled(tx, row.scheduled_message_id)?;
                 sql::set_sent(tx, row.scheduled_message_id)?;
                 record::tell_removed(tx, &row);
                 Ok(())

@@ -7,6 +7,7 @@ use crate::api::messages::address::{self, Address, MessageType};
 use crate::api::messages::directory::render_for;
 use crate::api::messages::{mention_rules, rules};
 use crate::api::timetable;
+use crate::api::uploads::claims;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, RequestInfo, User};
 use crate::markdown::Rendered;
@@ -124,6 +125,8 @@ fn update(
         row.target = Target::of(&address);
     }
     if params.content.is_some() {
+        let path_ids = &rendered.attachment_path_ids;
+        claims::set_scheduled(tx, row.sender_id, row.scheduled_message_id, path_ids)?;
         row.content = content;
         row.rendered_content = rendered.html;
     }
@@ -148,6 +151,7 @@ pub struct DeleteParams {
 /// `DELETE /scheduled_messages/{scheduled_message_id}`: it will not be sent.
 pub fn delete_scheduled_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let row = find(tx, caller, params.scheduled_message_id)?;
+    claims::release_scheduled(tx, row.scheduled_message_id)?;
     sql::delete(tx, row.scheduled_message_id)?;
     record::tell_removed(tx, &row);
     Ok(Reply::ok())

@@ -2,7 +2,7 @@
 
 use super::{events, sql};
 use crate::api::users::record::UserRow;
-use crate::api::{presence, user_status};
+use crate::api::{drafts, presence, user_status};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use serde_json::Value;
@@ -11,6 +11,9 @@ use serde_json::Value;
 pub fn setting(tx: &mut Tx<'_>, user: &UserRow, name: &str, value: &Value) -> ApiResult<()> {
     sql::put(tx, user.user_id, name, value)?;
     events::setting_updated(tx, user.user_id, &user.email, name, value)?;
+    if name == "enable_drafts_synchronization" && *value == false {
+        drafts::forget_all(tx, user.user_id)?;
+    }
     if name == presence::change::SETTING {
         let is_visible = *value == true;
         user_status::away_changed(tx, user, !is_visible)?;

@@ -329,12 +329,13 @@ mod tests {
         accessible.ids(connection).unwrap().into_iter().collect()
     }
 
+    /// What is done, and whom guest 2, guest 3 and guest 6 access then.
+    type Case = (fn(&Connection), [Vec<u32>; 3]);
+
     #[test]
     fn guests_access_those_with_whom_they_share_something() {
         let all = vec![1, 2, 3, 4, 5, 6];
-        type Share = (fn(&Connection), [Vec<u32>; 3]);
-        // Whom guest 2, guest 3 and guest 6 access.
-        let cases: [Share; 7] = [
+        let cases: [Case; 7] = [
             (|_| {}, [all.clone(), all.clone(), all.clone()]),
             (restrict, [vec![2, 5], vec![3, 5], vec![5, 6]]),
             (

@@ -10,7 +10,6 @@ use super::record::UserRow;
 use super::sql;
 use crate::api::bots;
 use crate::api::channels::{self, visible};
-use crate::api::groups::events::emit_left;
 use crate::api::invites;
 use crate::api::subscriptions::{events::PeersChanged, sql as subscriptions};
 use crate::api::user_settings::{self, events::emit_export_consent};
@@ -21,8 +20,8 @@ use crate::store::Tx;
 use crate::types::UserId;
 use serde_json::json;
 
-/// Deactivates a user and their bots, and takes their invitations back. Answers who is deactivated now: their event queues go with
-/// [`crate::events::Hub::remove_of`] once the job is done.
+/// Deactivates a user and their bots, and takes their invitations back. Answers who is deactivated now: their event
+/// queues go with [`crate::events::Hub::remove_of`] once the job is done.
 pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
     if invites::sql::revoke_all_of(tx, user.user_id, tx.now())? {
         invites::events::changed(tx, None)?;
@@ -43,10 +42,8 @@ fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
         events::delete_queues_of(tx, user.user_id)?;
         let after = UserRow { is_active: false, ..user.clone() };
         let who = access::who_can_access(tx, &after)?;
-        let others = sql::active_ids(tx)? - &who;
         tx.emit(&activity(user.user_id, false), Audience::set(who));
         bots::events::updated(tx, user, "is_active", false)?;
-        emit_left(tx, user, Audience::set(others))?;
         before.changes(tx)
     })?;
     changes.emit_lost(tx);

@@ -128,7 +128,6 @@ CREATE TABLE outgoing_webhook (
     next_try            INTEGER NOT NULL          -- UNIX seconds
 ) STRICT;
 CREATE INDEX outgoing_webhook_next_try ON outgoing_webhook (next_try);
-
 CREATE INDEX user_outgoing_webhook ON user (user_id) WHERE bot_type = 3;
 
 CREATE TABLE invite (

@@ -48,6 +48,7 @@ struct Registered<'c> {
     parameters: Value,
     queue: super::Queue,
     messages: Vec<Value>,
+    attachments: Value,
 }
 
 impl TestServer {
@@ -60,7 +61,8 @@ impl TestServer {
             for parameters in registrations() {
                 let queue = client.register(&parameters).await;
                 let messages = messages_of(client, &parameters).await;
-                all.push(Registered { client, parameters, queue, messages });
+                let attachments = attachments_of(client).await;
+                all.push(Registered { client, parameters, queue, messages, attachments });
             }
         }
         let answer = operation().await;
@@ -76,13 +78,15 @@ impl Registered<'_> {
         let events = self.queue.events().await;
         let before = Some(self.messages);
         let mut model = Model::new(self.client.user_id, &self.parameters, &self.queue.state, before);
+        model.has_uploaded(self.attachments);
         for event in &events {
             model.apply(event);
         }
         let mut fresh = self.client.register(&self.parameters).await;
         fresh.ignore();
         let after = Some(messages_of(self.client, &self.parameters).await);
-        let fresh = Model::new(self.client.user_id, &self.parameters, &fresh.state, after);
+        let mut fresh = Model::new(self.client.user_id, &self.parameters, &fresh.state, after);
+        fresh.has_uploaded(attachments_of(self.client).await);
         let fresh = fresh.into_state();
         assert_eq!(fresh["unread_msgs"]["count"], count_unread(&fresh), "unread messages that count");
         let differences = matching::differences(&comparable(fresh), &comparable(model.into_state()));
@@ -118,6 +122,11 @@ async fn messages_of(client: &Client, parameters: &Value) -> Vec<Value> {
     });
     let answer = client.get("/messages", fetch).await.ok();
     answer["messages"].as_array().expect("a list of messages").clone()
+}
+
+/// The files that a client's user has uploaded.
+async fn attachments_of(client: &Client) -> Value {
+    client.get("/attachments", ()).await.ok()["attachments"].clone()
 }
 
 /// A copy in which what may differ does not: what is looked up elsewhere, the order of lists that are sets.

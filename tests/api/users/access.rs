@@ -243,6 +243,42 @@ async fn read_receipts_name_nobody_unknown() {
 }
 
 #[tokio::test]
+async fn a_guest_does_not_see_how_strangers_are() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    server.channel("general", &[&ada, &guest]).await;
+    restrict(&server).await;
+    let types = json!({"event_types": ["presence", "user_status", "typing"]});
+    let mut queue = guest.register(&types).await;
+    let statuses = json!({"status": "active", "ping_only": true});
+    for user in [&ada, &bob] {
+        user.post("/users/me/presence", &statuses).await.ok();
+        user.post("/users/me/status", json!({"status_text": "busy"})).await.ok();
+    }
+    let events = queue.expect_kinds(&["presence", "user_status"]).await;
+    assert!(events.iter().all(|event| event["user_id"] == ada.user_id), "{events:?}");
+    let state = guest.post("/register", json!({"fetch_event_types": ["presence", "user_status"]})).await.ok();
+    let statuses = state["user_status"].as_object().unwrap();
+    assert_eq!(statuses.keys().collect::<Vec<_>>(), [&ada.user_id.to_string()]);
+    let presences = state["presences"].as_object().unwrap();
+    assert_eq!(presences.keys().collect::<Vec<_>>(), ["ada@example.com"]);
+    for path in [format!("/users/{}/status", bob.user_id), format!("/users/{}/presence", bob.user_id)] {
+        guest.get(&path, ()).await.error(400, "BAD_REQUEST", "Insufficient permission");
+    }
+    // Bob types to both, and the guest does not know him.
+    let typing = json!({"op": "start", "to": [ada.user_id, guest.user_id]});
+    let mut of_ada = ada.register(&types).await;
+    bob.post("/typing", &typing).await.ok();
+    queue.expect_nothing().await;
+    of_ada.expect_kinds(&["typing/start"]).await;
+    bob.send_direct(&[&ada, &guest], "hello").await;
+    bob.post("/typing", &typing).await.ok();
+    queue.expect_kinds(&["typing/start"]).await;
+    of_ada.expect_kinds(&["typing/start"]).await;
+}
+
+#[tokio::test]
 async fn the_state_follows_who_is_known() {
     let server = TestServer::start().await;
     let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
@@ -251,6 +287,11 @@ async fn the_state_follows_who_is_known() {
     server.channel("elsewhere", &[&owner, &bob, &other]).await;
     bob.patch("/settings", json!({"email_address_visibility": 2})).await.ok();
     restrict(&server).await;
+    // Strangers are in groups and settings too, by their ids.
+    let named = json!({"direct_members": [ada.user_id, bob.user_id], "direct_subgroups": []});
+    owner.patch("/realm", json!({"can_create_groups": {"new": named}})).await.ok();
+    let crew = json!({"name": "crew", "description": "", "members": [ada.user_id, bob.user_id]});
+    ada.post("/user_groups/create", crew).await.ok();
     let watching = [&owner, &guest, &other];
     server
         .check_state_sync(&watching, async || {

@@ -146,9 +146,9 @@ async fn who_comes_back_is_where_they_were() {
     queue.events().await;
     owner.post(&reactivate(&bot), ()).await.ok();
     let person = json!({"user_id": bot.user_id, "bot_owner_id": owner.user_id});
-    let told = json!({"type": "realm_user", "op": "update", "person": person});
-    let given = [administered("owner_id", json!(owner.user_id)), told];
-    queue.expect(&[&back[..], &given, &[group(5, &bot), group(6, &bot), joined(&bot)]].concat()).await;
+    let of_owner = json!({"type": "realm_user", "op": "update", "person": person});
+    let of_owner = [administered("owner_id", json!(owner.user_id)), of_owner];
+    queue.expect(&[&back[..], &of_owner, &[group(5, &bot), group(6, &bot), joined(&bot)]].concat()).await;
 }
 
 #[tokio::test]

@@ -19,6 +19,9 @@ mod users;
 use super::queue::kind;
 use serde_json::{Map, Value};
 
+/// Under which name the user's uploads are kept beside the state.
+const ATTACHMENTS: &str = "attachments of the user";
+
 /// What a client knows.
 pub struct Model {
     state: Map<String, Value>,
@@ -35,6 +38,11 @@ impl Model {
     pub fn new(user_id: i64, parameters: &Value, state: &Value, messages: Option<Vec<Value>>) -> Self {
         let state = state.as_object().expect("the state is an object").clone();
         Self { state, messages, user_id, parameters: parameters.clone() }
+    }
+
+    /// Adds the files that the user has uploaded, which are asked for apart.
+    pub fn has_uploaded(&mut self, attachments: Value) {
+        self.state.insert(ATTACHMENTS.to_owned(), attachments);
     }
 
     /// Learns from an event.
@@ -54,6 +62,11 @@ impl Model {
             | "typing_edit_message/start"
             | "typing_edit_message/stop" => {}
             "alert_words" => lists::replace_all(self, "alert_words", &event["alert_words"]),
+            "attachment/add" => lists::add(self, ATTACHMENTS, &event["attachment"]),
+            "attachment/update" => {
+                lists::replace(self, ATTACHMENTS, "id", &event["attachment"], lists::as_they_are);
+            }
+            "attachment/remove" => lists::remove(self, ATTACHMENTS, "id", &event["attachment"]["id"]),
             "custom_profile_fields" => users::profile_fields(self, event),
             "drafts/add" => lists::add_all(self, "drafts", &event["drafts"], lists::newest_first),
             "drafts/update" => lists::replace(self, "drafts", "id", &event["draft"], lists::newest_first),

@@ -1,0 +1,42 @@
+//! `GET /attachments` and `DELETE /attachments/{attachment_id}`: a user's own uploads.
+
+use super::record::AttachmentRecord;
+use super::{claims, sql};
+use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::store::Tx;
+use serde::{Deserialize, Serialize};
+
+/// `GET /attachments` has no parameters.
+#[derive(Deserialize)]
+pub struct NoParams {}
+
+/// The answer of `GET /attachments`.
+#[derive(Serialize)]
+struct Attachments {
+    attachments: Vec<AttachmentRecord>,
+    /// Bytes, of all files of the organization.
+    upload_space_used: u64,
+}
+
+/// `GET /attachments`: the caller's own, the oldest first.
+pub fn get_attachments(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    let rows = sql::of_user(read, read.caller.user_id)?;
+    let attachments = rows.into_iter().map(|row| AttachmentRecord::load(read, row));
+    let attachments = attachments.collect::<Result<_, _>>()?;
+    Reply::data(&Attachments { attachments, upload_space_used: sql::space_used(read)? })
+}
+
+/// Parameters of `DELETE /attachments/{attachment_id}`.
+#[derive(Deserialize)]
+pub struct RemoveParams {
+    /// Which one.
+    attachment_id: i64,
+}
+
+/// `DELETE /attachments/{attachment_id}`: messages that link to it stay as they are. Another user's does not exist.
+pub fn remove_attachment(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
+    let file = sql::by_id(tx, params.attachment_id)?.filter(|file| file.user_id == caller.user_id);
+    let file = file.ok_or_else(|| ApiError::bad_request("Invalid attachment"))?;
+    claims::delete(tx, &file)?;
+    Ok(Reply::ok())
+}

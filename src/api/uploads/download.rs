@@ -1,0 +1,123 @@
+//! `GET /user_uploads/{realm_id}/{filename}`: the file itself, at an address that messages link to.
+
+use super::ranges::{Wanted, wanted};
+use super::sql::AttachmentRow;
+use super::{access, contents, media_types};
+use crate::app::App;
+use crate::http::{ApiError, ApiResult, Call, Conditions, OtherReply, Reply, StreamedReply, Visitor};
+use bytes::Bytes;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// What follows `filename*=UTF-8''` (RFC 8187).
+const PLAIN_IN_HEADER: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A file that was uploaded can do nothing at our address: load nothing but pictures and sounds, run nothing.
+const CONTENT_SECURITY_POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; media-src 'self'; object-src 'self'";
+
+/// Files never change; but who may load them does, so that nobody else keeps them.
+const CACHE_CONTROL: &str = "private, immutable";
+
+/// Parameters of `GET /user_uploads/{realm_id}/{filename}`.
+#[derive(Deserialize)]
+pub struct FileParams {
+    /// The organization.
+    pub realm_id: String,
+    /// The rest of the file's path.
+    pub filename: String,
+    /// Whether a browser is to save it rather than to show it.
+    #[serde(default)]
+    download: bool,
+}
+
+impl FileParams {
+    /// The file's path.
+    pub fn path_id(&self) -> String {
+        format!("{}/{}", self.realm_id, self.filename)
+    }
+}
+
+/// `GET /user_uploads/{realm_id}/{filename}`, and `HEAD`.
+pub async fn get_file(call: Call<Visitor>, params: FileParams) -> ApiResult<Reply> {
+    let now = call.app.clock.seconds();
+    let file = call.app.readers.read(|snapshot| {
+        let viewer = call.caller.0.as_ref();
+        access::find(snapshot, viewer, now, &params.path_id())
+    });
+    let file = file.await?;
+    serve(&call.app, call.info.conditions.as_deref(), &file, params.download)
+}
+
+/// Answers with a file, or the part of it that was asked for.
+pub fn serve(
+    app: &Arc<App>,
+    conditions: Option<&Conditions>,
+    file: &AttachmentRow,
+    download: bool,
+) -> ApiResult<Reply> {
+    let etag = format!("\"{}\"", file.content_id);
+    let (content_type, is_shown) = media_types::served(&file.content_type);
+    let mut headers = common_headers(&etag);
+    headers.push(("Accept-Ranges", "bytes".to_owned()));
+    headers.push(("Content-Disposition", disposition(&file.name, is_shown && !download)));
+    let (status, part) = match wanted(conditions, file.size, &etag) {
+        Wanted::NotModified => return Ok(not_modified(content_type, headers)),
+        Wanted::Unsatisfiable => {
+            let refusal = ApiError::new(416, "BAD_REQUEST", "There are no such bytes in this file");
+            return Err(refusal.with_header("Content-Range", format!("bytes */{}", file.size)));
+        }
+        Wanted::Whole => (200, 0..file.size),
+        Wanted::Part(part) => {
+            headers.push(("Content-Range", format!("bytes {}-{}/{}", part.start, part.end - 1, file.size)));
+            (206, part)
+        }
+    };
+    let length = part.end - part.start;
+    let pieces = contents::pieces(Arc::clone(app), file.content_id, part);
+    Ok(Reply::Streamed(StreamedReply { status, content_type, headers, length, pieces }))
+}
+
+/// Headers of every answer with a file.
+pub fn common_headers(etag: &str) -> Vec<(&'static str, String)> {
+    vec![
+        ("ETag", etag.to_owned()),
+        ("Cache-Control", CACHE_CONTROL.to_owned()),
+        ("Content-Security-Policy", CONTENT_SECURITY_POLICY.to_owned()),
+    ]
+}
+
+/// The answer to somebody who has the file.
+pub fn not_modified(content_type: &'static str, headers: Vec<(&'static str, String)>) -> Reply {
+    Reply::Other(OtherReply { status: 304, content_type, headers, body: Bytes::new() })
+}
+
+/// `Content-Disposition` (RFC 6266): the name twice if it is more than ASCII, for clients old and new.
+fn disposition(name: &str, inline: bool) -> String {
+    let kind = if inline { "inline" } else { "attachment" };
+    let is_plain = |c: char| c.is_ascii() && !c.is_ascii_control() && !matches!(c, '"' | '\\' | '%');
+    if name.chars().all(is_plain) {
+        return format!("{kind}; filename=\"{name}\"");
+    }
+    format!("{kind}; filename*=UTF-8''{}", utf8_percent_encode(name, PLAIN_IN_HEADER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_their_header() {
+        let cases = [
+            ("a b.txt", "inline; filename=\"a b.txt\""),
+            ("café.png", "inline; filename*=UTF-8''caf%C3%A9.png"),
+            ("a\"; b=\"c", "inline; filename*=UTF-8''a%22%3B%20b%3D%22c"),
+            ("a\r\nb", "inline; filename*=UTF-8''a%0D%0Ab"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(disposition(name, true), expected);
+        }
+        assert_eq!(disposition("x", false), "attachment; filename=\"x\"");
+    }
+}

@@ -1,0 +1,110 @@
+//! Names of uploaded files: as the uploader called them, and as they stand in addresses.
+
+use rand::RngExt;
+use rand::distr::Alphanumeric;
+use unicode_normalization::UnicodeNormalization;
+
+/// The longest name that is kept, in characters; of longer ones the end is, which says what they are.
+const MAX_LENGTH: usize = 255;
+
+/// The longest name in an address, in characters.
+const MAX_PATH_LENGTH: usize = 100;
+
+/// The name in the address of a file without a name that could stand there.
+const NAMELESS: &str = "uploaded-file";
+
+/// Characters that make an address impossible to guess.
+const SECRET_LENGTH: usize = 24;
+
+/// What is kept of the name that a client gave: no folders, no control characters.
+pub fn kept_name(given: &str) -> String {
+    let own = given.rsplit(['/', '\\']).next().unwrap_or_default();
+    let clean: String = own.chars().filter(|c| !c.is_control()).collect();
+    let name = last_characters(clean.trim(), MAX_LENGTH);
+    if name.is_empty() { NAMELESS.to_owned() } else { name.to_owned() }
+}
+
+/// A name as it stands in an address: letters, digits, dots, underscores, and hyphens for all else that divides.
+pub fn path_name(name: &str) -> String {
+    let mut safe = String::new();
+    for character in name.nfkc() {
+        match character {
+            '-' if safe.ends_with('-') => {}
+            c if c.is_whitespace() => {
+                if !safe.ends_with('-') {
+                    safe.push('-');
+                }
+            }
+            c if c.is_alphanumeric() || matches!(c, '_' | '.' | '-') => safe.push(c),
+            _ => {}
+        }
+    }
+    let safe = last_characters(safe.trim_matches('-'), MAX_PATH_LENGTH);
+    if safe.chars().all(|c| c == '.') { NAMELESS.to_owned() } else { safe.to_owned() }
+}
+
+/// A new path: `{realm_id}/{two digits}/{secret}/{name}`.
+pub fn new_path_id(realm_id: i64, name: &str) -> String {
+    let folder: u8 = rand::rng().random();
+    let secret: String = rand::rng().sample_iter(Alphanumeric).take(SECRET_LENGTH).map(char::from).collect();
+    format!("{realm_id}/{folder:02x}/{secret}/{}", path_name(name))
+}
+
+fn last_characters(text: &str, count: usize) -> &str {
+    let skipped = text.chars().count().saturating_sub(count);
+    text.char_indices().nth(skipped).map_or("", |(at, _)| &text[at..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_in_addresses_as_letters_digits_and_few_signs() {
+        let cases = [
+            ("zulip.txt", "zulip.txt"),
+            ("my  holiday - 2026.tar.gz", "my-holiday-2026.tar.gz"),
+            ("café (1).png", "café-1.png"),
+            ("cafe\u{301}.png", "café.png"),
+            ("ﬁle №5", "file-No5"),
+            ("日本語.txt", "日本語.txt"),
+            ("<script>alert('x')</script>.html", "scriptalertxscript.html"),
+            ("a\u{202e}b\u{0}c.txt", "abc.txt"),
+            ("", NAMELESS),
+            (".", NAMELESS),
+            ("..", NAMELESS),
+            ("💩", NAMELESS),
+            ("- -", NAMELESS),
+            ("under_score", "under_score"),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(path_name(name), expected, "{name:?}");
+        }
+        assert_eq!(path_name(&format!("{}.txt", "x".repeat(200))), format!("{}.txt", "x".repeat(96)));
+    }
+
+    #[test]
+    fn names_are_kept_without_folders() {
+        let cases = [
+            ("a b.txt", "a b.txt"),
+            ("/etc/passwd", "passwd"),
+            ("C:\\files\\x.doc", "x.doc"),
+            ("../../up", "up"),
+            (" x\r\ny ", "xy"),
+            ("folder/", NAMELESS),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(kept_name(given), expected, "{given:?}");
+        }
+        assert_eq!(kept_name(&"é".repeat(300)).chars().count(), MAX_LENGTH);
+    }
+
+    #[test]
+    fn paths_differ() {
+        let (one, other) = (new_path_id(1, "x.txt"), new_path_id(1, "x.txt"));
+        assert_ne!(one, other);
+        let parts: Vec<&str> = one.split('/').collect();
+        let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+        assert_eq!((parts[0], lengths), ("1", vec![1, 2, SECRET_LENGTH, 5]));
+    }
+}

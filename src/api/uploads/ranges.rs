@@ -1,0 +1,119 @@
+//! Which part of a file a request wants (RFC 9110, sections 13 and 14).
+
+use crate::http::Conditions;
+use std::ops::Range;
+
+/// What to answer with.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// All of the file.
+    Whole,
+    /// These bytes of it.
+    Part(Range<u64>),
+    /// Nothing: there are no such bytes.
+    Unsatisfiable,
+    /// Nothing: the client has it.
+    NotModified,
+}
+
+/// What a request wants of a file of this length and `ETag`. Several ranges at once are answered with the whole file, as
+/// the RFC allows.
+pub fn wanted(conditions: Option<&Conditions>, size: u64, etag: &str) -> Wanted {
+    let Some(conditions) = conditions else { return Wanted::Whole };
+    if conditions.if_none_match.as_deref().is_some_and(|tags| names(tags, etag)) {
+        return Wanted::NotModified;
+    }
+    // What the client has is of another file: a part of this one would not fit.
+    if conditions.if_range.as_deref().is_some_and(|tag| tag != etag) {
+        return Wanted::Whole;
+    }
+    let range = conditions.range.as_deref().and_then(|range| range.trim().strip_prefix("bytes="));
+    let Some((first, last)) =
+        range.filter(|range| !range.contains(',')).and_then(|range| range.split_once('-'))
+    else {
+        return Wanted::Whole;
+    };
+    let part = match (number(first), number(last)) {
+        (Some(Some(first)), Some(last)) => {
+            let end = last.map_or(size, |last| last.saturating_add(1).min(size));
+            if last.is_some_and(|last| last < first) {
+                return Wanted::Whole;
+            }
+            first..end
+        }
+        (Some(None), Some(Some(length))) => size.saturating_sub(length)..size,
+        _ => return Wanted::Whole,
+    };
+    if part.is_empty() { Wanted::Unsatisfiable } else { Wanted::Part(part) }
+}
+
+/// A number that may be left out; `None` for what is no number.
+fn number(text: &str) -> Option<Option<u64>> {
+    match text.trim() {
+        "" => Some(None),
+        digits => digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?.map(Some),
+    }
+}
+
+/// Whether a list of tags names one.
+fn names(tags: &str, etag: &str) -> bool {
+    tags.split(',').map(str::trim).any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        use Wanted::{Part, Unsatisfiable, Whole};
+        let cases = [
+            ("bytes=0-9", Part(0..10)),
+            ("bytes=10-", Part(10..100)),
+            ("bytes=-10", Part(90..100)),
+            ("bytes=-1000", Part(0..100)),
+            ("bytes=99-99", Part(99..100)),
+            ("bytes=50-1000", Part(50..100)),
+            ("bytes=0-18446744073709551615", Part(0..100)),
+            (" bytes=1-2 ", Part(1..3)),
+            ("bytes=100-", Unsatisfiable),
+            ("bytes=-0", Unsatisfiable),
+            ("bytes=200-300", Unsatisfiable),
+            ("bytes=5-4", Whole),
+            ("bytes=0-1,5-6", Whole),
+            ("bytes=-", Whole),
+            ("bytes=a-b", Whole),
+            ("bytes=+1-2", Whole),
+            ("bytes=99999999999999999999-", Whole),
+            ("lines=0-9", Whole),
+            ("", Whole),
+        ];
+        for (range, expected) in cases {
+            let conditions = Conditions { range: Some(range.to_owned()), ..Conditions::default() };
+            assert_eq!(wanted(Some(&conditions), 100, "\"a\""), expected, "{range}");
+        }
+        let all = Conditions { range: Some("bytes=0-".to_owned()), ..Conditions::default() };
+        assert_eq!(wanted(Some(&all), 0, "\"a\""), Unsatisfiable);
+        assert_eq!(wanted(None, 100, "\"a\""), Whole);
+    }
+
+    #[test]
+    fn what_the_client_has() {
+        let conditions = |if_none_match: Option<&str>, if_range: Option<&str>| Conditions {
+            range: Some("bytes=0-0".to_owned()),
+            if_range: if_range.map(str::to_owned),
+            if_none_match: if_none_match.map(str::to_owned),
+        };
+        let cases = [
+            (conditions(Some("\"a\""), None), Wanted::NotModified),
+            (conditions(Some("\"b\", W/\"a\""), None), Wanted::NotModified),
+            (conditions(Some("*"), None), Wanted::NotModified),
+            (conditions(Some("\"b\""), None), Wanted::Part(0..1)),
+            (conditions(None, Some("\"a\"")), Wanted::Part(0..1)),
+            (conditions(None, Some("\"b\"")), Wanted::Whole),
+        ];
+        for (conditions, expected) in cases {
+            assert_eq!(wanted(Some(&conditions), 100, "\"a\""), expected, "{conditions:?}");
+        }
+    }
+}

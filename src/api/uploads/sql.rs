@@ -1,0 +1,274 @@
+//! Every statement about uploaded files but those about their content, which are in [`super::contents`].
+
+use crate::types::{MessageId, RecipientId, UserId};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+const COLUMNS: &str =
+    "id, user_id, path_id, name, content_type, size, create_time, content_id, width, height";
+
+/// An uploaded file's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttachmentRow {
+    /// The id.
+    pub id: i64,
+    /// Who uploaded it.
+    pub user_id: UserId,
+    /// What follows `/user_uploads/` in its address.
+    pub path_id: String,
+    /// As the uploader called it.
+    pub name: String,
+    /// Media type.
+    pub content_type: String,
+    /// Bytes.
+    pub size: u64,
+    /// UNIX seconds.
+    pub create_time: i64,
+    /// Its content.
+    pub content_id: i64,
+    /// Width and height in pixels, of an image that has thumbnails.
+    pub dimensions: Option<(u32, u32)>,
+}
+
+impl AttachmentRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let (width, height): (Option<u32>, Option<u32>) = (row.get(8)?, row.get(9)?);
+        Ok(Self {
+            id: row.get(0)?,
+            user_id: row.get(1)?,
+            path_id: row.get(2)?,
+            name: row.get(3)?,
+            content_type: row.get(4)?,
+            size: row.get::<_, i64>(5)? as u64,
+            create_time: row.get(6)?,
+            content_id: row.get(7)?,
+            dimensions: width.zip(height),
+        })
+    }
+}
+
+/// Makes the one row of what uploads share, if it is not there.
+pub fn set_up(connection: &Connection, secret: [u8; 32]) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR IGNORE INTO upload_state (id, space_used, secret) VALUES (1, 0, ?1)")?
+        .execute([secret])
+        .map(|_| ())
+}
+
+/// How much room all files take, in bytes.
+pub fn space_used(connection: &Connection) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached("SELECT space_used FROM upload_state")?
+        .query_row([], |row| Ok(row.get::<_, i64>(0)? as u64))
+}
+
+/// What temporary addresses are signed with.
+pub fn secret(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
+    connection.prepare_cached("SELECT secret FROM upload_state")?.query_row([], |row| row.get(0))
+}
+
+/// The organization's id, the first part of every path id.
+pub fn realm_id(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("SELECT id FROM realm")?.query_row([], |row| row.get(0))
+}
+
+/// Writes a new file's row, whose id is not asked for, and counts its room. Answers its id.
+pub fn insert(connection: &Connection, file: &AttachmentRow) -> rusqlite::Result<i64> {
+    let (width, height) = file.dimensions.unzip();
+    let id = connection
+        .prepare_cached(
+            "INSERT INTO attachment (user_id, path_id, name, content_type, size, create_time, content_id,
+                 width, height, unclaimed_since)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?6)",
+        )?
+        .insert((
+            file.user_id,
+            &file.path_id,
+            &file.name,
+            &file.content_type,
+            file.size as i64,
+            file.create_time,
+            file.content_id,
+            width,
+            height,
+        ))?;
+    connection
+        .prepare_cached("UPDATE upload_state SET space_used = space_used + ?1")?
+        .execute([file.size as i64])?;
+    Ok(id)
+}
+
+/// Removes a file's row with its thumbnails and claims, and gives its room back. Its content is removed apart.
+pub fn delete(connection: &Connection, file: &AttachmentRow) -> rusqlite::Result<()> {
+    for statement in [
+        "DELETE FROM thumbnail WHERE attachment_id = ?1",
+        "DELETE FROM attachment_message WHERE attachment_id = ?1",
+        "DELETE FROM attachment_scheduled_message WHERE attachment_id = ?1",
+        "DELETE FROM attachment WHERE id = ?1",
+    ] {
+        connection.prepare_cached(statement)?.execute([file.id])?;
+    }
+    connection
+        .prepare_cached("UPDATE upload_state SET space_used = space_used - ?1")?
+        .execute([file.size as i64])
+        .map(|_| ())
+}
+
+/// A file by id.
+pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<AttachmentRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM attachment WHERE id = ?1"))?
+        .query_row([id], AttachmentRow::read)
+        .optional()
+}
+
+/// A file by its path.
+pub fn by_path_id(connection: &Connection, path_id: &str) -> rusqlite::Result<Option<AttachmentRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM attachment WHERE path_id = ?1"))?
+        .query_row([path_id], AttachmentRow::read)
+        .optional()
+}
+
+/// A user's files, the oldest first.
+pub fn of_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<AttachmentRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM attachment WHERE user_id = ?1 ORDER BY id"))?
+        .query_map([user_id], AttachmentRow::read)?
+        .collect()
+}
+
+/// The messages that link to a file, ascending, with their times in UNIX seconds.
+pub fn messages_of(connection: &Connection, id: i64) -> rusqlite::Result<Vec<(MessageId, i64)>> {
+    connection
+        .prepare_cached(
+            "SELECT message.id, timestamp FROM attachment_message JOIN message ON message.id = message_id
+             WHERE attachment_id = ?1 ORDER BY message_id",
+        )?
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// Whether one of the messages that link to a file is such as `wanted` says, who is asked about one after the other, the
+/// newest first.
+pub fn any_message_of<E: From<rusqlite::Error>>(
+    connection: &Connection,
+    id: i64,
+    mut wanted: impl FnMut(MessageId, RecipientId) -> Result<bool, E>,
+) -> Result<bool, E> {
+    let mut statement = connection.prepare_cached(
+        "SELECT message.id, recipient_id FROM attachment_message JOIN message ON message.id = message_id
+         WHERE attachment_id = ?1 ORDER BY message_id DESC",
+    )?;
+    let mut rows = statement.query([id])?;
+    while let Some(row) = rows.next()? {
+        if wanted(row.get(0)?, row.get(1)?)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The files that a message links to.
+pub fn of_message(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<i64>> {
+    connection
+        .prepare_cached("SELECT attachment_id FROM attachment_message WHERE message_id = ?1")?
+        .query_map([id], |row| row.get(0))?
+        .collect()
+}
+
+/// The files that a scheduled message links to.
+pub fn of_scheduled_message(connection: &Connection, id: i64) -> rusqlite::Result<Vec<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT attachment_id FROM attachment_scheduled_message WHERE scheduled_message_id = ?1",
+        )?
+        .query_map([id], |row| row.get(0))?
+        .collect()
+}
+
+/// Says that a message links to a file.
+pub fn claim(connection: &Connection, id: i64, message_id: MessageId) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT OR IGNORE INTO attachment_message (attachment_id, message_id) VALUES (?1, ?2)",
+        )?
+        .execute((id, message_id))?;
+    set_unclaimed_since(connection, id, None)
+}
+
+/// Says that a scheduled message links to a file.
+pub fn claim_for_scheduled(connection: &Connection, id: i64, scheduled: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT OR IGNORE INTO attachment_scheduled_message (attachment_id, scheduled_message_id)
+             VALUES (?1, ?2)",
+        )?
+        .execute((id, scheduled))?;
+    set_unclaimed_since(connection, id, None)
+}
+
+/// Says that a message does not link to a file any more.
+pub fn release(connection: &Connection, id: i64, message_id: MessageId) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("DELETE FROM attachment_message WHERE attachment_id = ?1 AND message_id = ?2")?
+        .execute((id, message_id))
+        .map(|_| ())
+}
+
+/// Says that a scheduled message links to no file any more.
+pub fn release_scheduled(connection: &Connection, scheduled: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("DELETE FROM attachment_scheduled_message WHERE scheduled_message_id = ?1")?
+        .execute([scheduled])
+        .map(|_| ())
+}
+
+/// Whether any message links to a file, sent or scheduled.
+pub fn is_claimed(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM attachment_message WHERE attachment_id = ?1)
+                 OR EXISTS (SELECT 1 FROM attachment_scheduled_message WHERE attachment_id = ?1)",
+        )?
+        .query_row([id], |row| row.get(0))
+}
+
+/// Sets since when nothing links to a file.
+pub fn set_unclaimed_since(connection: &Connection, id: i64, since: Option<i64>) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE attachment SET unclaimed_since = ?2 WHERE id = ?1")?
+        .execute((id, since))
+        .map(|_| ())
+}
+
+/// The file that nothing has linked to for the longest time, and since when.
+pub fn longest_unclaimed(connection: &Connection) -> rusqlite::Result<Option<(AttachmentRow, i64)>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS}, unclaimed_since FROM attachment WHERE unclaimed_since IS NOT NULL
+             ORDER BY unclaimed_since LIMIT 1"
+        ))?
+        .query_row([], |row| Ok((AttachmentRow::read(row)?, row.get(10)?)))
+        .optional()
+}
+
+/// Stores a thumbnail.
+pub fn insert_thumbnail(
+    connection: &Connection,
+    id: i64,
+    format: &str,
+    bytes: &[u8],
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT INTO thumbnail (attachment_id, format, bytes) VALUES (?1, ?2, ?3)")?
+        .execute((id, format, bytes))
+        .map(|_| ())
+}
+
+/// A thumbnail.
+pub fn thumbnail(connection: &Connection, id: i64, format: &str) -> rusqlite::Result<Option<Vec<u8>>> {
+    connection
+        .prepare_cached("SELECT bytes FROM thumbnail WHERE attachment_id = ?1 AND format = ?2")?
+        .query_row((id, format), |row| row.get(0))
+        .optional()
+}

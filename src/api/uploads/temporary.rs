@@ -1,0 +1,86 @@
+//! Addresses under which a file can be loaded without credentials, for a minute: for programs that cannot send them, such
+//! as players and browsers that a client opens.
+
+use super::download::{FileParams, serve};
+use super::sql::AttachmentRow;
+use super::{access, sql};
+use crate::http::{Anyone, ApiError, ApiResult, Call, Reply, User};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rusqlite::Connection;
+use serde::Deserialize;
+use sha2::Sha256;
+
+/// How long an address is good, in seconds.
+const VALIDITY: i64 = 60;
+
+/// Characters that stand in a path as they are.
+const PLAIN_IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// `GET /user_uploads/{realm_id}/{filename}` below `/api/v1`.
+pub async fn get_temporary_url(call: Call<User>, params: FileParams) -> ApiResult<Reply> {
+    let now = call.app.clock.seconds();
+    let url = call.app.readers.read(|snapshot| {
+        let file = access::find(snapshot, Some(&call.caller), now, &params.path_id())?;
+        let token = sign(snapshot, file.id, now + VALIDITY)?;
+        let name = utf8_percent_encode(file_name(&file), PLAIN_IN_PATH);
+        Ok::<_, ApiError>(format!("/user_uploads/temporary/{token}/{name}"))
+    });
+    Reply::field("url", &url.await?)
+}
+
+/// Parameters of `GET /user_uploads/temporary/{token}/{filename}`.
+#[derive(Deserialize)]
+pub struct TemporaryParams {
+    /// Says which file and until when, and that we said so.
+    token: String,
+    /// The last part of the file's path.
+    filename: String,
+    /// Whether a browser is to save it rather than to show it.
+    #[serde(default)]
+    download: bool,
+}
+
+/// `GET /user_uploads/temporary/{token}/{filename}`, and `HEAD`. Nobody has to log in.
+pub async fn get_file_by_temporary_url(call: Call<Anyone>, params: TemporaryParams) -> ApiResult<Reply> {
+    let now = call.app.clock.seconds();
+    let file = call.app.readers.read(|snapshot| {
+        let id = verify(snapshot, &params.token, now)?;
+        let id = id.ok_or_else(|| ApiError::bad_request("Invalid token"))?;
+        let file = sql::by_id(snapshot, id)?.ok_or_else(access::does_not_exist)?;
+        if file_name(&file) != params.filename {
+            return Err(ApiError::bad_request("Invalid filename"));
+        }
+        Ok(file)
+    });
+    serve(&call.app, call.info.conditions.as_deref(), &file.await?, params.download)
+}
+
+fn file_name(file: &AttachmentRow) -> &str {
+    file.path_id.rsplit('/').next().unwrap_or_default()
+}
+
+/// A token for a file that is good until a time.
+fn sign(connection: &Connection, id: i64, until: i64) -> ApiResult<String> {
+    let mut bytes = [id.to_be_bytes(), until.to_be_bytes()].concat();
+    let signature = keyed(connection)?.chain_update(&bytes).finalize();
+    bytes.extend_from_slice(&signature.into_bytes());
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// The file of a token; `None` if it is not ours or no longer good.
+fn verify(connection: &Connection, token: &str, now: i64) -> ApiResult<Option<i64>> {
+    let Ok(bytes) = URL_SAFE_NO_PAD.decode(token) else { return Ok(None) };
+    let Some((signed, signature)) = bytes.split_at_checked(16) else { return Ok(None) };
+    if keyed(connection)?.chain_update(signed).verify_slice(signature).is_err() {
+        return Ok(None);
+    }
+    let number = |at: usize| signed.get(at..at + 8)?.try_into().ok().map(i64::from_be_bytes);
+    Ok(number(0).filter(|_| number(8).is_some_and(|until| now < until)))
+}
+
+fn keyed(connection: &Connection) -> ApiResult<Hmac<Sha256>> {
+    Hmac::new_from_slice(&sql::secret(connection)?).map_err(|_| ApiError::internal())
+}

@@ -1,0 +1,160 @@
+//! `POST /user_uploads`: uploads one file.
+
+use super::contents::Incoming;
+use super::sql::AttachmentRow;
+use super::{MAX_FILE_UPLOAD_SIZE_MIB, contents, media_types, names, record, sql, thumbnails};
+use crate::app::{App, Options};
+use crate::http::{ApiError, ApiResult, ArrivingFile, ArrivingFiles, Call, Reply, User};
+use crate::store::Tx;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+const MIB: u64 = 1 << 20;
+
+/// A body may be so much longer than the file in it, in bytes.
+const AROUND_THE_FILE: u64 = MIB;
+
+/// `POST /user_uploads` has no parameters but the file.
+#[derive(Deserialize)]
+pub struct NoParams {}
+
+/// The answer of `POST /user_uploads`.
+#[derive(Serialize)]
+struct Uploaded {
+    /// The same as `url`, for older clients.
+    uri: String,
+    /// Where the file is, below the origin.
+    url: String,
+    /// As the client called it.
+    filename: String,
+}
+
+/// `POST /user_uploads`. The file's field may have any name; of several files in one field, the first is taken.
+pub async fn upload_file(call: Call<User>, _params: NoParams, mut files: ArrivingFiles) -> ApiResult<Reply> {
+    let limits = Limits::of(&call.app.options);
+    let at_least = files.length().map_or(0, |length| length.saturating_sub(AROUND_THE_FILE));
+    limits.check_size(at_least)?;
+    let Some(file) = files.next().await? else {
+        return Err(ApiError::bad_request("You must specify a file to upload"));
+    };
+    let app = Arc::clone(&call.app);
+    let mut content = Incoming::begin(Arc::clone(&app)).await?;
+    match receive(&app, &limits, &mut files, &file, &mut content).await {
+        Ok(()) => finish(call, limits, file, content).await,
+        Err(error) => {
+            content.give_up().await?;
+            Err(error)
+        }
+    }
+}
+
+/// Writes the file as it arrives, and reads the body to its end: a file is whole when the body is.
+async fn receive(
+    app: &App,
+    limits: &Limits,
+    files: &mut ArrivingFiles,
+    file: &ArrivingFile,
+    content: &mut Incoming,
+) -> ApiResult<()> {
+    let used = app.readers.read(|snapshot| Ok::<_, ApiError>(sql::space_used(snapshot)?)).await?;
+    while let Some(piece) = files.piece().await? {
+        content.write(piece).await?;
+        limits.check_size(content.size)?;
+        limits.check_quota(used, content.size)?;
+    }
+    let mut skipped = 0;
+    while let Some(other) = files.next().await? {
+        if other.field_name != file.field_name {
+            return Err(ApiError::bad_request("You may only upload one file at a time"));
+        }
+        while let Some(piece) = files.piece().await? {
+            skipped += piece.len() as u64;
+            limits.check_size(skipped)?;
+        }
+    }
+    content.flush().await
+}
+
+/// Makes a file of what arrived.
+async fn finish(call: Call<User>, limits: Limits, file: ArrivingFile, content: Incoming) -> ApiResult<Reply> {
+    let name = names::kept_name(&file.file_name);
+    let content_type = media_types::of_upload(file.content_type.as_deref(), &name);
+    let (content_id, size) = (content.content_id, content.size);
+    let made = thumbnails::make(&call.app, content_id, size, &content_type).await?;
+    let row = AttachmentRow {
+        id: 0,
+        user_id: call.caller.user_id,
+        path_id: String::new(),
+        name,
+        content_type: made.as_ref().map_or(content_type, |made| made.content_type.to_owned()),
+        size,
+        create_time: 0,
+        content_id,
+        dimensions: made.as_ref().map(|made| made.dimensions),
+    };
+    let thumbnails = made.map(|made| made.formats).unwrap_or_default();
+    let row = call.write(move |tx, _caller| add(tx, &limits, row, &thumbnails)).await;
+    let row = match row {
+        Ok(row) => row,
+        Err(error) => {
+            content.give_up().await?;
+            return Err(error);
+        }
+    };
+    let url = format!("/user_uploads/{}", row.path_id);
+    Reply::data(&Uploaded { uri: url.clone(), url, filename: row.name })
+}
+
+fn add(
+    tx: &mut Tx<'_>,
+    limits: &Limits,
+    mut row: AttachmentRow,
+    thumbnails: &[(&'static str, Vec<u8>)],
+) -> ApiResult<AttachmentRow> {
+    limits.check_quota(sql::space_used(tx)?, row.size)?;
+    if !contents::keep(tx, row.content_id, tx.now())? {
+        return Err(ApiError::internal());
+    }
+    row.path_id = names::new_path_id(sql::realm_id(tx)?, &row.name);
+    row.create_time = tx.now();
+    row.id = sql::insert(tx, &row)?;
+    for (format, bytes) in thumbnails {
+        sql::insert_thumbnail(tx, row.id, format, bytes)?;
+    }
+    record::tell_added(tx, row.clone())?;
+    Ok(row)
+}
+
+/// How much may be uploaded.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Of one file, in MiB.
+    file_mib: u64,
+    /// Of all files, in MiB.
+    quota_mib: Option<u64>,
+}
+
+impl Limits {
+    fn of(options: &Options) -> Self {
+        let file_mib = options.max_file_upload_size_mib.unwrap_or(MAX_FILE_UPLOAD_SIZE_MIB);
+        Self { file_mib, quota_mib: options.upload_quota_mib }
+    }
+
+    fn check_size(&self, size: u64) -> ApiResult<()> {
+        if size <= self.file_mib.saturating_mul(MIB) {
+            return Ok(());
+        }
+        let mib = self.file_mib;
+        let msg = format!("Uploaded file is larger than the allowed limit of {mib} MiB");
+        Err(ApiError::bad_request(msg))
+    }
+
+    fn check_quota(&self, used: u64, size: u64) -> ApiResult<()> {
+        let quota = self.quota_mib.map_or(u64::MAX, |mib| mib.saturating_mul(MIB));
+        if used.saturating_add(size) <= quota {
+            return Ok(());
+        }
+        let msg = "Upload would exceed your organization's upload quota.";
+        Err(ApiError::new(400, "REALM_UPLOAD_QUOTA", msg))
+    }
+}

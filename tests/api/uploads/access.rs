@@ -1,0 +1,112 @@
+//! Who may load an uploaded file.
+
+use super::{link, load, png, upload};
+use crate::harness::{Client, TestServer};
+use serde_json::json;
+
+/// Whether somebody may load a file, by all ways alike.
+async fn may_load(client: &Client, url: &str) -> bool {
+    let status = load(client, url).await.status;
+    assert_eq!(client.get(url, ()).await.status, status, "the temporary address of {url}");
+    assert!(matches!(status, 200 | 403), "{status}");
+    status == 200
+}
+
+#[tokio::test]
+async fn who_may_read_a_message_with_a_file_may_load_it() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let eve = server.member("eve").await;
+    let guest = server.guest("guest").await;
+    let admin = server.administrator("admin").await;
+    let everybody = [&ada, &bob, &eve, &guest, &admin];
+    let expect = async |url: &str, readers: &[&Client], why: &str| {
+        for client in everybody {
+            let expected = readers.iter().any(|reader| reader.user_id == client.user_id);
+            assert_eq!(may_load(client, url).await, expected, "{why}: {}", client.full_name);
+        }
+        let nobody = load(&server.anonymous(), url).await.status;
+        assert_eq!(nobody, 401, "{why}: nobody");
+    };
+    let general = server.channel("general", &[&ada, &guest]).await;
+    let open = server.channel("open", &[&ada]).await;
+    let secret = server.private_channel("secret", &[&ada, &bob]).await;
+    let urls = [
+        upload(&ada, "a", b"a").await,
+        upload(&ada, "b", b"b").await,
+        upload(&ada, "c", b"c").await,
+        upload(&ada, "d", b"d").await,
+        upload(&ada, "e", b"e").await,
+    ];
+    expect(&urls[0], &[&ada], "linked to nowhere").await;
+    ada.send(general, "t", &link(&urls[0])).await;
+    expect(&urls[0], &everybody, "in a public channel with a guest").await;
+    ada.send(open, "t", &link(&urls[1])).await;
+    expect(&urls[1], &[&ada, &bob, &eve, &admin], "in a public channel without guests").await;
+    ada.send(secret, "t", &link(&urls[2])).await;
+    expect(&urls[2], &[&ada, &bob], "in a private channel").await;
+    ada.send_direct(&[&eve], &link(&urls[3])).await;
+    expect(&urls[3], &[&ada, &eve], "in a direct message").await;
+    // Who comes to a private channel later does not see its history, where that is protected.
+    let to = json!([{"name": "secret"}]);
+    ada.post("/users/me/subscriptions", json!({"subscriptions": to, "principals": [eve.user_id]})).await.ok();
+    expect(&urls[2], &[&ada, &bob], "from before somebody came").await;
+    ada.send(secret, "t", &link(&urls[4])).await;
+    expect(&urls[4], &[&ada, &bob, &eve], "from after").await;
+    // One message is enough.
+    bob.send_direct(&[&guest], &link(&urls[2])).await;
+    expect(&urls[2], &[&ada, &bob, &guest], "passed on").await;
+}
+
+#[tokio::test]
+async fn who_may_not_load_a_file_cannot_pass_it_on() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let eve = server.member("eve").await;
+    let url = upload(&ada, "a.png", &png(20, 10)).await;
+    let mut events = ada.register(json!({"event_types": ["attachment"]})).await;
+    let id = eve.send_direct(&[&eve], &link(&url)).await;
+    assert!(!may_load(&eve, &url).await);
+    let found =
+        json!({"anchor": "newest", "num_before": 9, "num_after": 0, "narrow": [["has", "attachment"]]});
+    assert_eq!(eve.get("/messages", &found).await.ok()["messages"], json!([]));
+    // Nor does it show anything of the file.
+    let shown = eve.message(id).await["content"].clone();
+    assert_eq!(shown, format!("<p>look: <a href=\"{url}\">file</a></p>"));
+    assert_eq!(super::attachments(&ada).await[0]["messages"], json!([]));
+    events.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn files_in_web_public_channels_are_for_everybody() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let guest = server.guest("guest").await;
+    let stream_id = server.channel("web", &[&ada]).await;
+    let url = upload(&ada, "a.png", &png(20, 10)).await;
+    let thumbnail = format!("{}/840x560.webp", url.replace("/user_uploads/", "/user_uploads/thumbnail/"));
+    ada.send(stream_id, "t", &link(&url)).await;
+    assert_eq!(load(&server.anonymous(), &url).await.status, 401);
+    assert_eq!(load(&guest, &url).await.status, 403);
+    server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {stream_id}")).await;
+    for client in [&server.anonymous(), &guest] {
+        assert_eq!(load(client, &url).await.status, 200);
+        assert_eq!(load(client, &thumbnail).await.header("content-type"), "image/webp");
+    }
+}
+
+#[tokio::test]
+async fn a_moved_message_takes_the_access_with_it() {
+    let server = TestServer::start().await;
+    let ada = server.administrator("ada").await;
+    let eve = server.member("eve").await;
+    let open = server.channel("open", &[&ada]).await;
+    let secret = server.private_channel("secret", &[&ada]).await;
+    let url = upload(&ada, "a", b"a").await;
+    let id = ada.send(open, "t", &link(&url)).await;
+    assert!(may_load(&eve, &url).await);
+    let to = json!({"stream_id": secret, "send_notification_to_new_thread": false});
+    ada.patch(&format!("/messages/{id}"), to).await.ok();
+    assert!(!may_load(&eve, &url).await);
+}

@@ -1,0 +1,153 @@
+//! Files on their way: nothing waits in memory, and what breaks off leaves nothing.
+
+use super::{attachments, content, load, until, upload};
+use crate::harness::{Client, TestServer};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+const PIECES: &str = "SELECT count(*) FROM upload_piece";
+const MIB: usize = 1 << 20;
+
+fn authorization(client: &Client) -> String {
+    let pair = format!("{}:{}", client.email, client.api_key.as_deref().unwrap());
+    format!("Authorization: Basic {}\r\n", STANDARD.encode(pair))
+}
+
+/// A whole request that uploads a file, and where its body begins.
+fn request(client: &Client, file: &[u8]) -> (Vec<u8>, usize) {
+    let part = "--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.bin\"\r\n\r\n";
+    let end = "\r\n--edge--\r\n";
+    let mut head = "POST /api/v1/user_uploads HTTP/1.1\r\nHost: x\r\n".to_owned() + &authorization(client);
+    head += "Content-Type: multipart/form-data; boundary=edge\r\n";
+    write!(head, "Content-Length: {}\r\n\r\n", part.len() + file.len() + end.len()).unwrap();
+    let body_at = head.len();
+    ([head.as_bytes(), part.as_bytes(), file, end.as_bytes()].concat(), body_at)
+}
+
+/// Reads the head of an answer.
+fn read_head(stream: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        assert_eq!(stream.read(&mut byte).unwrap(), 1, "the head ends: {}", String::from_utf8_lossy(&head));
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).unwrap().to_lowercase()
+}
+
+#[tokio::test]
+async fn a_file_is_written_while_it_arrives() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let file = content(8 * MIB);
+    let (request, body_at) = request(&ada, &file);
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let mut sent = 0;
+    for arrived in [1, 3, 7] {
+        // So much of the body, and a little: what the server has but for the last piece is in the file.
+        let now = body_at + arrived * MIB + 4096;
+        stream.write_all(&request[sent..now]).unwrap();
+        sent = now;
+        until(&server, PIECES, arrived as i64 * 4).await;
+        assert_eq!(attachments(&ada).await, json!([]), "nothing is there before all is");
+        // And others are not held up.
+        ada.send_direct(&[&ada], "meanwhile").await;
+    }
+    stream.write_all(&request[sent..]).unwrap();
+    assert!(read_head(&mut stream).starts_with("http/1.1 200"));
+    let listed = attachments(&ada).await;
+    let url = format!("/user_uploads/{}", listed[0]["path_id"].as_str().unwrap());
+    assert!(load(&ada, &url).await.bytes == file);
+}
+
+#[tokio::test]
+async fn a_file_is_read_while_it_is_sent() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let file = content(32 * MIB);
+    let url = upload(&ada, "a.bin", &file).await;
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let get = format!("GET {url} HTTP/1.1\r\nHost: x\r\n{}\r\n", authorization(&ada));
+    stream.write_all(get.as_bytes()).unwrap();
+    let head = read_head(&mut stream);
+    assert!(head.contains(&format!("content-length: {}\r\n", file.len())), "{head}");
+    // The network takes some; the rest is not in anybody's memory, so that it can be taken away.
+    server.sql("DELETE FROM upload_piece WHERE number >= 100").await;
+    let mut found = Vec::new();
+    // The connection ends early, and the client knows it.
+    let _ended = stream.read_to_end(&mut found);
+    assert!(found.len() <= 100 * MIB / 4, "{}", found.len());
+    assert!(found == file[..found.len()]);
+    ada.get("/users/me", ()).await.ok();
+}
+
+#[tokio::test]
+async fn an_upload_that_breaks_off_leaves_nothing() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let (whole, body_at) = request(&ada, &content(900_000));
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    // The end of the last part is `--edge--`, and a line end that nobody waits for.
+    let last = whole.len() - 3;
+    let mut cuts = vec![body_at, body_at + 1, last, last - 8];
+    for _ in 0..12 {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        cuts.push(body_at + (random % (last - body_at) as u64) as usize);
+    }
+    for cut in cuts {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.write_all(&whole[..cut]).unwrap();
+        drop(stream);
+        assert_eq!(attachments(&ada).await, json!([]), "after {cut} bytes");
+    }
+    let kept = upload(&ada, "kept.bin", &content(600_000)).await;
+    server.restart().await;
+    // The three pieces of the whole file.
+    until(&server, PIECES, 3).await;
+    until(&server, "SELECT count(*) FROM upload_content", 1).await;
+    assert!(load(&ada, &kept).await.bytes == content(600_000));
+    assert_eq!(ada.get("/attachments", ()).await.ok()["upload_space_used"], 600_000);
+}
+
+#[tokio::test]
+async fn a_crash_leaves_whole_files_only() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let kept = upload(&ada, "kept.bin", &content(600_000)).await;
+    let (whole, _) = request(&ada, &content(2 * MIB));
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all(&whole[..whole.len() - 5]).unwrap();
+    // All of the file is there, but for the last five bytes of the body.
+    until(&server, PIECES, 3 + 7).await;
+    server.crash().await;
+    assert_eq!(attachments(&ada).await.as_array().unwrap().len(), 1);
+    assert!(load(&ada, &kept).await.bytes == content(600_000));
+    until(&server, PIECES, 3).await;
+}
+
+#[tokio::test]
+async fn headers_without_end_are_not_collected() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let endless = format!("--x\r\nContent-Disposition: {}", "a".repeat(MIB));
+    let request = ada.request(reqwest::Method::POST, "/user_uploads");
+    let refused = request.body("multipart/form-data; boundary=x", endless).send().await;
+    assert_eq!(refused.header("connection"), "close");
+    refused.error(413, "BAD_REQUEST", "Request body is too large");
+    // Text between files is read and forgotten.
+    let text = "t".repeat(3 * MIB);
+    let body = format!(
+        "--x\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\n{text}\r\n\
+         --x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\nhello\r\n--x--\r\n"
+    );
+    let request = ada.request(reqwest::Method::POST, "/user_uploads");
+    let answer = request.body("multipart/form-data; boundary=x", body).send().await;
+    let url = answer.ok_ignoring(&["text"])["url"].as_str().unwrap().to_owned();
+    assert_eq!(load(&ada, &url).await.bytes, b"hello");
+}

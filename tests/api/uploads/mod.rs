@@ -1,0 +1,53 @@
+//! Uploaded files.
+
+mod access;
+mod arriving;
+mod claims;
+mod cleaning;
+mod download;
+mod thumbnails;
+mod upload;
+
+use crate::harness::{Answer, Client, TestServer};
+use reqwest::Method;
+use serde_json::Value;
+use teamchat::api::images::scaling::Picture;
+
+/// A byte of a file that differs from place to place, so that no piece can stand for another.
+fn content(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at % 251) as u8 ^ (at / 65_536) as u8).collect()
+}
+
+/// A PNG file of this size.
+fn png(width: u32, height: u32) -> Vec<u8> {
+    let pixels = [200, 100, 50, 255].repeat((width * height) as usize);
+    Picture::new(width, height, pixels).unwrap().to_png().unwrap()
+}
+
+/// Uploads a file as most clients do; answers its address, `/user_uploads/...`.
+async fn upload(client: &Client, name: &str, content: &[u8]) -> String {
+    let answer = client.request(Method::POST, "/user_uploads").multipart((), &[("file", name, content)]);
+    answer.send().await.ok()["url"].as_str().unwrap().to_owned()
+}
+
+/// Loads what lies at an address.
+async fn load(client: &Client, url: &str) -> Answer {
+    client.request_outside(Method::GET, url).send().await
+}
+
+/// The caller's uploads.
+async fn attachments(client: &Client) -> Value {
+    client.get("/attachments", ()).await.ok()["attachments"].clone()
+}
+
+/// Waits until a query of one number answers this.
+async fn until(server: &TestServer, query: &str, number: i64) {
+    while server.column(query).await != [number.to_string()] {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A text that links to a file.
+fn link(url: &str) -> String {
+    format!("look: [file]({url})")
+}

@@ -1,0 +1,117 @@
+//! Thumbnails of images, and how messages show them.
+
+use super::{load, png, upload};
+use crate::harness::TestServer;
+use reqwest::Method;
+use serde_json::json;
+use teamchat::api::images::decoding::{Format, decode};
+
+#[tokio::test]
+async fn a_message_shows_an_image_by_its_thumbnail() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let url = upload(&ada, "wide.png", &png(1680, 500)).await;
+    let thumbnail = format!("{}/840x560.webp", url.replace("/user_uploads/", "/user_uploads/thumbnail/"));
+    let id = ada.send_direct(&[&bob], &format!("[wide.png]({url})")).await;
+    let shown = format!(
+        "<p><a href=\"{url}\">wide.png</a></p>\n<div class=\"message_inline_image\"><a href=\"{url}\" \
+         title=\"wide.png\"><img data-original-content-type=\"image/png\" \
+         data-original-dimensions=\"1680x500\" src=\"{thumbnail}\"></a></div>"
+    );
+    assert_eq!(bob.message(id).await["content"], shown);
+    let image = load(&bob, &thumbnail).await;
+    assert_eq!((image.status, image.header("content-type")), (200, "image/webp"));
+    assert_eq!(image.header("cache-control"), "private, immutable");
+    let decoded = decode(&image.bytes).unwrap();
+    assert_eq!((decoded.format, decoded.picture.width, decoded.picture.height), (Format::Webp, 840, 250));
+    let again = bob.request_outside(Method::GET, &thumbnail);
+    let again = again.header("If-None-Match", image.header("etag")).send().await;
+    assert_eq!((again.status, again.bytes.len()), (304, 0));
+    let head = bob.request_outside(Method::HEAD, &thumbnail).send().await;
+    assert_eq!(head.header("content-length"), image.bytes.len().to_string());
+    let narrow = json!([["has", "image"]]);
+    let found = json!({"anchor": "newest", "num_before": 9, "num_after": 0, "narrow": narrow});
+    assert_eq!(bob.get("/messages", found).await.ok()["messages"][0]["id"], id);
+}
+
+#[tokio::test]
+async fn thumbnails_are_for_those_who_may_load_the_image() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let eve = server.member("eve").await;
+    let url = upload(&ada, "small.png", &png(3, 2)).await;
+    let thumbnail = format!("{}/840x560.webp", url.replace("/user_uploads/", "/user_uploads/thumbnail/"));
+    let image = decode(&load(&ada, &thumbnail).await.bytes).unwrap();
+    assert_eq!((image.picture.width, image.picture.height), (3, 2), "small images do not grow");
+    let forbidden = "You are not authorized to view this file.";
+    load(&eve, &thumbnail).await.error(403, "BAD_REQUEST", forbidden);
+    let login = "Not logged in: API authentication or user session required";
+    load(&server.anonymous(), &thumbnail).await.error(401, "UNAUTHORIZED", login);
+    for format in ["100x100.webp", "840x560.png", "840x560-anim.webp", "x"] {
+        let other = thumbnail.replace("840x560.webp", format);
+        load(&ada, &other).await.error(404, "BAD_REQUEST", "Not found");
+    }
+    let gone = "This file does not exist or has been deleted.";
+    load(&ada, "/user_uploads/thumbnail/1/x/840x560.webp").await.error(404, "BAD_REQUEST", gone);
+    let text = upload(&ada, "a.txt", b"text").await.replace("/user_uploads/", "/user_uploads/thumbnail/");
+    load(&ada, &format!("{text}/840x560.webp")).await.error(404, "BAD_REQUEST", "Not found");
+    let id = super::attachments(&ada).await[0]["id"].clone();
+    ada.delete(&format!("/attachments/{id}"), ()).await.ok();
+    load(&ada, &thumbnail).await.error(404, "BAD_REQUEST", gone);
+}
+
+#[tokio::test]
+async fn what_is_no_image_is_linked_to_and_not_shown() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut broken = png(30, 20);
+    broken.truncate(50);
+    // A header that promises more pixels than anybody has memory for.
+    let mut bomb = png(1, 1);
+    bomb[16..24].copy_from_slice(&[0, 0, 0xff, 0xff, 0, 0, 0xff, 0xff]);
+    let mut checksum = flate2::Crc::new();
+    checksum.update(&bomb[12..29]);
+    bomb[29..33].copy_from_slice(&checksum.sum().to_be_bytes());
+    let svg = b"<svg xmlns='http://www.w3.org/2000/svg'/>";
+    let good = png(3, 2);
+    let cases: [(&str, &[u8]); 5] =
+        [("a.png", &broken), ("b.png", &bomb), ("c.svg", svg), ("d.png", b"hello"), ("e.txt", &good)];
+    for (name, bytes) in cases {
+        let url = upload(&ada, name, bytes).await;
+        let id = ada.send_direct(&[&ada], &format!("[{name}]({url})")).await;
+        let content = ada.message(id).await["content"].clone();
+        assert_eq!(content, format!("<p><a href=\"{url}\">{name}</a></p>"), "{name}");
+        assert_eq!(load(&ada, &url).await.bytes, bytes, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn an_image_is_what_its_content_is() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let url = upload(&ada, "photo.jpg", &png(3, 2)).await;
+    assert_eq!(load(&ada, &url).await.header("content-type"), "image/png");
+    let id = ada.send_direct(&[&ada], &url_alone(&server, &url)).await;
+    let content = ada.message(id).await["content"].as_str().unwrap().to_owned();
+    assert!(content.contains("data-original-content-type=\"image/png\""), "{content}");
+}
+
+#[tokio::test]
+async fn videos_and_sounds_are_shown_with_players() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let film = upload(&ada, "film.mp4", b"moving").await;
+    let id = ada.send_direct(&[&ada], &format!("[film]({film})")).await;
+    let content = ada.message(id).await["content"].as_str().unwrap().to_owned();
+    let player = format!("<video preload=\"metadata\" src=\"{film}\"></video>");
+    assert!(content.contains("message_inline_video") && content.contains(&player), "{content}");
+    let sound = upload(&ada, "song.mp3", b"la la").await;
+    let id = ada.send_direct(&[&ada], &format!("![song]({sound})")).await;
+    let content = ada.message(id).await["content"].as_str().unwrap().to_owned();
+    assert!(content.contains(&format!("<audio controls preload=\"metadata\" src=\"{sound}\"")), "{content}");
+}
+
+fn url_alone(server: &TestServer, url: &str) -> String {
+    format!("http://{}{url}", server.address())
+}

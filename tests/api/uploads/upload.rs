@@ -1,0 +1,156 @@
+//! `POST /user_uploads`, `GET /attachments`, `DELETE /attachments/{attachment_id}`.
+
+use super::{attachments, content, load, upload};
+use crate::harness::{START, TestServer};
+use reqwest::Method;
+use serde_json::json;
+use teamchat::app::Options;
+
+#[tokio::test]
+async fn a_file_is_uploaded_listed_loaded_and_deleted() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let mut events = ada.register(json!({"event_types": ["attachment"]})).await;
+    let mut others = bob.register(json!({"event_types": ["attachment"]})).await;
+    let bytes = content(700_000);
+    // The published Python client names the field as the file.
+    let request = ada.request(Method::POST, "/user_uploads");
+    let answer = request.multipart((), &[("/home/ada/my notes (1).txt", "my notes (1).txt", &bytes)]);
+    let answer = answer.send().await.ok();
+    let url = answer["url"].as_str().unwrap();
+    assert_eq!((&answer["uri"], &answer["filename"]), (&answer["url"], &json!("my notes (1).txt")));
+    assert!(url.starts_with("/user_uploads/1/") && url.ends_with("/my-notes-1.txt"), "{url}");
+    assert_eq!(url.split('/').count(), 6, "{url}");
+    assert_eq!(load(&ada, url).await.bytes, bytes);
+
+    let other = upload(&bob, "b.bin", b"123").await;
+    let path_id = url.strip_prefix("/user_uploads/").unwrap();
+    let listed = ada.get("/attachments", ()).await.ok();
+    let id = &listed["attachments"][0]["id"];
+    let record = json!({"id": id, "name": "my notes (1).txt", "path_id": path_id, "size": 700_000,
+        "create_time": START * 1000, "messages": []});
+    assert_eq!(listed["attachments"], json!([record]));
+    assert_eq!(listed["upload_space_used"], 700_003);
+
+    let path = format!("/attachments/{id}");
+    bob.delete(&path, ()).await.error(400, "BAD_REQUEST", "Invalid attachment");
+    ada.delete(&path, ()).await.ok();
+    ada.delete(&path, ()).await.error(400, "BAD_REQUEST", "Invalid attachment");
+    ada.delete("/attachments/x", ()).await.error(400, "BAD_REQUEST", "attachment_id is not valid JSON");
+    let gone = "This file does not exist or has been deleted.";
+    load(&ada, url).await.error(404, "BAD_REQUEST", gone);
+    assert_eq!(ada.get("/attachments", ()).await.ok()["upload_space_used"], 3);
+    events
+        .expect(&[
+            json!({"type": "attachment", "op": "add", "attachment": record, "upload_space_used": 700_000}),
+            json!({"type": "attachment", "op": "remove", "attachment": {"id": id}, "upload_space_used": 3}),
+        ])
+        .await;
+    let told = others.expect_kinds(&["attachment/add"]).await;
+    assert_eq!(told[0]["upload_space_used"], 700_003);
+    assert_eq!(load(&bob, &other).await.bytes, b"123");
+}
+
+#[tokio::test]
+async fn one_file_is_wanted() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let none = "You must specify a file to upload";
+    ada.post("/user_uploads", ()).await.error(400, "BAD_REQUEST", none);
+    ada.post("/user_uploads", &[("file", "text")]).await.error(400, "BAD_REQUEST", none);
+    let send = async |parameters, files: &[(&str, &str, &[u8])]| {
+        ada.request(Method::POST, "/user_uploads").multipart(parameters, files).send().await
+    };
+    send(json!({"a": "b"}), &[]).await.error(400, "BAD_REQUEST", none);
+    send(json!({}), &[("file", "", b"x")]).await.error(400, "BAD_REQUEST", none);
+    let several = "You may only upload one file at a time";
+    send(json!({}), &[("a", "a", b"x"), ("b", "b", b"y")]).await.error(400, "BAD_REQUEST", several);
+    assert_eq!(attachments(&ada).await, json!([]));
+    // Of two in one field, the first.
+    let answer = send(json!({"note": "n", "client": "c"}), &[("f", "one", b"1"), ("f", "two", b"2")]).await;
+    let answer = answer.ok_ignoring(&["note"]);
+    assert_eq!(answer["filename"], "one");
+    assert_eq!(load(&ada, answer["url"].as_str().unwrap()).await.bytes, b"1");
+    // An empty file is a file.
+    let answer = send(json!({}), &[("f", "nothing.txt", b"")]).await.ok();
+    let empty = load(&ada, answer["url"].as_str().unwrap()).await;
+    assert_eq!((empty.status, empty.bytes.len()), (200, 0));
+    let login = "Not logged in: API authentication or user session required";
+    let anonymous = server.anonymous().request(Method::POST, "/user_uploads");
+    let anonymous = anonymous.multipart((), &[("f", "x", b"x")]).send().await;
+    anonymous.error(401, "UNAUTHORIZED", login);
+    let broken = ada.request(Method::POST, "/user_uploads").body("multipart/form-data; boundary=x", "--y");
+    let broken = broken.send().await;
+    let msg = "Malformed multipart/form-data body: incomplete multipart stream";
+    broken.error(400, "BAD_REQUEST", msg);
+    let boundless = ada.request(Method::POST, "/user_uploads").body("multipart/form-data", "x").send().await;
+    let msg = "Malformed multipart/form-data body: multipart boundary not found in Content-Type";
+    boundless.error(400, "BAD_REQUEST", msg);
+}
+
+#[tokio::test]
+async fn files_and_all_of_them_have_a_largest_size() {
+    let options =
+        Options { max_file_upload_size_mib: Some(1), upload_quota_mib: Some(2), ..Options::default() };
+    let server = TestServer::start_with(options).await;
+    let ada = server.member("ada").await;
+    let state = ada.post("/register", &[("fetch_event_types", "[\"realm\"]")]).await.ok();
+    assert_eq!(
+        (&state["max_file_upload_size_mib"], &state["realm_upload_quota_mib"]),
+        (&json!(1), &json!(2))
+    );
+    let mib = content(1 << 20);
+    let send = async |name: &str, bytes: &[u8]| {
+        let request = ada.request(Method::POST, "/user_uploads");
+        request.multipart((), &[("f", name, bytes)]).send().await
+    };
+    let too_large = "Uploaded file is larger than the allowed limit of 1 MiB";
+    for length in [(1 << 20) + 1, 3 << 20] {
+        send("large", &content(length)).await.error(400, "BAD_REQUEST", too_large);
+    }
+    send("one", &mib).await.ok();
+    send("small", b"x").await.ok();
+    let full = "Upload would exceed your organization's upload quota.";
+    send("two", &mib).await.error(400, "REALM_UPLOAD_QUOTA", full);
+    send("two", &mib[1..]).await.ok();
+    send("any", b"y").await.error(400, "REALM_UPLOAD_QUOTA", full);
+    let listed = ada.get("/attachments", ()).await.ok();
+    assert_eq!(listed["upload_space_used"], 2 << 20);
+    ada.delete(&format!("/attachments/{}", listed["attachments"][1]["id"]), ()).await.ok();
+    send("any", b"y").await.ok();
+    // Nothing is left of what was refused but what waits to be removed.
+    let kept = "SELECT count(*) FROM upload_content WHERE removed_from IS NULL";
+    assert_eq!(server.column(kept).await, ["3"]);
+}
+
+#[tokio::test]
+async fn the_published_limits_are_those_without_options() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let state = ada.post("/register", &[("fetch_event_types", "[\"realm\"]")]).await.ok();
+    assert_eq!(state["max_file_upload_size_mib"], 100);
+    assert_eq!(state["realm_upload_quota_mib"], json!(null));
+    let formats = json!([{"name": "840x560.webp", "max_width": 840, "max_height": 560, "format": "webp",
+        "animated": false}]);
+    assert_eq!(state["server_thumbnail_formats"], formats);
+}
+
+#[tokio::test]
+async fn names_beyond_ascii_are_kept_and_found() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let url = upload(&ada, "Bücher 日本.txt", b"hello").await;
+    assert!(url.ends_with("/Bücher-日本.txt"), "{url}");
+    let loaded = load(&ada, &url).await;
+    assert_eq!(loaded.bytes, b"hello");
+    let name = "inline; filename*=UTF-8''B%C3%BCcher%20%E6%97%A5%E6%9C%AC.txt";
+    assert_eq!(loaded.header("content-disposition"), name);
+    let encoded = url.replace('ü', "%C3%BC").replace("日本", "%E6%97%A5%E6%9C%AC");
+    for (index, url) in [&url, &encoded].into_iter().enumerate() {
+        ada.send_direct(&[&bob], &super::link(url)).await;
+        assert_eq!(attachments(&ada).await[0]["messages"].as_array().unwrap().len(), index + 1, "{url}");
+    }
+    assert_eq!(load(&bob, &encoded).await.bytes, b"hello");
+}
