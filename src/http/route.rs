@@ -17,7 +17,6 @@ use super::params::ParamError;
 use super::reply::Reply;
 use crate::app::App;
 use crate::store::{Snapshot, Tx};
-use bytes::Bytes;
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
@@ -158,7 +157,7 @@ pub struct Call<C> {
     /// Files of a multipart body.
     pub files: Vec<UploadedFile>,
     /// The body, if it was not read as parameters.
-    pub body: Bytes,
+    pub body: bytes::Bytes,
 }
 
 impl<C: Kind> Call<C> {
