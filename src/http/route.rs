@@ -243,7 +243,7 @@ impl Route {
         let run: Box<Calling> = Box::new(move |caller, app, info, mut form| {
             let caller = C::admit(caller)?;
             let params = P::read(&form)?;
-            let (ignored, files, body) = (owned(form.ignored()), Vec::new(), Bytes::new());
+            let (ignored, files, body) = (owned(form.ignored()), Vec::new(), bytes::Bytes::new());
             let arriving = form.take_arriving().ok_or_else(ApiError::internal)?;
             drop(form);
             Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params, arriving))))
