@@ -17,7 +17,6 @@ use super::params::ParamError;
 use super::reply::Reply;
 use crate::app::App;
 use crate::store::{Snapshot, Tx};
-use bytes::Bytes;
 use hyper::Method;
 use serde::de::DeserializeOwned;
 use std::net::IpAddr;
@@ -156,7 +155,7 @@ pub struct Call<C> {
     /// Files of a multipart body.
     pub files: Vec<UploadedFile>,
     /// The body, if it was not read as parameters.
-    pub body: Bytes,
+    pub body: bytes::Bytes,
 }
 
 impl<C: Kind> Call<C> {
@@ -242,7 +241,7 @@ impl Route {
         let run: Box<Calling> = Box::new(move |caller, app, info, mut form| {
             let caller = C::admit(caller)?;
             let params = P::read(&form)?;
-            let (ignored, files, body) = (owned(form.ignored()), Vec::new(), Bytes::new());
+            let (ignored, files, body) = (owned(form.ignored()), Vec::new(), bytes::Bytes::new());
             let arriving = form.take_arriving().ok_or_else(ApiError::internal)?;
             drop(form);
             Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params, arriving))))
