@@ -19,6 +19,7 @@ pub mod params;
 mod refusals;
 mod reply;
 mod route;
+mod router;
 pub mod service;
 
 pub use arriving::{ArrivingFile, ArrivingFiles};
@@ -30,4 +31,5 @@ pub use error::{ApiError, ApiResult};
 pub use limit::Limits;
 pub use refusals::JsonRefusals;
 pub use reply::{OtherReply, Reply, StreamedReply, members_of};
-pub use route::{BODY_LIMIT, Both, Call, Clash, Conditions, Parameters, Read, RequestInfo, Route, Router};
+pub use route::{BODY_LIMIT, Both, Call, Conditions, Parameters, Read, RequestInfo, Route};
+pub use router::{Clash, Found, Router};

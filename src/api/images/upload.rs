@@ -38,9 +38,7 @@ pub async fn make<T: Send + 'static>(
     file: UploadedFile,
     work: fn(&[u8]) -> Result<T, ImageError>,
 ) -> ApiResult<T> {
-    let _permit = AT_ONCE.acquire().await.map_err(|_| ApiError::internal())?;
-    let made = tokio::task::spawn_blocking(move || work(&file.bytes)).await;
-    made.map_err(|_| ApiError::internal())?.map_err(|error| {
+    in_turn(move || work(&file.bytes)).await?.map_err(|error| {
         tracing::debug!(%error, "an uploaded file is no image");
         bad_image(match error {
             ImageError::Size { .. } => "Image size exceeds limit.",
@@ -49,6 +47,12 @@ pub async fn make<T: Send + 'static>(
             }
         })
     })
+}
+
+/// Does something with pixels on a thread that may take its time, when nobody else does.
+pub async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> ApiResult<T> {
+    let _permit = AT_ONCE.acquire().await.map_err(|_| ApiError::internal())?;
+    tokio::task::spawn_blocking(work).await.map_err(|_| ApiError::internal())
 }
 
 fn bad_image(msg: &'static str) -> ApiError {

@@ -30,11 +30,8 @@ pub fn path_name(name: &str) -> String {
     for character in name.nfkc() {
         match character {
             '-' if safe.ends_with('-') => {}
-            c if c.is_whitespace() => {
-                if !safe.ends_with('-') {
-                    safe.push('-');
-                }
-            }
+            c if c.is_whitespace() && safe.ends_with('-') => {}
+            c if c.is_whitespace() => safe.push('-'),
             c if c.is_alphanumeric() || matches!(c, '_' | '.' | '-') => safe.push(c),
             _ => {}
         }

@@ -3,12 +3,12 @@
 use super::contents;
 use super::sql::AttachmentRow;
 use crate::api::images::decoding::{self, Format};
+use crate::api::images::upload::in_turn;
 use crate::app::App;
-use crate::http::{ApiError, ApiResult};
+use crate::http::ApiResult;
 use crate::markdown::UploadedFile;
 use serde::Serialize;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 
 /// One format of thumbnails, as `server_thumbnail_formats` lists it.
 #[derive(Debug, Serialize)]
@@ -35,9 +35,6 @@ pub const CONTENT_TYPE: &str = "image/webp";
 /// Files beyond this size, in bytes, get no thumbnail: they would have to be in memory.
 const MAX_SIZE: u64 = 32 << 20;
 
-/// Pixels take much memory: one image at a time is decoded, the others wait.
-static ONE_AT_A_TIME: Semaphore = Semaphore::const_new(1);
-
 /// What is made of an uploaded image.
 pub struct Thumbnails {
     /// What the image is.
@@ -58,9 +55,8 @@ pub async fn make(
     if !content_type.starts_with("image/") || size > MAX_SIZE {
         return Ok(None);
     }
-    let _permit = ONE_AT_A_TIME.acquire().await.map_err(|_| ApiError::internal())?;
     let app = Arc::clone(app);
-    let made = tokio::task::spawn_blocking(move || {
+    let made = in_turn(move || {
         let file = contents::read_now(&app, content_id, size)?;
         Ok(of_image(&file))
     });

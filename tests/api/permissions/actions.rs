@@ -29,15 +29,24 @@ const fn channel(name: &'static str, request: fn(&Scene<'_>) -> Request) -> Acti
 }
 
 fn post(path: impl Into<String>, parameters: Value) -> Request {
-    (Method::POST, path.into(), parameters)
+    Request { method: Method::POST, path: path.into(), parameters, with_image: false }
 }
 
 fn patch(path: impl Into<String>, parameters: Value) -> Request {
-    (Method::PATCH, path.into(), parameters)
+    Request { method: Method::PATCH, path: path.into(), parameters, with_image: false }
 }
 
 fn delete(path: impl Into<String>, parameters: Value) -> Request {
-    (Method::DELETE, path.into(), parameters)
+    Request { method: Method::DELETE, path: path.into(), parameters, with_image: false }
+}
+
+fn put(path: impl Into<String>, parameters: Value) -> Request {
+    Request { method: Method::PUT, ..post(path, parameters) }
+}
+
+/// Brings an image.
+fn post_image(path: impl Into<String>, parameters: Value) -> Request {
+    Request { with_image: true, ..post(path, parameters) }
 }
 
 /// `PATCH /streams/{stream_id}` with these parameters.
@@ -163,6 +172,221 @@ pub const ACTIONS: &[Action] = &[
     organization("`POST /users/me/subscriptions` to a channel that is not there", |_| {
         post("/users/me/subscriptions", json!({"subscriptions": [{"name": "new"}]}))
     }),
+    organization("`PATCH /drafts/{draft_id}` of another", |scene| {
+        let draft = json!({"type": "private", "to": [], "topic": "", "content": "Hello"});
+        patch(format!("/drafts/{}", scene.things().draft), json!({"draft": draft}))
+    }),
+    organization("`DELETE /drafts/{draft_id}` of another", |scene| {
+        delete(format!("/drafts/{}", scene.things().draft), json!({}))
+    }),
+    organization("`PATCH /saved_snippets/{saved_snippet_id}` of another", |scene| {
+        patch(format!("/saved_snippets/{}", scene.things().saved_snippet), json!({"title": "Hello"}))
+    }),
+    organization("`DELETE /saved_snippets/{saved_snippet_id}` of another", |scene| {
+        delete(format!("/saved_snippets/{}", scene.things().saved_snippet), json!({}))
+    }),
+    organization("`PATCH /scheduled_messages/{scheduled_message_id}` of another", |scene| {
+        let path = format!("/scheduled_messages/{}", scene.things().scheduled_message);
+        patch(path, json!({"content": "Hello"}))
+    }),
+    organization("`DELETE /scheduled_messages/{scheduled_message_id}` of another", |scene| {
+        delete(format!("/scheduled_messages/{}", scene.things().scheduled_message), json!({}))
+    }),
+    organization("`DELETE /reminders/{reminder_id}` of another", |scene| {
+        delete(format!("/reminders/{}", scene.things().reminder), json!({}))
+    }),
+    organization("`PATCH /navigation_views/{fragment}` of another", |_| {
+        patch("/navigation_views/inbox", json!({"is_pinned": false}))
+    }),
+    organization("`DELETE /navigation_views/{fragment}` of another", |_| {
+        delete("/navigation_views/inbox", json!({}))
+    }),
+    organization("`POST /user_uploads`", |_| post_image("/user_uploads", json!({}))),
+    organization("`DELETE /attachments/{attachment_id}` of another", |scene| {
+        delete(format!("/attachments/{}", scene.things().attachment), json!({}))
+    }),
+    organization("`DELETE /users/me/alert_words`", |_| {
+        delete("/users/me/alert_words", json!({"alert_words": ["fire"]}))
+    }),
+    organization("`PATCH /settings/display`", |_| patch("/settings/display", json!({"enter_sends": true}))),
+    organization("`PATCH /settings/notifications`", |_| {
+        patch("/settings/notifications", json!({"enable_sounds": false}))
+    }),
+    organization("`POST /users/me/avatar`", |_| post_image("/users/me/avatar", json!({}))),
+    organization("`DELETE /users/me/avatar`", |_| delete("/users/me/avatar", json!({}))),
+    organization("`POST /users/me/presence`", |_| post("/users/me/presence", json!({"status": "active"}))),
+    organization("`POST /users/me/status`", |_| post("/users/me/status", json!({"status_text": "busy"}))),
+    organization("`POST /users/{user_id}/status` of another", |scene| {
+        post(format!("/users/{}/status", scene.bystander().user_id), json!({"status_text": "busy"}))
+    }),
+    organization("`POST /users/me/muted_users/{muted_user_id}`", |scene| {
+        post(format!("/users/me/muted_users/{}", scene.bystander().user_id), json!({}))
+    }),
+    organization("`DELETE /users/me/muted_users/{muted_user_id}` of one not muted", |scene| {
+        delete(format!("/users/me/muted_users/{}", scene.bystander().user_id), json!({}))
+    }),
+    organization("`PATCH /users/me/profile_data`", |scene| {
+        let data = json!([{"id": scene.things().profile_field, "value": "12"}]);
+        patch("/users/me/profile_data", json!({"data": data}))
+    }),
+    organization("`DELETE /users/me/profile_data`", |scene| {
+        delete("/users/me/profile_data", json!({"data": [scene.things().profile_field]}))
+    }),
+    organization("`POST /users/me/onboarding_steps`", |_| {
+        post("/users/me/onboarding_steps", json!({"onboarding_step": "intro_inbox_view_modal"}))
+    }),
+    organization("`POST /messages/render`", |_| post("/messages/render", json!({"content": "Hello"}))),
+    organization("`POST /messages/flags/narrow`", |_| {
+        let parameters = json!({
+            "anchor": "newest", "num_before": 10, "num_after": 0, "narrow": [], "op": "add", "flag": "read",
+        });
+        post("/messages/flags/narrow", parameters)
+    }),
+    organization("`POST /mark_all_as_read`", |_| post("/mark_all_as_read", json!({}))),
+    organization("`DELETE /events` of a queue that is not there", |_| {
+        delete("/events", json!({"queue_id": "none"}))
+    }),
+    organization("`DELETE /users/me`", |_| delete("/users/me", json!({}))),
+    organization("`POST /users`", |_| {
+        post(
+            "/users",
+            json!({"email": "new@example.com", "password": "long enough, surely", "full_name": "New"}),
+        )
+    }),
+    organization("`PATCH /users/{user_id}`: `full_name` of a member", |scene| {
+        patch(format!("/users/{}", scene.bystander().user_id), json!({"full_name": "Somebody Else"}))
+    }),
+    organization("`PATCH /users/{user_id}`: `role` of a member", |scene| {
+        patch(format!("/users/{}", scene.bystander().user_id), json!({"role": 600}))
+    }),
+    organization("`PATCH /users/{user_id}`: makes a member an owner", |scene| {
+        patch(format!("/users/{}", scene.bystander().user_id), json!({"role": 100}))
+    }),
+    organization("`PATCH /users/{user_id}`: `role` of an owner", |scene| {
+        patch(format!("/users/{}", scene.founder()), json!({"role": 400}))
+    }),
+    organization("`DELETE /users/{user_id}`, a member", |scene| {
+        delete(format!("/users/{}", scene.bystander().user_id), json!({}))
+    }),
+    organization("`DELETE /users/{user_id}`, an owner", |scene| {
+        delete(format!("/users/{}", scene.founder()), json!({}))
+    }),
+    organization("`POST /users/{user_id}/reactivate`", |scene| {
+        post(format!("/users/{}/reactivate", scene.deactivated()), json!({}))
+    }),
+    organization("`POST /bots`", |_| post("/bots", json!({"full_name": "New", "short_name": "new"}))),
+    organization("`PATCH /bots/{bot_id}` of another", |scene| {
+        patch(format!("/bots/{}", scene.things().bot), json!({"full_name": "Other"}))
+    }),
+    organization("`DELETE /bots/{bot_id}` of another", |scene| {
+        delete(format!("/bots/{}", scene.things().bot), json!({}))
+    }),
+    organization("`POST /bots/{bot_id}/api_key/regenerate` of another", |scene| {
+        post(format!("/bots/{}/api_key/regenerate", scene.things().bot), json!({}))
+    }),
+    organization("`PUT /bot_storage`", |_| put("/bot_storage", json!({"storage": {"a": "b"}}))),
+    organization("`DELETE /bot_storage`", |_| delete("/bot_storage", json!({}))),
+    organization("`POST /user_groups/create`", |_| {
+        post("/user_groups/create", json!({"name": "new", "description": "", "members": []}))
+    }),
+    organization("`PATCH /user_groups/{user_group_id}` of another", |scene| {
+        patch(format!("/user_groups/{}", scene.things().group), json!({"description": "New"}))
+    }),
+    organization("`POST /user_groups/{user_group_id}/deactivate`", |scene| {
+        post(format!("/user_groups/{}/deactivate", scene.things().group), json!({}))
+    }),
+    organization("`POST /user_groups/{user_group_id}/members`: adds another", |scene| {
+        post(format!("/user_groups/{}/members", scene.things().group), json!({"add": [scene.founder()]}))
+    }),
+    organization("`POST /user_groups/{user_group_id}/members`: removes another", |scene| {
+        let parameters = json!({"delete": [scene.bystander().user_id]});
+        post(format!("/user_groups/{}/members", scene.things().group), parameters)
+    }),
+    organization("`POST /user_groups/{user_group_id}/subgroups`", |scene| {
+        let guests = teamchat::api::groups::system::SystemGroup::Moderators.id();
+        post(format!("/user_groups/{}/subgroups", scene.things().group), json!({"add": [guests]}))
+    }),
+    organization("`POST /invites`", |_| {
+        post("/invites", json!({"invitee_emails": "new@example.com", "stream_ids": []}))
+    }),
+    organization("`POST /invites/multiuse`", |_| post("/invites/multiuse", json!({}))),
+    organization("`POST /invites/multiuse` for administrators", |_| {
+        post("/invites/multiuse", json!({"invite_as": 200}))
+    }),
+    organization("`DELETE /invites/multiuse/{invite_id}` of another", |scene| {
+        delete(format!("/invites/multiuse/{}", scene.things().invite), json!({}))
+    }),
+    organization("`DELETE /invites/{invite_id}` that is not there", |_| delete("/invites/999", json!({}))),
+    organization("`POST /invites/{invite_id}/resend` that is not there", |_| {
+        post("/invites/999/resend", json!({}))
+    }),
+    organization("`POST /channel_folders/create`", |_| {
+        post("/channel_folders/create", json!({"name": "New", "description": ""}))
+    }),
+    organization("`PATCH /channel_folders`", |scene| {
+        patch("/channel_folders", json!({"order": [scene.things().folder]}))
+    }),
+    organization("`PATCH /channel_folders/{channel_folder_id}`", |scene| {
+        patch(format!("/channel_folders/{}", scene.things().folder), json!({"description": "New"}))
+    }),
+    organization("`PATCH /realm`: `description`", |_| patch("/realm", json!({"description": "New"}))),
+    organization("`PATCH /realm`: `message_retention_days`", |_| {
+        patch("/realm", json!({"message_retention_days": 30}))
+    }),
+    organization("`POST /realm/deactivate`", |_| post("/realm/deactivate", json!({}))),
+    organization("`POST /realm/test_welcome_bot_custom_message`", |_| {
+        post("/realm/test_welcome_bot_custom_message", json!({"welcome_message_custom_text": "Hello"}))
+    }),
+    organization("`POST /realm/domains`", |_| {
+        post("/realm/domains", json!({"domain": "example.org", "allow_subdomains": false}))
+    }),
+    organization("`PATCH /realm/domains/{domain}`", |_| {
+        patch("/realm/domains/example.com", json!({"allow_subdomains": true}))
+    }),
+    organization("`DELETE /realm/domains/{domain}`", |_| delete("/realm/domains/example.com", json!({}))),
+    organization("`POST /realm/emoji/{emoji_name}`", |_| post_image("/realm/emoji/tulip", json!({}))),
+    organization("`DELETE /realm/emoji/{emoji_name}` of another", |_| delete("/realm/emoji/rose", json!({}))),
+    organization("`POST /realm/icon`", |_| post_image("/realm/icon", json!({}))),
+    organization("`DELETE /realm/icon`", |_| delete("/realm/icon", json!({}))),
+    organization("`POST /realm/logo`", |_| post_image("/realm/logo", json!({"night": false}))),
+    organization("`DELETE /realm/logo`", |_| delete("/realm/logo", json!({"night": false}))),
+    organization("`POST /realm/filters`", |_| {
+        post(
+            "/realm/filters",
+            json!({"pattern": "T(?P<id>[0-9]+)", "url_template": "https://example.com/{id}"}),
+        )
+    }),
+    organization("`PATCH /realm/filters/{filter_id}`", |scene| {
+        let parameters = json!({"pattern": "T(?P<id>[0-9]+)", "url_template": "https://example.com/{id}"});
+        patch(format!("/realm/filters/{}", scene.things().linkifier), parameters)
+    }),
+    organization("`DELETE /realm/filters/{filter_id}`", |scene| {
+        delete(format!("/realm/filters/{}", scene.things().linkifier), json!({}))
+    }),
+    organization("`PATCH /realm/linkifiers`", |scene| {
+        patch("/realm/linkifiers", json!({"ordered_linkifier_ids": [scene.things().linkifier]}))
+    }),
+    organization("`POST /realm/playgrounds`", |_| {
+        let parameters = json!({
+            "name": "New", "pygments_language": "Rust", "url_template": "https://example.com/{code}",
+        });
+        post("/realm/playgrounds", parameters)
+    }),
+    organization("`DELETE /realm/playgrounds/{playground_id}`", |scene| {
+        delete(format!("/realm/playgrounds/{}", scene.things().playground), json!({}))
+    }),
+    organization("`POST /realm/profile_fields`", |_| {
+        post("/realm/profile_fields", json!({"name": "Town", "field_type": 1}))
+    }),
+    organization("`PATCH /realm/profile_fields`", |scene| {
+        patch("/realm/profile_fields", json!({"order": [scene.things().profile_field]}))
+    }),
+    organization("`PATCH /realm/profile_fields/{field_id}`", |scene| {
+        patch(format!("/realm/profile_fields/{}", scene.things().profile_field), json!({"name": "Town"}))
+    }),
+    organization("`DELETE /realm/profile_fields/{field_id}`", |scene| {
+        delete(format!("/realm/profile_fields/{}", scene.things().profile_field), json!({}))
+    }),
     channel("`POST /messages`", |scene| {
         let to = scene.channel();
         post("/messages", json!({"type": "channel", "to": to, "topic": "plans", "content": "Hello"}))
@@ -248,6 +472,22 @@ pub const ACTIONS: &[Action] = &[
     channel("`POST /users/me/subscriptions/properties`", |scene| {
         let one = json!({"stream_id": scene.channel(), "property": "pin_to_top", "value": true});
         post("/users/me/subscriptions/properties", json!({"subscription_data": [one]}))
+    }),
+    channel("`DELETE /messages/{id}/reactions` of another's", |scene| {
+        delete(format!("/messages/{}/reactions", scene.others_message()), json!({"emoji_name": "tada"}))
+    }),
+    channel("`POST /submessage`", |scene| {
+        let parameters = json!({
+            "message_id": scene.others_message(), "msg_type": "widget", "content": "{\"type\": \"vote\"}",
+        });
+        post("/submessage", parameters)
+    }),
+    channel("`PATCH /users/me/subscriptions`", |scene| {
+        patch("/users/me/subscriptions", json!({"add": [{"name": scene.channel_name()}]}))
+    }),
+    channel("`PATCH /users/me/subscriptions/{stream_id}`", |scene| {
+        let parameters = json!({"property": "pin_to_top", "value": true});
+        patch(format!("/users/me/subscriptions/{}", scene.channel()), parameters)
     }),
     channel("`PATCH /streams/{stream_id}`: `description`", |scene| {
         change_channel(scene, json!({"description": "New"}))

@@ -10,11 +10,14 @@ mod actions;
 mod page;
 mod world;
 
+use crate::harness::pictures::png;
 use actions::{ACTIONS, Action, Scope};
 use futures_util::StreamExt;
 use page::Outcome;
+use std::collections::BTreeSet;
 use std::path::Path;
-use world::{ChannelKind, Scene, Who, World};
+use teamchat::http::{Found, Router};
+use world::{ChannelKind, Request, Scene, Who, World};
 
 /// Actions that are tried side by side, each on servers of its own.
 const AT_ONCE: usize = 4;
@@ -41,6 +44,34 @@ async fn the_page_of_permissions_is_true() {
     assert_eq!(page.len(), written.len(), "the page is longer or shorter than it should be");
 }
 
+/// Every operation that changes something is on the page.
+#[tokio::test]
+async fn nothing_is_missing_on_the_page() {
+    // Who calls these is not somebody with a role: whoever logs in, opens a page, or runs a command.
+    const NOT_FOR_ROLES: &[&str] = &["/fetch_api_key", "/control", "/join/{key}/", "/external/{integration}"];
+    let world = World::make().await;
+    let scene = Scene { world: &world, who: Who::Owner, subscribed: true, kind: ChannelKind::Public };
+    let router = Router::new(teamchat::api::routes()).unwrap();
+    let mut tried = BTreeSet::new();
+    for action in ACTIONS {
+        let request = (action.request)(&scene);
+        let path = format!("/api/v1{}", request.path);
+        let Found::Route(route, _) = router.find(&request.method, &path) else {
+            panic!("{} leads nowhere: {path}", action.name);
+        };
+        tried.insert((route.method.as_str(), route.path));
+    }
+    let missing: Vec<_> = router
+        .routes()
+        .iter()
+        .filter(|route| !matches!(route.method.as_str(), "GET" | "HEAD"))
+        .filter(|route| !NOT_FOR_ROLES.contains(&route.path))
+        .filter(|route| !tried.contains(&(route.method.as_str(), route.path)))
+        .map(|route| format!("{} {}", route.method, route.path))
+        .collect();
+    assert!(missing.is_empty(), "not on the page: {missing:#?}");
+}
+
 /// An action with what it answered, for each scene in the order of [`scenes`].
 pub struct Tried {
     pub action: &'static Action,
@@ -62,11 +93,18 @@ pub fn scenes(world: &World, scope: Scope) -> Vec<Scene<'_>> {
 /// Tries an action as everybody. What was allowed may have changed something, so the next one gets a new server.
 async fn try_all(world: &World, action: &'static Action) -> Tried {
     let mut outcomes = Vec::new();
+    let image = png(8, 8);
     let mut server = world.server().await;
     for scene in scenes(world, action.scope) {
         let caller = world.caller(&server, &scene);
-        let (method, path, parameters) = (action.request)(&scene);
-        let answer = caller.request(method, &path).form(parameters).send().await;
+        let Request { method, path, parameters, with_image } = (action.request)(&scene);
+        let request = caller.request(method, &path);
+        let request = if with_image {
+            request.multipart(parameters, &[("file", "image.png", &image)])
+        } else {
+            request.form(parameters)
+        };
+        let answer = request.send().await;
         let outcome = Outcome::of(&answer, &scene);
         if outcome == Outcome::Allowed {
             server = world.server().await;

@@ -1,5 +1,6 @@
 //! The organization in which the table is tried: somebody of each kind, and a channel of each kind.
 
+use crate::harness::pictures::png;
 use crate::harness::{Client, START, TestServer};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -116,9 +117,21 @@ pub struct World {
     things: Things,
 }
 
-/// Ids of what is there once.
-#[derive(Clone, Default)]
+/// Ids of what is there once, all made by the founder.
+#[derive(Default)]
 pub struct Things {
+    pub group: i64,
+    pub folder: i64,
+    pub profile_field: i64,
+    pub linkifier: i64,
+    pub playground: i64,
+    pub invite: i64,
+    pub bot: i64,
+    pub draft: i64,
+    pub saved_snippet: i64,
+    pub scheduled_message: i64,
+    pub reminder: i64,
+    pub attachment: i64,
     /// A channel that exists for being named in parameters.
     pub other_channel: i64,
 }
@@ -131,8 +144,15 @@ pub struct Scene<'w> {
     pub kind: ChannelKind,
 }
 
-/// A request: method, path below `/api/v1`, parameters.
-pub type Request = (Method, String, Value);
+/// A request.
+pub struct Request {
+    pub method: Method,
+    /// Below `/api/v1`.
+    pub path: String,
+    pub parameters: Value,
+    /// Whether it brings an image.
+    pub with_image: bool,
+}
 
 impl Scene<'_> {
     /// The channel.
@@ -170,6 +190,11 @@ impl Scene<'_> {
     /// A member who is in no channel but the other one.
     pub fn bystander(&self) -> &Client {
         &self.world.bystander
+    }
+
+    /// Somebody whose account is deactivated.
+    pub fn deactivated(&self) -> i64 {
+        self.world.people[&(Who::Deactivated, true)].user_id
     }
 
     pub fn things(&self) -> &Things {
@@ -257,6 +282,7 @@ impl World {
         let parameters = json!({"name": "other", "subscribers": [founder.user_id, self.bystander.user_id]});
         self.things.other_channel =
             founder.post("/channels/create", parameters).await.ok()["id"].as_i64().unwrap();
+        self.make_things(founder).await;
         let window = self.channels[&ChannelKind::WebPublic];
         server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {window}")).await;
         founder.delete(&format!("/streams/{}", self.channels[&ChannelKind::Archived]), ()).await.ok();
@@ -264,6 +290,73 @@ impl World {
             let id = self.people[&(Who::Deactivated, there)].user_id;
             server.sql(&format!("UPDATE user SET is_active = 0 WHERE user_id = {id}")).await;
         }
+    }
+
+    async fn make_things(&mut self, founder: &Client) {
+        let later = 1_900_000_000;
+        let to = [self.bystander.user_id];
+        let message = self.first_messages[&ChannelKind::Public];
+        let scheduled =
+            json!({"type": "direct", "to": to, "content": "Hi", "scheduled_delivery_timestamp": later});
+        let draft = json!({"type": "private", "to": to, "topic": "", "content": "Hi"});
+        let template = "https://example.com/{id}";
+        let playground = json!({
+            "name": "Sandbox", "pygments_language": "Python", "url_template": "https://example.com/{code}",
+        });
+        let group = json!({"name": "team", "description": "", "members": to});
+        let reminder = json!({"message_id": message, "scheduled_delivery_timestamp": later});
+        let bot = json!({"full_name": "Helper", "short_name": "helper"});
+        let made = [
+            ("/user_groups/create", group, "group_id", &mut self.things.group),
+            (
+                "/channel_folders/create",
+                json!({"name": "Folder", "description": ""}),
+                "channel_folder_id",
+                &mut self.things.folder,
+            ),
+            (
+                "/realm/profile_fields",
+                json!({"name": "Phone", "field_type": 1}),
+                "id",
+                &mut self.things.profile_field,
+            ),
+            (
+                "/realm/filters",
+                json!({"pattern": "#(?P<id>[0-9]+)", "url_template": template}),
+                "id",
+                &mut self.things.linkifier,
+            ),
+            ("/realm/playgrounds", playground, "id", &mut self.things.playground),
+            ("/bots", bot, "user_id", &mut self.things.bot),
+            (
+                "/saved_snippets",
+                json!({"title": "Hi", "content": "Hi"}),
+                "saved_snippet_id",
+                &mut self.things.saved_snippet,
+            ),
+            ("/scheduled_messages", scheduled, "scheduled_message_id", &mut self.things.scheduled_message),
+            ("/reminders", reminder, "reminder_id", &mut self.things.reminder),
+        ];
+        for (path, parameters, name, place) in made {
+            *place = founder.post(path, parameters).await.ok()[name].as_i64().unwrap();
+        }
+        let drafts = founder.post("/drafts", json!({"drafts": [draft]})).await.ok();
+        self.things.draft = drafts["ids"][0].as_i64().unwrap();
+        founder.post("/invites/multiuse", ()).await.ok();
+        self.things.invite = founder.get("/invites", ()).await.ok()["invites"][0]["id"].as_i64().unwrap();
+        founder
+            .post("/realm/domains", json!({"domain": "example.com", "allow_subdomains": false}))
+            .await
+            .ok();
+        let view = json!({"fragment": "inbox", "is_pinned": true});
+        founder.post("/navigation_views", view).await.ok();
+        for (path, file) in [("/user_uploads", "a.png"), ("/realm/emoji/rose", "rose.png")] {
+            let sent =
+                founder.request(Method::POST, path).multipart((), &[("file", file, &png(8, 8))]).send();
+            sent.await.ok();
+        }
+        let attachments = founder.get("/attachments", ()).await.ok();
+        self.things.attachment = attachments["attachments"][0]["id"].as_i64().unwrap();
     }
 
     /// A server on a copy of the organization.

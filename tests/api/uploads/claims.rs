@@ -168,8 +168,8 @@ async fn what_events_tell_is_the_state() {
             ada.patch(&format!("/messages/{first}"), json!({"content": link(&kept)})).await.ok();
             ada.patch(&format!("/messages/{old}"), &[("content", "x")]).await.ok();
             let lost = upload(&bob, "lost.txt", b"lost").await;
-            let last = bob.send(general, "t", &link(&lost)).await;
-            ada.delete(&format!("/messages/{last}"), ()).await.ok();
+            let message = bob.send(general, "t", &link(&lost)).await;
+            ada.delete(&format!("/messages/{message}"), ()).await.ok();
             upload(&bob, "third.txt", b"third").await;
             let id = attachments(&ada).await[1]["id"].clone();
             ada.delete(&format!("/attachments/{id}"), ()).await.ok();
