@@ -117,7 +117,8 @@ fn credentials(header: &str) -> ApiResult<(String, String)> {
     }
     let pair = STANDARD.decode(encoded.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let pair = pair.as_deref().and_then(|pair| pair.split_once(':'));
-    let (email, key) = pair.ok_or_else(|| ApiError::unauthorized("Invalid authorization header for basic auth"))?;
+    let (email, key) =
+        pair.ok_or_else(|| ApiError::unauthorized("Invalid authorization header for basic auth"))?;
     check_form(key)?;
     Ok((email.to_owned(), key.to_owned()))
 }

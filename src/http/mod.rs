@@ -12,6 +12,7 @@
 mod arriving;
 mod body;
 pub mod caller;
+mod conditions;
 mod error;
 pub mod form;
 mod limit;
@@ -26,8 +27,9 @@ pub use body::{Body, Pieces};
 pub use caller::{
     ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, OWNER, Owner, USER, User, VISITOR, Visitor,
 };
+pub use conditions::Conditions;
 pub use error::{ApiError, ApiResult};
 pub use limit::Limits;
 pub use refusals::JsonRefusals;
 pub use reply::{OtherReply, Reply, StreamedReply, members_of};
-pub use route::{BODY_LIMIT, Both, Call, Clash, Conditions, Parameters, Read, RequestInfo, Route, Router};
+pub use route::{BODY_LIMIT, Both, Call, Clash, Parameters, Read, RequestInfo, Route, Router};

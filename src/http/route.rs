@@ -11,6 +11,7 @@
 
 use super::arriving::ArrivingFiles;
 use super::caller::{Access, Caller, Kind};
+use super::conditions::Conditions;
 use super::error::{ApiError, ApiResult};
 use super::form::{Form, UploadedFile};
 use super::params::ParamError;
@@ -45,18 +46,6 @@ pub struct RequestInfo {
     pub cookies: Option<String>,
     /// What the client wants of a file; few requests say so.
     pub conditions: Option<Box<Conditions>>,
-}
-
-/// Headers with which a client asks for a part of a file, or for one that it does not have (RFC 9110, sections 13 and
-/// 14).
-#[derive(Clone, Debug, Default)]
-pub struct Conditions {
-    /// `Range`.
-    pub range: Option<String>,
-    /// `If-Range`.
-    pub if_range: Option<String>,
-    /// `If-None-Match`.
-    pub if_none_match: Option<String>,
 }
 
 /// One entry of the table.

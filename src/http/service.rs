@@ -2,10 +2,11 @@
 
 use super::arriving::ArrivingFiles;
 use super::body::Body;
+use super::conditions::Conditions;
 use super::error::{ApiError, ApiResult};
 use super::form::Form;
 use super::reply::{Reply, success_body};
-use super::route::{Answer, Conditions, Found, RequestInfo, Route, Router};
+use super::route::{Answer, Found, RequestInfo, Route, Router};
 use crate::app::App;
 use bytes::Bytes;
 use flate2::Compression;
@@ -71,24 +72,13 @@ async fn handle(
         origin: origin(&app, &head.headers),
         peer,
         authorization: text_of(&head.headers, &header::AUTHORIZATION).map(str::to_owned),
-        conditions: conditions(&head.headers),
+        conditions: Conditions::of(&head.headers),
         cookies: text_of(&head.headers, &header::COOKIE).map(str::to_owned),
     };
     drop(head);
     let answer = route.handle(app, info, form).await;
     // Who is refused before the body was read will not send the rest of it on this connection.
     answer.map_err(|error| if route.takes_body { error.and_close() } else { error })
-}
-
-fn conditions(headers: &HeaderMap) -> Option<Box<Conditions>> {
-    let text = |name| text_of(headers, &name).map(str::to_owned);
-    let conditions = Conditions {
-        range: text(header::RANGE),
-        if_range: text(header::IF_RANGE),
-        if_none_match: text(header::IF_NONE_MATCH),
-    };
-    let any = conditions.range.is_some() || conditions.if_none_match.is_some();
-    any.then(|| Box::new(conditions))
 }
 
 async fn read_body(route: &Route, headers: &HeaderMap, body: Incoming) -> ApiResult<Bytes> {
