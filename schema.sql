@@ -253,6 +253,19 @@ CREATE TABLE default_stream (
     stream_id       INTEGER PRIMARY KEY REFERENCES stream (stream_id)
 ) STRICT;
 
+-- Groups of channels that new users may choose when they join, and the channels in each.
+CREATE TABLE default_stream_group (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    name            TEXT    NOT NULL UNIQUE,
+    description     TEXT    NOT NULL
+) STRICT;
+
+CREATE TABLE default_stream_group_stream (
+    group_id        INTEGER NOT NULL REFERENCES default_stream_group (id),
+    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
+    PRIMARY KEY (group_id, stream_id)
+) STRICT, WITHOUT ROWID;
+
 -- The addresses that clients asked for, at which mail to a channel arrives: one for each who asked and each sender that
 -- it shows. The token is what makes an address hard to guess.
 CREATE TABLE channel_email_address (

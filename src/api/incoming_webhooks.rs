@@ -97,7 +97,7 @@ fn prepare(
         rendered,
         client: CLIENT.to_owned(),
         read_by_sender: false,
-        known_to: None,
+        known_to: Vec::new(),
         echo: None,
     };
     Ok((caller, draft))

@@ -1,7 +1,8 @@
 //! API keys: `POST /fetch_api_key`, `POST /users/me/api_key/regenerate`.
 //!
 //! A user has as many keys as clients: each login mints one under the client's name, so that a lost phone costs one key
-//! and nothing else. Only digests are stored (`DESIGN.md`, "Who may").
+//! and nothing else. Only digests are stored (`DESIGN.md`, "Who may"), but for the key of a bot, which its owner may read
+//! again (`bots`).
 
 use super::users::{passwords, sql as users};
 use super::{Slice, bots, realm};

@@ -10,6 +10,7 @@ pub mod channel_folders;
 pub mod channels;
 pub mod code_playgrounds;
 pub mod command_line;
+pub mod default_stream_groups;
 pub mod domains;
 pub mod drafts;
 pub mod emoji;
@@ -112,6 +113,7 @@ pub static SLICES: &[Slice] = &[
     domains::SLICE,
     onboarding_steps::SLICE,
     channels::SLICE,
+    default_stream_groups::SLICE,
     subscriptions::SLICE,
     messages::SLICE,
     outgoing_webhooks::SLICE,

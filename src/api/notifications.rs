@@ -60,12 +60,17 @@ fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
 
 /// Sends a message of the notification bot. Nobody is asked whether it may.
 pub fn send_as_notification_bot(tx: &mut Tx<'_>, address: Address, content: String) -> ApiResult<MessageId> {
-    send(tx, address, content, None)
+    send(tx, address, content, Vec::new())
 }
 
-/// The same; who did what it tells of has read it.
-pub fn send_and_read(tx: &mut Tx<'_>, address: Address, content: String, by: UserId) -> ApiResult<MessageId> {
-    send(tx, address, content, Some(by))
+/// The same; these users need not read it, such as who did what it tells of.
+pub fn send_and_read(
+    tx: &mut Tx<'_>,
+    address: Address,
+    content: String,
+    known_to: Vec<UserId>,
+) -> ApiResult<MessageId> {
+    send(tx, address, content, known_to)
 }
 
 /// Sends a direct message of the Welcome Bot to a user.
@@ -74,18 +79,14 @@ pub fn send_as_welcome_bot(tx: &mut Tx<'_>, user_id: UserId, content: String) ->
     let bot = bot_with(tx, WELCOME_BOT)?;
     let mut user_ids = vec![bot, user_id];
     user_ids.sort_unstable();
-    deliver(tx, bot, &draft(Address::Direct(user_ids), content, rendered))
+    Ok(deliver(tx, bot, &draft(Address::Direct(user_ids), content, rendered))?.id)
 }
 
-fn send(
-    tx: &mut Tx<'_>,
-    address: Address,
-    content: String,
-    known_to: Option<UserId>,
-) -> ApiResult<MessageId> {
+fn send(tx: &mut Tx<'_>, address: Address, content: String, known_to: Vec<UserId>) -> ApiResult<MessageId> {
     let rendered = render_for_server(tx, &content)?;
     let bot = bot(tx)?;
-    deliver(tx, bot, &Draft { known_to, ..draft(address, content, rendered) })
+    let sent = deliver(tx, bot, &Draft { known_to, ..draft(address, content, rendered) })?;
+    Ok(sent.id)
 }
 
 /// The address of direct messages of the notification bot to a user.
@@ -140,7 +141,7 @@ fn draft(address: Address, content: String, rendered: Rendered) -> Draft {
         rendered,
         client: CLIENT.to_owned(),
         read_by_sender: false,
-        known_to: None,
+        known_to: Vec::new(),
         echo: None,
     }
 }

@@ -6,11 +6,12 @@ use super::messages::events::is_unknown_to;
 use super::messages::message::{MessageRow, Reaction, attribute};
 use super::messages::sight::Sight;
 use super::messages::{receivers, sql as messages};
+use super::user_topics::automatic;
 use super::users::{access, sql as users};
 use crate::events::{Event, EventType, Verdict};
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
 use crate::store::Tx;
-use crate::types::{MessageId, UserId};
+use crate::types::{MessageId, Topic, UserId};
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
@@ -95,6 +96,10 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     }
     insert(tx, message.id, &reaction)?;
     messages::add_attributes(tx, message.id, attribute::HAS_REACTION)?;
+    if let Some(stream_id) = messages::stream_of(tx, message.recipient_id)? {
+        let topic = Topic::stored(message.subject.clone());
+        automatic::at_participation(tx, caller.user_id, stream_id, &topic)?;
+    }
     tell(tx, "add", &message, reaction)
 }
 

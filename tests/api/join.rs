@@ -90,7 +90,7 @@ async fn the_page_is_safe_and_says_who_invites() {
     let again = server.anonymous().request_outside(Method::GET, path).header("Cookie", pair).send().await;
     assert_eq!(again.header("set-cookie"), cookie);
     let redirect = server.anonymous().request_outside(Method::GET, path.trim_end_matches('/')).send().await;
-    assert_eq!(redirect.status, 200, "the client follows: {redirect}");
+    assert_eq!((redirect.status, redirect.header("location")), (301, path), "{redirect}");
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ mod bots;
 mod channel_folders;
 mod channels;
 mod code_playgrounds;
+mod default_stream_groups;
 mod domains;
 mod drafts;
 mod emoji;

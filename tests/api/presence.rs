@@ -83,6 +83,7 @@ async fn old_presences_are_answered_to_those_who_ask_for_them() {
         (json!({"history_limit_days": 0}), vec![]),
         (json!({"history_limit_days": 0, "last_update_id": 1}), vec![]),
         (json!({"history_limit_days": i64::MAX}), vec![&ada_id, &bob_id]),
+        (json!({"history_limit_days": i64::MIN}), vec![]),
         (json!({"history_limit_days": 1, "last_update_id": 1}), vec![&bob_id]),
     ];
     for (asked, expected) in cases {

@@ -39,7 +39,7 @@ mod tests {
             ("", Err("Channel folder name can't be empty.")),
             (" \t", Err("Channel folder name can't be empty.")),
             ("a\nb", Err("Invalid character in channel folder name, at position 2.")),
-            ("ab\u{2028}", Err("Invalid character in channel folder name, at position 3.")),
+            ("a\u{2028}b", Err("Invalid character in channel folder name, at position 2.")),
         ];
         for (text, expected) in cases {
             let checked = name(text);

@@ -8,7 +8,7 @@ use super::record::record;
 use super::row::StreamRow;
 use super::sql;
 use super::visible::{self, People};
-use crate::api::subscriptions;
+use crate::api::{default_stream_groups, subscriptions};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
@@ -34,6 +34,7 @@ pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived
     check(tx, stream, is_archived)?;
     if is_archived {
         default::set(tx, stream.stream_id, false)?;
+        default_stream_groups::forget(tx, stream.stream_id)?;
     }
     let mut changed = stream.clone();
     changed.is_archived = is_archived;

@@ -1,8 +1,8 @@
 //! `POST /default_streams` and `DELETE /default_streams`: which channels new users are subscribed to.
 
 use super::visible::People;
-use super::{access, events, sql};
-use crate::http::{Administrator, ApiError, ApiResult, Caller, Reply};
+use super::{access, events, permissions, sql};
+use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::StreamId;
 use serde::Deserialize;
@@ -15,7 +15,8 @@ pub struct DefaultStreamParams {
 }
 
 /// `POST /default_streams`: new users will be subscribed to the channel.
-pub fn add(tx: &mut Tx<'_>, caller: &Administrator, params: DefaultStreamParams) -> ApiResult<Reply> {
+pub fn add(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiResult<Reply> {
+    permissions::require_default_channels(caller)?;
     let stream = access::find_for_metadata(tx, caller, tx.now(), params.stream_id)?;
     if stream.is_archived {
         return Err(access::no_such_channel());
@@ -28,8 +29,8 @@ pub fn add(tx: &mut Tx<'_>, caller: &Administrator, params: DefaultStreamParams)
 }
 
 /// `DELETE /default_streams`: new users will not be subscribed to the channel.
-pub fn remove(tx: &mut Tx<'_>, caller: &Administrator, params: DefaultStreamParams) -> ApiResult<Reply> {
-    let caller: &Caller = caller;
+pub fn remove(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiResult<Reply> {
+    permissions::require_default_channels(caller)?;
     let stream = access::find_for_metadata(tx, caller, tx.now(), params.stream_id)?;
     set(tx, stream.stream_id, false)?;
     Ok(Reply::ok())

@@ -28,7 +28,7 @@ pub mod visible;
 
 use super::Slice;
 use super::register::StatePart;
-use crate::http::{ADMINISTRATOR, Route, USER};
+use crate::http::{Route, USER};
 use hyper::Method;
 
 /// Channels.
@@ -49,7 +49,7 @@ fn routes() -> Vec<Route> {
         Route::call(Method::GET, "/streams/{stream_id}/email_address", USER, email_address::email_address),
         Route::read(Method::GET, "/get_stream_id", USER, list::stream_id),
         Route::call(Method::POST, "/channels/create", USER, create::create),
-        Route::write(Method::POST, "/default_streams", ADMINISTRATOR, default::add),
-        Route::write(Method::DELETE, "/default_streams", ADMINISTRATOR, default::remove),
+        Route::write(Method::POST, "/default_streams", USER, default::add),
+        Route::write(Method::DELETE, "/default_streams", USER, default::remove),
     ]
 }

@@ -49,7 +49,7 @@ fn send_one(tx: &mut Tx<'_>, notice: Notice, by: UserId) -> ApiResult<()> {
         }
         Place::Direct(user_id) => notifications::direct_address(tx, user_id)?,
     };
-    notifications::send_and_read(tx, address, notice.content, by).map(|_| ())
+    notifications::send_and_read(tx, address, notice.content, vec![by]).map(|_| ())
 }
 
 fn link(stream: &StreamRow) -> String {

@@ -44,6 +44,15 @@ pub fn require_administrator(caller: &Caller) -> ApiResult<()> {
     if caller.role.is_administrator() { Ok(()) } else { Err(ApiError::administrators_only()) }
 }
 
+/// Refuses callers who may not say which channels new users find: administrators may.
+pub fn require_default_channels(caller: &Caller) -> ApiResult<()> {
+    if caller.role.is_administrator() {
+        Ok(())
+    } else {
+        Err(ApiError::bad_request("You do not have permission to change default channels."))
+    }
+}
+
 /// Refuses callers who are not owners.
 pub fn require_owner(caller: &Caller) -> ApiResult<()> {
     if caller.role == Role::Owner { Ok(()) } else { Err(ApiError::owners_only()) }

@@ -136,8 +136,8 @@ fn change(
     let now = tx.now();
     let old = access::find_to_administer(tx, caller, now, params.stream_id)?;
     let privacy = proposed_privacy(tx, caller, params, &old)?;
-    if params.is_default_stream.is_some() && !caller.role.is_administrator() {
-        return Err(ApiError::bad_request("You do not have permission to change default channels."));
+    if params.is_default_stream.is_some() {
+        permissions::require_default_channels(caller)?;
     }
     let people = People::load(tx)?;
     let seen_before = visible::to(tx, &people, now, &old)?;

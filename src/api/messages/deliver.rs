@@ -4,23 +4,26 @@ use super::address::{self, Address};
 use super::events::{FlagHolders, MessageSent};
 use super::flags::bit;
 use super::message::{DisplayRecipient, MessageRecord, OwnPart, RecipientPart, SenderPart, attribute};
-use super::{first_message, mention_rules, sql, unread};
+use super::{arrivals, first_message, mention_rules, sight, sql, unread};
 use crate::api::alert_words::automaton::alerted;
+use crate::api::channels::row::StreamRow;
 use crate::api::groups::members as members_of_group;
 use crate::api::linkifiers::compiled::topic_links;
 use crate::api::muted_users;
 use crate::api::outgoing_webhooks;
 use crate::api::submessages::sql as submessages;
 use crate::api::submessages::widget::{WIDGET, Widget};
-use crate::api::subscriptions::members;
+use crate::api::subscriptions::{members, sql as subscriptions};
 use crate::api::uploads::claims::{self, Claimable};
+use crate::api::user_topics::automatic;
+use crate::api::user_topics::policy::VisibilityPolicy;
 use crate::api::users::record::UserRow;
 use crate::api::users::{access, sql as users};
 use crate::events::{Audience, QueueId};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::Rendered;
 use crate::store::Tx;
-use crate::types::{ClientId, GroupId, MessageId, RecipientId, UserId};
+use crate::types::{ClientId, GroupId, MessageId, RecipientId, TopicId, UserId};
 use std::collections::HashMap;
 
 /// A message that is ready to be sent.
@@ -35,21 +38,30 @@ pub struct Draft {
     pub client: String,
     /// Whether the sender has read it.
     pub read_by_sender: bool,
-    /// Somebody else who knows it: who did what a notice tells of.
-    pub known_to: Option<UserId>,
+    /// Others who know it, or need not read it: who did what a notice tells of.
+    pub known_to: Vec<UserId>,
     /// The sender's queue and the client's own name of the message.
     pub echo: Option<(QueueId, String)>,
 }
 
+/// A message that was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Its id.
+    pub id: MessageId,
+    /// The sender's policy for the topic, if sending changed it.
+    pub automatic_new_visibility_policy: Option<VisibilityPolicy>,
+}
+
 /// Sends a message: checks again that the sender may, writes it, and tells its receivers.
-pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<MessageId> {
+pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<Sent> {
     address::recheck(tx, caller, tx.now(), &mut draft.address)?;
     mention_rules::check(tx, caller, tx.now(), draft.address.place(), &draft.rendered)?;
     deliver(tx, caller.user_id, &draft)
 }
 
 /// Writes a message and tells its receivers. Whether the sender may write there has been asked.
-pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<MessageId> {
+pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<Sent> {
     let recipient_id = recipient(tx, &draft.address)?;
     let (audience, topic, topic_id) = match &draft.address {
         Address::Channel(stream, topic) => {
@@ -73,6 +85,15 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
             user_ids
         }
         _ => Vec::new(),
+    };
+    let policy = match (&draft.address, topic_id) {
+        (Address::Channel(stream, topic), Some(topic_id)) => {
+            let begins = |tx: &Tx<'_>| Ok(!has_seen_any(tx, sender_id, stream, topic_id)?);
+            let policy = automatic::at_send(tx, sender_id, stream.stream_id, topic, begins)?;
+            automatic::where_mentioned(tx, &mentioned, stream.stream_id, topic)?;
+            policy
+        }
+        _ => None,
     };
     let alerted = alerted(tx, &rendered.text, &audience)?;
     let widget = Widget::of(&draft.content);
@@ -116,7 +137,8 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
         }
     }
     let mut readers = Vec::new();
-    let knows_it = draft.read_by_sender.then_some(sender_id).into_iter().chain(draft.known_to);
+    let knows_it =
+        draft.read_by_sender.then_some(sender_id).into_iter().chain(draft.known_to.iter().copied());
     // Whoever has muted the sender does not want to hear of the message.
     for user_id in knows_it.chain(muted_users::muters_of(tx, sender_id)?) {
         // What is read already is not read again: nobody is a reader twice.
@@ -173,7 +195,22 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<M
     if let Address::Channel(stream, _) = &draft.address {
         first_message::tell_if_first(tx, stream, id)?;
     }
-    Ok(id)
+    Ok(Sent { id, automatic_new_visibility_policy: policy })
+}
+
+/// Whether a topic has a message that a user may read, or where history is protected, received.
+fn has_seen_any(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, topic_id: TopicId) -> ApiResult<bool> {
+    if stream.has_public_history() {
+        return Ok(sql::has_messages(tx, topic_id)?);
+    }
+    let spans = subscriptions::spans(tx, user_id, stream.stream_id)?;
+    let arrivals = arrivals::of(tx, stream.recipient_id)?;
+    for range in arrivals::correct(sight::ranges(&spans), &arrivals, user_id) {
+        if sql::newest_of_topic_in(tx, topic_id, &range)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The set of receivers. People who never wrote to each other are introduced where one of them is a guest who could not

@@ -12,7 +12,7 @@ use crate::markdown::{
     UserQuery, render,
 };
 use crate::store::Tx;
-use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, MessageId, StreamId, Topic, UserId};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -157,13 +157,8 @@ impl Organization<'_> {
         };
         let key = Topic::stored(topic.to_owned()).key();
         let Some(topic_id) = super::sql::topic(self.connection, stream_id, &key)? else { return Ok(None) };
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT max(id) FROM message WHERE topic_id = ?1 AND id BETWEEN ?2 AND ?3")?;
         for range in visible.iter().rev() {
-            let newest: Option<MessageId> =
-                statement.query_row((topic_id, range.start(), range.end()), |row| row.get(0))?;
-            if let Some(newest) = newest {
+            if let Some(newest) = super::sql::newest_of_topic_in(self.connection, topic_id, range)? {
                 return Ok(Some(newest.0));
             }
         }

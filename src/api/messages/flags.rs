@@ -12,4 +12,6 @@ pub mod bit {
     pub const HAS_ALERT_WORD: i64 = 1 << 3;
     /// Mentions everybody who took part in the topic, and the user had.
     pub const TOPIC_WILDCARD_MENTIONED: i64 = 1 << 4;
+    /// Was sent before the user subscribed, and received when they marked it as unread.
+    pub const HISTORICAL: i64 = 1 << 5;
 }

@@ -6,11 +6,16 @@ use super::move_rules::Resolving;
 use super::moving::Move;
 use super::sight::Sight;
 use super::{removal, sql};
-use crate::api::notifications::{name_of, send_as_notification_bot};
+use crate::api::notifications::{name_of, send_and_read, send_as_notification_bot};
+use crate::api::subscriptions::members;
+use crate::api::user_settings;
+use crate::api::user_topics::policy::VisibilityPolicy;
+use crate::api::user_topics::sql as user_topics;
 use crate::http::{ApiResult, Caller};
 use crate::markdown::message_url;
 use crate::store::Tx;
-use crate::types::{MessageId, Topic};
+use crate::types::{MessageId, Topic, UserId};
+use roaring::RoaringBitmap;
 
 /// Whoever takes back the mark of a resolved topic so soon, in seconds, takes back the notice too.
 const UNDO_SECONDS: i64 = 60;
@@ -37,7 +42,8 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, named: MessageId, wante
             Resolving::Unresolved => "unresolved",
         };
         let content = format!("{user} has marked this topic as {word}.");
-        let id = send_as_notification_bot(tx, new_place(mv), content)?;
+        let known_to = who_need_not_read(tx, mv)?;
+        let id = send_and_read(tx, new_place(mv), content, known_to)?;
         sql::add_attributes(tx, id, attribute::IS_RESOLVE_NOTICE)?;
     }
     let count = mv.ids.len();
@@ -66,6 +72,31 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, named: MessageId, wante
         send_as_notification_bot(tx, place, content)?;
     }
     Ok(())
+}
+
+/// The subscribers to whom a notice of a resolved topic is no news (`resolved_topic_notice_auto_read_policy`).
+fn who_need_not_read(tx: &mut Tx<'_>, mv: &Move) -> ApiResult<Vec<UserId>> {
+    let policies = user_topics::of_topic(tx, mv.to.stream_id, &mv.topic.key())?;
+    let followers: RoaringBitmap = policies
+        .into_iter()
+        .filter(|(_, policy)| *policy == VisibilityPolicy::Followed)
+        .filter_map(|(user_id, _)| user_id.bit())
+        .collect();
+    let subscribers = members::audience(tx, mv.to.stream_id)?;
+    let mut known_to = Vec::new();
+    for bit in subscribers.bitmap() {
+        let user_id = UserId::from(bit);
+        let policy: String = user_settings::get(tx, user_id, "resolved_topic_notice_auto_read_policy")?;
+        let is_news = match policy.as_str() {
+            "never" => true,
+            "except_followed" => followers.contains(bit),
+            _ => false,
+        };
+        if !is_news {
+            known_to.push(user_id);
+        }
+    }
+    Ok(known_to)
 }
 
 fn new_place(mv: &Move) -> Address {

@@ -3,6 +3,7 @@
 
 use super::address::check_topic;
 use super::arrivals::{self, Groups};
+use super::flags::bit;
 use super::message::{EditRecord, MessageRow, attribute};
 use super::move_rules::{self, Limits, MoveFacts, PropagateMode, Resolving};
 use super::sight::{Ranges, Sight};
@@ -247,6 +248,9 @@ pub fn carry_receipts(tx: &Tx<'_>, mv: &Move, receipts: &Receipts) -> ApiResult<
             arrivals::add(tx, mv.to.recipient_id, &wrong, users)?;
         }
     }
+    for (ids, users) in &receipts.after {
+        forget_historical(tx, ids, users)?;
+    }
     let receivers = receipts.after.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
     for bit in receivers {
         let user_id = UserId::from(bit);
@@ -257,6 +261,19 @@ pub fn carry_receipts(tx: &Tx<'_>, mv: &Move, receipts: &Receipts) -> ApiResult<
         }
         read -= &unread;
         unread::set(tx, user_id, mv.to.recipient_id, &read, &unread)?;
+    }
+    Ok(())
+}
+
+/// Who does not receive messages any more did not receive them belatedly either.
+fn forget_historical(tx: &Tx<'_>, ids: &RoaringBitmap, receivers: &RoaringBitmap) -> ApiResult<()> {
+    for id in ids.iter().map(MessageId::from) {
+        for user_id in sql::users_with_flag(tx, id, bit::HISTORICAL)? {
+            if !user_id.bit().is_some_and(|bit| receivers.contains(bit)) {
+                let flags = sql::flags(tx, user_id, id)?;
+                sql::put_flags(tx, user_id, id, flags & !bit::HISTORICAL)?;
+            }
+        }
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ pub async fn remove_expired(app: &App) -> ApiResult<Option<i64>> {
     if app.readers.read(|snapshot| Expired::find(snapshot, now)).await?.is_none() {
         return Ok(None);
     }
-    app.writer.run(|tx| remove_batch(tx)).await?;
+    app.writer.run(remove_batch).await?;
     Ok(Some(now))
 }
 

@@ -8,6 +8,7 @@ use crate::events::QueueId;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use serde::Deserialize;
+use serde_json::json;
 
 /// Parameters of `POST /messages`.
 #[derive(Deserialize)]
@@ -52,11 +53,15 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
                 rendered,
                 client,
                 read_by_sender,
-                known_to: None,
+                known_to: Vec::new(),
                 echo,
             })
         })
         .await?;
-    let id = call.write(move |tx, caller| send(tx, caller, draft)).await?;
-    Reply::field("id", &id)
+    let sent = call.write(move |tx, caller| send(tx, caller, draft)).await?;
+    let mut answer = json!({ "id": sent.id });
+    if let Some(policy) = sent.automatic_new_visibility_policy {
+        answer["automatic_new_visibility_policy"] = json!(policy);
+    }
+    Reply::data(&answer)
 }

@@ -5,6 +5,7 @@ use super::search::index_text;
 use crate::store::Tx;
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row};
+use std::ops::RangeInclusive;
 
 /// A message to be written.
 #[derive(Debug)]
@@ -78,6 +79,17 @@ fn put_words(connection: &Connection, id: MessageId, insert: &str) -> rusqlite::
         None => connection.prepare_cached("DELETE FROM message_search WHERE rowid = ?1")?.execute([id]),
     }
     .map(|_| ())
+}
+
+/// The newest message of a topic in a range of ids.
+pub fn newest_of_topic_in(
+    connection: &Connection,
+    topic_id: TopicId,
+    ids: &RangeInclusive<u32>,
+) -> rusqlite::Result<Option<MessageId>> {
+    connection
+        .prepare_cached("SELECT max(id) FROM message WHERE topic_id = ?1 AND id BETWEEN ?2 AND ?3")?
+        .query_row((topic_id, ids.start(), ids.end()), |row| row.get(0))
 }
 
 /// Whether a message has the words of an FTS5 expression.

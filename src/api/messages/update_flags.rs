@@ -4,12 +4,14 @@ use super::events::FlagsChanged;
 use super::flags::bit;
 use super::message::{MessageRow, attribute};
 use super::sight::{Sight, invalid_message};
-use super::{sql, unread};
+use super::{arrivals, sql, unread};
+use crate::api::channels::row::StreamRow;
 use crate::api::subscriptions::sql as subscriptions;
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, StreamId, UserId, fold};
+use roaring::RoaringBitmap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -163,7 +165,7 @@ fn mark_read(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<Vec<M
 }
 
 /// Marks messages as unread, and tells the channels whose messages were left out: unread counts are of subscribed
-/// channels. A message from before the caller subscribed stays read: what is unread was received.
+/// channels. What is unread was received: a message from before the caller subscribed comes to them now.
 fn mark_unread(
     tx: &Tx<'_>,
     caller: &Caller,
@@ -176,20 +178,38 @@ fn mark_unread(
         conversations.entry(recipient_id).or_default().push(*id);
     }
     let (mut changed, mut ignored) = (Vec::new(), Vec::new());
-    for (recipient_id, mut ids) in conversations {
+    for (recipient_id, ids) in conversations {
         let view = sight.view(recipient_id)?;
-        if let Some(stream) = &view.stream
-            && !subscriptions::is_subscribed(tx, caller.user_id, stream.stream_id)?
-        {
-            ignored.push(stream.stream_id);
-            continue;
+        if let Some(stream) = &view.stream {
+            if !subscriptions::is_subscribed(tx, caller.user_id, stream.stream_id)? {
+                ignored.push(stream.stream_id);
+                continue;
+            }
+            for id in ids.iter().filter(|id| !view.received(**id)) {
+                receive(tx, caller.user_id, stream, *id)?;
+                changed.push(*id);
+            }
         }
-        ids.retain(|id| view.received(*id));
         changed.extend(unread::mark_unread(tx, caller.user_id, recipient_id, &ids)?);
     }
     changed.sort_unstable();
+    changed.dedup();
     ignored.sort_unstable();
     Ok((changed, ignored))
+}
+
+/// Makes a message of a channel one that a user received, though it was sent when they were not subscribed.
+fn receive(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, id: MessageId) -> ApiResult<()> {
+    match arrivals::receivers(&arrivals::of(tx, stream.recipient_id)?, id) {
+        Some(users) => {
+            let users = users | RoaringBitmap::from_iter(user_id.bit());
+            let ids = RoaringBitmap::from_iter(id.bit());
+            arrivals::remove(tx, stream.recipient_id, &ids)?;
+            arrivals::add(tx, stream.recipient_id, &ids, &users)?;
+        }
+        None => subscriptions::add_span_of_one(tx, user_id, stream.stream_id, id)?,
+    }
+    Ok(sql::add_flags(tx, user_id, id, bit::HISTORICAL)?)
 }
 
 /// What a client needs to count messages that became unread, by id.

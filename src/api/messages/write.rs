@@ -237,7 +237,7 @@ impl Recipient {
             // Deprecated, for clients that do not tell the two apart.
             (everybody || participants, "wildcard_mentioned"),
             (stored & bit::HAS_ALERT_WORD != 0, "has_alert_word"),
-            (!received, "historical"),
+            (!received || stored & bit::HISTORICAL != 0, "historical"),
         ];
         names.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect()
     }

@@ -171,7 +171,7 @@ async fn draft(app: &App, prepared: &Prepared, content: &str) -> ApiResult<Optio
             rendered,
             client: CLIENT.to_owned(),
             read_by_sender: false,
-            known_to: None,
+            known_to: Vec::new(),
             echo: None,
         }))
     };

@@ -46,7 +46,7 @@ pub fn load(connection: &Connection, caller: &Caller, wanted: Wanted, millisecon
         return Ok(Found { presences: Map::new(), server_timestamp, presence_last_update_id: -1 });
     }
     let has_some = wanted.last_update_id.is_some_and(|id| id > 0);
-    let since = if has_some { 0 } else { milliseconds / 1000 - days.saturating_mul(DAY) };
+    let since = if has_some { 0 } else { (milliseconds / 1000).saturating_sub(days.saturating_mul(DAY)) };
     let after = wanted.last_update_id.unwrap_or(-1);
     // No days at all is how a client says that it wants none.
     let rows = if days == 0 { Vec::new() } else { sql::changed(connection, after, since)? };

@@ -88,7 +88,7 @@ fn prepare(connection: &Connection, row: &ScheduledMessageRow, now: i64) -> ApiR
         rendered,
         client: row.client.clone(),
         read_by_sender: row.read_by_sender,
-        known_to: None,
+        known_to: Vec::new(),
         echo: None,
     };
     Ok((caller, draft))

@@ -4,10 +4,11 @@ use super::{rules, sql, widget};
 use crate::api::messages::message::attribute;
 use crate::api::messages::sight::Sight;
 use crate::api::messages::{receivers, sql as messages};
+use crate::api::user_topics::automatic;
 use crate::events::Event;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
-use crate::types::{MessageId, UserId};
+use crate::types::{MessageId, Topic, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -60,6 +61,10 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
         content: &added.content,
     };
     let receivers = receivers::of(tx, &message)?;
+    if let Some(stream) = &receivers.stream {
+        let topic = Topic::stored(message.subject.clone());
+        automatic::at_participation(tx, caller.user_id, stream.stream_id, &topic)?;
+    }
     tx.emit(&event, receivers.audience);
     Ok(Reply::ok())
 }

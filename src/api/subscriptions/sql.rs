@@ -258,6 +258,22 @@ pub fn open_span(
     Ok(())
 }
 
+/// A stay for one message that was sent while the user was away.
+pub fn add_span_of_one(
+    connection: &Connection,
+    user_id: UserId,
+    stream_id: StreamId,
+    id: MessageId,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO subscription_span (user_id, stream_id, from_message_id, until_message_id)
+             VALUES (?1, ?2, ?3, ?3 + 1)",
+        )?
+        .execute((user_id, stream_id, id))
+        .map(|_| ())
+}
+
 /// Ends a stay before the next message. A stay without a message was none.
 pub fn close_span(
     connection: &Connection,

@@ -2,8 +2,10 @@
 //!
 //! - [`policy`]: the choices, and what they come to when topics are merged;
 //! - [`sql`]: the rows; [`muting`]: all choices of one user, to ask about many messages;
+//! - [`automatic`]: what follows from sending, reacting and being mentioned;
 //! - [`moved`]: what a moved topic does to them; [`events`]: who hears of it; the others are operations.
 
+pub mod automatic;
 pub mod events;
 pub mod moved;
 mod mute;

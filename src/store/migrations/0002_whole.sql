@@ -86,6 +86,18 @@ CREATE TABLE channel_folder (
 CREATE UNIQUE INDEX channel_folder_name ON channel_folder (name_key) WHERE NOT is_archived;
 CREATE INDEX stream_folder ON stream (folder_id) WHERE folder_id IS NOT NULL;
 
+CREATE TABLE default_stream_group (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    name            TEXT    NOT NULL UNIQUE,
+    description     TEXT    NOT NULL
+) STRICT;
+
+CREATE TABLE default_stream_group_stream (
+    group_id        INTEGER NOT NULL REFERENCES default_stream_group (id),
+    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
+    PRIMARY KEY (group_id, stream_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE channel_email_address (
     stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
     creator_id      INTEGER NOT NULL REFERENCES user (user_id),

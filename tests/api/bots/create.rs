@@ -36,8 +36,9 @@ async fn a_bot_belongs_to_its_maker_and_can_call() {
     of_owner.expect(&[user_added.clone(), bot_added.clone()]).await;
     of_ada.expect(&[user_added.clone(), bot_added]).await;
     of_bob.expect(&[user_added]).await;
-    assert_eq!(realm_bots(&ada).await, [record.clone()]);
-    assert_eq!(realm_bots(&owner).await, [record]);
+    for who in [&ada, &owner] {
+        assert_eq!(realm_bots(who).await, std::slice::from_ref(&record));
+    }
     assert_eq!(realm_bots(&bob).await, [Value::Null; 0]);
     let listed = json!([{"username": bot_email, "full_name": "Helper", "api_key": api_key, "avatar_url": avatar,
         "default_sending_stream": null, "default_events_register_stream": null,

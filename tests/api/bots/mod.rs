@@ -13,8 +13,8 @@ async fn client(server: &TestServer, owner: &Client, made: &Value) -> Client {
     let mut bot = server.anonymous();
     let record = owner.get(&format!("/users/{}", made["user_id"]), ()).await.ok()["user"].clone();
     bot.user_id = made["user_id"].as_i64().unwrap();
-    bot.email = record["email"].as_str().unwrap().to_owned();
-    bot.full_name = record["full_name"].as_str().unwrap().to_owned();
+    record["email"].as_str().unwrap().clone_into(&mut bot.email);
+    record["full_name"].as_str().unwrap().clone_into(&mut bot.full_name);
     bot.api_key = Some(made["api_key"].as_str().unwrap().to_owned());
     bot
 }

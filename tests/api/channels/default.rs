@@ -56,7 +56,7 @@ async fn refusals() {
             client.request(method.clone(), "/default_streams").form(json!({"stream_id": id})).send()
         };
         let error = call(&ada, public).await;
-        error.error(400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization administrator");
+        error.error(400, "BAD_REQUEST", "You do not have permission to change default channels.");
         let (status, code, msg) = NO_CHANNEL;
         call(&owner, 9999).await.error(status, code, msg);
         let error = owner.request(method.clone(), "/default_streams").send().await;

@@ -123,7 +123,7 @@ const VALUES: &[&str] = &[
 
 /// Requests that ended the session would make the rest of the run pointless.
 fn is_pointless(route: &Route) -> bool {
-    route.path.ends_with("/regenerate")
+    route.path.ends_with("/regenerate") || route.path == "/realm/deactivate"
 }
 
 fn number_from(variable: &str) -> Option<u64> {

@@ -61,7 +61,7 @@ impl World {
             server.guest("gus").await,
             server.guest("gil").await,
         ];
-        let roles = vec![
+        let of_each = vec![
             Role::Administrator,
             Role::Administrator,
             Role::Member,
@@ -78,7 +78,7 @@ impl World {
             queue.ignore();
             queues.push(queue);
         }
-        let rules = Rules { roles, ..Rules::default() };
+        let rules = Rules { roles: of_each, ..Rules::default() };
         let mut world = Self { server, people, queues, rules, dice: Dice(seed), done: Vec::new() };
         for privacy in [Privacy::Public, Privacy::WebPublic, Privacy::Shared, Privacy::Protected] {
             for _ in 0..2 {
@@ -486,8 +486,8 @@ impl World {
         self.check_words(person, &self.rules, &listed);
         let found: BTreeSet<i64> = ids_in(&listed, &["stream_id"]).into_iter().collect();
         let places = 0..self.rules.channels.len();
-        let known = places.clone().filter(|place| self.rules.knows(person, *place));
-        let expected = known.map(|place| self.rules.channels[place].stream_id).collect();
+        let in_sight = places.clone().filter(|place| self.rules.knows(person, *place));
+        let expected = in_sight.map(|place| self.rules.channels[place].stream_id).collect();
         self.assert_same(found, expected, &format!("the channels that {person} knows"));
         for place in places {
             let stream_id = self.rules.channels[place].stream_id;

@@ -48,6 +48,8 @@ struct World {
     channels: Vec<Channel>,
     messages: BTreeMap<i64, Message>,
     rows: Rows,
+    /// Messages that came to users only when they marked them as unread.
+    historical: BTreeSet<(i64, usize)>,
     dice: Dice,
     /// What was done, for the text of a failure.
     done: Vec<String>,
@@ -86,7 +88,16 @@ impl World {
         // What the notification bot said of the new channels is not of interest.
         server.sql("DELETE FROM message").await;
         let (messages, rows) = Default::default();
-        Self { server, users, channels, messages, rows, dice: Dice::new(seed), done: Vec::new() }
+        Self {
+            server,
+            users,
+            channels,
+            messages,
+            rows,
+            historical: BTreeSet::new(),
+            dice: Dice::new(seed),
+            done: Vec::new(),
+        }
     }
 
     fn sees(&self, user: usize, id: i64) -> bool {
@@ -168,6 +179,8 @@ impl World {
                 continue;
             }
             self.rows.retain(|(row, user), _| row != moved || target.subscribers.contains(user));
+            // With a row go its flags.
+            self.historical.retain(|row| self.rows.contains_key(row));
             if target.privacy == Privacy::Protected {
                 for user in &target.subscribers {
                     self.rows.entry((*moved, *user)).or_insert(true);
@@ -251,6 +264,9 @@ impl World {
                 if op == "add" { self.reads(user, channel) } else { channel.subscribers.contains(&user) };
             if let Some(read) = self.rows.get_mut(&(id, user)).filter(|_| allowed) {
                 *read = op == "add";
+            } else if allowed && op == "remove" {
+                self.rows.insert((id, user), false);
+                self.historical.insert((id, user));
             }
         }
     }
@@ -355,7 +371,8 @@ impl World {
             .map(|id| {
                 let row = self.rows.get(&(id, user)).copied();
                 let stream_id = self.channels[self.messages[&id].channel].stream_id;
-                (id, (row.unwrap_or(true), row.is_none(), stream_id))
+                let historical = row.is_none() || self.historical.contains(&(id, user));
+                (id, (row.unwrap_or(true), historical, stream_id))
             })
             .collect();
         self.assert_same(found, expected, &format!("flags of user {user}"));

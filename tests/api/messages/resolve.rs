@@ -36,7 +36,47 @@ async fn a_topic_is_resolved_and_opened_again() {
         ada.get("/messages", json!({"anchor": "newest", "num_before": 1, "num_after": 0})).await.ok();
     let notice = &notice["messages"][0];
     assert_eq!(notice["sender_email"], "notification-bot@zulip.com");
-    assert_eq!(notice["flags"], json!([]), "the mention is a silent one");
+    assert_eq!(notice["flags"], json!(["read"]), "the mention is a silent one");
+}
+
+#[tokio::test]
+async fn notices_of_resolved_topics_are_news_for_whom_wants_them() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let mut users = Vec::new();
+    // Whoever follows the topic, and what they wish: whether the notice is unread.
+    for (number, (follows, policy, is_unread)) in [
+        (false, "always", false),
+        (true, "always", false),
+        (false, "except_followed", false),
+        (true, "except_followed", true),
+        (false, "never", true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let user = server.member(&format!("user{number}")).await;
+        user.patch("/settings", json!({"resolved_topic_notice_auto_read_policy": policy})).await.ok();
+        if follows {
+            let follow = json!({"stream_id": garden, "topic": "lunch", "visibility_policy": 3});
+            user.post("/user_topics", follow).await.ok();
+        }
+        users.push((user, is_unread));
+    }
+    subscribe(&owner, "garden", &users.iter().map(|(user, _)| user).collect::<Vec<_>>()).await;
+    let id = say(&owner, garden, "lunch", "hi").await;
+    let types = json!({"event_types": ["message"]});
+    let mut queues = Vec::new();
+    for (user, _) in &users {
+        queues.push(user.register(&types).await);
+    }
+    retitle(&owner, id, "✔ lunch").await.ok();
+    for (queue, (user, is_unread)) in queues.iter_mut().zip(&users) {
+        let flags = if *is_unread { json!([]) } else { json!(["read"]) };
+        queue.expect(&[json!({"type": "message", "message": "*", "flags": flags})]).await;
+        let newest = json!({"anchor": "newest", "num_before": 1, "num_after": 0});
+        let newest = user.get("/messages", newest).await.ok();
+        assert_eq!(newest["messages"][0]["flags"], flags);
+    }
 }
 
 #[tokio::test]

@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 
 const DAY: i64 = 24 * 60 * 60;
 
+/// What was sent at one time: to three channels, and to a person.
+type Sent = ([i64; 3], i64);
+
 /// The ids of the messages that a client can fetch.
 async fn ids(client: &Client) -> Vec<i64> {
     let all = json!({"anchor": "newest", "num_before": 5000, "num_after": 0});
@@ -36,13 +39,12 @@ async fn channels_keep_messages_as_long_as_they_or_the_organization_say() {
     // Which messages of which place are left: the last so many.
     let left = async |inherits: usize, short: usize, forever: usize, direct: usize| {
         server.remove_expired().await;
-        let last = |count: usize, of: &dyn Fn(&([i64; 3], i64)) -> i64| {
-            sent.iter().rev().take(count).map(of).collect::<Vec<_>>()
-        };
-        let mut expected = last(inherits, &|(channels, _)| channels[0]);
-        expected.extend(last(short, &|(channels, _)| channels[1]));
-        expected.extend(last(forever, &|(channels, _)| channels[2]));
-        expected.extend(last(direct, &|(_, direct)| *direct));
+        let last =
+            |count: usize, of: fn(&Sent) -> i64| sent.iter().rev().take(count).map(of).collect::<Vec<_>>();
+        let mut expected = last(inherits, |(channels, _)| channels[0]);
+        expected.extend(last(short, |(channels, _)| channels[1]));
+        expected.extend(last(forever, |(channels, _)| channels[2]));
+        expected.extend(last(direct, |(_, direct)| *direct));
         expected.sort_unstable();
         assert_eq!(ids(&ada).await, expected);
     };

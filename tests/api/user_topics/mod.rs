@@ -1,5 +1,6 @@
 //! Policies for topics.
 
+mod automatic;
 mod moved;
 mod mute;
 mod set;

@@ -272,9 +272,10 @@ async fn a_guest_does_not_see_how_strangers_are() {
     bob.post("/typing", &typing).await.ok();
     queue.expect_nothing().await;
     of_ada.expect_kinds(&["typing/start"]).await;
+    // Who writes to the guest is introduced: also what they do, and when they were here.
     bob.send_direct(&[&ada, &guest], "hello").await;
     bob.post("/typing", &typing).await.ok();
-    queue.expect_kinds(&["typing/start"]).await;
+    queue.expect_kinds(&["user_status", "presence", "typing/start"]).await;
     of_ada.expect_kinds(&["typing/start"]).await;
 }
 

@@ -126,6 +126,9 @@ impl Model {
             "stream/delete" => channels::delete(self, event),
             "stream/update" => channels::update(self, event),
             "default_streams" => channels::default_streams(self, event),
+            "default_stream_groups" => {
+                self.set("realm_default_stream_groups", event["default_stream_groups"].clone());
+            }
             "subscription/add" => subscriptions::add(self, event),
             "subscription/remove" => subscriptions::remove(self, event),
             "subscription/update" => subscriptions::update(self, event),

@@ -275,3 +275,48 @@ async fn a_topic_can_be_marked_as_read() {
     mark(bob, "general chat").await.ok();
     queue.expect(&[World::event("add", "read", &[empty])]).await;
 }
+
+#[tokio::test]
+async fn what_was_sent_before_a_user_came_can_be_marked_as_unread() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada]).await;
+    let (first, second) = (ada.send(garden, "a", "one").await, ada.send(garden, "a", "two").await);
+    let change = async |op: &str| {
+        let change = json!({"messages": [first], "op": op, "flag": "read"});
+        bob.post("/messages/flags", change).await.ok()
+    };
+    // Not while the channel is none of theirs.
+    assert_eq!(change("remove").await["ignored_because_not_subscribed_channels"], json!([garden]));
+    subscribe(&bob, &["garden"], json!({})).await;
+    assert_eq!(bob.message(first).await["flags"], json!(["read", "historical"]));
+    let mut queue = bob.register(json!({"event_types": ["update_message_flags"]})).await;
+    let answer = change("remove").await;
+    assert_eq!(answer["messages"], json!([first]));
+    assert_eq!(answer["ignored_because_not_subscribed_channels"], json!([]));
+    let details = json!({"type": "stream", "stream_id": garden, "topic": "a", "unmuted_stream_msg": true});
+    let mut event = World::event("remove", "read", &[first]);
+    event["message_details"] = json!({ first.to_string(): details });
+    queue.expect(&[event]).await;
+    assert_eq!(bob.message(first).await["flags"], json!(["historical"]));
+    assert_eq!(found(&bob, json!([["is", "unread"]])).await, [first]);
+    let state = bob.post("/register", json!({})).await.ok();
+    assert_eq!(state["unread_msgs"]["streams"][0]["unread_message_ids"], json!([first]));
+    // Again nothing changes; and the one beside it is as before.
+    assert_eq!(change("remove").await["messages"], json!([]));
+    assert_eq!(bob.message(second).await["flags"], json!(["read", "historical"]));
+    assert_eq!(change("add").await["messages"], json!([first]));
+    queue.expect(&[World::event("add", "read", &[first])]).await;
+    assert_eq!(bob.message(first).await["flags"], json!(["read", "historical"]));
+    // The same for one that came from another channel.
+    let shed = server.channel("shed", &[&ada]).await;
+    let moved = ada.send(shed, "b", "three").await;
+    let mv = json!({"stream_id": garden, "send_notification_to_new_thread": false});
+    ada.patch(&format!("/messages/{moved}"), mv).await.ok();
+    let change = json!({"messages": [moved], "op": "remove", "flag": "read"});
+    assert_eq!(bob.message(moved).await["flags"], json!(["read", "historical"]));
+    assert_eq!(bob.post("/messages/flags", change).await.ok()["messages"], json!([moved]));
+    assert_eq!(bob.message(moved).await["flags"], json!(["historical"]));
+    assert_eq!(ada.message(moved).await["flags"], json!([]));
+    queue.ignore();
+}

@@ -21,6 +21,12 @@ impl World {
         let ada = server.member("ada").await;
         let bob = server.member("bob").await;
         let cleo = server.member("cleo").await;
+        // Nobody follows a topic but by hand.
+        let settings = json!({
+            "automatically_follow_topics_policy": 4,
+            "automatically_follow_topics_where_mentioned": false,
+        });
+        ada.patch("/settings", settings).await.ok();
         subscribe(&ada, &["lunch", "talk"], json!({"principals": [ada.user_id, bob.user_id]})).await;
         subscribe(&ada, &["board"], json!({"principals": [ada.user_id, bob.user_id], "invite_only": true}))
             .await;

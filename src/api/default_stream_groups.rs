@@ -1,0 +1,311 @@
+//! Default channel groups: lists of channels, by name, among which new users may choose when they join. The published
+//! interface calls them experimental; only administrators change them.
+
+use super::Slice;
+use super::channels::visible::People;
+use super::channels::{access, permissions, row::StreamRow, sql as channels};
+use super::register::{StatePart, StateRequest};
+use crate::events::{Audience, Event};
+use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
+use crate::store::Tx;
+use crate::types::StreamId;
+use hyper::Method;
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// Default channel groups.
+pub const SLICE: Slice = Slice { name: "default_stream_groups", routes, state: STATE, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "default_stream_groups", fetch: state }];
+
+/// The longest name, in characters.
+const MAX_NAME_LENGTH: usize = 60;
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::write(Method::POST, "/default_stream_groups/create", USER, create),
+        Route::write(Method::PATCH, "/default_stream_groups/{group_id}", USER, update),
+        Route::write(Method::DELETE, "/default_stream_groups/{group_id}", USER, remove),
+        Route::write(Method::PATCH, "/default_stream_groups/{group_id}/streams", USER, update_streams),
+    ]
+}
+
+/// A group on the wire.
+#[derive(Serialize)]
+struct GroupRecord {
+    name: String,
+    id: i64,
+    description: String,
+    /// Ids, ascending.
+    streams: Vec<StreamId>,
+}
+
+/// `default_stream_groups`: all of them, whatever changed.
+#[derive(Serialize)]
+struct GroupsChanged {
+    r#type: &'static str,
+    default_stream_groups: Vec<GroupRecord>,
+}
+
+impl Event for GroupsChanged {
+    const TYPE: &'static str = "default_stream_groups";
+}
+
+/// Parameters of `POST /default_stream_groups/create`.
+#[derive(Deserialize)]
+pub struct CreateParams {
+    /// The name.
+    group_name: String,
+    /// What the channels have in common.
+    description: String,
+    /// The channels, by name.
+    stream_names: Vec<String>,
+}
+
+/// `POST /default_stream_groups/create`.
+fn create(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Reply> {
+    permissions::require_default_channels(caller)?;
+    let streams = find_streams(tx, caller, &params.stream_names)?;
+    check_not_default(tx, &streams, &params.group_name)?;
+    check_name(&params.group_name)?;
+    check_unique(tx, &params.group_name)?;
+    tx.prepare_cached("INSERT INTO default_stream_group (name, description) VALUES (?1, ?2)")?
+        .execute((&params.group_name, &params.description))?;
+    let group_id = tx.last_insert_rowid();
+    for stream in &streams {
+        insert_stream(tx, group_id, stream.stream_id)?;
+    }
+    tell(tx)?;
+    Ok(Reply::ok())
+}
+
+/// Parameters of `PATCH /default_stream_groups/{group_id}`.
+#[derive(Deserialize)]
+pub struct UpdateParams {
+    /// Which group.
+    group_id: i64,
+    /// The name.
+    #[serde(default)]
+    new_group_name: Option<String>,
+    /// What the channels have in common.
+    #[serde(default)]
+    new_description: Option<String>,
+}
+
+/// `PATCH /default_stream_groups/{group_id}`: either part, or both.
+fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult<Reply> {
+    permissions::require_default_channels(caller)?;
+    let is_empty = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
+    if is_empty(&params.new_group_name) && is_empty(&params.new_description) {
+        return Err(ApiError::bad_request("You must pass \"new_description\" or \"new_group_name\"."));
+    }
+    let mut group = find(tx, params.group_id)?;
+    if let Some(name) = params.new_group_name {
+        if name == group.name {
+            return Err(ApiError::bad_request(format!(
+                "This default channel group is already named '{name}'"
+            )));
+        }
+        check_name(&name)?;
+        check_unique(tx, &name)?;
+        group.name = name;
+    }
+    if let Some(description) = params.new_description {
+        group.description = description;
+    }
+    tx.prepare_cached("UPDATE default_stream_group SET name = ?2, description = ?3 WHERE id = ?1")?
+        .execute((group.id, &group.name, &group.description))?;
+    tell(tx)?;
+    Ok(Reply::ok())
+}
+
+/// Parameters of `DELETE /default_stream_groups/{group_id}`.
+#[derive(Deserialize)]
+pub struct RemoveParams {
+    /// Which group.
+    group_id: i64,
+}
+
+/// `DELETE /default_stream_groups/{group_id}`: the channels stay.
+fn remove(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
+    permissions::require_default_channels(caller)?;
+    let group = find(tx, params.group_id)?;
+    tx.prepare_cached("DELETE FROM default_stream_group_stream WHERE group_id = ?1")?.execute([group.id])?;
+    tx.prepare_cached("DELETE FROM default_stream_group WHERE id = ?1")?.execute([group.id])?;
+    tell(tx)?;
+    Ok(Reply::ok())
+}
+
+/// Parameters of `PATCH /default_stream_groups/{group_id}/streams`.
+#[derive(Deserialize)]
+pub struct StreamsParams {
+    /// Which group.
+    group_id: i64,
+    /// `add` or `remove`.
+    op: String,
+    /// The channels, by name.
+    stream_names: Vec<String>,
+}
+
+/// `PATCH /default_stream_groups/{group_id}/streams`: all of the channels, or none.
+fn update_streams(tx: &mut Tx<'_>, caller: &User, params: StreamsParams) -> ApiResult<Reply> {
+    permissions::require_default_channels(caller)?;
+    let group = find(tx, params.group_id)?;
+    let streams = find_streams(tx, caller, &params.stream_names)?;
+    match params.op.as_str() {
+        "add" => {
+            check_not_default(tx, &streams, &group.name)?;
+            for stream in &streams {
+                if !insert_stream(tx, group.id, stream.stream_id)? {
+                    return Err(ApiError::bad_request(format!(
+                        "Channel '{}' is already present in default channel group '{}'",
+                        stream.name, group.name
+                    )));
+                }
+            }
+        }
+        "remove" => {
+            for stream in &streams {
+                if !delete_stream(tx, group.id, stream.stream_id)? {
+                    return Err(ApiError::bad_request(format!(
+                        "Channel '{}' is not present in default channel group '{}'",
+                        stream.name, group.name
+                    )));
+                }
+            }
+        }
+        _ => {
+            let msg = "Invalid value for \"op\". Specify one of \"add\" or \"remove\".";
+            return Err(ApiError::bad_request(msg));
+        }
+    }
+    tell(tx)?;
+    Ok(Reply::ok())
+}
+
+/// Takes a channel out of all groups: it is no longer one to join.
+pub fn forget(tx: &mut Tx<'_>, stream_id: StreamId) -> ApiResult<()> {
+    let statement = "DELETE FROM default_stream_group_stream WHERE stream_id = ?1";
+    if tx.prepare_cached(statement)?.execute([stream_id])? > 0 {
+        tell(tx)?;
+    }
+    Ok(())
+}
+
+/// Word `default_stream_groups`: guests have none.
+fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+    let groups = if request.caller.is_guest() { Vec::new() } else { all(request.connection)? };
+    state.insert("realm_default_stream_groups".into(), json!(groups));
+    Ok(())
+}
+
+fn tell(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let event = GroupsChanged { r#type: GroupsChanged::TYPE, default_stream_groups: all(tx)? };
+    let members = People::load(tx)?.members();
+    tx.emit(&event, Audience::set(members));
+    Ok(())
+}
+
+fn check_name(name: &str) -> ApiResult<()> {
+    if name.trim().is_empty() {
+        return Err(ApiError::bad_request(format!("Invalid default channel group name '{name}'")));
+    }
+    if name.chars().count() > MAX_NAME_LENGTH {
+        return Err(ApiError::bad_request(format!(
+            "Default channel group name too long (limit: {MAX_NAME_LENGTH} characters)"
+        )));
+    }
+    if name.contains('\0') {
+        return Err(ApiError::bad_request(format!(
+            "Default channel group name '{name}' contains NULL (0x00) characters."
+        )));
+    }
+    Ok(())
+}
+
+fn check_unique(connection: &Connection, name: &str) -> ApiResult<()> {
+    let exists: bool = connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM default_stream_group WHERE name = ?1)")?
+        .query_row([name], |row| row.get(0))?;
+    if exists {
+        return Err(ApiError::bad_request(format!("Default channel group '{name}' already exists")));
+    }
+    Ok(())
+}
+
+/// Who joins is in the default channels anyway.
+fn check_not_default(connection: &Connection, streams: &[StreamRow], group: &str) -> ApiResult<()> {
+    let defaults = channels::default_streams(connection)?;
+    match streams.iter().find(|stream| defaults.contains(&stream.stream_id)) {
+        None => Ok(()),
+        Some(stream) => Err(ApiError::bad_request(format!(
+            "'{}' is a default channel and cannot be added to '{group}'",
+            stream.name
+        ))),
+    }
+}
+
+fn find_streams(tx: &Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<Vec<StreamRow>> {
+    let mut streams = Vec::new();
+    for name in names {
+        let found = channels::by_name(tx, name)?.filter(|stream| !stream.is_archived);
+        match found {
+            Some(stream) if access::has_content_access(tx, caller, tx.now(), &stream)? => {
+                streams.push(stream);
+            }
+            _ => return Err(ApiError::bad_request(format!("Invalid channel name '{name}'"))),
+        }
+    }
+    Ok(streams)
+}
+
+fn find(connection: &Connection, group_id: i64) -> ApiResult<GroupRecord> {
+    let group = connection
+        .prepare_cached("SELECT name, id, description FROM default_stream_group WHERE id = ?1")?
+        .query_row([group_id], |row| {
+            Ok(GroupRecord {
+                name: row.get(0)?,
+                id: row.get(1)?,
+                description: row.get(2)?,
+                streams: Vec::new(),
+            })
+        })
+        .optional()?;
+    group.ok_or_else(|| {
+        ApiError::bad_request(format!("Default channel group with id '{group_id}' does not exist."))
+    })
+}
+
+/// All groups, by name.
+fn all(connection: &Connection) -> rusqlite::Result<Vec<GroupRecord>> {
+    let mut streams = connection.prepare_cached(
+        "SELECT stream_id FROM default_stream_group_stream WHERE group_id = ?1 ORDER BY stream_id",
+    )?;
+    connection
+        .prepare_cached("SELECT name, id, description FROM default_stream_group ORDER BY name")?
+        .query_map([], |row| {
+            let id: i64 = row.get(1)?;
+            let streams = streams.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            Ok(GroupRecord { name: row.get(0)?, id, description: row.get(2)?, streams })
+        })?
+        .collect()
+}
+
+/// Answers whether the channel was not there yet.
+fn insert_stream(connection: &Connection, group_id: i64, stream_id: StreamId) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "INSERT OR IGNORE INTO default_stream_group_stream (group_id, stream_id) VALUES (?1, ?2)",
+        )?
+        .execute((group_id, stream_id))
+        .map(|rows| rows > 0)
+}
+
+/// Answers whether the channel was there.
+fn delete_stream(connection: &Connection, group_id: i64, stream_id: StreamId) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("DELETE FROM default_stream_group_stream WHERE group_id = ?1 AND stream_id = ?2")?
+        .execute((group_id, stream_id))
+        .map(|rows| rows > 0)
+}
