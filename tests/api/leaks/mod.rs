@@ -46,6 +46,8 @@ struct World {
     people: Vec<Client>,
     queues: Vec<Queue>,
     rules: Rules,
+    /// What everybody has read in events: topics that they follow keep their names, whatever becomes of them.
+    read: Vec<BTreeSet<String>>,
     dice: Dice,
     done: Vec<String>,
 }
@@ -79,7 +81,7 @@ impl World {
             queues.push(queue);
         }
         let rules = Rules { roles: of_each, ..Rules::default() };
-        let mut world = Self { server, people, queues, rules, dice: Dice(seed), done: Vec::new() };
+        let mut world = Self { server, people, queues, rules, read, dice: Dice(seed), done: Vec::new() };
         for privacy in [Privacy::Public, Privacy::WebPublic, Privacy::Shared, Privacy::Protected] {
             for _ in 0..2 {
                 world.create_channel(privacy).await;
@@ -437,6 +439,7 @@ impl World {
         for person in 0..self.people.len() {
             for event in self.queues[person].events().await {
                 self.check_words(person, before, &event);
+                self.read[person].extend(words(&event.to_string()));
                 // What happens to several messages at once is one event. It may number some that its reader does not
                 // see, if they see one of them: numbers tell nothing.
                 let mut ids = ids_in(&event, &["message_id", "message_ids"]);
@@ -569,7 +572,12 @@ impl World {
         let capabilities: serde_json::Map<String, Value> =
             CAPABILITIES.iter().map(|name| ((*name).to_owned(), true.into())).collect();
         let parameters = json!({"client_capabilities": capabilities, "include_subscribers": true});
-        let state = self.people[person].post("/register", parameters).await.ok();
+        let mut state = self.people[person].post("/register", parameters).await.ok();
+        for list in ["user_topics", "muted_topics"] {
+            let own = words(&state.as_object_mut().unwrap().remove(list).unwrap().to_string());
+            let unheard: Vec<_> = own.difference(&self.read[person]).collect();
+            self.assert_same(unheard, Vec::new(), &format!("{list} of {person}"));
+        }
         self.check_words(person, &self.rules, &state);
         let lists = ["streams", "subscriptions", "unsubscribed", "never_subscribed"];
         let found: BTreeSet<i64> =

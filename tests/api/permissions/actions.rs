@@ -375,6 +375,21 @@ pub const ACTIONS: &[Action] = &[
     organization("`DELETE /realm/playgrounds/{playground_id}`", |scene| {
         delete(format!("/realm/playgrounds/{}", scene.things().playground), json!({}))
     }),
+    organization("`POST /default_stream_groups/create`", |_| {
+        let parameters = json!({"group_name": "New", "description": "", "stream_names": ["other"]});
+        post("/default_stream_groups/create", parameters)
+    }),
+    organization("`PATCH /default_stream_groups/{group_id}`", |scene| {
+        let path = format!("/default_stream_groups/{}", scene.things().default_stream_group);
+        patch(path, json!({"new_description": "New"}))
+    }),
+    organization("`PATCH /default_stream_groups/{group_id}/streams`", |scene| {
+        let path = format!("/default_stream_groups/{}/streams", scene.things().default_stream_group);
+        patch(path, json!({"op": "add", "stream_names": ["square"]}))
+    }),
+    organization("`DELETE /default_stream_groups/{group_id}`", |scene| {
+        delete(format!("/default_stream_groups/{}", scene.things().default_stream_group), json!({}))
+    }),
     organization("`POST /realm/profile_fields`", |_| {
         post("/realm/profile_fields", json!({"name": "Town", "field_type": 1}))
     }),

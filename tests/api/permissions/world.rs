@@ -132,6 +132,7 @@ pub struct Things {
     pub scheduled_message: i64,
     pub reminder: i64,
     pub attachment: i64,
+    pub default_stream_group: i64,
     /// A channel that exists for being named in parameters.
     pub other_channel: i64,
 }
@@ -355,6 +356,11 @@ impl World {
                 founder.request(Method::POST, path).multipart((), &[("file", file, &png(8, 8))]).send();
             sent.await.ok();
         }
+        let group = json!({"group_name": "Start", "description": "", "stream_names": ["other"]});
+        founder.post("/default_stream_groups/create", group).await.ok();
+        let words = json!({"fetch_event_types": ["default_stream_groups"]});
+        let state = founder.post("/register", words).await.ok();
+        self.things.default_stream_group = state["realm_default_stream_groups"][0]["id"].as_i64().unwrap();
         let attachments = founder.get("/attachments", ()).await.ok();
         self.things.attachment = attachments["attachments"][0]["id"].as_i64().unwrap();
     }
