@@ -160,7 +160,8 @@ async fn who_comes_back_is_in_their_groups_channels_and_settings_again() {
     );
     // The audience of messages does not have them either: it was forgotten.
     ada.send(both, "topic", "hello").await;
-    of_ada.expect_kinds(&["message"]).await;
+    // Who begins a topic follows it.
+    of_ada.expect_kinds(&["muted_topics", "user_topic", "message"]).await;
 
     change(&server, is_active(true)).await;
     let update = json!({

@@ -73,6 +73,13 @@ impl World {
         ];
         let mut queues = Vec::new();
         for client in &people {
+            // Who follows a topic keeps its name, also when they lose the messages.
+            let settings = json!({
+                "automatically_follow_topics_policy": 4,
+                "automatically_unmute_topics_in_muted_streams_policy": 4,
+                "automatically_follow_topics_where_mentioned": false,
+            });
+            client.patch("/settings", settings).await.ok();
             let capabilities: serde_json::Map<String, Value> =
                 CAPABILITIES.iter().map(|name| ((*name).to_owned(), true.into())).collect();
             let parameters = json!({"client_capabilities": capabilities, "all_public_streams": false});
