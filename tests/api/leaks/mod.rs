@@ -87,6 +87,7 @@ impl World {
             queue.ignore();
             queues.push(queue);
         }
+        let read = vec![BTreeSet::new(); people.len()];
         let rules = Rules { roles: of_each, ..Rules::default() };
         let mut world = Self { server, people, queues, rules, read, dice: Dice(seed), done: Vec::new() };
         for privacy in [Privacy::Public, Privacy::WebPublic, Privacy::Shared, Privacy::Protected] {
