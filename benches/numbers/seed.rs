@@ -345,9 +345,9 @@ fn add_messages(connection: &mut Connection, messages: u64) -> Outcome<()> {
                 None => String::new(),
             };
             let mut content = text::sentence(number);
-            if number % EVERY == 1 {
+            let mentions = number % EVERY == 1;
+            if mentions {
                 content = format!("@**User {READER}** {SEARCHED} {content}");
-                add_mention.execute(params![reader, id])?;
             }
             add_message.execute(params![
                 id,
@@ -363,6 +363,9 @@ fn add_messages(connection: &mut Connection, messages: u64) -> Outcome<()> {
                 attributes,
             ])?;
             add_words.execute(params![id, content, subject])?;
+            if mentions {
+                add_mention.execute(params![reader, id])?;
+            }
         }
         transaction.execute(
             "INSERT INTO read_state (user_id, recipient_id, read_until)

@@ -300,7 +300,7 @@ fn check_exists(connection: &Connection, user_id: UserId, id: i64) -> ApiResult<
         .prepare_cached("SELECT 1 FROM draft WHERE id = ?1 AND user_id = ?2")?
         .query_row((id, user_id), |_| Ok(()))
         .optional()?
-        .ok_or_else(|| ApiError::bad_request("Draft does not exist"))
+        .ok_or_else(|| ApiError::no_such_resource("Draft does not exist"))
 }
 
 /// The columns `stream_id` and `user_ids` of a draft.

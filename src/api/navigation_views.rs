@@ -231,7 +231,7 @@ fn already_exists() -> ApiError {
 }
 
 fn does_not_exist() -> ApiError {
-    ApiError::bad_request("Navigation view does not exist.")
+    ApiError::no_such_resource("Navigation view does not exist.")
 }
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<NavigationView> {

@@ -180,7 +180,7 @@ fn find(connection: &Connection, user_id: UserId, id: i64) -> ApiResult<SavedSni
         )?
         .query_row((id, user_id), read_row)
         .optional()?
-        .ok_or_else(|| ApiError::bad_request("Saved snippet does not exist."))
+        .ok_or_else(|| ApiError::no_such_resource("Saved snippet does not exist."))
 }
 
 fn insert(connection: &Connection, user_id: UserId, snippet: &SavedSnippet) -> rusqlite::Result<i64> {

@@ -97,7 +97,7 @@ fn server(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResu
         ("server_inline_url_embed_preview", false),
         ("settings_send_digest_emails", SEND_DIGEST_EMAILS),
         ("realm_push_notifications_enabled", false),
-        ("server_web_public_streams_enabled", false),
+        ("server_web_public_streams_enabled", true),
         ("server_can_summarize_topics", false),
         ("server_avatar_changes_disabled", false),
         ("server_name_changes_disabled", false),

@@ -127,6 +127,11 @@ impl ApiError {
         Self::new(404, "BAD_REQUEST", "Not found")
     }
 
+    /// 404 for one of the few resources whose absence is published with this status (`semantics.md` section 3).
+    pub fn no_such_resource(msg: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(404, "BAD_REQUEST", msg)
+    }
+
     /// 413 for a body beyond the limit.
     pub fn too_large() -> Self {
         Self::new(413, "BAD_REQUEST", "Request body is too large")

@@ -14,6 +14,7 @@ mod body;
 pub mod caller;
 mod error;
 pub mod form;
+mod json_text;
 mod limit;
 pub mod params;
 mod refusals;
@@ -28,6 +29,7 @@ pub use caller::{
     ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, OWNER, Owner, USER, User, VISITOR, Visitor,
 };
 pub use error::{ApiError, ApiResult};
+pub use json_text::write_json_text;
 pub use limit::Limits;
 pub use refusals::JsonRefusals;
 pub use reply::{OtherReply, Reply, StreamedReply, members_of};

@@ -88,9 +88,9 @@ async fn what_is_wrong_is_named() {
     let taken = edit("b", json!({"name": "A"})).await;
     taken.error(400, "BAD_REQUEST", "Navigation view already exists.");
     let unknown = edit("feed", json!({"is_pinned": true})).await;
-    unknown.error(400, "BAD_REQUEST", "Navigation view does not exist.");
+    unknown.error(404, "BAD_REQUEST", "Navigation view does not exist.");
     let unknown = ada.delete("/navigation_views/feed", ()).await;
-    unknown.error(400, "BAD_REQUEST", "Navigation view does not exist.");
+    unknown.error(404, "BAD_REQUEST", "Navigation view does not exist.");
     assert_eq!(views(&ada).await.as_array().unwrap().len(), 3);
 }
 

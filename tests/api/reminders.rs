@@ -59,8 +59,8 @@ async fn reminders_are_made_listed_and_deleted() {
         .await;
     others.expect_nothing().await;
     let msg = "Reminder does not exist";
-    ada.delete(&format!("/reminders/{id}"), ()).await.error(400, "BAD_REQUEST", msg);
-    bob.delete(&format!("/reminders/{first}"), ()).await.error(400, "BAD_REQUEST", msg);
+    ada.delete(&format!("/reminders/{id}"), ()).await.error(404, "BAD_REQUEST", msg);
+    bob.delete(&format!("/reminders/{first}"), ()).await.error(404, "BAD_REQUEST", msg);
     assert_eq!(reminders(&ada).await, json!([listed[0]]));
 }
 

@@ -9,7 +9,7 @@ pub fn deactivate_custom_emoji(tx: &mut Tx<'_>, caller: &User, params: EmojiPara
     let name = params.emoji_name;
     let emoji = sql::active_by_name(tx, &name)?.ok_or_else(|| {
         // 404 since feature level 190.
-        ApiError::new(404, "BAD_REQUEST", format!("Emoji '{name}' does not exist"))
+        ApiError::no_such_resource(format!("Emoji '{name}' does not exist"))
     })?;
     rules::check_deactivate(caller, &emoji)?;
     sql::deactivate(tx, emoji.id)?;

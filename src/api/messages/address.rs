@@ -216,21 +216,21 @@ fn people_named(connection: &Connection, caller: &Caller, to: &JsonOrText) -> Ap
     if list.is_empty() {
         return Err(ApiError::bad_request("Message must have recipients"));
     }
+    let (ids, emails) = (list.iter().any(Value::is_number), list.iter().any(Value::is_string));
+    if ids && emails {
+        let msg = "Recipient lists may contain emails or user IDs, but not both.";
+        return Err(ApiError::bad_request(msg));
+    }
     let mut user_ids = vec![caller.user_id];
-    let is_ids = list[0].is_number();
     for one in &list {
         user_ids.push(match one {
-            Value::Number(id) if is_ids => {
+            Value::Number(id) => {
                 let id =
                     id.as_i64().ok_or_else(|| ApiError::bad_request("Invalid data type for recipients"))?;
                 let user = users::by_id(connection, UserId(id))?;
                 user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {id}")))?.user_id
             }
-            Value::String(email) if !is_ids => user_with_email(connection, email)?.user_id,
-            Value::Number(_) | Value::String(_) => {
-                let msg = "Recipient lists may contain emails or user IDs, but not both.";
-                return Err(ApiError::bad_request(msg));
-            }
+            Value::String(email) => user_with_email(connection, email)?.user_id,
             _ => return Err(ApiError::bad_request("Invalid data type for recipients")),
         });
     }

@@ -158,7 +158,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
         message: MessageRecord {
             own: OwnPart {
                 id,
-                content: &rendered.html,
+                content: Some(&rendered.html),
                 content_type: "text/html",
                 timestamp: message.timestamp,
                 client: &draft.client,

@@ -97,8 +97,9 @@ pub struct MessageRecord<'a> {
 pub struct OwnPart<'a> {
     /// The id.
     pub id: MessageId,
-    /// HTML or Markdown, as `content_type` says.
-    pub content: &'a str,
+    /// HTML or Markdown, as `content_type` says. `None` where it is written beside the part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<&'a str>,
     /// `text/html` or `text/x-markdown`.
     pub content_type: &'static str,
     /// UNIX seconds.

@@ -12,7 +12,7 @@ use super::sql;
 use super::view::{MessageHead, MessageView, flags_on, view_each};
 use crate::api::submessages::sql as submessages;
 use crate::api::users::access::Accessible;
-use crate::http::{ApiError, ApiResult, members_of};
+use crate::http::{ApiError, ApiResult, members_of, write_json_text};
 use crate::markdown::TopicLink;
 use crate::types::{MessageId, RecipientId};
 use serde::Serialize;
@@ -151,7 +151,7 @@ impl Writer<'_> {
         };
         let own = OwnPart {
             id: head.id,
-            content,
+            content: None,
             content_type,
             timestamp: head.timestamp,
             client: view.client()?,
@@ -178,11 +178,13 @@ impl Writer<'_> {
             SenderPart::unknown(head.sender_id)
         };
         serde_json::to_writer(&mut *out, &own)?;
-        let braces = out.len() - 1;
+        // One object of all parts: their braces become commas.
+        out.pop();
+        out.extend_from_slice(b",\"content\":");
+        write_json_text(out, content);
+        let brace = out.len();
         serde_json::to_writer(&mut *out, &sender)?;
-        // One object of the two: where their braces met stands a comma.
-        out[braces] = b',';
-        out[braces + 1] = b' ';
+        out[brace] = b',';
         out.pop();
         out.push(b',');
         out.extend_from_slice(recipient.part.as_bytes());

@@ -82,7 +82,7 @@ pub struct DeleteParams {
 pub fn delete_reminder(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let row = sql::by_id(tx, params.reminder_id)?
         .filter(|row| row.user_id == caller.user_id)
-        .ok_or_else(|| ApiError::bad_request("Reminder does not exist"))?;
+        .ok_or_else(|| ApiError::no_such_resource("Reminder does not exist"))?;
     sql::delete(tx, row.reminder_id)?;
     record::tell_removed(tx, &row);
     Ok(Reply::ok())

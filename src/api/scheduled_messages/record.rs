@@ -148,7 +148,7 @@ pub fn tell_removed(tx: &mut Tx<'_>, row: &ScheduledMessageRow) {
 
 /// The refusal of one that is not there, or not the caller's.
 pub fn does_not_exist() -> ApiError {
-    ApiError::bad_request("Scheduled message does not exist")
+    ApiError::no_such_resource("Scheduled message does not exist")
 }
 
 /// The refusal of a time that has passed, or of none where a new one is needed.

@@ -131,10 +131,8 @@ pub fn subscribe_all(
     let for_others = users.iter().any(|user| user.user_id != caller.user_id);
     let Sorted { existing, missing, mut colors } = sort(tx, named)?;
     let (mut streams, refused) = authorize(tx, caller, existing, for_others)?;
-    if let Some(first) = refused.first()
-        && params.authorization_errors_fatal
-    {
-        return Err(ApiError::bad_request(format!("Unable to access channel ({first}).")));
+    if params.authorization_errors_fatal {
+        refused.require_none()?;
     }
     let (wanted_colors, new_channels): (Vec<_>, Vec<_>) =
         missing.into_iter().map(|named| (named.color, named.channel)).unzip();
@@ -152,7 +150,7 @@ pub fn subscribe_all(
     notices::send(tx, notices, caller.user_id)?;
     Ok(SubscribeReply {
         outcome,
-        unauthorized: (!params.authorization_errors_fatal).then_some(refused),
+        unauthorized: (!params.authorization_errors_fatal).then(|| refused.names()),
         new_subscription_messages_sent: sends.then_some(sent),
     })
 }
@@ -184,26 +182,46 @@ fn sort(tx: &Tx<'_>, named: Vec<Named>) -> ApiResult<Sorted> {
     Ok(sorted)
 }
 
-/// The channels that the caller may subscribe these users to, and the names of those that they may not read. That
-/// they may read but not subscribe others fails the request.
+/// The names of channels to which the caller may not subscribe these users.
+#[derive(Default)]
+struct Refused {
+    /// They may not read them.
+    unread: Vec<String>,
+    /// They may, but not subscribe others.
+    not_for_others: Vec<String>,
+}
+
+impl Refused {
+    fn require_none(&self) -> ApiResult<()> {
+        if let Some(first) = self.unread.first() {
+            return Err(ApiError::bad_request(format!("Unable to access channel ({first}).")));
+        }
+        if self.not_for_others.is_empty() { Ok(()) } else { Err(ApiError::insufficient_permission()) }
+    }
+
+    fn names(self) -> Vec<String> {
+        [self.unread, self.not_for_others].concat()
+    }
+}
+
+/// The channels to which the caller may subscribe these users, and the others.
 fn authorize(
     tx: &Tx<'_>,
     caller: &Caller,
     streams: Vec<StreamRow>,
     for_others: bool,
-) -> ApiResult<(Vec<StreamRow>, Vec<String>)> {
+) -> ApiResult<(Vec<StreamRow>, Refused)> {
     let viewer = Viewer::new(tx, caller, tx.now());
     let mut allowed = Vec::new();
-    let mut refused = Vec::new();
+    let mut refused = Refused::default();
     for stream in streams {
         if !viewer.standing(&stream)?.may_read() {
-            refused.push(stream.name);
-            continue;
+            refused.unread.push(stream.name);
+        } else if for_others && !may_add_others(tx, caller, &viewer, &stream)? {
+            refused.not_for_others.push(stream.name);
+        } else {
+            allowed.push(stream);
         }
-        if for_others && !may_add_others(tx, caller, &viewer, &stream)? {
-            return Err(ApiError::insufficient_permission());
-        }
-        allowed.push(stream);
     }
     Ok((allowed, refused))
 }

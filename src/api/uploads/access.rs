@@ -55,7 +55,7 @@ pub fn by_address(connection: &Connection, path_id: &str) -> ApiResult<Option<At
 
 /// The refusal of a file that is not there.
 pub fn does_not_exist() -> ApiError {
-    ApiError::new(404, "BAD_REQUEST", "This file does not exist or has been deleted.")
+    ApiError::no_such_resource("This file does not exist or has been deleted.")
 }
 
 /// The refusal of a file that is not for the caller. Its address cannot be guessed: who knows it was told.

@@ -67,6 +67,20 @@ async fn the_scheme_and_the_email_are_read_without_regard_to_case_and_space() {
 }
 
 #[tokio::test]
+async fn the_api_email_will_do_where_the_real_one_is_hidden() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    ada.patch("/settings", &[("email_address_visibility", "4")]).await.ok();
+    let api_email = ada.get("/users/me", ()).await.ok()["email"].as_str().unwrap().to_owned();
+    assert_ne!(api_email, ada.email);
+    for email in [&api_email, &ada.email] {
+        let header = basic(email, key_of(&ada));
+        let request = server.anonymous().request(Method::GET, "/users/me").header("Authorization", &header);
+        assert_eq!(request.send().await.ok()["user_id"], ada.user_id, "{email}");
+    }
+}
+
+#[tokio::test]
 async fn who_is_deactivated_hears_it_after_the_organization() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;

@@ -47,7 +47,7 @@ async fn a_message_is_sent_at_its_time_and_not_before() {
     let (path, msg) = (format!("/scheduled_messages/{id}"), "Scheduled message was already sent");
     ada.patch(&path, &[("content", "too late")]).await.error(400, "BAD_REQUEST", msg);
     ada.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
-    bob.delete(&path, ()).await.error(400, "BAD_REQUEST", "Scheduled message does not exist");
+    bob.delete(&path, ()).await.error(404, "BAD_REQUEST", "Scheduled message does not exist");
 }
 
 #[tokio::test]

@@ -95,13 +95,13 @@ async fn another_users_message_does_not_exist() {
     let bob = server.member("bob").await;
     let id = schedule(&ada, to_people(&[bob.user_id], "one")).await;
     let msg = "Scheduled message does not exist";
-    patch(&bob, id, json!({"content": "mine"})).await.error(400, "BAD_REQUEST", msg);
-    patch(&ada, 9999, json!({"content": "mine"})).await.error(400, "BAD_REQUEST", msg);
+    patch(&bob, id, json!({"content": "mine"})).await.error(404, "BAD_REQUEST", msg);
+    patch(&ada, 9999, json!({"content": "mine"})).await.error(404, "BAD_REQUEST", msg);
     let path = format!("/scheduled_messages/{id}");
-    bob.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
+    bob.delete(&path, ()).await.error(404, "BAD_REQUEST", msg);
     let mut events = ada.register(json!({"event_types": ["scheduled_messages"]})).await;
     ada.delete(&path, ()).await.ok();
-    ada.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
+    ada.delete(&path, ()).await.error(404, "BAD_REQUEST", msg);
     let removed = json!({"type": "scheduled_messages", "op": "remove", "scheduled_message_id": id});
     events.expect(&[removed]).await;
     pass(&server, 3600).await;

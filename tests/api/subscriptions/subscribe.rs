@@ -117,6 +117,20 @@ async fn channels_that_the_caller_may_not_read_fail_or_are_listed() {
 }
 
 #[tokio::test]
+async fn channels_to_which_others_may_not_be_subscribed_are_unauthorized_too() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    server.channel("square", &[&ada]).await;
+    set_realm_group(&server, "can_add_subscribers_group", SystemGroup::Administrators).await;
+    let mut parameters = json!({"subscriptions": [{"name": "square"}], "principals": [bob.user_id]});
+    let error = ada.post("/users/me/subscriptions", &parameters).await;
+    error.error(400, "BAD_REQUEST", "Insufficient permission");
+    parameters["authorization_errors_fatal"] = false.into();
+    let answer = ada.post("/users/me/subscriptions", &parameters).await.ok();
+    assert_eq!((&answer["unauthorized"], &answer["subscribed"]), (&json!(["square"]), &json!({})));
+}
+
+#[tokio::test]
 async fn who_may_subscribe_whom() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
