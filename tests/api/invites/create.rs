@@ -193,6 +193,6 @@ async fn only_administrators_choose_a_welcome() {
     for text in [json!(null), json!(""), json!("hello")] {
         ada.post(path, json!({"welcome_message_custom_text": text})).await.ok();
     }
-    let query = "SELECT welcome_message_custom_text IS NULL FROM invite ORDER BY id";
+    let query = "SELECT welcome_message_custom_text IS NULL FROM invite ORDER BY invite_id";
     assert_eq!(server.column(query).await, ["0", "0", "1", "1", "1"]);
 }
