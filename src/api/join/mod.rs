@@ -2,7 +2,7 @@
 //! script (`semantics.md` section 14). The first owner of a new file comes the same way, by the link that `teamchat
 //! serve` prints.
 //!
-//! Everything that is shown goes through [`html::Html`], which escapes it. The page loads nothing from elsewhere, may
+//! Everything that is shown goes through `html::Html`, which escapes it. The page loads nothing from elsewhere, may
 //! not be framed, is kept by no cache, and tells no other site where it was.
 
 mod accept;

@@ -1,7 +1,7 @@
 //! Linkifiers: patterns that become links in messages and topics (`semantics.md` section 16).
 //!
-//! - [`sql`]: the patterns in their order; who renders takes them from [`compiled`];
-//! - [`rules`]: what a pattern and its template have to be.
+//! - `sql`: the patterns in their order; who renders takes them from [`compiled`];
+//! - `rules`: what a pattern and its template have to be.
 
 mod change;
 pub mod compiled;

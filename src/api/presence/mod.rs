@@ -1,8 +1,8 @@
 //! Presence: who was here, and when. Clients say so once a minute, and ask for the others' at the same time; events tell
 //! only of those who come back, for whoever would otherwise think that a message came from nobody.
 //!
-//! - [`record`]: two times for each person, in the forms that clients know;
-//! - [`rules`]: what a report changes;
+//! - `record`: two times for each person, in the forms that clients know;
+//! - `rules`: what a report changes;
 //! - [`change`]: reports, and the setting that hides a person.
 
 pub mod change;

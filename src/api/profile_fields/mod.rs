@@ -3,7 +3,7 @@
 //!
 //! - [`field`]: a field, and the eight types;
 //! - [`external_accounts`]: the accounts elsewhere that need no further description;
-//! - [`rules`]: what may be a field; [`value_rules`]: what may be a value;
+//! - `rules`: what may be a field; `value_rules`: what may be a value;
 //! - [`values`]: what people said, for this slice and for those that show or change users.
 
 mod create;

@@ -3,7 +3,7 @@
 //! - [`settings`]: the settings that are plain values;
 //! - [`group_settings`]: who may do what;
 //! - [`policies`]: the older numbers that stood for the same;
-//! - [`rules`]: who may change which setting, and to what; [`changes`] reads them from a request;
+//! - `rules`: who may change which setting, and to what; `changes` reads them from a request;
 //! - [`state`]: all of it in the answer of `POST /register`.
 
 mod changes;

@@ -1,6 +1,6 @@
 //! Uploaded files (attachments): uploading and loading them, who may, and what becomes of them.
 //!
-//! A file's content lies in pieces in the same database ([`contents`]). It is written while the request arrives, a piece
+//! A file's content lies in pieces in the same database (`contents`). It is written while the request arrives, a piece
 //! in a job, and a file is there only when all of it is. Loading it reads a piece in a snapshot. So no file is ever whole
 //! in memory, and no upload holds up those who send messages.
 //!

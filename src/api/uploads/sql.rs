@@ -1,4 +1,4 @@
-//! Every statement about uploaded files but those about their content, which are in [`super::contents`].
+//! Every statement about uploaded files but those about their content, which are in `super::contents`.
 
 use crate::types::{MessageId, RecipientId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row};
