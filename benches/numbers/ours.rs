@@ -78,13 +78,14 @@ pub fn send_message(account: &Account, stream_id: i64) -> MakeRequest {
 
 /// Requests for the newest 100 messages of a channel.
 pub fn newest_messages(account: &Account, channel_name: &str) -> MakeRequest {
-    newest_of(account, &serde_json::json!([{"operator": "channel", "operand": channel_name}]))
+    newest_of(account, &serde_json::json!([{"operator": "channel", "operand": channel_name}]), 100)
 }
 
-/// Requests for the newest 100 messages of a narrow.
-pub fn newest_of(account: &Account, narrow: &Value) -> MakeRequest {
-    let narrow = narrow.to_string();
-    let parameters = [("anchor", "newest"), ("num_before", "100"), ("num_after", "0"), ("narrow", &*narrow)];
+/// Requests for the newest so many messages of a narrow.
+pub fn newest_of(account: &Account, narrow: &Value, count: usize) -> MakeRequest {
+    let (narrow, count) = (narrow.to_string(), count.to_string());
+    let parameters =
+        [("anchor", "newest"), ("num_before", &*count), ("num_after", "0"), ("narrow", &*narrow)];
     let whole = account.get("/api/v1/messages", &parameters);
     Arc::new(move |_, request| request.extend_from_slice(&whole))
 }

@@ -28,7 +28,7 @@ pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
     let mut bytes_per_message = SUPPOSED_BYTES;
     if let Some(ours) = &bench.server {
         let process = ours.start_with(MESSAGES, "read").await?;
-        let shape = shape(&process, &request).await?;
+        let shape = shape(&process, &request, 100).await?;
         notes.push(format!("server: {} bytes an answer, {} fields a message", shape.bytes, shape.fields));
         bytes_per_message = shape.bytes_per_message;
         server = Some(process);
@@ -36,7 +36,7 @@ pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
     let file = fresh(bench, "floor-read")?;
     floor::read::create(&file, MESSAGES, bytes_per_message)?;
     let floor = start_floor(&Floor::Read(file))?;
-    let floor_shape = shape(&floor, &request).await?;
+    let floor_shape = shape(&floor, &request, 100).await?;
     notes.push(format!(
         "floor: {} bytes an answer, {} fields a message",
         floor_shape.bytes, floor_shape.fields
@@ -55,7 +55,11 @@ pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
 }
 
 /// Asks once, and holds the answer to what was asked.
-pub async fn shape(process: &crate::process::Process, request: &load::MakeRequest) -> Outcome<Shape> {
+pub async fn shape(
+    process: &crate::process::Process,
+    request: &load::MakeRequest,
+    count: usize,
+) -> Outcome<Shape> {
     let mut connection = Connection::open(process.address).await?;
     let mut bytes = Vec::new();
     request(0, &mut bytes);
@@ -65,13 +69,13 @@ pub async fn shape(process: &crate::process::Process, request: &load::MakeReques
     let messages = parsed["messages"].as_array().ok_or("an answer without messages")?;
     let newest =
         messages.last().and_then(serde_json::Value::as_object).ok_or("an answer without a message")?;
-    if messages.len() != 100 {
-        return Err(format!("{} messages instead of 100", messages.len()).into());
+    if messages.len() != count {
+        return Err(format!("{} messages instead of {count}", messages.len()).into());
     }
     let bytes_of_messages = serde_json::to_vec(messages)?.len();
     Ok(Shape {
         bytes: answer.body.len(),
-        bytes_per_message: (bytes_of_messages - 101) / 100,
+        bytes_per_message: (bytes_of_messages - count - 1) / count,
         fields: newest.len(),
     })
 }
