@@ -62,7 +62,9 @@ async fn handle(
     };
     let content_type = text_of(&head.headers, &header::CONTENT_TYPE);
     let form = if route.takes_body {
-        Form::arriving(head.uri.query(), ArrivingFiles::new(content_type, body)?, path_parameters)?
+        ArrivingFiles::new(content_type, body)
+            .and_then(|files| Ok(Form::arriving(head.uri.query(), files, path_parameters)?))
+            .map_err(ApiError::and_close)?
     } else {
         let body = read_body(route, &head.headers, body).await?;
         Form::new(head.uri.query(), content_type, body, path_parameters)?
