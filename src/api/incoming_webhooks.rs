@@ -91,14 +91,6 @@ fn prepare(
     let fence = unused_fence(&text);
     let content = rules::content(&format!("{fence}json\n{text}\n{fence}"))?;
     let rendered = render_for(snapshot, &caller, now, &call.info.origin, &content)?;
-    let draft = Draft {
-        address,
-        content,
-        rendered,
-        client: CLIENT.to_owned(),
-        read_by_sender: false,
-        known_to: Vec::new(),
-        echo: None,
-    };
+    let draft = Draft::new(address, content, rendered, CLIENT.to_owned());
     Ok((caller, draft))
 }

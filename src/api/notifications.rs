@@ -135,15 +135,7 @@ fn bot_with(connection: &Connection, email: &str) -> ApiResult<UserId> {
 }
 
 fn draft(address: Address, content: String, rendered: Rendered) -> Draft {
-    Draft {
-        address,
-        content,
-        rendered,
-        client: CLIENT.to_owned(),
-        read_by_sender: false,
-        known_to: Vec::new(),
-        echo: None,
-    }
+    Draft::new(address, content, rendered, CLIENT.to_owned())
 }
 
 /// How notices name the caller: a mention that notifies nobody.

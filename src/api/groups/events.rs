@@ -4,8 +4,8 @@ use super::permission::UserGroupSetting;
 use super::setting::{self, GroupSetting, Owner};
 use super::sql::{self, GroupRow};
 use super::system::SystemGroup;
+use super::waiting_period::WaitingPeriod;
 use crate::api::channels::events::without_hidden;
-use crate::api::realm;
 use crate::api::register::StateRequest;
 use crate::api::users::record::UserRow;
 use crate::api::users::sql as users;
@@ -18,8 +18,6 @@ use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
-
-const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
 /// A group on the wire (`semantics.md` section 10).
 #[derive(Clone, Debug, Serialize)]
@@ -206,7 +204,7 @@ fn named_by(role: Role, is_new: bool) -> &'static [SystemGroup] {
 
 /// Tells everybody of the system groups that a new user is in.
 pub fn role_given(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
-    let is_new = is_new(tx, user.date_joined, tx.now())?;
+    let is_new = WaitingPeriod::load(tx, tx.now())?.is_new(user.date_joined);
     let everyone = Audience::set(users::active_ids(tx)?);
     for group in named_by(user.role, is_new) {
         tx.emit(&MembersChanged::new(true, group.id(), &[user.user_id]), everyone.clone());
@@ -216,21 +214,14 @@ pub fn role_given(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
 
 /// The active users whom each system group names.
 pub fn named_by_role(connection: &Connection, now: i64) -> ApiResult<BTreeMap<GroupId, RoaringBitmap>> {
-    let waiting_days: i64 = realm::settings::get(connection, "waiting_period_threshold")?;
+    let waiting_period = WaitingPeriod::load(connection, now)?;
     let mut named: BTreeMap<GroupId, RoaringBitmap> = BTreeMap::new();
     for (user_id, role, date_joined) in sql::active_users(connection)? {
-        let is_new = now - date_joined < waiting_days * SECONDS_PER_DAY;
-        for group in named_by(role, is_new) {
+        for group in named_by(role, waiting_period.is_new(date_joined)) {
             named.entry(group.id()).or_default().extend(user_id.bit());
         }
     }
     Ok(named)
-}
-
-/// Whether somebody who joined then still is new, if they are a member.
-fn is_new(connection: &Connection, date_joined: i64, now: i64) -> ApiResult<bool> {
-    let waiting_days: i64 = realm::settings::get(connection, "waiting_period_threshold")?;
-    Ok(now - date_joined < waiting_days * SECONDS_PER_DAY)
 }
 
 /// All system and named groups, by id.

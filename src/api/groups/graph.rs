@@ -1,15 +1,14 @@
 //! All groups at once: who is in which, for whoever asks for many. [`super::membership`] and [`super::members`] say the
 //! same for one user and for one group.
 
+use super::sql;
 use super::system::SystemGroup;
-use crate::api::realm;
+use super::waiting_period::WaitingPeriod;
 use crate::http::ApiResult;
-use crate::types::{GroupId, Role, UserId};
+use crate::types::GroupId;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::{HashMap, HashSet};
-
-const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
 /// The groups of a file as they were when it was loaded, and who is in them.
 #[derive(Debug, Default)]
@@ -26,24 +25,15 @@ impl Graph {
     /// Loads it: one walk over the users, the groups and what they hold. `now` decides who still is a new member.
     pub fn load(connection: &Connection, now: i64) -> ApiResult<Self> {
         let mut graph = Self::default();
-        let waiting_days: i64 = realm::settings::get(connection, "waiting_period_threshold")?;
-        let mut statement = connection.prepare_cached(
-            "SELECT user_id, role, date_joined FROM user WHERE is_active AND NOT is_system_bot",
-        )?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let is_new = now - row.get::<_, i64>(2)? < waiting_days * SECONDS_PER_DAY;
-            let innermost = SystemGroup::of(row.get::<_, Role>(1)?, is_new);
-            graph.direct.entry(innermost.id()).or_default().extend(row.get::<_, UserId>(0)?.bit());
+        let waiting_period = WaitingPeriod::load(connection, now)?;
+        for (user_id, role, date_joined) in sql::active_users(connection)? {
+            let innermost = SystemGroup::of(role, waiting_period.is_new(date_joined));
+            graph.direct.entry(innermost.id()).or_default().extend(user_id.bit());
         }
-        let mut statement = connection.prepare_cached(
-            "SELECT group_id, user_id FROM user_group_member JOIN user USING (user_id) WHERE is_active",
-        )?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            graph.direct.entry(row.get(0)?).or_default().extend(row.get::<_, UserId>(1)?.bit());
+        for (group, user_id) in sql::all_memberships(connection)? {
+            graph.direct.entry(group).or_default().extend(user_id.bit());
         }
-        for (group, subgroup) in super::sql::all_inclusions(connection)? {
+        for (group, subgroup) in sql::all_inclusions(connection)? {
             graph.subgroups.entry(group).or_default().push(subgroup);
         }
         graph.deactivated = connection

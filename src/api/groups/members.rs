@@ -1,14 +1,13 @@
 //! All users in a group, directly or through subgroups: what [`super::membership`] asks for one user, asked from the
 //! other end. Events need it: who may see a channel is who they are for.
 
+use super::sql;
 use super::system::SystemGroup;
-use crate::api::realm;
+use super::waiting_period::WaitingPeriod;
 use crate::http::ApiResult;
-use crate::types::{GroupId, Role, UserId};
+use crate::types::{GroupId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
-
-const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
 /// The active users in a group. `now` decides whether a member still is a new one.
 pub fn all(connection: &Connection, group: GroupId, now: i64) -> ApiResult<RoaringBitmap> {
@@ -41,16 +40,11 @@ pub fn all(connection: &Connection, group: GroupId, now: i64) -> ApiResult<Roari
 
 /// The active users whose innermost system group is one of these.
 fn with_roles(connection: &Connection, groups: &[SystemGroup], now: i64) -> ApiResult<RoaringBitmap> {
-    let waiting_days: i64 = realm::settings::get(connection, "waiting_period_threshold")?;
+    let waiting_period = WaitingPeriod::load(connection, now)?;
     let mut users = RoaringBitmap::new();
-    let mut statement = connection.prepare_cached(
-        "SELECT user_id, role, date_joined FROM user WHERE is_active AND NOT is_system_bot",
-    )?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let is_new = now - row.get::<_, i64>(2)? < waiting_days * SECONDS_PER_DAY;
-        if groups.contains(&SystemGroup::of(row.get::<_, Role>(1)?, is_new)) {
-            users.extend(row.get::<_, UserId>(0)?.bit());
+    for (user_id, role, date_joined) in sql::active_users(connection)? {
+        if groups.contains(&SystemGroup::of(role, waiting_period.is_new(date_joined))) {
+            users.extend(user_id.bit());
         }
     }
     Ok(users)

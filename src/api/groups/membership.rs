@@ -1,13 +1,11 @@
 //! Which groups a user belongs to: one evaluation for every permission.
 
 use super::system::SystemGroup;
-use crate::api::realm;
+use super::waiting_period::WaitingPeriod;
 use crate::http::ApiResult;
 use crate::types::{GroupId, Role, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashSet;
-
-const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
 /// All groups that a user belongs to, directly or through subgroups.
 #[derive(Clone, Debug, Default)]
@@ -23,8 +21,7 @@ impl Membership {
             .query_row([user_id], |row| Ok((row.get::<_, Role>(0)?, row.get::<_, i64>(1)?)))
             .optional()?;
         let Some((role, date_joined)) = user else { return Ok(Self::default()) };
-        let waiting_days: i64 = realm::settings::get(connection, "waiting_period_threshold")?;
-        let is_new = now - date_joined < waiting_days * SECONDS_PER_DAY;
+        let is_new = WaitingPeriod::load(connection, now)?.is_new(date_joined);
         let innermost = SystemGroup::of(role, is_new).id();
         // Groups that hold the user, then the groups that hold those, and so on. UNION ends cycles.
         let groups = connection

@@ -22,6 +22,7 @@ pub mod setting;
 pub mod sql;
 pub mod system;
 mod update;
+pub mod waiting_period;
 
 use super::Slice;
 use super::register::StatePart;

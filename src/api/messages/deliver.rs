@@ -44,6 +44,13 @@ pub struct Draft {
     pub echo: Option<(QueueId, String)>,
 }
 
+impl Draft {
+    /// A message that nobody has read yet.
+    pub fn new(address: Address, content: String, rendered: Rendered, client: String) -> Self {
+        Self { address, content, rendered, client, read_by_sender: false, known_to: Vec::new(), echo: None }
+    }
+}
+
 /// A message that was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {

@@ -48,13 +48,9 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
             let read_by_sender = params.read_by_sender.unwrap_or_else(|| rules::is_read_by_sender(&client));
             let echo = params.queue_id.map(|id| QueueId(id.into())).zip(params.local_id);
             Ok::<_, ApiError>(Draft {
-                address,
-                content,
-                rendered,
-                client,
                 read_by_sender,
-                known_to: Vec::new(),
                 echo,
+                ..Draft::new(address, content, rendered, client)
             })
         })
         .await?;

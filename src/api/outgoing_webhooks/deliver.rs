@@ -165,15 +165,7 @@ async fn draft(app: &App, prepared: &Prepared, content: &str) -> ApiResult<Optio
         let Some(address) = address_of(snapshot, &prepared.message)? else { return Ok(None) };
         let content = rules::content(content)?;
         let rendered = render_for(snapshot, &prepared.caller, now, &origin, &content)?;
-        Ok(Some(Draft {
-            address,
-            content,
-            rendered,
-            client: CLIENT.to_owned(),
-            read_by_sender: false,
-            known_to: Vec::new(),
-            echo: None,
-        }))
+        Ok(Some(Draft::new(address, content, rendered, CLIENT.to_owned())))
     };
     app.readers.read(render).await
 }

@@ -83,13 +83,8 @@ fn prepare(connection: &Connection, row: &ScheduledMessageRow, now: i64) -> ApiR
     address::recheck(connection, &caller, now, &mut address)?;
     let rendered = render_for(connection, &caller, now, &row.origin, &row.content)?;
     let draft = Draft {
-        address,
-        content: row.content.clone(),
-        rendered,
-        client: row.client.clone(),
         read_by_sender: row.read_by_sender,
-        known_to: Vec::new(),
-        echo: None,
+        ..Draft::new(address, row.content.clone(), rendered, row.client.clone())
     };
     Ok((caller, draft))
 }
