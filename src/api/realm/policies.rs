@@ -1,9 +1,9 @@
 //! The deprecated numbers that stood for a permission before it was a group: the narrowest of the old choices that
 //! includes everybody who has the permission (feature levels 264, 266, 280 and 352).
 
-use super::settings;
 use crate::api::groups::sql;
 use crate::api::groups::system::SystemGroup;
+use crate::api::groups::waiting_period::WaitingPeriod;
 use crate::http::ApiResult;
 use crate::types::{GroupId, Role};
 use rusqlite::Connection;
@@ -53,9 +53,9 @@ fn around(connection: &Connection, group: GroupId, now: i64) -> ApiResult<System
     for included in sql::all_subgroups(connection, group)? {
         widest = widest.max(SystemGroup::with_id(included).unwrap_or(SystemGroup::Nobody));
     }
-    let waiting_days: i64 = settings::get(connection, "waiting_period_threshold")?;
+    let waiting_period = WaitingPeriod::load(connection, now)?;
     for (role, date_joined) in sql::roles_of_members(connection, group)? {
-        let is_new = role == Role::Member && now - date_joined < waiting_days * 24 * 60 * 60;
+        let is_new = role == Role::Member && waiting_period.is_new(date_joined);
         widest = widest.max(SystemGroup::of(role, is_new));
     }
     Ok(widest)
@@ -63,6 +63,7 @@ fn around(connection: &Connection, group: GroupId, now: i64) -> ApiResult<System
 
 #[cfg(test)]
 mod tests {
+    use super::super::settings;
     use super::*;
     use SystemGroup::{Administrators, Everyone, FullMembers, Members, Moderators, Nobody, Owners};
 
