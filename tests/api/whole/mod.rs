@@ -3,6 +3,7 @@
 //!
 //! When a snapshot changed for a good reason, write it anew with `INSTA_UPDATE=always cargo test --test api whole`.
 
+mod conformance;
 mod places;
 mod plans;
 mod snapshots;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-/// One file of `src`.
+/// One file of `src` or `tests`.
 pub struct SourceFile {
-    /// Below `src`, with slashes.
+    /// Below that folder, with slashes.
     pub path: String,
     /// The whole text.
     pub text: String,
@@ -40,7 +40,12 @@ impl SourceFile {
 
 /// All files of `src`, in the order of their paths.
 pub fn files() -> Vec<SourceFile> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    files_below("src")
+}
+
+/// All files of a folder of the project, in the order of their paths.
+pub fn files_below(folder: &str) -> Vec<SourceFile> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut files = Vec::new();
     collect(&root, &root, &mut files);
     files.sort_by(|one, other| one.path.cmp(&other.path));
