@@ -347,7 +347,7 @@ impl<'a> Planner<'a> {
     /// Every conversation that the viewer received something of.
     fn everywhere(&self) -> ApiResult<Vec<RecipientId>> {
         let (connection, user_id) = (self.sight.connection, self.sight.caller.user_id);
-        let channels = subscriptions::ever_subscribed(connection, user_id)?;
+        let channels = subscriptions::ever_received(connection, user_id)?;
         let direct = sql::direct_recipients(connection, user_id)?;
         Ok(channels.into_iter().chain(direct).collect())
     }

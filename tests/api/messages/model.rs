@@ -113,7 +113,7 @@ impl World {
     }
 
     async fn step(&mut self) {
-        match self.dice.below(20) {
+        match self.dice.below(22) {
             0..=6 => self.send().await,
             7..=9 => self.relocate().await,
             10 => self.delete().await,
@@ -121,7 +121,8 @@ impl World {
             12..=13 => self.subscribe().await,
             14..=15 => self.unsubscribe().await,
             16..=18 => self.flag("add").await,
-            _ => self.flag("remove").await,
+            19 => self.flag("remove").await,
+            _ => self.make_own().await,
         }
     }
 
@@ -268,6 +269,29 @@ impl World {
                 self.rows.insert((id, user), false);
                 self.historical.insert((id, user));
             }
+        }
+    }
+
+    /// What somebody collapses or reacts to becomes their own.
+    async fn make_own(&mut self) {
+        let Some(id) = self.pick() else { return };
+        let user = self.dice.below(self.users.len());
+        if !self.sees(user, id) {
+            return;
+        }
+        let reacts = self.dice.below(2) == 0;
+        if reacts {
+            // Once is enough: the second time is refused.
+            let path = format!("/messages/{id}/reactions");
+            self.users[user].post(&path, json!({"emoji_name": "tada"})).await;
+        } else {
+            let request = json!({"op": "add", "flag": "collapsed", "messages": [id]});
+            self.users[user].post("/messages/flags", request).await.ok();
+        }
+        self.done.push(format!("user {user} makes {id} their own, reacts {reacts}"));
+        if !self.rows.contains_key(&(id, user)) {
+            self.rows.insert((id, user), true);
+            self.historical.insert((id, user));
         }
     }
 

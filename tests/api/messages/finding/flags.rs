@@ -320,3 +320,41 @@ async fn what_was_sent_before_a_user_came_can_be_marked_as_unread() {
     assert_eq!(ada.message(moved).await["flags"], json!([]));
     queue.ignore();
 }
+
+#[tokio::test]
+async fn what_a_user_stars_or_reacts_to_becomes_theirs() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada]).await;
+    let mut ids = Vec::new();
+    for text in ["one", "two", "three", "four"] {
+        ids.push(ada.send(garden, "a", text).await);
+    }
+    assert_eq!(found(&bob, json!([])).await, [0; 0]);
+    let mut queue = bob.register(json!({"event_types": ["reaction", "update_message"]})).await;
+    let change = async |id: i64, op: &str, flag: &str| {
+        bob.post("/messages/flags", json!({"messages": [id], "op": op, "flag": flag})).await.ok();
+    };
+    change(ids[0], "add", "starred").await;
+    change(ids[1], "add", "collapsed").await;
+    bob.post(&format!("/messages/{}/reactions", ids[2]), json!({"emoji_name": "tada"})).await.ok();
+    // What he reads, and what he takes no flag from, stays what it is.
+    change(ids[3], "add", "read").await;
+    change(ids[3], "remove", "starred").await;
+    assert_eq!(found(&bob, json!([])).await, ids[..3]);
+    assert_eq!(bob.message(ids[0]).await["flags"], json!(["read", "starred", "historical"]));
+    assert_eq!(bob.message(ids[2]).await["flags"], json!(["read", "historical"]));
+    // They stay his without the star; and he hears what happens to them, beginning with his own reaction.
+    change(ids[0], "remove", "starred").await;
+    assert_eq!(found(&bob, json!([["sender", "ada@example.com"]])).await, ids[..3]);
+    for id in [ids[0], ids[3]] {
+        ada.patch(&format!("/messages/{id}"), json!({"content": "edited"})).await.ok();
+    }
+    let events = queue.expect_kinds(&["reaction/add", "update_message"]).await;
+    assert_eq!((&events[0]["user_id"], &events[1]["message_id"]), (&json!(bob.user_id), &json!(ids[0])));
+    // Nothing of it is unread, nor when he subscribes.
+    subscribe(&bob, &["garden"], json!({})).await;
+    assert_eq!(found(&bob, json!([["is", "unread"]])).await, [0; 0]);
+    let later = ada.send(garden, "a", "five").await;
+    assert_eq!(found(&bob, json!([])).await, [&ids[..3], &[later]].concat());
+}
