@@ -6,6 +6,7 @@ use super::flags::bit;
 use super::message::{DisplayRecipient, MessageRecord, OwnPart, RecipientPart, SenderPart, attribute};
 use super::{arrivals, first_message, mention_rules, sight, sql, unread};
 use crate::api::alert_words::automaton::alerted;
+use crate::api::bots::rules::GENERIC;
 use crate::api::channels::row::StreamRow;
 use crate::api::groups::members as members_of_group;
 use crate::api::linkifiers::compiled::topic_links;
@@ -24,6 +25,7 @@ use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::Rendered;
 use crate::store::Tx;
 use crate::types::{ClientId, GroupId, MessageId, RecipientId, TopicId, UserId};
+use roaring::RoaringBitmap;
 use std::collections::HashMap;
 
 /// A message that is ready to be sent.
@@ -70,10 +72,18 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<Sen
 /// Writes a message and tells its receivers. Whether the sender may write there has been asked.
 pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<Sent> {
     let recipient_id = recipient(tx, &draft.address)?;
+    let mut called_bots = Vec::new();
     let (audience, topic, topic_id) = match &draft.address {
         Address::Channel(stream, topic) => {
-            let audience = members::audience(tx, stream.stream_id)?;
-            let audience = if stream.invite_only { audience } else { audience.and_public_queues() };
+            let mut audience = members::audience(tx, stream.stream_id)?;
+            if stream.is_public() {
+                called_bots = mentioned_strangers(tx, &draft.rendered, &audience)?;
+                if !called_bots.is_empty() {
+                    let bits = called_bots.iter().filter_map(|user_id| user_id.bit());
+                    audience = Audience::set(audience.bitmap() | RoaringBitmap::from_iter(bits));
+                }
+                audience = audience.and_public_queues();
+            }
             let topic_id = sql::topic_or_new(tx, stream.stream_id, &topic.key())?;
             (audience, topic.as_str(), Some(topic_id))
         }
@@ -127,6 +137,11 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
         sql::put_topic_links(tx, id, &serde_json::to_string(&topic_links)?)?;
     }
     claims::claim(tx, files, id)?;
+    if let Some((stream_id, _)) = draft.address.place() {
+        for user_id in called_bots {
+            subscriptions::add_span_of_one(tx, user_id, stream_id, id)?;
+        }
+    }
     let submessage = match widget {
         Some(widget) => {
             let content = serde_json::to_string(&widget)?;
@@ -241,6 +256,19 @@ fn unknown_to(tx: &Tx<'_>, sender: &UserRow, audience: &Audience) -> ApiResult<V
     }
     let users = access::without_access(tx, sender, audience.bitmap())?;
     Ok(users.into_iter().map(UserId::from).collect())
+}
+
+/// Bots that a message to a public channel mentions by name though they are not subscribed. It comes to them all the same:
+/// who calls a bot wants an answer.
+fn mentioned_strangers(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiResult<Vec<UserId>> {
+    let mut bots = Vec::new();
+    for user_id in rendered.mentioned_user_ids.iter().copied().map(UserId) {
+        let calls = |user: UserRow| user.is_active && user.bot_type == Some(GENERIC);
+        if !audience.contains(user_id) && users::by_id(tx, user_id)?.is_some_and(calls) {
+            bots.push(user_id);
+        }
+    }
+    Ok(bots)
 }
 
 /// The receivers that a message mentions by name or through a group, ascending.
