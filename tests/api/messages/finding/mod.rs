@@ -5,6 +5,7 @@ mod flags;
 mod matches_narrow;
 mod narrow;
 mod search;
+mod together;
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
