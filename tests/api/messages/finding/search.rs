@@ -107,3 +107,40 @@ async fn nobody_finds_what_they_may_not_read() {
     assert_eq!(found(&bob, purple).await, [0; 0]);
     assert_eq!(found(&bob, json!([["search", "purple"], ["channel", "board"]])).await, [0; 0]);
 }
+
+#[tokio::test]
+async fn emoji_are_found_however_they_are_written() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    subscribe(&ada, &["lunch"], json!({})).await;
+    let ids = [
+        send(&ada, "lunch", "menu", "soup :thumbs_up: today").await,
+        send(&ada, "lunch", "menu", "bread 👍 today").await,
+        send(&ada, "lunch", "menu", "thumbs up, :smile:").await,
+        send(&ada, "lunch", "news 🎉", "rice and a smile").await,
+        send(&ada, "lunch", "menu", "number 1").await,
+    ];
+    for (query, expected) in [
+        ("👍", vec![0, 1]),
+        (":thumbs_up:", vec![0, 1]),
+        // Another name of the same.
+        (":+1:", vec![0, 1]),
+        ("soup 👍", vec![0]),
+        ("bread:+1:", vec![1]),
+        ("🙂", vec![2]),
+        (":smile:", vec![2]),
+        ("smile", vec![2, 3]),
+        ("🎉", vec![3]),
+        ("tada", vec![3]),
+        ("\"👍 today\"", vec![1]),
+        ("🍕", vec![]),
+        (":no_such_emoji:", vec![]),
+    ] {
+        let expected: Vec<i64> = expected.into_iter().map(|index: usize| ids[index]).collect();
+        assert_eq!(found(&ada, json!([["search", query]])).await, expected, "{query}");
+    }
+    let answer = newest(&ada, json!([["search", "🙂 thumbs"]])).await;
+    let marked = answer["messages"][0]["match_content"].as_str().unwrap();
+    assert!(marked.starts_with("<p><span class=\"highlight\">thumbs</span> up, <span"), "{marked}");
+    assert!(marked.contains("><span class=\"highlight\">:smile:</span></span>"), "{marked}");
+}
