@@ -358,3 +358,49 @@ async fn what_a_user_stars_or_reacts_to_becomes_theirs() {
     let later = ada.send(garden, "a", "five").await;
     assert_eq!(found(&bob, json!([])).await, [&ids[..3], &[later]].concat());
 }
+
+#[tokio::test]
+async fn what_became_unread_is_told_so_that_clients_can_count_it() {
+    let server = TestServer::start().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let ids = [
+        ada.send(garden, "", "no topic").await,
+        ada.send(garden, "t", "@**all**").await,
+        bob.send_direct(&[&bob], "notes").await,
+        ada.send_direct(&[&bob, &cleo], "group").await,
+    ];
+    let change = async |op: &str| {
+        bob.post("/messages/flags", json!({"messages": ids, "op": op, "flag": "read"})).await.ok();
+    };
+    change("add").await;
+    let capabilities = json!({"empty_topic_name": true});
+    let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
+    let types = json!(["update_message_flags"]);
+    let mut newer = bob.register(json!({"event_types": types, "client_capabilities": capabilities})).await;
+    change("remove").await;
+    let mut event = World::event("remove", "read", &ids);
+    let stream = |topic: &str| json!({"type": "stream", "stream_id": garden, "topic": topic, "unmuted_stream_msg": true});
+    let mut mention = stream("t");
+    mention["mentioned"] = json!(true);
+    event["message_details"] = json!({
+        ids[0].to_string(): stream("general chat"),
+        ids[1].to_string(): mention,
+        ids[2].to_string(): {"type": "private", "user_ids": []},
+        ids[3].to_string(): {"type": "private", "user_ids": [ada.user_id, cleo.user_id]},
+    });
+    queue.expect(&[event.clone()]).await;
+    event["message_details"][ids[0].to_string()]["topic"] = json!("");
+    newer.expect(&[event]).await;
+    // What is so already is told to nobody.
+    change("remove").await;
+    queue.expect_nothing().await;
+    newer.expect_nothing().await;
+    for name in ["messages", "op", "flag"] {
+        let mut parameters = json!({"messages": ids, "op": "add", "flag": "read"});
+        parameters.as_object_mut().unwrap().remove(name);
+        let answer = bob.post("/messages/flags", parameters).await;
+        answer.error(400, "REQUEST_VARIABLE_MISSING", &format!("Missing '{name}' argument"));
+    }
+}

@@ -4,6 +4,7 @@ mod fetch;
 mod flags;
 mod matches_narrow;
 mod narrow;
+mod queue_narrow;
 mod search;
 mod together;
 
