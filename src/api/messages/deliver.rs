@@ -203,7 +203,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
         flags: FlagHolders {
             read: &readers,
             mentioned: &mentioned,
-            stream_wildcard: is_channel && rendered.mentions_stream_wildcard,
+            stream_wildcard: rendered.mentions_stream_wildcard,
             topic_wildcard: &topic_wildcard,
             alerted: &alerted,
             ..FlagHolders::default()
@@ -288,7 +288,7 @@ pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiRe
 /// sender's to pass on.
 pub fn attributes_of(rendered: &Rendered, is_channel: bool, has_attachment: bool) -> i64 {
     let bits = [
-        (is_channel && rendered.mentions_stream_wildcard, attribute::STREAM_WILDCARD),
+        (rendered.mentions_stream_wildcard, attribute::STREAM_WILDCARD),
         (is_channel && rendered.mentions_topic_wildcard, attribute::TOPIC_WILDCARD),
         (rendered.has_link, attribute::HAS_LINK),
         (rendered.has_image, attribute::HAS_IMAGE),

@@ -368,16 +368,14 @@ impl<'a> Planner<'a> {
         let mut cursors = vec![self.index(Index::Mentioned, self.sight.caller.user_id.0)];
         for recipient_id in self.everywhere()? {
             let view = self.sight.view(recipient_id)?;
-            if view.stream.is_some() {
-                cursors.push(Box::new(IndexCursor::new(
-                    self.sight.connection,
-                    Index::StreamWildcard,
-                    recipient_id.0,
-                    Within::Ranges(view.received.clone()),
-                    self.direction,
-                    1,
-                )));
-            }
+            cursors.push(Box::new(IndexCursor::new(
+                self.sight.connection,
+                Index::StreamWildcard,
+                recipient_id.0,
+                Within::Ranges(view.received.clone()),
+                self.direction,
+                1,
+            )));
         }
         Ok(Box::new(Union::new(cursors, self.direction)))
     }

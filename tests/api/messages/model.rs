@@ -281,9 +281,13 @@ impl World {
         }
         let reacts = self.dice.below(2) == 0;
         if reacts {
-            // Once is enough: the second time is refused.
             let path = format!("/messages/{id}/reactions");
-            self.users[user].post(&path, json!({"emoji_name": "tada"})).await;
+            let answer = self.users[user].post(&path, json!({"emoji_name": "tada"})).await;
+            if answer.status != 200 {
+                // Once is enough.
+                answer.error(400, "REACTION_ALREADY_EXISTS", "Reaction already exists.");
+                return;
+            }
         } else {
             let request = json!({"op": "add", "flag": "collapsed", "messages": [id]});
             self.users[user].post("/messages/flags", request).await.ok();
