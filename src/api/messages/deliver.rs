@@ -79,8 +79,9 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
             if stream.is_public() {
                 called_bots = mentioned_strangers(tx, &draft.rendered, &audience)?;
                 if !called_bots.is_empty() {
-                    let bits = called_bots.iter().filter_map(|user_id| user_id.bit());
-                    audience = Audience::set(audience.bitmap() | RoaringBitmap::from_iter(bits));
+                    let bots: RoaringBitmap =
+                        called_bots.iter().filter_map(|user_id| user_id.bit()).collect();
+                    audience = Audience::set(audience.bitmap() | bots);
                 }
                 audience = audience.and_public_queues();
             }

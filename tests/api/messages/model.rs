@@ -5,6 +5,7 @@
 
 use crate::harness::{Client, Dice, TestServer};
 use serde_json::{Value, json};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Operations in a run.
@@ -293,8 +294,8 @@ impl World {
             self.users[user].post("/messages/flags", request).await.ok();
         }
         self.done.push(format!("user {user} makes {id} their own, reacts {reacts}"));
-        if !self.rows.contains_key(&(id, user)) {
-            self.rows.insert((id, user), true);
+        if let Entry::Vacant(row) = self.rows.entry((id, user)) {
+            row.insert(true);
             self.historical.insert((id, user));
         }
     }

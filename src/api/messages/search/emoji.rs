@@ -41,7 +41,11 @@ pub fn with_names(text: &str) -> Cow<'_, str> {
 /// The same, and beside it the emoji's own words, each with a space before it.
 pub fn with_words(text: &str) -> (Cow<'_, str>, String) {
     let found = find(text);
-    let words = found.iter().map(|one| format!(" {}", word(one.emoji.code))).collect();
+    let mut words = String::new();
+    for one in &found {
+        words.push(' ');
+        words.push_str(&word(one.emoji.code));
+    }
     (replace(text, &found), words)
 }
 

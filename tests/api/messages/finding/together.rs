@@ -304,18 +304,6 @@ impl World {
             Test::Everything => true,
         }
     }
-
-    /// Whether messages that the viewer did not receive are shown.
-    fn is_shared(&self, viewer: &Viewer, terms: &[Term]) -> bool {
-        let is_personal = |term: &Term| term.operator == "is" && !matches!(term.test, Test::Resolved);
-        let opens = |term: &Term| match &term.test {
-            _ if term.negated => false,
-            Test::Channel(stream_id) => viewer.reads_history_of.contains(stream_id),
-            Test::PublicChannels => !viewer.is_guest,
-            _ => false,
-        };
-        !terms.iter().any(is_personal) && terms.iter().any(opens)
-    }
 }
 
 /// What a viewer reads, and what they received of it.
@@ -355,6 +343,18 @@ impl Viewer {
         Self { client, is_guest, readable, received, reads_history_of }
     }
 
+    /// Whether messages that the viewer did not receive are shown.
+    fn shares_history(&self, terms: &[Term]) -> bool {
+        let is_personal = |term: &Term| term.operator == "is" && !matches!(term.test, Test::Resolved);
+        let opens = |term: &Term| match &term.test {
+            _ if term.negated => false,
+            Test::Channel(stream_id) => self.reads_history_of.contains(stream_id),
+            Test::PublicChannels => !self.is_guest,
+            _ => false,
+        };
+        !terms.iter().any(is_personal) && terms.iter().any(opens)
+    }
+
     /// The messages that a plain filter lets through, ascending.
     fn filtered(&self, world: &World, terms: &[Term], of: impl Fn(i64) -> bool) -> Vec<i64> {
         let viewer = self.client.user_id;
@@ -383,7 +383,7 @@ fn is_contradiction(terms: &[Term]) -> bool {
             (Test::Channel(_) | Test::PublicChannels | Test::WebPublicChannels | Test::Topic(_), false)
             | (Test::AnyDirect, true) => channel = true,
             (Test::AnyDirect | Test::Direct(_) | Test::DirectIncluding(_) | Test::GroupDirect(_), false) => {
-                direct = true
+                direct = true;
             }
             _ => {}
         }
@@ -406,7 +406,7 @@ async fn run(seed: u64) {
                 viewer.client.get("/messages", request).await.error(400, "BAD_NARROW", msg);
                 continue;
             }
-            let is_shared = world.is_shared(&viewer, &terms);
+            let is_shared = viewer.shares_history(&terms);
             // A star stays on a message that went where its owner receives nothing.
             let asks_stars =
                 terms.iter().any(|term| matches!(term.test, Test::Flag("starred")) && !term.negated);
