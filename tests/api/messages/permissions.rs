@@ -188,6 +188,10 @@ async fn everybody_in_a_large_topic_is_mentioned_by_who_may() {
     // Who sends it takes part as well, with their first message.
     let flags = owner.message(id).await["flags"].clone();
     assert_eq!(flags, json!([]));
+    for client in [&users[1], &users[14]] {
+        let flags = json!(["topic_wildcard_mentioned", "wildcard_mentioned"]);
+        assert_eq!(client.message(id).await["flags"], flags);
+    }
     let sent = ada.post("/messages", message("new")).await.ok()["id"].as_i64().unwrap();
     let flags = ada.message(sent).await["flags"].clone();
     assert_eq!(flags, json!(["topic_wildcard_mentioned", "wildcard_mentioned"]));

@@ -314,3 +314,24 @@ async fn messages_that_were_not_received_are_read_and_historical() {
         assert_eq!(shown, expected, "{channel}");
     }
 }
+
+#[tokio::test]
+async fn an_edit_brings_flags_and_takes_them_away() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    ada.send(garden, "t", "she takes part").await;
+    let id = bob.send(garden, "t", "nobody").await;
+    let mut queue = ada.register(json!({"event_types": ["update_message"]})).await;
+    for (content, expected) in [
+        ("@**Ada**", json!(["mentioned"])),
+        ("@**all**", json!(["stream_wildcard_mentioned", "wildcard_mentioned"])),
+        ("@**topic**", json!(["topic_wildcard_mentioned", "wildcard_mentioned"])),
+        ("@**Ada** @**topic**", json!(["mentioned", "topic_wildcard_mentioned", "wildcard_mentioned"])),
+        ("nobody again", json!([])),
+    ] {
+        bob.patch(&format!("/messages/{id}"), json!({"content": content})).await.ok();
+        assert_eq!(flags(&ada, id).await, expected, "{content}");
+        assert_eq!(queue.expect_kinds(&["update_message"]).await[0]["flags"], expected, "{content}");
+    }
+}

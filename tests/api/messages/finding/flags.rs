@@ -213,6 +213,10 @@ async fn what_is_wrong_with_a_change_over_a_narrow_is_said() {
         parameters[name] = value;
         world.bob.post("/messages/flags/narrow", parameters).await.error(400, "BAD_REQUEST", msg);
     }
+    let mut narrow = good.clone();
+    narrow["narrow"] = json!([["is", "nice"]]);
+    let answer = world.bob.post("/messages/flags/narrow", narrow).await;
+    answer.error(400, "BAD_NARROW", "Invalid narrow operator: unknown 'is' operand nice");
     let mut excluded = good.clone();
     excluded["include_anchor"] = false.into();
     excluded["num_after"] = 1.into();

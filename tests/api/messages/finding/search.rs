@@ -24,6 +24,10 @@ async fn found_words_are_marked_in_text_and_topic() {
         message["match_subject"],
         "<span class=\"highlight\">cost</span> &amp; <span class=\"highlight\">run</span>"
     );
+    // The marks are in HTML also where the content is not, and where messages were named.
+    let named = json!({"message_ids": [id], "narrow": [["search", "run cost"]], "apply_markdown": false});
+    let raw = &ada.get("/messages", named).await.ok()["messages"][0];
+    assert_eq!((&raw["match_content"], &raw["content"]), (&message["match_content"], &json!(content)));
     let without = newest(&ada, json!([["channel", "lunch"]])).await;
     assert_eq!(without["messages"][0].get("match_content"), None);
     assert_eq!(without["messages"][0].get("match_subject"), None);
