@@ -52,7 +52,7 @@ pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived
     if is_archived { read_by_everybody(tx, stream) } else { Ok(()) }
 }
 
-/// Nothing of an archived channel stays unread, the notice included: many clients show no way to it any more.
+/// Nothing of an archived channel stays unread: many clients show no way to it any more.
 fn read_by_everybody(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
     let arrivals = arrivals::of(tx, stream.recipient_id)?;
     let mut unread_by: BTreeMap<Vec<MessageId>, Vec<UserId>> = BTreeMap::new();

@@ -162,8 +162,13 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
     let mut readers = Vec::new();
     let knows_it =
         draft.read_by_sender.then_some(sender_id).into_iter().chain(draft.known_to.iter().copied());
-    // Whoever has muted the sender does not want to hear of the message.
-    for user_id in knows_it.chain(muted_users::muters_of(tx, sender_id)?) {
+    // Whoever has muted the sender does not want to hear of the message, and nobody goes to an archived channel.
+    let in_archive = match &draft.address {
+        Address::Channel(stream, _) if stream.is_archived => audience.bitmap().clone(),
+        _ => RoaringBitmap::new(),
+    };
+    let need_not = muted_users::muters_of(tx, sender_id)?.into_iter();
+    for user_id in knows_it.chain(need_not).chain(in_archive.into_iter().map(UserId::from)) {
         // What is read already is not read again: nobody is a reader twice.
         if audience.contains(user_id) && !unread::mark_read(tx, user_id, recipient_id, &[id])?.is_empty() {
             readers.push(user_id);

@@ -138,12 +138,14 @@ async fn nothing_of_an_archived_channel_is_unread() {
     server
         .check_state_sync(&clients, async || owner.delete(&format!("/streams/{garden}"), ()).await.ok())
         .await;
-    // With the notice that it was archived.
+    // Nor are the notices that it was archived and what became of it.
     let events = queue.expect_kinds(&["message", "update_message_flags/add"]).await;
-    let notice = events[0]["message"]["id"].clone();
-    assert_eq!((&events[1]["flag"], &events[1]["messages"]), (&json!("read"), &json!([second, notice])));
+    assert_eq!(events[0]["flags"], json!(["read"]));
+    assert_eq!((&events[1]["flag"], &events[1]["messages"]), (&json!("read"), &json!([second])));
+    owner.patch(&format!("/streams/{garden}"), json!({"description": "gone"})).await.ok();
+    assert_eq!(queue.expect_kinds(&["message"]).await[0]["flags"], json!(["read"]));
     let unread = ada.post("/register", ()).await.ok()["unread_msgs"].clone();
     assert_eq!((&unread["count"], &unread["streams"]), (&json!(0), &json!([])));
     owner.patch(&format!("/streams/{garden}"), json!({"is_archived": false})).await.ok();
-    queue.expect_kinds(&["message"]).await;
+    assert_eq!(queue.expect_kinds(&["message"]).await[0]["flags"], json!([]));
 }

@@ -165,6 +165,9 @@ mod tests {
             ("\"big cat\"", "<p>big <b>cat</b>, cat, big</p>", "<p>[big] <b>[cat]</b>, cat, big</p>"),
             ("caf", "<p>Cafés, decaf</p>", "<p>[Cafés], decaf</p>"),
             ("京都", "<p>東京都。京 都</p>", "<p>東[京都]。京 都</p>"),
+            ("🎉 x", "<p>🎉 :tada: tada</p>", "<p>[🎉] [:tada:] tada</p>"),
+            ("tada :tada:", "<p>:tada:, tada</p>", "<p>[:tada:], [tada]</p>"),
+            ("tada", "<p title=\":tada:\">:tada:</p>", "<p title=\":tada:\">:[tada]:</p>"),
             ("nothing", "<p>unclosed <a title=\"nothing", "<p>unclosed <a title=\"nothing"),
             ("& <", "<p>& < a</p>", "<p>& < a</p>"),
         ];
