@@ -18,6 +18,7 @@ use crate::api::channels::row::StreamRow;
 use crate::api::realm;
 use crate::api::uploads::claims;
 use crate::api::uploads::record::AttachmentRecord;
+use crate::api::user_topics::automatic;
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::markdown::Rendered;
@@ -244,7 +245,14 @@ fn write_content(
     index::renew(tx, id);
     let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
     let audience = receivers::of(tx, &message)?.audience;
-    replace_flag(tx, id, bit::MENTIONED, &mentioned(tx, rendered, &audience)?)?;
+    let mut mentioned = mentioned(tx, rendered, &audience)?;
+    let known = sql::users_with_flag(tx, id, bit::MENTIONED)?;
+    replace_flag(tx, id, bit::MENTIONED, &mentioned)?;
+    if let Some(stream_id) = sql::stream_of(tx, message.recipient_id)? {
+        // Who was mentioned before has decided about the topic since.
+        mentioned.retain(|user_id| !known.contains(user_id));
+        automatic::where_mentioned(tx, &mentioned, stream_id, &Topic::stored(message.subject.clone()))?;
+    }
     let topic_wildcard = match message.topic_id {
         Some(topic_id) if rendered.mentions_topic_wildcard => sql::topic_participants(tx, topic_id)?,
         _ => Vec::new(),

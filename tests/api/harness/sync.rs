@@ -89,6 +89,7 @@ impl Registered<'_> {
         fresh.has_uploaded(attachments_of(self.client).await);
         let fresh = fresh.into_state();
         assert_eq!(fresh["unread_msgs"]["count"], count_unread(&fresh), "unread messages that count");
+        assert_eq!(fresh["unread_msgs"]["mentions"], unread_mentions(&fresh), "unread mentions");
         let differences = matching::differences(&comparable(fresh), &comparable(model.into_state()));
         assert!(
             differences.is_empty(),
@@ -131,7 +132,7 @@ async fn attachments_of(client: &Client) -> Value {
 
 /// A copy in which what may differ does not: what is looked up elsewhere, the order of lists that are sets.
 fn comparable(mut state: Value) -> Value {
-    let count = count_unread(&state);
+    let (count, mentions) = (count_unread(&state), unread_mentions(&state));
     let members = state.as_object_mut().expect("the state is an object");
     for name in VOLATILE.iter().chain(OWN_PERMISSIONS) {
         members.remove(*name);
@@ -159,6 +160,7 @@ fn comparable(mut state: Value) -> Value {
             sort(&mut unread[*list]);
         }
         unread["count"] = count.into();
+        unread["mentions"] = mentions;
     }
     forget_counts(members);
     state
@@ -192,26 +194,50 @@ fn lower(topic: &Value) -> String {
 
 /// How many unread messages count: those that are not muted, with their channel or their topic.
 fn count_unread(state: &Value) -> usize {
-    let list = |list: &Value| list.as_array().cloned().unwrap_or_default();
-    let (subscriptions, topics) = (list(&state["subscriptions"]), list(&state["user_topics"]));
-    let counts = |entry: &&Value| {
-        let stream_id = &entry["stream_id"];
-        if stream_id.is_null() {
-            return true;
-        }
-        let same = |topic: &&Value| {
-            topic["stream_id"] == *stream_id && lower(&topic["topic_name"]) == lower(&entry["topic"])
-        };
-        match topics.iter().find(same).map(|topic| topic["visibility_policy"].as_i64().unwrap()) {
-            Some(policy) => policy != MUTED,
-            None => {
-                !subscriptions.iter().any(|own| own["stream_id"] == *stream_id && own["is_muted"] == true)
+    let entries = unread_entries(state);
+    let counted = entries.iter().filter(|entry| !is_muted(state, entry));
+    counted.map(|entry| entry["unread_message_ids"].as_array().unwrap().len()).sum()
+}
+
+/// The unread messages that mention the user: by name, and with everybody where that is not muted.
+fn unread_mentions(state: &Value) -> Value {
+    let mut mentions = Vec::new();
+    for entry in unread_entries(state) {
+        for id in list(&entry["unread_message_ids"]) {
+            let found = state["messages"].as_array().unwrap().iter().find(|message| message["id"] == id);
+            let flags = found.map(|message| list(&message["flags"])).unwrap_or_default();
+            let has = |name: &str| flags.iter().any(|flag| flag == name);
+            if has("mentioned") || (has("wildcard_mentioned") && !is_muted(state, &entry)) {
+                mentions.push(id);
             }
         }
+    }
+    mentions.sort_by_key(Value::as_i64);
+    mentions.into()
+}
+
+fn list(list: &Value) -> Vec<Value> {
+    list.as_array().cloned().unwrap_or_default()
+}
+
+fn unread_entries(state: &Value) -> Vec<Value> {
+    UNREAD_LISTS.iter().flat_map(|name| list(&state["unread_msgs"][*name])).collect()
+}
+
+/// Whether a conversation is muted, with its channel or as a topic.
+fn is_muted(state: &Value, entry: &Value) -> bool {
+    let stream_id = &entry["stream_id"];
+    if stream_id.is_null() {
+        return false;
+    }
+    let (subscriptions, topics) = (list(&state["subscriptions"]), list(&state["user_topics"]));
+    let same = |topic: &&Value| {
+        topic["stream_id"] == *stream_id && lower(&topic["topic_name"]) == lower(&entry["topic"])
     };
-    let entries = UNREAD_LISTS.iter().flat_map(|name| list(&state["unread_msgs"][*name])).collect::<Vec<_>>();
-    let counted = entries.iter().filter(counts);
-    counted.map(|entry| entry["unread_message_ids"].as_array().unwrap().len()).sum()
+    match topics.iter().find(same).map(|topic| topic["visibility_policy"].as_i64().unwrap()) {
+        Some(policy) => policy == MUTED,
+        None => subscriptions.iter().any(|own| own["stream_id"] == *stream_id && own["is_muted"] == true),
+    }
 }
 
 /// Who does not know the subscribers of channels cannot keep their number: it would have to know who was counted.

@@ -11,6 +11,8 @@ mod permissions;
 mod read_receipts;
 mod resolve;
 mod retention;
+mod send;
+mod state;
 mod sync;
 
 use crate::channels::{channel, private_channel};

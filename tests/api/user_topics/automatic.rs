@@ -168,3 +168,27 @@ async fn who_is_mentioned_follows_the_topic() {
     // Who does not receive the message is not there to follow.
     assert_eq!(policies(&eve).await, json!({}));
 }
+
+#[tokio::test]
+async fn who_is_mentioned_by_an_edit_follows_the_topic() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let mut queue = bob.register(json!({"event_types": ["user_topic", "update_message"]})).await;
+    let change = async |id: i64, content: &str| {
+        ada.patch(&format!("/messages/{id}"), json!({"content": content})).await.ok();
+    };
+    let id = ada.send(garden, "named", "who knows?").await;
+    change(id, "@**Bob** knows").await;
+    queue.expect_kinds(&["user_topic", "update_message"]).await;
+    assert_eq!(policies(&bob).await, json!({"named": 3}));
+    // Once is enough: what he chose since stays so while the mention does.
+    choose(&bob, garden, "named", 0).await;
+    change(id, "@**Bob** should know").await;
+    assert_eq!(policies(&bob).await, json!({}));
+    bob.patch("/settings", json!({"automatically_follow_topics_where_mentioned": false})).await.ok();
+    let id = ada.send(garden, "unwanted", "who knows?").await;
+    change(id, "@**Bob** knows").await;
+    assert_eq!(policies(&bob).await, json!({}));
+    queue.ignore();
+}
