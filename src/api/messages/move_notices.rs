@@ -4,6 +4,7 @@ use super::address::Address;
 use super::message::attribute;
 use super::move_rules::Resolving;
 use super::moving::Move;
+use super::quote::topic_link;
 use super::sight::Sight;
 use super::{removal, sql};
 use crate::api::notifications::{name_of, send_and_read, send_as_notification_bot};
@@ -14,7 +15,7 @@ use crate::api::user_topics::sql as user_topics;
 use crate::http::{ApiResult, Caller};
 use crate::markdown::message_url;
 use crate::store::Tx;
-use crate::types::{MessageId, Topic, UserId};
+use crate::types::{MessageId, UserId};
 use roaring::RoaringBitmap;
 
 /// Whoever takes back the mark of a resolved topic so soon, in seconds, takes back the notice too.
@@ -27,6 +28,8 @@ pub struct Wanted {
     pub in_old_topic: bool,
     /// `send_notification_to_new_thread`.
     pub in_new_topic: bool,
+    /// Whether resolving the topic is all that the request does: only then its topic hears of that.
+    pub of_resolving: bool,
 }
 
 /// Says what a move was, where that is wanted. `named` is the message that the request named. To be called when the
@@ -34,8 +37,8 @@ pub struct Wanted {
 pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, named: MessageId, wanted: Wanted) -> ApiResult<()> {
     let user = name_of(tx, caller)?;
     let new_topic_was_empty = is_alone(tx, caller, mv)?;
-    if let Some(resolving) = mv.resolving
-        && !undo(tx, mv)?
+    if let Some(resolving) = mv.resolving.filter(|_| wanted.of_resolving)
+        && !undo(tx, caller, mv)?
     {
         let word = match resolving {
             Resolving::Resolved => "resolved",
@@ -48,7 +51,7 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, named: MessageId, wante
     }
     let count = mv.ids.len();
     if wanted.in_new_topic && !mv.only_resolves() {
-        let from = link(&mv.from.name, &mv.old_topic);
+        let from = topic_link(&mv.from, mv.old_topic.as_str());
         let content = if mv.is_whole_topic && new_topic_was_empty {
             format!("This topic was moved here from {from} by {user}.")
         } else if count == 1 {
@@ -60,7 +63,7 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, named: MessageId, wante
         send_as_notification_bot(tx, new_place(mv), content)?;
     }
     if wanted.in_old_topic {
-        let to = link(&mv.to.name, &mv.topic);
+        let to = topic_link(&mv.to, mv.topic.as_str());
         let content = if mv.is_whole_topic {
             format!("This topic was moved to {to} by {user}.")
         } else if count == 1 {
@@ -103,10 +106,6 @@ fn new_place(mv: &Move) -> Address {
     Address::Channel(Box::new(mv.to.clone()), mv.topic.clone())
 }
 
-fn link(channel: &str, topic: &Topic) -> String {
-    format!("#**{channel}>{}**", topic.as_str())
-}
-
 /// Whether the caller sees nothing in the new topic but what they moved there. What they do not see must not show.
 fn is_alone(tx: &Tx<'_>, caller: &Caller, mv: &Move) -> ApiResult<bool> {
     let Some(topic_id) = sql::topic(tx, mv.to.stream_id, &mv.topic.key())? else { return Ok(true) };
@@ -121,13 +120,13 @@ fn is_alone(tx: &Tx<'_>, caller: &Caller, mv: &Move) -> ApiResult<bool> {
 }
 
 /// Deletes the notice that stands last in the topic, if it is young: the caller undoes what it tells of.
-fn undo(tx: &mut Tx<'_>, mv: &Move) -> ApiResult<bool> {
+fn undo(tx: &mut Tx<'_>, caller: &Caller, mv: &Move) -> ApiResult<bool> {
     let Some(topic_id) = sql::topic(tx, mv.to.stream_id, &mv.topic.key())? else { return Ok(false) };
     let Some(last) = sql::newest_of_topic(tx, topic_id)? else { return Ok(false) };
     let Some(message) = sql::by_id(tx, last)? else { return Ok(false) };
     if !message.has(attribute::IS_RESOLVE_NOTICE) || tx.now() - message.timestamp > UNDO_SECONDS {
         return Ok(false);
     }
-    removal::remove_from_channel(tx, &mv.to, mv.topic.as_str(), &[last])?;
+    removal::remove_from_channel(tx, &mv.to, mv.topic.as_str(), &[last], Some(caller.user_id))?;
     Ok(true)
 }

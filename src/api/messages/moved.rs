@@ -2,7 +2,7 @@
 
 use super::events::{FlagsChanged, MessagesDeleted};
 use super::moving::{self, Move, Receipts};
-use super::receivers::{hearers, without_guests};
+use super::receivers::{Told, by_what_they_know, hearers, without_guests};
 use super::sql;
 use crate::api::channels::access::StreamSetting;
 use crate::api::channels::row::StreamRow;
@@ -17,28 +17,29 @@ use roaring::RoaringBitmap;
 use std::collections::BTreeMap;
 
 /// Moves messages: rows, read state, policies for the topic. Tells those who lose sight of them; answers who is to hear
-/// of the move itself, which may be part of a larger edit. `skip_history_of` is a message whose history tells of the move already.
+/// of the move of which messages, which may be part of a larger edit. `skip_history_of` is a message whose history tells
+/// of the move already.
 pub fn carry_out(
     tx: &mut Tx<'_>,
     caller: &Caller,
     mv: &Move,
     skip_history_of: Option<MessageId>,
-) -> ApiResult<Audience> {
+) -> ApiResult<Vec<Told>> {
     let receipts = moving::receipts(tx, mv)?;
     let received = receipts.before.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
     let heard = hearers(tx, &mv.from, received)?;
     let met_others = sql::topic(tx, mv.to.stream_id, &mv.topic.key())?
         .map(|topic_id| sql::has_messages(tx, topic_id))
         .transpose()?;
-    let old_topic_id = sql::topic(tx, mv.from.stream_id, &mv.old_topic.key())?;
     let told = if mv.changes_stream() {
-        between_channels(tx, caller, mv, skip_history_of, &receipts, &heard)?
+        // Whoever still sees these messages sees all of them in the new channel.
+        vec![(mv.ids.clone(), between_channels(tx, caller, mv, skip_history_of, &receipts, &heard)?)]
     } else {
         moving::write_rows(tx, mv, caller, skip_history_of)?;
-        heard
+        by_what_they_know(&mv.from, &mv.ids, &receipts.before, heard)
     };
-    let is_emptied = old_topic_id.map(|topic_id| sql::has_messages(tx, topic_id)).transpose()? == Some(false);
-    if is_emptied {
+    // What the caller does not see of the topic must not show in whether policies go along.
+    if mv.is_whole_topic {
         let from = TopicPlace { stream_id: mv.from.stream_id, topic: &mv.old_topic };
         let to = TopicPlace { stream_id: mv.to.stream_id, topic: &mv.topic };
         move_policies(tx, from, to, met_others == Some(true), |tx, user_id| may_read(tx, &mv.to, user_id))?;
@@ -65,8 +66,10 @@ fn between_channels(
     let deleted = Audience::set(lose_sight.clone());
     let deleted =
         if heard.is_also_public() && !mv.to.is_public() { deleted.and_public_queues() } else { deleted };
-    for event in MessagesDeleted::events(&mv.ids, Some((mv.from.stream_id, mv.old_topic.as_str()))) {
-        tx.emit(&event, deleted.clone());
+    for (ids, audience) in by_what_they_know(&mv.from, &mv.ids, &receipts.before, deleted) {
+        for event in MessagesDeleted::events(&ids, Some((mv.from.stream_id, mv.old_topic.as_str()))) {
+            tx.emit(&event, audience.clone());
+        }
     }
     // Subscribers of the new channel who could have read the old one. To the others, who never heard of the old
     // channel, the event would tell of it, and say nothing that a client without the messages can use.

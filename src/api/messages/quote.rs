@@ -2,9 +2,10 @@
 
 use super::message::MessageRow;
 use super::sql;
+use crate::api::channels::row::StreamRow;
 use crate::api::channels::sql as channels;
 use crate::http::{ApiError, ApiResult};
-use crate::markdown::encode_fragment;
+use crate::markdown::{encode_fragment, topic_url};
 use crate::types::UserId;
 use rusqlite::Connection;
 
@@ -101,6 +102,15 @@ impl Whereabouts {
             Self::Channel { url, .. } | Self::Direct { url, .. } => url,
         }
     }
+}
+
+/// A link that shows a channel and a topic of it.
+pub fn topic_link(stream: &StreamRow, topic: &str) -> String {
+    if [&stream.name, topic].iter().all(|text| fits_into_a_link(text)) {
+        return format!("#**{}>{topic}**", stream.name);
+    }
+    let url = topic_url(stream.stream_id.0, &stream.name, topic);
+    format!("[#{} > {}]({})", escaped(&stream.name), escaped(topic), url.trim_start_matches('/'))
 }
 
 /// Whether a channel or topic can be named between `#**` and `**`.

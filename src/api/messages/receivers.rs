@@ -1,5 +1,6 @@
 //! Who hears of what happens to a message: everybody who received it or may read it as a subscriber.
 
+use super::arrivals::Groups;
 use super::message::MessageRow;
 use super::{arrivals, sql, unread};
 use crate::api::channels::{row::StreamRow, sql as channels};
@@ -58,6 +59,42 @@ pub fn hearers(tx: &mut Tx<'_>, stream: &StreamRow, received: RoaringBitmap) -> 
     let former = without_guests(tx, received - subscribers.bitmap())?;
     let audience = if former.is_empty() { subscribers } else { Audience::set(subscribers.bitmap() | former) };
     Ok(audience.and_public_queues())
+}
+
+/// Messages of one event, ascending, and who hears of them.
+pub type Told = (Vec<MessageId>, Audience);
+
+/// Splits those who hear of some messages of a channel by which of them they may know of. Where history is protected,
+/// an id would tell of a message that somebody never received; elsewhere all hear of all. `groups` are the messages
+/// by their receivers.
+pub fn by_what_they_know(
+    stream: &StreamRow,
+    ids: &[MessageId],
+    groups: &Groups,
+    hearers: Audience,
+) -> Vec<Told> {
+    if stream.has_public_history() || groups.len() < 2 {
+        return vec![(ids.to_vec(), hearers)];
+    }
+    let classes = classes(groups, hearers.bitmap().clone()).into_iter();
+    classes
+        .map(|(known, users)| (known.into_iter().map(MessageId::from).collect(), Audience::set(users)))
+        .collect()
+}
+
+/// Users who received the same of some messages, with those messages; without users who received none.
+fn classes(groups: &Groups, users: RoaringBitmap) -> Groups {
+    let mut classes = vec![(RoaringBitmap::new(), users)];
+    for (received, receivers) in groups {
+        let split = classes.into_iter().flat_map(|(known, users)| {
+            let inside = &users & receivers;
+            let outside = users - receivers;
+            [(&known | received, inside), (known, outside)]
+        });
+        classes = split.filter(|(_, users)| !users.is_empty()).collect();
+    }
+    classes.retain(|(known, _)| !known.is_empty());
+    classes
 }
 
 /// Those of some users who are active and no guests.
@@ -141,4 +178,21 @@ pub fn readers(
     let unread = who_received(connection, stream, message)?
         - unread::who_read(connection, message.recipient_id, message.id)?;
     Ok((audience.bitmap() - unread).iter().map(UserId::from).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_did_not_receive_a_message_does_not_hear_its_id() {
+        let set = |bits: &[u32]| bits.iter().copied().collect::<RoaringBitmap>();
+        // User 1 received all of them, user 2 those from 3 on, user 3 those up to 2, and user 4 none.
+        let groups = vec![(set(&[1, 2]), set(&[1, 3])), (set(&[3, 4]), set(&[1, 2]))];
+        let expected =
+            [(set(&[1, 2, 3, 4]), set(&[1])), (set(&[1, 2]), set(&[3])), (set(&[3, 4]), set(&[2]))];
+        assert_eq!(classes(&groups, set(&[1, 2, 3, 4])), expected);
+        assert_eq!(classes(&groups, set(&[2])), [(set(&[3, 4]), set(&[2]))]);
+        assert_eq!(classes(&groups, set(&[])), []);
+    }
 }
