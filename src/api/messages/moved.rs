@@ -2,7 +2,7 @@
 
 use super::events::{FlagsChanged, MessagesDeleted};
 use super::moving::{self, Move, Receipts};
-use super::receivers::{Told, by_what_they_know, hearers, without_guests};
+use super::receivers::{Told, by_what_they_know, flag_holders, hearers, without_guests};
 use super::sql;
 use crate::api::channels::access::StreamSetting;
 use crate::api::channels::row::StreamRow;
@@ -26,7 +26,10 @@ pub fn carry_out(
     skip_history_of: Option<MessageId>,
 ) -> ApiResult<Vec<Told>> {
     let receipts = moving::receipts(tx, mv)?;
-    let received = receipts.before.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
+    let mut received = receipts.before.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
+    if mv.from.is_public() {
+        received |= flag_holders(tx, &mv.ids)?;
+    }
     let heard = hearers(tx, &mv.from, received)?;
     let met_others = sql::topic(tx, mv.to.stream_id, &mv.topic.key())?
         .map(|topic_id| sql::has_messages(tx, topic_id))

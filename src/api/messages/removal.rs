@@ -1,7 +1,7 @@
 //! Removing messages, whoever asks for it: rows and events.
 
 use super::events::MessagesDeleted;
-use super::receivers::{by_what_they_know, hearers};
+use super::receivers::{by_what_they_know, flag_holders, hearers};
 use super::{arrivals, first_message, sql};
 use crate::api::channels::row::StreamRow;
 use crate::api::uploads::claims;
@@ -22,7 +22,10 @@ pub fn remove_from_channel(
     deleter: Option<UserId>,
 ) -> ApiResult<()> {
     let groups = arrivals::group_by_receivers(tx, stream.stream_id, stream.recipient_id, ids)?;
-    let received = groups.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
+    let mut received = groups.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
+    if stream.is_public() {
+        received |= flag_holders(tx, ids)?;
+    }
     let audience = hearers(tx, stream, received)?;
     let audience = match deleter {
         Some(user_id) if !audience.contains(user_id) => audience.with(user_id),

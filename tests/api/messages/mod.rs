@@ -6,6 +6,7 @@ mod edit;
 pub mod finding;
 mod history;
 mod model;
+mod moved_sync;
 mod moves;
 mod permissions;
 mod read_receipts;
