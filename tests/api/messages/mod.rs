@@ -3,6 +3,7 @@
 mod between;
 mod delete;
 mod edit;
+mod edited_events;
 pub mod finding;
 mod history;
 mod model;
@@ -13,6 +14,7 @@ mod read_receipts;
 mod resolve;
 mod retention;
 mod sync;
+mod who_may;
 
 use crate::channels::{channel, private_channel};
 use crate::harness::{Client, TestServer};
