@@ -121,6 +121,48 @@ async fn who_has_starred_a_public_message_hears_of_it_without_being_subscribed()
     assert_eq!(state.state["starred_messages"], json!([]));
 }
 
+#[tokio::test]
+async fn each_client_hears_of_the_empty_topic_as_it_knows_it() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let (ada, late, eve, gus) = (
+        server.member("ada").await,
+        server.member("late").await,
+        server.member("eve").await,
+        server.guest("gus").await,
+    );
+    subscribe(&owner, "garden", &[&ada]).await;
+    let id = say(&ada, garden, "", "hi").await;
+    subscribe(&owner, "garden", &[&late, &gus]).await;
+    let older = json!({"event_types": ["update_message"]});
+    let all_public = json!({"event_types": ["update_message"], "all_public_streams": true});
+    let mut of_newer = listen(&ada, &["update_message"]).await;
+    // Who came later hears of it too, as of something read.
+    let mut of_older = [
+        ada.register(&older).await,
+        late.register(&older).await,
+        gus.register(&older).await,
+        eve.register(&all_public).await,
+    ];
+    let mut of_outsider = eve.register(&older).await;
+    let event = |before: &str, after: &str, flags: Value| {
+        json!({
+            "type": "update_message", "user_id": ada.user_id, "rendering_only": false, "message_id": id,
+            "message_ids": [id], "edit_timestamp": START, "stream_id": garden, "stream_name": "garden",
+            "propagate_mode": "change_one", "orig_subject": before, "subject": after, "topic_links": [],
+            "flags": flags,
+        })
+    };
+    edit(&ada, id, json!({"topic": "tea"})).await.ok();
+    edit(&ada, id, json!({"topic": "general chat"})).await.ok();
+    let (unread, read) = (json!([]), json!(["read"]));
+    of_newer.expect(&[event("", "tea", unread.clone()), event("tea", "", unread.clone())]).await;
+    for (queue, flags) in of_older.iter_mut().zip([&unread, &read, &read, &unread]) {
+        let told = [("general chat", "tea"), ("tea", "general chat")];
+        queue.expect(&told.map(|(before, after)| event(before, after, flags.clone()))).await;
+    }
+    of_outsider.expect_nothing().await;
+}
+
 /// A channel with protected history in which three messages of one topic were sent: Early received the first two and
 /// left, Late the last two, and the owner all.
 struct Vault {
@@ -192,6 +234,11 @@ async fn a_move_in_a_protected_history_numbers_only_what_the_reader_received() {
     of_early.expect(&[with_content]).await;
     // Who does not know of the message that was named hears of the first that they know, and not of its content.
     of_late.expect(&[event(second, &[second, third], json!([]))]).await;
+    // The history of those that went along tells of the move alone.
+    let moved = json!({"user_id": owner.user_id, "timestamp": START, "prev_topic": "lunch", "topic": "tea"});
+    assert_eq!(message(owner, second).await["edit_history"], json!([moved]));
+    let history = message(owner, first).await["edit_history"].clone();
+    assert_eq!((history.as_array().unwrap().len(), &history[0]["prev_content"]), (1, &json!("one")));
 }
 
 #[tokio::test]
