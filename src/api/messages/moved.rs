@@ -2,11 +2,11 @@
 
 use super::events::{FlagsChanged, MessagesDeleted};
 use super::moving::{self, Move, Receipts};
-use super::receivers::{Told, by_what_they_know, flag_holders, hearers, without_guests};
+use super::receivers::{
+    Told, by_what_they_know, flag_holders, hearers, readers_besides_subscribers, without_guests,
+};
 use super::sql;
-use crate::api::channels::access::StreamSetting;
 use crate::api::channels::row::StreamRow;
-use crate::api::groups::members as group_members;
 use crate::api::subscriptions::{members, sql as subscriptions};
 use crate::api::user_topics::moved::{TopicPlace, move_policies};
 use crate::events::Audience;
@@ -89,28 +89,6 @@ fn may_read(tx: &Tx<'_>, stream: &StreamRow, user_id: UserId) -> ApiResult<bool>
     let user = user_id.bit().into_iter().collect();
     Ok(subscriptions::is_subscribed(tx, user_id, stream.stream_id)?
         || !readers_besides_subscribers(tx, stream, user)?.is_empty())
-}
-
-/// Those of some users who may read a channel without being subscribed to it.
-fn readers_besides_subscribers(
-    tx: &Tx<'_>,
-    stream: &StreamRow,
-    user_ids: RoaringBitmap,
-) -> ApiResult<RoaringBitmap> {
-    if stream.is_web_public {
-        return Ok(user_ids);
-    }
-    if stream.is_public() {
-        return without_guests(tx, user_ids);
-    }
-    if !stream.has_public_history() {
-        return Ok(RoaringBitmap::new());
-    }
-    let mut let_in = RoaringBitmap::new();
-    for setting in StreamSetting::ALL.into_iter().filter(|setting| setting.lets_in()) {
-        let_in |= group_members::all(tx, setting.group_of(tx, stream.stream_id)?, tx.now())?;
-    }
-    without_guests(tx, user_ids & let_in)
 }
 
 /// Tells those who see the messages still, but are not subscribed where they go, that these are not unread to them any

@@ -3,7 +3,9 @@
 use super::arrivals::Groups;
 use super::message::MessageRow;
 use super::{arrivals, sql, unread};
+use crate::api::channels::access::StreamSetting;
 use crate::api::channels::{row::StreamRow, sql as channels};
+use crate::api::groups::members as group_members;
 use crate::api::subscriptions::members;
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
@@ -68,8 +70,8 @@ pub fn hearers(tx: &mut Tx<'_>, stream: &StreamRow, received: RoaringBitmap) -> 
     if stream.invite_only {
         return Ok(subscribers);
     }
-    // Those who left a public channel still see what they received there; guests see nothing any more.
-    let former = without_guests(tx, received - subscribers.bitmap())?;
+    // Those who left a public channel still see what they received there; guests only where nobody needs an account.
+    let former = readers_besides_subscribers(tx, stream, received - subscribers.bitmap())?;
     let audience = if former.is_empty() { subscribers } else { Audience::set(subscribers.bitmap() | former) };
     Ok(audience.and_public_queues())
 }
@@ -108,6 +110,28 @@ fn classes(groups: &Groups, users: RoaringBitmap) -> Groups {
     }
     classes.retain(|(known, _)| !known.is_empty());
     classes
+}
+
+/// Those of some users who may read a channel without being subscribed to it.
+pub fn readers_besides_subscribers(
+    tx: &Tx<'_>,
+    stream: &StreamRow,
+    user_ids: RoaringBitmap,
+) -> ApiResult<RoaringBitmap> {
+    if stream.is_web_public {
+        return Ok(user_ids);
+    }
+    if stream.is_public() {
+        return without_guests(tx, user_ids);
+    }
+    if !stream.has_public_history() {
+        return Ok(RoaringBitmap::new());
+    }
+    let mut let_in = RoaringBitmap::new();
+    for setting in StreamSetting::ALL.into_iter().filter(|setting| setting.lets_in()) {
+        let_in |= group_members::all(tx, setting.group_of(tx, stream.stream_id)?, tx.now())?;
+    }
+    without_guests(tx, user_ids & let_in)
 }
 
 /// Those of some users who are active and no guests.

@@ -135,7 +135,8 @@ async fn attachments_of(client: &Client) -> Value {
 /// it when they ask for messages.
 fn forget_arrivals(fresh: &mut Value, model: &Value) {
     let known: Vec<&Value> = messages_in(model).map(|message| &message["id"]).collect();
-    let has = |list: &Value, name: &str| list.as_array().is_some_and(|list| list.iter().any(|one| one == name));
+    let has =
+        |list: &Value, name: &str| list.as_array().is_some_and(|list| list.iter().any(|one| one == name));
     let came = |message: &Value| {
         let edits = message["edit_history"].as_array();
         let moved = edits.is_some_and(|edits| edits.iter().any(|edit| !edit["prev_stream"].is_null()));

@@ -181,7 +181,9 @@ async fn a_direct_message_is_deleted_for_all_its_people() {
         .await;
     assert_unseen(&ada, ids[1]).await;
     of_owner
-        .expect(&ids.map(|id| json!({"type": "delete_message", "message_ids": [id], "message_type": "private"})))
+        .expect(
+            &ids.map(|id| json!({"type": "delete_message", "message_ids": [id], "message_type": "private"})),
+        )
         .await;
     of_eve.expect_nothing().await;
 }

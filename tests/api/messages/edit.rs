@@ -245,9 +245,5 @@ async fn who_may_not_edit_hears_that_first() {
     let unknown = edit(&owner, id, json!({"topic": "tea", "subtopic": "x"})).await;
     unknown.ok_ignoring(&["subtopic"]);
     let nobody = server.anonymous().patch(&format!("/messages/{id}"), json!({"topic": "x"})).await;
-    nobody.error(
-        401,
-        "UNAUTHORIZED",
-        "Not logged in: API authentication or user session required",
-    );
+    nobody.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
 }

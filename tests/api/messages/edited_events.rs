@@ -119,6 +119,14 @@ async fn who_has_starred_a_public_message_hears_of_it_without_being_subscribed()
     of_bob.expect_nothing().await;
     let state = ada.register(json!({"event_types": ["starred_messages"]})).await;
     assert_eq!(state.state["starred_messages"], json!([]));
+    // A guest does so where no account is needed to read.
+    let gus = server.guest("gus").await;
+    server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {garden}")).await;
+    let id = say(&owner, garden, "lunch", "hi").await;
+    gus.post("/messages/flags", json!({"op": "add", "flag": "starred", "messages": [id]})).await.ok();
+    let mut of_gus = listen(&gus, &types).await;
+    owner.delete(&format!("/messages/{id}"), ()).await.ok();
+    of_gus.expect_kinds(&["delete_message"]).await;
 }
 
 #[tokio::test]

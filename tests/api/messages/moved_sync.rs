@@ -68,23 +68,18 @@ async fn move_between(from_kind: (&str, bool, bool), to_kind: (&str, bool, bool)
         let choice = json!({"stream_id": from, "topic": "lunch", "visibility_policy": policy});
         client.post("/user_topics", choice).await.ok();
     }
-    let all = [
-        &owner, &both, &old, &new, &none, &guest_both, &guest_old, &guest_new, &administrator, &late, &left,
-    ];
+    let all =
+        [&owner, &both, &old, &new, &none, &guest_both, &guest_old, &guest_new, &administrator, &late, &left];
     let path = |id: i64| format!("/messages/{id}");
-    // Within the channel, and resolved.
     server
         .check_state_sync(&all, async || {
+            // Within the channel, and resolved.
             let changes = json!({"topic": "dinner", "propagate_mode": "change_all"});
             owner.patch(&path(second), changes).await.ok();
             server.clock.advance(100);
             let changes = json!({"topic": "✔ dinner", "propagate_mode": "change_all"});
             owner.patch(&path(third), changes).await.ok();
-        })
-        .await;
-    // To the other channel, with a word in both places.
-    server
-        .check_state_sync(&all, async || {
+            // To the other channel, with a word in both places.
             let changes = json!({
                 "stream_id": to, "propagate_mode": "change_all", "send_notification_to_old_thread": true,
             });

@@ -164,7 +164,8 @@ async fn what_belongs_to_a_message_goes_with_it() {
     subscribe(&owner, "garden", &[&ada]).await;
     subscribe(&owner, "shed", &[&ada]).await;
     server.sql("DELETE FROM message").await;
-    let (first, second) = (say(&owner, garden, "lunch", "one").await, say(&ada, garden, "lunch", "two").await);
+    let (first, second) =
+        (say(&owner, garden, "lunch", "one").await, say(&ada, garden, "lunch", "two").await);
     ada.post(&format!("/messages/{first}/reactions"), json!({"emoji_name": "tada"})).await.ok();
     ada.post("/messages/flags", json!({"op": "add", "flag": "starred", "messages": [first]})).await.ok();
     ada.post("/messages/flags", json!({"op": "add", "flag": "collapsed", "messages": [first]})).await.ok();
@@ -278,4 +279,27 @@ async fn policies_go_along_with_what_the_caller_sees_of_a_topic() {
         assert_eq!((of(&one), of(&other)), (0, merged), "{from} {to}");
     }
     queue.ignore();
+}
+
+#[tokio::test]
+async fn a_move_in_a_channel_writes_nothing_for_its_subscribers() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let mut users = Vec::new();
+    for number in 0..5 {
+        users.push(server.member(&format!("user{number}")).await);
+    }
+    subscribe(&owner, "garden", &users.iter().collect::<Vec<_>>()).await;
+    let id = say(&owner, garden, "lunch", "one").await;
+    let rows = async || {
+        let mut counts = Vec::new();
+        for table in ["read_state", "read_chunk", "arrival", "user_message_flags"] {
+            counts.extend(server.column(&format!("SELECT count(*) FROM {table}")).await);
+        }
+        counts
+    };
+    let before = rows().await;
+    edit(&owner, id, json!({"topic": "tea", "propagate_mode": "change_all"})).await.ok();
+    let told = json!({"topic": "dinner", "send_notification_to_old_thread": true});
+    owner.patch(&format!("/messages/{id}"), told).await.ok();
+    assert_eq!(rows().await, before);
 }

@@ -226,11 +226,11 @@ async fn notices_count_messages_and_link_to_whatever_the_places_are_called() {
     let narrow = json!([["channel", "a > b"], ["topic", "**x**"]]);
     let request = json!({"anchor": "newest", "num_before": 2, "num_after": 0, "narrow": narrow});
     let found = owner.get("/messages", request).await.ok();
-    let mention = format!("<span class=\"user-mention silent\" data-user-id=\"{}\">Owner</span>", owner.user_id);
+    let mention =
+        format!("<span class=\"user-mention silent\" data-user-id=\"{}\">Owner</span>", owner.user_id);
     let notice = |link: &str| format!("<p>This topic was moved here from {link} by {mention}.</p>");
-    let href = |stream_id: i64, name: &str, topic: &str| {
-        format!("#narrow/channel/{stream_id}-{name}/topic/{topic}")
-    };
+    let href =
+        |stream_id: i64, name: &str, topic: &str| format!("#narrow/channel/{stream_id}-{name}/topic/{topic}");
     let shown: Vec<_> = found["messages"].as_array().unwrap().iter().map(|one| &one["content"]).collect();
     let tea = format!(
         "<a class=\"stream-topic\" data-stream-id=\"{garden}\" href=\"/{}\">#garden &gt; tea</a>",
