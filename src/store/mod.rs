@@ -3,6 +3,7 @@
 //! - [`open`]: what a file must be like, pragmas, migrations, the lock against a second server;
 //! - [`Readers`]: a pool of read-only connections, a [`Snapshot`] for each request;
 //! - [`Writer`]: one thread with the only writing connection, which runs jobs in groups;
+//! - [`Locals`]: what jobs remember from one to the next;
 //! - [`Tx`]: what a job works with: rows, and an outbox of events that is committed with them.
 //!
 //! Nothing here knows a resource: statements live in the slices under `api`.
@@ -17,6 +18,7 @@ mod tx;
 mod writer;
 
 pub use error::StoreError;
+pub use locals::Locals;
 pub use open::{Database, OpenError, SCHEMA};
 pub use readers::{Readers, Snapshot};
 pub use tx::{Tx, Unsent};

@@ -19,6 +19,7 @@ const APPLICATION_ID: i32 = 0x746d_6368;
 pub const MIGRATIONS: &[(&str, &str)] = &[
     ("0001_first", include_str!("migrations/0001_first.sql")),
     ("0002_whole", include_str!("migrations/0002_whole.sql")),
+    ("0003_words", include_str!("migrations/0003_words.sql")),
 ];
 
 /// Statements kept prepared on each connection: more than all slices together have.

@@ -166,7 +166,8 @@ impl<P: FnMut(Vec<Committed>)> Group<P> {
             }
         }
         if broken.is_none() {
-            let put_off = before_commit.into_iter().try_for_each(|work| work(&self.connection));
+            let put_off =
+                before_commit.into_iter().try_for_each(|work| work(&self.connection, &mut self.locals));
             broken = put_off.and_then(|()| execute(&self.connection, "COMMIT")).err();
         }
         if let Some(error) = broken {
@@ -175,6 +176,7 @@ impl<P: FnMut(Vec<Committed>)> Group<P> {
                 answer(Err(StoreError::NotCommitted(error.to_string())));
             }
         } else {
+            self.locals.keep();
             if !events.is_empty() {
                 (self.publish)(events);
             }
