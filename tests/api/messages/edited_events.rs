@@ -175,7 +175,7 @@ async fn each_client_hears_of_the_empty_topic_as_it_knows_it() {
 /// left, Late the last two, and the owner all.
 struct Vault {
     place: Place,
-    vault: i64,
+    stream_id: i64,
     early: Client,
     late: Client,
     ids: [i64; 3],
@@ -196,7 +196,7 @@ impl Vault {
         early.delete("/users/me/subscriptions", leave).await.ok();
         let third = say(owner, vault, "lunch", "three").await;
         subscribe(owner, "vault", &[&early]).await;
-        Self { vault, early, late, ids: [first, second, third], place }
+        Self { stream_id: vault, early, late, ids: [first, second, third], place }
     }
 
     async fn listen(&self) -> [Queue; 3] {
@@ -219,7 +219,7 @@ async fn a_move_in_a_protected_history_numbers_only_what_the_reader_received() {
     let event = |id: i64, ids: &[i64], flags: Value| {
         json!({
             "type": "update_message", "user_id": owner.user_id, "rendering_only": false, "message_id": id,
-            "message_ids": ids, "edit_timestamp": START, "stream_id": vault.vault, "stream_name": "vault",
+            "message_ids": ids, "edit_timestamp": START, "stream_id": vault.stream_id, "stream_name": "vault",
             "propagate_mode": "change_all", "orig_subject": "lunch", "subject": "tea", "topic_links": [],
             "flags": flags,
         })
@@ -254,11 +254,11 @@ async fn a_deletion_in_a_protected_history_numbers_only_what_the_reader_received
     let vault = Vault::new().await;
     let [first, second, third] = vault.ids;
     let [mut of_owner, mut of_early, mut of_late] = vault.listen().await;
-    let path = format!("/streams/{}/delete_topic", vault.vault);
+    let path = format!("/streams/{}/delete_topic", vault.stream_id);
     vault.place.owner.post(&path, json!({"topic_name": "lunch"})).await.ok();
     let event = |ids: &[i64]| {
         json!({
-            "type": "delete_message", "message_ids": ids, "message_type": "stream", "stream_id": vault.vault,
+            "type": "delete_message", "message_ids": ids, "message_type": "stream", "stream_id": vault.stream_id,
             "topic": "lunch",
         })
     };
@@ -278,7 +278,7 @@ async fn who_loses_messages_of_a_protected_history_hears_only_of_what_they_recei
     let moved = |flags: Value| {
         json!({
             "type": "update_message", "user_id": owner.user_id, "rendering_only": false, "message_id": first,
-            "message_ids": vault.ids, "edit_timestamp": START, "stream_id": vault.vault, "stream_name": "vault",
+            "message_ids": vault.ids, "edit_timestamp": START, "stream_id": vault.stream_id, "stream_name": "vault",
             "new_stream_id": shed, "propagate_mode": "change_all", "orig_subject": "lunch", "flags": flags,
         })
     };
@@ -289,7 +289,7 @@ async fn who_loses_messages_of_a_protected_history_hears_only_of_what_they_recei
     of_late
         .expect(&[json!({
             "type": "delete_message", "message_ids": [second, third], "message_type": "stream",
-            "stream_id": vault.vault, "topic": "lunch",
+            "stream_id": vault.stream_id, "topic": "lunch",
         })])
         .await;
     assert_unseen(&vault.late, second).await;

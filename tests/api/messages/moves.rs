@@ -204,7 +204,7 @@ async fn what_belongs_to_a_message_goes_with_it() {
     // What was unread is unread in its new place.
     let unread = json!({"event_types": ["realm"], "fetch_event_types": ["message", "update_message_flags"]});
     let state = ada.post("/register", unread).await.ok();
-    let found: Vec<_> = state["unread_msgs"]["streams"].as_array().unwrap().iter().cloned().collect();
+    let found = state["unread_msgs"]["streams"].as_array().unwrap();
     let expected = json!({"stream_id": shed, "topic": "tools", "unread_message_ids": [first]});
     assert!(found.contains(&expected), "{found:?}");
 }
@@ -216,7 +216,7 @@ async fn the_empty_topic_goes_where_the_policies_let_it() {
         let parameters = json!({"name": name, "subscribers": [owner.user_id], "topics_policy": policy});
         crate::channels::channel_with(&owner, parameters).await
     };
-    let (allows, requires) =
+    let (open, strict) =
         (channel("allows", "allow_empty_topic").await, channel("requires", "disable_empty_topic").await);
     let only_empty = channel("only", "inherit").await;
     server.sql("DELETE FROM message").await;
@@ -227,15 +227,15 @@ async fn the_empty_topic_goes_where_the_policies_let_it() {
     edit(&owner, id, json!({"stream_id": only_empty})).await.error(400, "BAD_REQUEST", only);
     edit(&owner, id, json!({"stream_id": only_empty, "topic": ""})).await.ok();
     edit(&owner, id, json!({"topic": "lunch"})).await.error(400, "BAD_REQUEST", only);
-    edit(&owner, id, json!({"stream_id": requires})).await.error(400, "BAD_REQUEST", required);
-    edit(&owner, id, json!({"stream_id": requires, "topic": "lunch"})).await.ok();
+    edit(&owner, id, json!({"stream_id": strict})).await.error(400, "BAD_REQUEST", required);
+    edit(&owner, id, json!({"stream_id": strict, "topic": "lunch"})).await.ok();
     for topic in ["", "(no topic)", "general chat"] {
         edit(&owner, id, json!({ "topic": topic })).await.error(400, "BAD_REQUEST", required);
     }
     // The organization's policy is for channels without one of their own.
     set_realm_setting(&server, "topics_policy", json!("disable_empty_topic")).await;
     edit(&owner, id, json!({"stream_id": garden, "topic": ""})).await.error(400, "BAD_REQUEST", required);
-    edit(&owner, id, json!({"stream_id": allows, "topic": ""})).await.ok();
+    edit(&owner, id, json!({"stream_id": open, "topic": ""})).await.ok();
     set_realm_setting(&server, "topics_policy", json!("allow_empty_topic")).await;
     edit(&owner, id, json!({"stream_id": garden})).await.ok();
     assert_eq!(message(&owner, id).await["subject"], "");
