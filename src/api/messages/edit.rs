@@ -203,7 +203,7 @@ fn apply(
         in_new_topic: params.send_notification_to_new_thread,
         of_resolving: mv.only_resolves() && content.is_none(),
     };
-    move_notices::send(tx, caller, mv, id, wanted)?;
+    move_notices::send(tx, caller, mv, wanted)?;
     Ok(detached)
 }
 

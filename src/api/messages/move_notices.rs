@@ -7,7 +7,7 @@ use super::moving::Move;
 use super::quote::topic_link;
 use super::sight::Sight;
 use super::{removal, sql};
-use crate::api::notifications::{name_of, send_and_read, send_as_notification_bot};
+use crate::api::notifications::{name_of, send_and_read};
 use crate::api::subscriptions::members;
 use crate::api::user_settings;
 use crate::api::user_topics::policy::VisibilityPolicy;
@@ -15,7 +15,7 @@ use crate::api::user_topics::sql as user_topics;
 use crate::http::{ApiResult, Caller};
 use crate::markdown::message_url;
 use crate::store::Tx;
-use crate::types::{MessageId, UserId};
+use crate::types::UserId;
 use roaring::RoaringBitmap;
 
 /// Whoever takes back the mark of a resolved topic so soon, in seconds, takes back the notice too.
@@ -32,9 +32,8 @@ pub struct Wanted {
     pub of_resolving: bool,
 }
 
-/// Says what a move was, where that is wanted. `named` is the message that the request named. To be called when the
-/// messages have moved.
-pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, named: MessageId, wanted: Wanted) -> ApiResult<()> {
+/// Says what a move was, where that is wanted. To be called when the messages have moved. To the caller it is no news.
+pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, wanted: Wanted) -> ApiResult<()> {
     let user = name_of(tx, caller)?;
     let new_topic_was_empty = is_alone(tx, caller, mv)?;
     if let Some(resolving) = mv.resolving.filter(|_| wanted.of_resolving)
@@ -45,7 +44,8 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, named: MessageId, wante
             Resolving::Unresolved => "unresolved",
         };
         let content = format!("{user} has marked this topic as {word}.");
-        let known_to = who_need_not_read(tx, mv)?;
+        let mut known_to = who_need_not_read(tx, mv)?;
+        known_to.push(caller.user_id);
         let id = send_and_read(tx, new_place(mv), content, known_to)?;
         sql::add_attributes(tx, id, attribute::IS_RESOLVE_NOTICE)?;
     }
@@ -55,12 +55,12 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, named: MessageId, wante
         let content = if mv.is_whole_topic && new_topic_was_empty {
             format!("This topic was moved here from {from} by {user}.")
         } else if count == 1 {
-            let url = message_url(mv.to.stream_id.0, &mv.to.name, mv.topic.as_str(), named.0);
+            let url = message_url(mv.to.stream_id.0, &mv.to.name, mv.topic.as_str(), mv.named.0);
             format!("[A message]({}) was moved here from {from} by {user}.", url.trim_start_matches('/'))
         } else {
             format!("{count} messages were moved here from {from} by {user}.")
         };
-        send_as_notification_bot(tx, new_place(mv), content)?;
+        send_and_read(tx, new_place(mv), content, vec![caller.user_id])?;
     }
     if wanted.in_old_topic {
         let to = topic_link(&mv.to, mv.topic.as_str());
@@ -72,7 +72,7 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, named: MessageId, wante
             format!("{count} messages were moved from this topic to {to} by {user}.")
         };
         let place = Address::Channel(Box::new(mv.from.clone()), mv.old_topic.clone());
-        send_as_notification_bot(tx, place, content)?;
+        send_and_read(tx, place, content, vec![caller.user_id])?;
     }
     Ok(())
 }

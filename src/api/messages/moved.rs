@@ -5,10 +5,13 @@ use super::moving::{self, Move, Receipts};
 use super::receivers::{
     Told, by_what_they_know, flag_holders, hearers, readers_besides_subscribers, without_guests,
 };
+use super::sight::Sight;
 use super::sql;
 use crate::api::channels::row::StreamRow;
 use crate::api::subscriptions::{members, sql as subscriptions};
+use crate::api::user_topics::automatic;
 use crate::api::user_topics::moved::{TopicPlace, move_policies};
+use crate::api::users::sql as users;
 use crate::events::Audience;
 use crate::http::{ApiResult, Caller};
 use crate::store::Tx;
@@ -46,8 +49,26 @@ pub fn carry_out(
         let from = TopicPlace { stream_id: mv.from.stream_id, topic: &mv.old_topic };
         let to = TopicPlace { stream_id: mv.to.stream_id, topic: &mv.topic };
         move_policies(tx, from, to, met_others == Some(true), |tx, user_id| may_read(tx, &mv.to, user_id))?;
+    } else if begins_topic(tx, mv)? {
+        automatic::at_split(tx, mv.sender_id, mv.to.stream_id, &mv.topic)?;
     }
     Ok(told)
+}
+
+/// Whether the message that was named is now the first of its topic, as far as who sent it sees. The rows have moved.
+fn begins_topic(tx: &Tx<'_>, mv: &Move) -> ApiResult<bool> {
+    let Some(topic_id) = sql::topic(tx, mv.to.stream_id, &mv.topic.key())? else { return Ok(false) };
+    let (Ok(sender), Some(named)) = (users::caller(tx, mv.sender_id), mv.named.bit()) else {
+        return Ok(false);
+    };
+    let view = Sight::new(tx, &sender, tx.now()).view_of_stream(&mv.to)?;
+    for range in view.visible.iter().filter(|range| *range.start() < named) {
+        let before = *range.start()..=named.saturating_sub(1).min(*range.end());
+        if sql::newest_of_topic_in(tx, topic_id, &before)?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(view.stream.is_some())
 }
 
 fn between_channels(

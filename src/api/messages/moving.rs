@@ -37,6 +37,10 @@ pub struct Move {
     pub resolving: Option<Resolving>,
     /// Which messages were asked for.
     pub propagate_mode: PropagateMode,
+    /// The message that was named.
+    pub named: MessageId,
+    /// Who sent it.
+    pub sender_id: UserId,
     /// The messages, ascending.
     pub ids: Vec<MessageId>,
     /// Whether the caller sees no other message of the old topic.
@@ -149,7 +153,19 @@ pub fn plan(
     let is_whole_topic = ids.len() == all.len();
     let (from, propagate_mode) = (from.clone(), destination.propagate_mode);
     let topic_links = topic_links(connection, topic.as_str())?;
-    Ok(Move { from, to, old_topic, topic, resolving, propagate_mode, ids, is_whole_topic, topic_links })
+    Ok(Move {
+        from,
+        to,
+        old_topic,
+        topic,
+        resolving,
+        propagate_mode,
+        named: message.id,
+        sender_id: message.sender_id,
+        ids,
+        is_whole_topic,
+        topic_links,
+    })
 }
 
 /// What a caller may do to the topics of the channel that messages are in, and of the one that they go to.

@@ -239,3 +239,25 @@ async fn notices_count_messages_and_link_to_whatever_the_places_are_called() {
     let empty = format!("<a href=\"{}\">#a &gt; b &gt; general chat</a>", href(odd, "a-.3E-b", ""));
     assert_eq!(shown, [&json!(notice(&tea)), &json!(notice(&empty))]);
 }
+
+#[tokio::test]
+async fn who_moves_or_resolves_has_read_what_is_said_of_it() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let ada = server.member("ada").await;
+    subscribe(&owner, "garden", &[&ada]).await;
+    for client in [&owner, &ada] {
+        client.patch("/settings", json!({"resolved_topic_notice_auto_read_policy": "never"})).await.ok();
+    }
+    let ids = [say(&ada, garden, "lunch", "one").await, say(&ada, garden, "lunch", "two").await];
+    let types = json!({"event_types": ["message"]});
+    let mut queues = [owner.register(&types).await, ada.register(&types).await];
+    let both = json!({"topic": "tea", "send_notification_to_old_thread": true});
+    owner.patch(&format!("/messages/{}", ids[0]), both).await.ok();
+    retitle(&owner, ids[1], "✔ lunch").await.ok();
+    for (queue, flags) in queues.iter_mut().zip([json!(["read"]), json!([])]) {
+        let notice = json!({"type": "message", "message": "*", "flags": flags});
+        let told = queue.expect(&[notice.clone(), notice.clone(), notice]).await;
+        let topics: Vec<_> = told.iter().map(|one| one["message"]["subject"].as_str().unwrap()).collect();
+        assert_eq!(topics, ["tea", "lunch", "✔ lunch"], "the new place first");
+    }
+}
