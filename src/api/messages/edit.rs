@@ -286,14 +286,14 @@ fn emit(
             vec![(vec![named], receivers::of(tx, &message)?.audience)]
         }
     };
+    let stream_now = edit.mv.as_ref().map(|mv| &mv.to).or(edit.stream.as_ref());
     for (ids, audience) in told {
         // To those who do not know of the message that was named, the first that they know is as good.
         let known = ids.iter().find(|id| **id == named).or(ids.first());
         let Some(id) = known.copied() else { continue };
         let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
-        let stream = receivers::of(tx, &message)?.stream;
         let flags = FlagHolders {
-            read: &receivers::readers(tx, &audience, stream.as_ref(), &message)?,
+            read: &receivers::readers(tx, &audience, stream_now, &message)?,
             starred: &sql::users_with_flag(tx, id, bit::STARRED)?,
             collapsed: &sql::users_with_flag(tx, id, bit::COLLAPSED)?,
             mentioned: &sql::users_with_flag(tx, id, bit::MENTIONED)?,
