@@ -183,7 +183,7 @@ fn apply(
         return Ok(Vec::new());
     }
     let id = edit.message.id;
-    let first = edit.mv.as_ref().map(|mv| first_messages(tx, mv)).transpose()?;
+    let first = edit.mv.as_ref().map(|mv| summaries(tx, mv)).transpose()?;
     let told = match &edit.mv {
         Some(mv) => Some(moved::carry_out(tx, caller, mv, content.map(|_| id))?),
         None => None,
@@ -207,8 +207,8 @@ fn apply(
     Ok(detached)
 }
 
-/// The oldest messages of the channels of a move.
-fn first_messages(tx: &Tx<'_>, mv: &Move) -> ApiResult<(Option<MessageId>, Option<MessageId>)> {
+/// What the records of the channels of a move tell of their messages.
+fn summaries(tx: &Tx<'_>, mv: &Move) -> ApiResult<(first_message::Summary, first_message::Summary)> {
     Ok((first_message::of(tx, &mv.from)?, first_message::of(tx, &mv.to)?))
 }
 

@@ -306,3 +306,39 @@ async fn a_move_in_a_channel_writes_nothing_for_its_subscribers() {
     owner.patch(&format!("/messages/{id}"), told).await.ok();
     assert_eq!(rows().await, before);
 }
+
+#[tokio::test]
+async fn a_channel_that_was_silent_for_long_is_told_to_be_active_again() {
+    let Place { server, owner, garden, shed } = Place::new().await;
+    let ada = server.member("ada").await;
+    subscribe(&owner, "shed", &[&ada]).await;
+    let old = say(&owner, garden, "lunch", "old").await;
+    server.clock.advance(180 * 24 * 60 * 60);
+    let young = say(&owner, garden, "lunch", "young").await;
+    let mut queue = ada.register(json!({"event_types": ["stream"]})).await;
+    let active = |stream_id: i64, name: &str, is_active: bool| {
+        json!({
+            "type": "stream", "op": "update", "stream_id": stream_id, "name": name,
+            "property": "is_recently_active", "value": is_active,
+        })
+    };
+    let seen = async || {
+        let mut seen = Vec::new();
+        for stream_id in [garden, shed] {
+            let stream = crate::channels::seen(&ada, stream_id).await;
+            seen.push(stream["is_recently_active"] == true);
+        }
+        seen
+    };
+    assert_eq!(seen().await, [true, false]);
+    edit(&owner, old, json!({"stream_id": shed})).await.ok();
+    queue.expect_nothing().await;
+    edit(&owner, young, json!({"stream_id": shed, "topic": "lunch"})).await.ok();
+    queue.expect(&[active(garden, "garden", false), active(shed, "shed", true)]).await;
+    assert_eq!(seen().await, [false, true]);
+    owner.delete(&format!("/messages/{young}"), ()).await.ok();
+    say(&owner, garden, "lunch", "again").await;
+    say(&owner, garden, "lunch", "and again").await;
+    queue.expect(&[active(shed, "shed", false), active(garden, "garden", true)]).await;
+    assert_eq!(seen().await, [true, false]);
+}
