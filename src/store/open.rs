@@ -278,6 +278,8 @@ fn copy_before_upgrade(path: &Path, connection: &Connection, version: usize) -> 
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".before-{}", MIGRATIONS[version].0));
     let copy = PathBuf::from(name);
+    make_private(&copy)
+        .map_err(|error| OpenError::ReadOnly { path: copy.clone(), why: error.to_string() })?;
     connection
         .backup("main", &copy, None::<fn(rusqlite::backup::Progress)>)
         .map_err(|source| explain(&copy, source))?;
