@@ -3,7 +3,7 @@
 use super::address::{self, Address};
 use super::events::{FlagHolders, MessageSent};
 use super::flags::bit;
-use super::message::{DisplayRecipient, MessageRecord, OwnPart, RecipientPart, SenderPart, attribute};
+use super::message::{DisplayRecipient, MessageRecord, OwnPart, RecipientPart, SenderPart, Submessage, attribute};
 use super::{arrivals, first_message, mention_rules, sight, sql, unread};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::bots::rules::GENERIC;
@@ -22,7 +22,7 @@ use crate::api::users::record::UserRow;
 use crate::api::users::{access, sql as users};
 use crate::events::{Audience, QueueId};
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::markdown::Rendered;
+use crate::markdown::{Rendered, TopicLink};
 use crate::store::Tx;
 use crate::types::{ClientId, GroupId, MessageId, RecipientId, TopicId, UserId};
 use roaring::RoaringBitmap;
@@ -72,67 +72,150 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<Sen
 /// Writes a message and tells its receivers. Whether the sender may write there has been asked.
 pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<Sent> {
     let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
-    let recipient_id = recipient(tx, &draft.address)?;
-    let mut called_bots = Vec::new();
-    let (audience, topic, topic_id) = match &draft.address {
-        Address::Channel(stream, topic) => {
-            let mut audience = members::audience(tx, stream.stream_id)?;
-            if stream.is_public() {
-                called_bots = mentioned_strangers(tx, &draft.rendered, &audience)?;
-                if !called_bots.is_empty() {
-                    let bots: RoaringBitmap =
-                        called_bots.iter().filter_map(|user_id| user_id.bit()).collect();
-                    audience = Audience::set(audience.bitmap() | bots);
-                }
-                audience = audience.and_public_queues();
+    let place = Place::prepare(tx, draft)?;
+    let flagged = Flagged::find(tx, sender_id, &place, &draft.rendered)?;
+    let automatic_new_visibility_policy = choose_policies(tx, &sender, draft, &place, &flagged)?;
+    let written = write(tx, sender_id, draft, &place)?;
+    let id = written.id;
+    flagged.write(tx, id)?;
+    let readers = mark_as_read(tx, sender_id, draft, &place, id)?;
+    tell(tx, &sender, draft, place, &flagged, &readers, &written)?;
+    let named: Vec<UserId> = draft.rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
+    outgoing_webhooks::queue::message_sent(tx, id, &sender, &draft.address, &named)?;
+    if let Address::Channel(stream, _) = &draft.address {
+        first_message::tell_if_first(tx, stream, id)?;
+    }
+    Ok(Sent { id, automatic_new_visibility_policy })
+}
+
+/// Where a message goes: rows that are there by now, and who is there.
+struct Place<'d> {
+    recipient_id: RecipientId,
+    /// The topic as the sender spells it; empty in direct conversations.
+    topic: &'d str,
+    /// `None` in direct conversations.
+    topic_id: Option<TopicId>,
+    /// Who receives it.
+    audience: Audience,
+    /// Those of the audience who are not subscribed.
+    called_bots: Vec<UserId>,
+}
+
+impl<'d> Place<'d> {
+    /// Finds the place, and makes the conversation or topic if it is new.
+    fn prepare(tx: &mut Tx<'_>, draft: &'d Draft) -> ApiResult<Self> {
+        let recipient_id = recipient(tx, &draft.address)?;
+        let (stream, topic) = match &draft.address {
+            Address::Channel(stream, topic) => (stream, topic),
+            Address::Direct(user_ids) => {
+                let audience = Audience::users(user_ids.iter().copied());
+                return Ok(Self { recipient_id, topic: "", topic_id: None, audience, called_bots: Vec::new() });
             }
-            let topic_id = sql::topic_or_new(tx, stream.stream_id, &topic.key())?;
-            (audience, topic.as_str(), Some(topic_id))
+        };
+        let mut audience = members::audience(tx, stream.stream_id)?;
+        let mut called_bots = Vec::new();
+        if stream.is_public() {
+            called_bots = mentioned_strangers(tx, &draft.rendered, &audience)?;
+            if !called_bots.is_empty() {
+                let bots: RoaringBitmap = called_bots.iter().filter_map(|user_id| user_id.bit()).collect();
+                audience = Audience::set(audience.bitmap() | bots);
+            }
+            audience = audience.and_public_queues();
         }
-        Address::Direct(user_ids) => (Audience::users(user_ids.iter().copied()), "", None),
+        let topic_id = Some(sql::topic_or_new(tx, stream.stream_id, &topic.key())?);
+        Ok(Self { recipient_id, topic: topic.as_str(), topic_id, audience, called_bots })
+    }
+}
+
+/// The receivers whose flags on a message are rows.
+struct Flagged {
+    /// Mentioned by name or through a group; ascending, as all of these.
+    mentioned: Vec<UserId>,
+    /// Mentioned as somebody who took part in the topic.
+    topic_wildcard: Vec<UserId>,
+    /// Those with an alert word in it.
+    alerted: Vec<UserId>,
+}
+
+impl Flagged {
+    fn find(tx: &mut Tx<'_>, sender_id: UserId, place: &Place<'_>, rendered: &Rendered) -> ApiResult<Self> {
+        let mentioned = mentioned(tx, rendered, &place.audience)?;
+        let topic_wildcard = match place.topic_id {
+            Some(topic_id) if rendered.mentions_topic_wildcard => {
+                let took_part = sql::topic_participants(tx, topic_id)?;
+                // Who sends it takes part.
+                receivers_among(took_part.into_iter().chain([sender_id]).collect(), &place.audience)
+            }
+            _ => Vec::new(),
+        };
+        let alerted = alerted(tx, &rendered.text, &place.audience)?;
+        Ok(Self { mentioned, topic_wildcard, alerted })
+    }
+
+    fn write(&self, tx: &Tx<'_>, id: MessageId) -> ApiResult<()> {
+        for (user_ids, flag) in [
+            (&self.mentioned, bit::MENTIONED),
+            (&self.topic_wildcard, bit::TOPIC_WILDCARD_MENTIONED),
+            (&self.alerted, bit::HAS_ALERT_WORD),
+        ] {
+            for user_id in user_ids {
+                sql::add_flags(tx, *user_id, id, flag)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lets the sender and those who are mentioned follow or unmute the topic, as they wish. Answers the sender's new
+/// policy, if it is another one now.
+fn choose_policies(
+    tx: &mut Tx<'_>,
+    sender: &UserRow,
+    draft: &Draft,
+    place: &Place<'_>,
+    flagged: &Flagged,
+) -> ApiResult<Option<VisibilityPolicy>> {
+    let (Address::Channel(stream, topic), Some(topic_id)) = (&draft.address, place.topic_id) else {
+        return Ok(None);
     };
+    let begins = |tx: &Tx<'_>| Ok(!has_seen_any(tx, sender.user_id, stream, topic_id)?);
+    let policy = automatic::at_send(tx, sender, stream.stream_id, topic, begins)?;
+    automatic::where_mentioned(tx, &flagged.mentioned, stream.stream_id, topic)?;
+    Ok(policy)
+}
+
+/// A message whose row is written, with what was made for it.
+struct Written {
+    id: MessageId,
+    topic_links: Vec<TopicLink>,
+    /// The first data of a poll or to-do list.
+    submessage: Option<Submessage>,
+}
+
+/// Writes a message's row and the rows that belong to it, but for what is each receiver's own.
+fn write(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft, place: &Place<'_>) -> ApiResult<Written> {
     let rendered = &draft.rendered;
-    let mentioned = mentioned(tx, rendered, &audience)?;
-    let topic_wildcard = match topic_id {
-        Some(topic_id) if rendered.mentions_topic_wildcard => {
-            let took_part = sql::topic_participants(tx, topic_id)?;
-            // Who sends it takes part.
-            let mut user_ids: Vec<UserId> = took_part.into_iter().chain([sender_id]).collect();
-            user_ids.sort_unstable();
-            user_ids.dedup();
-            user_ids.retain(|user_id| audience.contains(*user_id));
-            user_ids
-        }
-        _ => Vec::new(),
-    };
-    let policy = match (&draft.address, topic_id) {
-        (Address::Channel(stream, topic), Some(topic_id)) => {
-            let begins = |tx: &Tx<'_>| Ok(!has_seen_any(tx, sender_id, stream, topic_id)?);
-            let policy = automatic::at_send(tx, &sender, stream.stream_id, topic, begins)?;
-            automatic::where_mentioned(tx, &mentioned, stream.stream_id, topic)?;
-            policy
-        }
-        _ => None,
-    };
-    let alerted = alerted(tx, &rendered.text, &audience)?;
+    let is_channel = place.topic_id.is_some();
     let widget = Widget::of(&draft.content);
-    let widget_attribute = if widget.is_some() { attribute::HAS_SUBMESSAGE } else { 0 };
-    let is_channel = topic_id.is_some();
     let files = Claimable::of(tx, sender_id, tx.now(), &rendered.attachment_path_ids)?;
-    let topic_links = if is_channel { topic_links(tx, topic)? } else { Vec::new() };
-    let links_attribute = if topic_links.is_empty() { 0 } else { attribute::HAS_TOPIC_LINKS };
+    let topic_links = if is_channel { topic_links(tx, place.topic)? } else { Vec::new() };
+    let mut attributes = attributes_of(rendered, is_channel, !files.is_empty());
+    if widget.is_some() {
+        attributes |= attribute::HAS_SUBMESSAGE;
+    }
+    if !topic_links.is_empty() {
+        attributes |= attribute::HAS_TOPIC_LINKS;
+    }
     let message = sql::NewMessage {
-        recipient_id,
-        topic_id,
-        subject: topic,
+        recipient_id: place.recipient_id,
+        topic_id: place.topic_id,
+        subject: place.topic,
         sender_id,
         client_id: client_id(tx, &draft.client)?,
         timestamp: tx.now(),
         content: &draft.content,
         rendered_content: &rendered.html,
-        attributes: attributes_of(rendered, is_channel, !files.is_empty())
-            | widget_attribute
-            | links_attribute,
+        attributes,
     };
     let id = sql::insert(tx, &message)?;
     if !topic_links.is_empty() {
@@ -140,8 +223,8 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
     }
     claims::claim(tx, files, id)?;
     if let Some((stream_id, _)) = draft.address.place() {
-        for user_id in called_bots {
-            subscriptions::add_span_of_one(tx, user_id, stream_id, id)?;
+        for user_id in &place.called_bots {
+            subscriptions::add_span_of_one(tx, *user_id, stream_id, id)?;
         }
     }
     let submessage = match widget {
@@ -151,31 +234,49 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
         }
         None => None,
     };
-    for (user_ids, flag) in [
-        (&mentioned, bit::MENTIONED),
-        (&topic_wildcard, bit::TOPIC_WILDCARD_MENTIONED),
-        (&alerted, bit::HAS_ALERT_WORD),
-    ] {
-        for user_id in user_ids {
-            sql::add_flags(tx, *user_id, id, flag)?;
-        }
-    }
-    let mut readers = Vec::new();
+    Ok(Written { id, topic_links, submessage })
+}
+
+/// Marks a message as read by those to whom it is no news, or who do not want to hear of it; answers who they are.
+fn mark_as_read(
+    tx: &Tx<'_>,
+    sender_id: UserId,
+    draft: &Draft,
+    place: &Place<'_>,
+    id: MessageId,
+) -> ApiResult<Vec<UserId>> {
     let knows_it =
         draft.read_by_sender.then_some(sender_id).into_iter().chain(draft.known_to.iter().copied());
     // Whoever has muted the sender does not want to hear of the message, and nobody goes to an archived channel.
+    let need_not = muted_users::muters_of(tx, sender_id)?;
     let in_archive = match &draft.address {
-        Address::Channel(stream, _) if stream.is_archived => audience.bitmap().clone(),
+        Address::Channel(stream, _) if stream.is_archived => place.audience.bitmap().clone(),
         _ => RoaringBitmap::new(),
     };
-    let need_not = muted_users::muters_of(tx, sender_id)?.into_iter();
+    let mut readers = Vec::new();
     for user_id in knows_it.chain(need_not).chain(in_archive.into_iter().map(UserId::from)) {
         // What is read already is not read again: nobody is a reader twice.
-        if audience.contains(user_id) && !unread::mark_read(tx, user_id, recipient_id, &[id])?.is_empty() {
+        if place.audience.contains(user_id)
+            && !unread::mark_read(tx, user_id, place.recipient_id, &[id])?.is_empty()
+        {
             readers.push(user_id);
         }
     }
-    let unknown_to = unknown_to(tx, &sender, &audience)?;
+    Ok(readers)
+}
+
+/// Tells a message to its receivers.
+fn tell(
+    tx: &mut Tx<'_>,
+    sender: &UserRow,
+    draft: &Draft,
+    place: Place<'_>,
+    flagged: &Flagged,
+    readers: &[UserId],
+    written: &Written,
+) -> ApiResult<()> {
+    let rendered = &draft.rendered;
+    let unknown_to = unknown_to(tx, sender, &place.audience)?;
     let (display_recipient, stream_id) = match &draft.address {
         Address::Channel(stream, _) => {
             (DisplayRecipient::Stream(stream.name.clone()), Some(stream.stream_id))
@@ -185,16 +286,16 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
     let event = MessageSent {
         message: MessageRecord {
             own: OwnPart {
-                id,
+                id: written.id,
                 content: Some(&rendered.html),
                 content_type: "text/html",
-                timestamp: message.timestamp,
+                timestamp: tx.now(),
                 client: &draft.client,
-                subject: topic,
-                topic_links: &topic_links,
+                subject: place.topic,
+                topic_links: &written.topic_links,
                 is_me_message: rendered.is_me_message,
                 reactions: &[],
-                submessages: submessage.as_slice(),
+                submessages: written.submessage.as_slice(),
                 edit_history: &[],
                 last_edit_timestamp: None,
                 last_moved_timestamp: None,
@@ -202,28 +303,23 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
                 match_content: None,
                 match_subject: None,
             },
-            sender: SenderPart::new(sender_id, &sender.full_name, &sender.email, sender.avatar),
-            recipient: RecipientPart::new(recipient_id, &display_recipient, stream_id),
+            sender: SenderPart::new(sender.user_id, &sender.full_name, &sender.email, sender.avatar),
+            recipient: RecipientPart::new(place.recipient_id, &display_recipient, stream_id),
         },
         raw_content: &draft.content,
         flags: FlagHolders {
-            read: &readers,
-            mentioned: &mentioned,
+            read: readers,
+            mentioned: &flagged.mentioned,
             stream_wildcard: rendered.mentions_stream_wildcard,
-            topic_wildcard: &topic_wildcard,
-            alerted: &alerted,
+            topic_wildcard: &flagged.topic_wildcard,
+            alerted: &flagged.alerted,
             ..FlagHolders::default()
         },
         echo: draft.echo.as_ref().map(|(queue_id, local_id)| (queue_id, local_id.as_str())),
         unknown_to: &unknown_to,
     };
-    tx.emit(&event, audience);
-    let named: Vec<UserId> = rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
-    outgoing_webhooks::queue::message_sent(tx, id, &sender, &draft.address, &named)?;
-    if let Address::Channel(stream, _) = &draft.address {
-        first_message::tell_if_first(tx, stream, id)?;
-    }
-    Ok(Sent { id, automatic_new_visibility_policy: policy })
+    tx.emit(&event, place.audience);
+    Ok(())
 }
 
 /// Whether a topic has a message that a user may read, or where history is protected, received.
@@ -284,10 +380,15 @@ pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiRe
         let members = members_of_group::all(tx, GroupId(*group), tx.now())?;
         user_ids.extend(members.into_iter().map(UserId::from));
     }
+    Ok(receivers_among(user_ids, audience))
+}
+
+/// Those of some users who receive a message, ascending.
+fn receivers_among(mut user_ids: Vec<UserId>, audience: &Audience) -> Vec<UserId> {
     user_ids.sort_unstable();
     user_ids.dedup();
     user_ids.retain(|user_id| audience.contains(*user_id));
-    Ok(user_ids)
+    user_ids
 }
 
 /// The attributes that follow from a message's rendering, and from whether files that it links to are there and the
