@@ -151,11 +151,16 @@ fn put_messages(
     Ok(())
 }
 
-/// Messages of a channel, grouped by who received them.
+/// Messages of a channel, grouped by who received them: pairs of messages and users.
 pub type Groups = Vec<(RoaringBitmap, RoaringBitmap)>;
 
-/// Groups messages of a channel, ascending ids, by their receivers: pairs of messages and users. One walk over the ids
-/// and over the ends of spans, whatever their number.
+/// Everybody who received some of the messages.
+pub fn all_users(groups: &Groups) -> RoaringBitmap {
+    groups.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users)
+}
+
+/// Groups messages of a channel, ascending ids, by their receivers. One walk over the ids and over the ends of spans,
+/// whatever their number.
 pub fn group_by_receivers(
     connection: &Connection,
     stream_id: StreamId,
@@ -175,10 +180,8 @@ pub fn group_by_receivers(
             }
         }
         let users = receivers(&arrivals, *id).unwrap_or(&subscribed);
-        let same = groups.last().is_some_and(|(_, known)| known == users);
-        let index = if same { Some(groups.len() - 1) } else { None };
-        let index = index.or_else(|| groups.iter().position(|(_, known)| known == users));
-        match index {
+        // Mostly they are those of the message before.
+        match groups.iter().rposition(|(_, known)| known == users) {
             Some(index) => groups[index].0.extend(id.bit()),
             None => groups.push((id.bit().into_iter().collect(), users.clone())),
         }

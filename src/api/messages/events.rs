@@ -222,7 +222,7 @@ pub fn event_types() -> Vec<EventType> {
         },
         EventType {
             name: MessageEdited::TYPE,
-            verdict: edit_verdict,
+            verdict: topic_verdict,
             form: edit_form,
             personal: edit_personal,
         },
@@ -324,10 +324,6 @@ fn flags_of(holders: &Value, user_id: UserId) -> Value {
         (holds("alerted"), "has_alert_word"),
     ];
     names.into_iter().filter(|(set, _)| *set).map(|(_, name)| Value::from(name)).collect()
-}
-
-fn edit_verdict(_event: &Value, receiver: &Receiver<'_>) -> Verdict {
-    Verdict::Form(topic_bit(receiver.registration))
 }
 
 fn edit_form(event: &Value, number: u8) -> String {

@@ -1,4 +1,4 @@
-//! Flags of a user on a message. (Operations come with `update_flags.rs`.)
+//! Flags of a user on a message: those that are stored in rows. `read` is in sets of ids ([`super::read_set`]).
 
 /// Bits of `user_message_flags.flags`; also in the schema, as conditions of indexes.
 pub mod bit {
@@ -14,4 +14,6 @@ pub mod bit {
     pub const TOPIC_WILDCARD_MENTIONED: i64 = 1 << 4;
     /// Was sent before the user subscribed, and received when they marked it as unread.
     pub const HISTORICAL: i64 = 1 << 5;
+    /// Every flag, to ask for users who have any.
+    pub const ANY: i64 = i64::MAX;
 }

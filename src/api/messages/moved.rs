@@ -1,12 +1,11 @@
 //! Who is told of a move. To those who lose sight of the messages they are deleted; the others hear where they went.
 
 use super::events::{FlagsChanged, MessagesDeleted};
+use super::flags::bit;
 use super::moving::{self, Move, Receipts};
-use super::receivers::{
-    Told, by_what_they_know, flag_holders, hearers, readers_besides_subscribers, without_guests,
-};
+use super::receivers::{Told, by_what_they_know, hearers, readers_besides_subscribers, without_guests};
 use super::sight::Sight;
-use super::sql;
+use super::{arrivals, sql};
 use crate::api::channels::row::StreamRow;
 use crate::api::subscriptions::{members, sql as subscriptions};
 use crate::api::user_topics::automatic;
@@ -29,11 +28,7 @@ pub fn carry_out(
     skip_history_of: Option<MessageId>,
 ) -> ApiResult<Vec<Told>> {
     let receipts = moving::receipts(tx, mv)?;
-    let mut received = receipts.before.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
-    if mv.from.is_public() {
-        received |= flag_holders(tx, &mv.ids)?;
-    }
-    let heard = hearers(tx, &mv.from, received)?;
+    let heard = hearers(tx, &mv.from, &mv.ids, arrivals::all_users(&receipts.before))?;
     let met_others = sql::topic(tx, mv.to.stream_id, &mv.topic.key())?
         .map(|topic_id| sql::has_messages(tx, topic_id))
         .transpose()?;
@@ -134,7 +129,7 @@ fn forget_flags(tx: &Tx<'_>, mv: &Move, user_ids: &RoaringBitmap) -> ApiResult<(
         return Ok(());
     }
     for id in &mv.ids {
-        for user_id in sql::users_with_flag(tx, *id, i64::MAX)? {
+        for user_id in sql::users_with_flag(tx, *id, bit::ANY)? {
             if user_id.bit().is_some_and(|bit| user_ids.contains(bit)) {
                 sql::put_flags(tx, user_id, *id, 0)?;
             }

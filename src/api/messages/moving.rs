@@ -7,7 +7,7 @@ use super::flags::bit;
 use super::message::{EditRecord, MessageRow, attribute};
 use super::move_rules::{self, Limits, MoveFacts, PropagateMode, Resolving};
 use super::search::index;
-use super::sight::{Ranges, Sight};
+use super::sight::{Sight, contains};
 use super::{sql, unread};
 use crate::api::channels::access::{self, StreamSetting, Viewer};
 use crate::api::channels::row::StreamRow;
@@ -18,7 +18,7 @@ use crate::api::subscriptions::sql as subscriptions;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::TopicLink;
 use crate::store::Tx;
-use crate::types::{MessageId, Role, StreamId, Topic, TopicId, UserId};
+use crate::types::{MessageId, Role, StreamId, Topic, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
@@ -210,10 +210,6 @@ impl Powers<'_> {
     }
 }
 
-fn contains(ranges: &Ranges, id: MessageId) -> bool {
-    id.bit().is_some_and(|bit| ranges.iter().any(|range| range.contains(&bit)))
-}
-
 /// How long the caller can move messages. Administrators and moderators always can.
 fn limits(connection: &Connection, caller: &Caller) -> ApiResult<Limits> {
     if caller.role.is_administrator() || caller.role == Role::Moderator {
@@ -233,7 +229,7 @@ pub fn write_rows(
     caller: &Caller,
     skip_history_of: Option<MessageId>,
 ) -> ApiResult<()> {
-    let topic_id: TopicId = sql::topic_or_new(tx, mv.to.stream_id, &mv.topic.key())?;
+    let topic_id = sql::topic_or_new(tx, mv.to.stream_id, &mv.topic.key())?;
     let subject = mv.changes_topic().then(|| mv.topic.as_str());
     let moved_at = (!mv.only_resolves()).then(|| tx.now());
     let links = if mv.topic_links.is_empty() { None } else { Some(serde_json::to_string(&mv.topic_links)?) };
@@ -299,8 +295,7 @@ pub fn carry_receipts(tx: &Tx<'_>, mv: &Move, receipts: &Receipts) -> ApiResult<
     for (ids, users) in &receipts.after {
         forget_historical(tx, ids, users)?;
     }
-    let receivers = receipts.after.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
-    for bit in receivers {
+    for bit in arrivals::all_users(&receipts.after) {
         let user_id = UserId::from(bit);
         let unread = unread_among(tx, user_id, mv, &receipts.before)?;
         let mut read = RoaringBitmap::new();

@@ -1,6 +1,7 @@
 //! Who hears of what happens to a message: everybody who received it or may read it as a subscriber.
 
 use super::arrivals::Groups;
+use super::flags::bit;
 use super::message::MessageRow;
 use super::{arrivals, sql, unread};
 use crate::api::channels::access::StreamSetting;
@@ -40,29 +41,34 @@ fn of_channel(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiResult<A
         return Ok(subscribers);
     }
     // Of a public channel, only those who left are of interest: subscribers hear of everything.
-    let mut received = match arrivals::receivers(&arrivals::of(tx, stream.recipient_id)?, id) {
+    let received = match arrivals::receivers(&arrivals::of(tx, stream.recipient_id)?, id) {
         Some(received) => received.clone(),
         None if stream.has_public_history() => former_receivers(tx, stream.stream_id, id)?,
         None => receivers_by_spans(tx, stream.stream_id, id)?,
     };
-    if stream.is_public() {
-        received |= flag_holders(tx, &[id])?;
-    }
-    hearers(tx, stream, received)
+    hearers(tx, stream, &[id], received)
 }
 
 /// Users who have a flag on one of some messages. Whoever stars a message of a public channel wants to hear of it, as if
 /// they had received it.
-pub fn flag_holders(connection: &Connection, ids: &[MessageId]) -> ApiResult<RoaringBitmap> {
+fn flag_holders(connection: &Connection, ids: &[MessageId]) -> ApiResult<RoaringBitmap> {
     let mut holders = RoaringBitmap::new();
     for id in ids {
-        holders.extend(sql::users_with_flag(connection, *id, i64::MAX)?.into_iter().filter_map(UserId::bit));
+        holders.extend(sql::users_with_flag(connection, *id, bit::ANY)?.into_iter().filter_map(UserId::bit));
     }
     Ok(holders)
 }
 
-/// Who hears of messages of a channel that some of these users received, or have a flag on where it is public.
-pub fn hearers(tx: &mut Tx<'_>, stream: &StreamRow, received: RoaringBitmap) -> ApiResult<Audience> {
+/// Who hears of messages of a channel. `received` are the users who received some of them.
+pub fn hearers(
+    tx: &mut Tx<'_>,
+    stream: &StreamRow,
+    ids: &[MessageId],
+    mut received: RoaringBitmap,
+) -> ApiResult<Audience> {
+    if stream.is_public() {
+        received |= flag_holders(tx, ids)?;
+    }
     let subscribers = members::audience(tx, stream.stream_id)?;
     if !stream.has_public_history() {
         return Ok(Audience::set(received & subscribers.bitmap()));

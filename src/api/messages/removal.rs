@@ -1,7 +1,7 @@
 //! Removing messages, whoever asks for it: rows and events.
 
 use super::events::MessagesDeleted;
-use super::receivers::{by_what_they_know, flag_holders, hearers};
+use super::receivers::{by_what_they_know, hearers};
 use super::{arrivals, first_message, sql};
 use crate::api::channels::row::StreamRow;
 use crate::api::uploads::claims;
@@ -9,7 +9,6 @@ use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, UserId};
-use roaring::RoaringBitmap;
 
 /// Removes messages of one topic, ascending, and tells each who could see any of them of those. `topic` is how clients
 /// know it. `deleter` is who asked for it, and sees all of them: they hear of it also where they are not subscribed
@@ -22,11 +21,7 @@ pub fn remove_from_channel(
     deleter: Option<UserId>,
 ) -> ApiResult<()> {
     let groups = arrivals::group_by_receivers(tx, stream.stream_id, stream.recipient_id, ids)?;
-    let mut received = groups.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
-    if stream.is_public() {
-        received |= flag_holders(tx, ids)?;
-    }
-    let audience = hearers(tx, stream, received)?;
+    let audience = hearers(tx, stream, ids, arrivals::all_users(&groups))?;
     let audience = match deleter {
         Some(user_id) if !audience.contains(user_id) => audience.with(user_id),
         _ => audience,

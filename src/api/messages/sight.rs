@@ -1,5 +1,6 @@
 //! What a viewer may see of a conversation, and what they received of it.
 
+use super::message::MessageRow;
 use super::read_set::ReadSet;
 use super::{arrivals, sql, unread};
 use crate::api::channels::{access, row::StreamRow, sql as channels};
@@ -144,17 +145,14 @@ impl<'a> Sight<'a> {
     }
 
     /// A message that the viewer may read. One they may not is not found.
-    pub fn find(&self, id: MessageId) -> ApiResult<super::message::MessageRow> {
+    pub fn find(&self, id: MessageId) -> ApiResult<MessageRow> {
         let message = sql::by_id(self.connection, id)?.ok_or_else(invalid_message)?;
         if self.visible(message.recipient_id, id)? { Ok(message) } else { Err(invalid_message()) }
     }
 
     /// A message that the viewer may read, with its channel, to be changed or reacted to: those of an archived
     /// channel stay as they are, as if they were not found.
-    pub fn find_to_change(
-        &self,
-        id: MessageId,
-    ) -> ApiResult<(super::message::MessageRow, Option<StreamRow>)> {
+    pub fn find_to_change(&self, id: MessageId) -> ApiResult<(MessageRow, Option<StreamRow>)> {
         let message = self.find(id)?;
         let stream = self.view(message.recipient_id)?.stream.clone();
         if stream.as_ref().is_some_and(|stream| stream.is_archived) {
@@ -181,6 +179,7 @@ pub fn invalid_message() -> ApiError {
     ApiError::bad_request("Invalid message(s)")
 }
 
-fn contains(ranges: &Ranges, id: MessageId) -> bool {
+/// Whether an id is in one of these ranges.
+pub fn contains(ranges: &Ranges, id: MessageId) -> bool {
     id.bit().is_some_and(|id| ranges.iter().any(|range| range.contains(&id)))
 }

@@ -3,6 +3,7 @@
 use super::arrivals::{self, Arrival};
 use super::read_set::{CHUNK_BITS, ReadSet};
 use super::sight::ranges;
+use super::sql;
 use crate::api::channels::row::StreamRow;
 use crate::api::subscriptions::sql as subscriptions;
 use crate::http::ApiResult;
@@ -135,9 +136,7 @@ pub fn mark_all_read(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId) ->
 
 /// The newest message of a conversation, as sets hold it.
 fn newest_bit(connection: &Connection, recipient_id: RecipientId) -> ApiResult<Option<u32>> {
-    Ok(connection
-        .prepare_cached("SELECT max(id) FROM message WHERE recipient_id = ?1")?
-        .query_row([recipient_id], |row| row.get(0))?)
+    Ok(sql::newest_of(connection, recipient_id)?.and_then(MessageId::bit))
 }
 
 /// Everybody whose set of read messages of a conversation holds one: one statement, whatever their number.
