@@ -13,7 +13,7 @@ use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::{MessageId, Topic, UserId};
 use hyper::Method;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -81,10 +81,14 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     let (code, kind) = complete(tx, &name, params.emoji_code, params.reaction_type)?;
     // Whoever joins a reaction that is there already takes its name: it may be another one for the same emoji, or one
     // that is not given any more.
-    let joined = messages::reactions(tx, message.id)?
+    let alike: Vec<Reaction> = messages::reactions(tx, message.id)?
         .into_iter()
-        .find(|there| there.emoji_code == code && there.reaction_type == kind);
-    let reaction = match joined {
+        .filter(|there| there.emoji_code == code && there.reaction_type == kind)
+        .collect();
+    if alike.iter().any(|there| there.user_id == caller.user_id) {
+        return Err(ApiError::new(400, "REACTION_ALREADY_EXISTS", "Reaction already exists."));
+    }
+    let reaction = match alike.into_iter().next() {
         Some(there) => Reaction { user_id: caller.user_id, ..there },
         None => {
             let kind = check(tx, &name, &code, &kind)?;
@@ -96,9 +100,6 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
             }
         }
     };
-    if find(tx, message.id, &reaction)?.is_some() {
-        return Err(ApiError::new(400, "REACTION_ALREADY_EXISTS", "Reaction already exists."));
-    }
     insert(tx, message.id, &reaction)?;
     messages::add_attributes(tx, message.id, attribute::HAS_REACTION)?;
     if let Some(stream_id) = messages::stream_of(tx, message.recipient_id)? {
@@ -179,16 +180,6 @@ fn form(event: &Value, number: u8) -> String {
         });
     }
     event.to_string()
-}
-
-fn find(connection: &Connection, id: MessageId, reaction: &Reaction) -> ApiResult<Option<i64>> {
-    Ok(connection
-        .prepare_cached(
-            "SELECT number FROM reaction
-             WHERE message_id = ?1 AND user_id = ?2 AND reaction_type = ?3 AND emoji_code = ?4",
-        )?
-        .query_row((id, reaction.user_id, &reaction.reaction_type, &reaction.emoji_code), |row| row.get(0))
-        .optional()?)
 }
 
 fn insert(connection: &Connection, id: MessageId, reaction: &Reaction) -> ApiResult<()> {

@@ -29,13 +29,11 @@ pub fn matches_narrow(read: &Read<'_, User>, params: MatchesParams) -> ApiResult
     ids.sort_unstable();
     ids.dedup();
     let found = Plan::for_own(&sight, &narrow, &ids).take(Some(*ALL_IDS.start()), ids.len())?;
-    let mut matches = Vec::with_capacity(found.len());
-    sql::by_ids(read, read.caller.user_id, &found, |row, _| {
-        matches.push((row.id, Matches::of(&row.rendered_content, &row.subject, narrow.search())));
-    })?;
     let mut messages = Map::new();
-    for (id, found) in matches {
-        messages.insert(id.to_string(), serde_json::to_value(found)?);
+    for id in found {
+        let Some(message) = sql::by_id(read, id)? else { continue };
+        let matches = Matches::of(&message.rendered_content, &message.subject, narrow.search());
+        messages.insert(id.to_string(), serde_json::to_value(matches)?);
     }
     Reply::field("messages", &messages)
 }

@@ -112,21 +112,6 @@ pub fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<
         .optional()
 }
 
-/// Messages by id, in the order given, each with a user's flags on it.
-pub fn by_ids(
-    connection: &Connection,
-    user_id: UserId,
-    ids: &[MessageId],
-    mut each: impl FnMut(MessageRow, i64),
-) -> rusqlite::Result<()> {
-    for id in ids {
-        if let Some(row) = by_id(connection, *id)? {
-            each(row, flags(connection, user_id, *id)?);
-        }
-    }
-    Ok(())
-}
-
 /// The channel of a set of receivers; `None` for a direct conversation.
 pub fn stream_of(connection: &Connection, recipient_id: RecipientId) -> rusqlite::Result<Option<StreamId>> {
     connection

@@ -2,7 +2,7 @@
 
 use super::events::FlagsChanged;
 use super::flags::bit;
-use super::message::{MessageRow, attribute};
+use super::message::attribute;
 use super::sight::{Sight, invalid_message};
 use super::{historical, sql, unread};
 use crate::api::subscriptions::sql as subscriptions;
@@ -202,9 +202,9 @@ fn mark_unread(
 fn unread_details(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<Map<String, Value>> {
     let sight = Sight::new(tx, caller, tx.now());
     let mut details = Map::new();
-    let mut rows: Vec<(MessageRow, i64)> = Vec::new();
-    sql::by_ids(tx, caller.user_id, ids, |row, flags| rows.push((row, flags)))?;
-    for (message, flags) in rows {
+    for id in ids {
+        let Some(message) = sql::by_id(tx, *id)? else { continue };
+        let flags = sql::flags(tx, caller.user_id, *id)?;
         let view = sight.view(message.recipient_id)?;
         let is_mention = flags & (bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED) != 0
             || message.has(attribute::STREAM_WILDCARD);
