@@ -1,9 +1,8 @@
 //! The `event` table.
 
 use super::Audience;
-use crate::store::Unsent;
+use crate::store::{Unsent, bitmap};
 use crate::types::EventId;
-use roaring::RoaringBitmap;
 use rusqlite::{Connection, Row};
 use std::collections::HashMap;
 
@@ -38,7 +37,7 @@ pub fn append(
     event: &Unsent,
 ) -> rusqlite::Result<()> {
     let users = event.audience.bitmap();
-    let inline = (users.len() <= INLINE).then(|| serialize(users));
+    let inline = (users.len() <= INLINE).then(|| bitmap::to_blob(users));
     let reference =
         if inline.is_some() { None } else { Some(store_audience(connection, stored, &event.audience)?) };
     connection
@@ -60,20 +59,13 @@ fn store_audience(
     }
     connection
         .prepare_cached("INSERT INTO event_audience (user_ids) VALUES (?1)")?
-        .execute([serialize(audience.bitmap())])?;
+        .execute([bitmap::to_blob(audience.bitmap())])?;
     let id = connection.last_insert_rowid();
     if stored.0.len() >= REMEMBERED {
         stored.0.clear();
     }
     stored.0.insert(audience.serial(), id);
     Ok(id)
-}
-
-fn serialize(users: &RoaringBitmap) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(users.serialized_size());
-    // Writing to memory cannot fail.
-    let _infallible = users.serialize_into(&mut bytes);
-    bytes
 }
 
 /// The number of the newest event: what is in the file up to here is what the events up to here tell.
@@ -114,10 +106,7 @@ pub fn read_newest(connection: &Connection, limit: usize) -> rusqlite::Result<Ve
 
 fn row(row: &Row<'_>) -> rusqlite::Result<LogRow> {
     let users = row.get_ref(2)?.as_blob_or_null()?.unwrap_or_default();
-    let users = RoaringBitmap::deserialize_from(users).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Blob, error.into())
-    })?;
-    let audience = Audience::set(users);
+    let audience = Audience::set(bitmap::from_blob(2, users)?);
     let audience = if row.get(3)? { audience.and_public_queues() } else { audience };
     Ok(LogRow { id: row.get(0)?, kind: row.get(1)?, audience, payload: row.get::<_, String>(4)?.into() })
 }

@@ -5,10 +5,12 @@
 //! - [`Writer`]: one thread with the only writing connection, which runs jobs in groups;
 //! - [`Changes`]: whether what was read of a few tables is still so;
 //! - [`Locals`]: what jobs remember from one to the next;
-//! - [`Tx`]: what a job works with: rows, and an outbox of events that is committed with them.
+//! - [`Tx`]: what a job works with: rows, and an outbox of events that is committed with them;
+//! - [`bitmap`]: sets of ids as blobs.
 //!
 //! Nothing here knows a resource: statements live in the slices under `api`.
 
+pub mod bitmap;
 mod changes;
 mod error;
 mod locals;

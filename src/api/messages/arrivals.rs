@@ -6,9 +6,9 @@
 
 use super::sight::Ranges;
 use crate::http::ApiResult;
+use crate::store::bitmap;
 use crate::types::{MessageId, RecipientId, StreamId, UserId};
 use roaring::RoaringBitmap;
-use rusqlite::types::Type;
 use rusqlite::{Connection, Row};
 use std::ops::RangeInclusive;
 
@@ -29,16 +29,7 @@ impl Arrival {
 }
 
 fn set_at(row: &Row<'_>, index: usize) -> rusqlite::Result<RoaringBitmap> {
-    let bytes = row.get_ref(index)?.as_blob()?;
-    RoaringBitmap::deserialize_from(bytes)
-        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(index, Type::Blob, error.into()))
-}
-
-fn bytes_of(set: &RoaringBitmap) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(set.serialized_size());
-    // Writing to memory cannot fail.
-    let _infallible = set.serialize_into(&mut bytes);
-    bytes
+    bitmap::from_blob(index, row.get_ref(index)?.as_blob()?)
 }
 
 /// What came to a channel.
@@ -116,7 +107,7 @@ pub fn add(
                 .prepare_cached(
                     "INSERT INTO arrival (recipient_id, message_ids, user_ids) VALUES (?1, ?2, ?3)",
                 )?
-                .execute((recipient_id, bytes_of(message_ids), bytes_of(user_ids)))?;
+                .execute((recipient_id, bitmap::to_blob(message_ids), bitmap::to_blob(user_ids)))?;
         }
     }
     Ok(())
@@ -146,7 +137,7 @@ fn put_messages(
     } else {
         connection
             .prepare_cached("UPDATE arrival SET message_ids = ?2 WHERE arrival_id = ?1")?
-            .execute((arrival.row_id, bytes_of(message_ids)))?;
+            .execute((arrival.row_id, bitmap::to_blob(message_ids)))?;
     }
     Ok(())
 }

@@ -46,10 +46,10 @@ pub fn unused_fence(text: &str) -> String {
     "`".repeat(longest + 1)
 }
 
-/// The first characters of a text, with a word that says so where something is left out.
+/// At most `limit` characters of a text, with a word that says so where something is left out.
 pub fn shortened(text: &str, limit: usize) -> String {
     const TRUNCATED: &str = "\n[message truncated]";
-    if text.chars().count() <= limit {
+    if text.len() <= limit || text.chars().count() <= limit {
         return text.to_owned();
     }
     let kept: String = text.chars().take(limit.saturating_sub(TRUNCATED.chars().count())).collect();
@@ -80,8 +80,7 @@ impl Whereabouts {
         let id = message.id;
         let Some(stream_id) = sql::stream_of(connection, message.recipient_id)? else {
             let people = sql::direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
-            let ids: Vec<String> = people.iter().map(ToString::to_string).collect();
-            let url = format!("/#narrow/dm/{}/near/{id}", ids.join(","));
+            let url = format!("/#narrow/dm/{}/near/{id}", sql::joined(&people));
             return Ok(Self::Direct { people, url });
         };
         let stream = channels::by_id(connection, stream_id)?.ok_or_else(ApiError::internal)?;

@@ -1,14 +1,11 @@
 //! What is valid, and who may: pure functions over loaded facts.
 
 use super::message::MessageRow;
+use super::quote::shortened;
 use crate::http::{ApiError, ApiResult, Caller};
-use std::borrow::Cow;
 
 /// `max_message_length` of `POST /register`, in characters.
 pub const MAX_LENGTH: usize = 10_000;
-
-/// What ends a message that was too long.
-const TRUNCATED: &str = "\n[message truncated]";
 
 /// How much longer than the limit an edit is still taken: a person who saw the time run out was quick enough.
 const EDIT_GRACE_SECONDS: i64 = 20;
@@ -22,15 +19,7 @@ pub fn content(text: &str) -> ApiResult<String> {
     if text.contains('\0') {
         return Err(ApiError::bad_request("Message must not contain null bytes"));
     }
-    Ok(shorten(text).into_owned())
-}
-
-fn shorten(text: &str) -> Cow<'_, str> {
-    if text.len() <= MAX_LENGTH || text.chars().count() <= MAX_LENGTH {
-        return Cow::Borrowed(text);
-    }
-    let kept: String = text.chars().take(MAX_LENGTH - TRUNCATED.chars().count()).collect();
-    Cow::Owned(kept + TRUNCATED)
+    Ok(shortened(text, MAX_LENGTH))
 }
 
 /// Whether messages from a program count as read by their sender when it does not say. People read what they write; a

@@ -145,7 +145,8 @@ pub fn insert_direct_recipient(
     Ok(recipient_id)
 }
 
-fn joined(user_ids: &[UserId]) -> String {
+/// Ids of people, separated by commas: as `recipient.user_ids` has them, and addresses of conversations.
+pub fn joined(user_ids: &[UserId]) -> String {
     user_ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 

@@ -183,10 +183,7 @@ fn unread(request: &StateRequest<'_>) -> ApiResult<UnreadMessages> {
                         let other = if *one == own { *other } else { *one };
                         direct.entry(other).or_default().push(unread.id);
                     }
-                    people => {
-                        let ids: Vec<String> = people.iter().map(ToString::to_string).collect();
-                        groups.entry(ids.join(",")).or_default().push(unread.id);
-                    }
+                    people => groups.entry(sql::joined(people)).or_default().push(unread.id),
                 }
             }
         }

@@ -7,7 +7,7 @@ use super::sql;
 use crate::api::channels::row::StreamRow;
 use crate::api::subscriptions::sql as subscriptions;
 use crate::http::ApiResult;
-use crate::store::Tx;
+use crate::store::{Tx, bitmap};
 use crate::types::{MessageId, RecipientId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension};
@@ -25,8 +25,7 @@ pub fn load(connection: &Connection, user_id: UserId, recipient_id: RecipientId)
         connection.prepare_cached("SELECT bits FROM read_chunk WHERE user_id = ?1 AND recipient_id = ?2")?;
     let mut rows = statement.query((user_id, recipient_id))?;
     while let Some(row) = rows.next()? {
-        let bits = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
-        above |= read_bits(bits)?;
+        above |= bitmap::from_blob(0, row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?)?;
     }
     Ok(ReadSet::stored(until, above))
 }
@@ -45,14 +44,11 @@ fn store(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId, set: &mut Read
             .execute((user_id, recipient_id, chunk))?;
             continue;
         }
-        let mut bytes = Vec::with_capacity(bits.serialized_size());
-        // Writing to memory cannot fail.
-        let _infallible = bits.serialize_into(&mut bytes);
         tx.prepare_cached(
             "INSERT INTO read_chunk (user_id, recipient_id, chunk, bits) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT DO UPDATE SET bits = excluded.bits",
         )?
-        .execute((user_id, recipient_id, chunk, bytes))?;
+        .execute((user_id, recipient_id, chunk, bitmap::to_blob(&bits)))?;
     }
     Ok(())
 }
@@ -158,7 +154,7 @@ pub fn who_read(
         let below_mark: bool = row.get(1)?;
         let is_read = below_mark
             || match row.get_ref(2)?.as_blob_or_null().map_err(rusqlite::Error::from)? {
-                Some(bits) => read_bits(bits)?.contains(bit),
+                Some(bits) => bitmap::from_blob(2, bits)?.contains(bit),
                 None => false,
             };
         if is_read {
@@ -188,12 +184,6 @@ pub fn set(
     }
     set.insert(&read, |range| has_message(tx, recipient_id, range))?;
     store(tx, user_id, recipient_id, &mut set)
-}
-
-fn read_bits(bits: &[u8]) -> rusqlite::Result<RoaringBitmap> {
-    RoaringBitmap::deserialize_from(bits).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Blob, error.into())
-    })
 }
 
 fn has_message(
