@@ -127,7 +127,7 @@ impl ApiError {
         Self::new(404, "BAD_REQUEST", "Not found")
     }
 
-    /// 404 for one of the few resources whose absence is published with this status (`semantics.md` section 3).
+    /// 404 for one of the few resources whose absence is published with this status.
     pub fn no_such_resource(msg: impl Into<Cow<'static, str>>) -> Self {
         Self::new(404, "BAD_REQUEST", msg)
     }

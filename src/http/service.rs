@@ -14,7 +14,7 @@ use flate2::write::GzEncoder;
 use futures_util::FutureExt;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header::{self, AsHeaderName, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use std::io::Write;
 use std::net::IpAddr;
@@ -60,7 +60,7 @@ async fn handle(
         Found::OtherMethods(methods) => return Err(method_not_allowed(&methods)),
         Found::Nothing => return Err(ApiError::not_found()),
     };
-    let content_type = text_of(&head.headers, &header::CONTENT_TYPE);
+    let content_type = text_of(&head.headers, header::CONTENT_TYPE);
     let form = if route.takes_body {
         ArrivingFiles::new(content_type, body)
             .and_then(|files| Ok(Form::arriving(head.uri.query(), files, path_parameters)?))
@@ -73,9 +73,9 @@ async fn handle(
         client: client_name(&form, &head.headers),
         origin: origin(&app, &head.headers),
         peer,
-        authorization: text_of(&head.headers, &header::AUTHORIZATION).map(str::to_owned),
+        authorization: text_of(&head.headers, header::AUTHORIZATION).map(str::to_owned),
         conditions: conditions(&head.headers),
-        cookies: text_of(&head.headers, &header::COOKIE).map(str::to_owned),
+        cookies: text_of(&head.headers, header::COOKIE).map(str::to_owned),
     };
     drop(head);
     let answer = route.handle(app, info, form).await;
@@ -84,7 +84,7 @@ async fn handle(
 }
 
 fn conditions(headers: &HeaderMap) -> Option<Box<Conditions>> {
-    let text = |name| text_of(headers, &name).map(str::to_owned);
+    let text = |name| text_of(headers, name).map(str::to_owned);
     let conditions = Conditions {
         range: text(header::RANGE),
         if_range: text(header::IF_RANGE),
@@ -95,7 +95,7 @@ fn conditions(headers: &HeaderMap) -> Option<Box<Conditions>> {
 }
 
 async fn read_body(route: &Route, headers: &HeaderMap, body: Incoming) -> ApiResult<Bytes> {
-    let announced = text_of(headers, &header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    let announced = text_of(headers, header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
     if announced.is_some_and(|length| length > route.body_limit as u64) {
         return Err(ApiError::too_large());
     }
@@ -118,13 +118,13 @@ fn method_not_allowed(methods: &[&Method]) -> ApiError {
         .with_header("Allow", names.join(", "))
 }
 
-fn text_of<'h>(headers: &'h HeaderMap, name: &header::HeaderName) -> Option<&'h str> {
+fn text_of(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// The program that sent a request (`semantics.md` section 1).
+/// The program that sent a request: as a parameter says, or else the first word of `User-Agent`.
 fn client_name(form: &Form, headers: &HeaderMap) -> String {
-    let agent = || text_of(headers, &header::USER_AGENT).and_then(|agent| agent.split(['/', ' ']).next());
+    let agent = || text_of(headers, header::USER_AGENT).and_then(|agent| agent.split(['/', ' ']).next());
     let name = form.client().filter(|name| !name.is_empty()).or_else(agent).filter(|name| !name.is_empty());
     name.unwrap_or("Unspecified").chars().take(CLIENT_NAME_LENGTH).collect()
 }
@@ -135,17 +135,13 @@ fn origin(app: &App, headers: &HeaderMap) -> String {
         return url.clone();
     }
     let scheme =
-        text_of_name(headers, "x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
-    let host = text_of(headers, &header::HOST).unwrap_or("localhost");
+        text_of(headers, "x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
+    let host = text_of(headers, header::HOST).unwrap_or("localhost");
     format!("{scheme}://{host}")
 }
 
-fn text_of_name<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
 fn accepts_gzip(headers: &HeaderMap) -> bool {
-    text_of(headers, &header::ACCEPT_ENCODING).is_some_and(|accepted| {
+    text_of(headers, header::ACCEPT_ENCODING).is_some_and(|accepted| {
         accepted.split(',').any(|coding| {
             let mut parts = coding.split(';').map(str::trim);
             parts.next() == Some("gzip") && !parts.any(|part| part.replace(' ', "") == "q=0")

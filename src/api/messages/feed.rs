@@ -115,37 +115,32 @@ impl Index {
         }
     }
 
-    /// `?1` is the key, `?2` and `?3` the bounds, `?4` the limit.
+    /// `?1` is the key, `?2` and `?3` the bounds, `?4` the limit. The masks of flags and attributes are those of the indexes
+    /// in the schema: SQLite uses an index with a condition only for the very same one.
     fn statement(self, direction: Direction) -> &'static str {
+        macro_rules! ordered {
+            ($table:literal, $id:literal, $condition:literal, $order:literal) => {
+                concat!(
+                    "SELECT ",
+                    $id,
+                    " FROM ",
+                    $table,
+                    " WHERE ",
+                    $condition,
+                    " AND ",
+                    $id,
+                    " BETWEEN ?2 AND ?3 ORDER BY ",
+                    $id,
+                    $order,
+                    " LIMIT ?4"
+                )
+            };
+        }
         macro_rules! both {
             ($table:literal, $id:literal, $condition:literal) => {
                 match direction {
-                    Direction::Down => concat!(
-                        "SELECT ",
-                        $id,
-                        " FROM ",
-                        $table,
-                        " WHERE ",
-                        $condition,
-                        " AND ",
-                        $id,
-                        " BETWEEN ?2 AND ?3 ORDER BY ",
-                        $id,
-                        " DESC LIMIT ?4"
-                    ),
-                    Direction::Up => concat!(
-                        "SELECT ",
-                        $id,
-                        " FROM ",
-                        $table,
-                        " WHERE ",
-                        $condition,
-                        " AND ",
-                        $id,
-                        " BETWEEN ?2 AND ?3 ORDER BY ",
-                        $id,
-                        " LIMIT ?4"
-                    ),
+                    Direction::Down => ordered!($table, $id, $condition, " DESC"),
+                    Direction::Up => ordered!($table, $id, $condition, ""),
                 }
             };
         }

@@ -7,7 +7,7 @@ use serde::forward_to_deserialize_any;
 use serde_json::{Map, Number, Value};
 
 use super::error::DecodeError;
-use super::text::into_range;
+use super::text::{into_range, single_character};
 
 /// A JSON value that is handed over to the type that asks for it.
 pub(super) struct JsonValue(pub(super) Value);
@@ -110,11 +110,7 @@ impl<'de> Deserializer<'de> for JsonValue {
         let Value::String(text) = self.0 else {
             return Err(DecodeError::text("{} is not a string"));
         };
-        let mut characters = text.chars();
-        match (characters.next(), characters.next()) {
-            (Some(character), None) => visitor.visit_char(character),
-            _ => Err(DecodeError::is_not_length(1)),
-        }
+        visitor.visit_char(single_character(&text)?)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {

@@ -61,6 +61,15 @@ pub(super) fn into_range<T: TryFrom<i128>>(number: i128) -> Result<T, DecodeErro
         .map_err(|_| DecodeError::text(if number < 0 { "{} is too small" } else { "{} is too large" }))
 }
 
+/// Reads a text that is one character.
+pub(super) fn single_character(text: &str) -> Result<char, DecodeError> {
+    let mut characters = text.chars();
+    match (characters.next(), characters.next()) {
+        (Some(character), None) => Ok(character),
+        _ => Err(DecodeError::is_not_length(1)),
+    }
+}
+
 macro_rules! deserialize_integers {
     ($($method:ident $visit:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
@@ -134,11 +143,7 @@ impl<'de> Deserializer<'de> for ParameterText<'de> {
     }
 
     fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
-        let mut characters = self.text.chars();
-        match (characters.next(), characters.next()) {
-            (Some(character), None) => visitor.visit_char(character),
-            _ => Err(DecodeError::is_not_length(1)),
-        }
+        visitor.visit_char(single_character(self.text)?)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
