@@ -39,42 +39,60 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, wanted: Wanted) -> ApiR
     if let Some(resolving) = mv.resolving.filter(|_| wanted.of_resolving)
         && !undo(tx, caller, mv)?
     {
-        let word = match resolving {
-            Resolving::Resolved => "resolved",
-            Resolving::Unresolved => "unresolved",
-        };
-        let content = format!("{user} has marked this topic as {word}.");
-        let mut known_to = who_need_not_read(tx, mv)?;
-        known_to.push(caller.user_id);
-        let id = send_and_read(tx, new_place(mv), content, known_to)?;
-        sql::add_attributes(tx, id, attribute::IS_RESOLVE_NOTICE)?;
+        say_resolved(tx, caller, mv, resolving, &user)?;
     }
-    let count = mv.ids.len();
     if wanted.in_new_topic && !mv.only_resolves() {
-        let from = topic_link(&mv.from, mv.old_topic.as_str());
-        let content = if mv.is_whole_topic && new_topic_was_empty {
-            format!("This topic was moved here from {from} by {user}.")
-        } else if count == 1 {
-            let url = message_url(mv.to.stream_id.0, &mv.to.name, mv.topic.as_str(), mv.named.0);
-            format!("[A message]({}) was moved here from {from} by {user}.", url.trim_start_matches('/'))
-        } else {
-            format!("{count} messages were moved here from {from} by {user}.")
-        };
+        let content = in_new_topic(mv, new_topic_was_empty, &user);
         send_and_read(tx, new_place(mv), content, vec![caller.user_id])?;
     }
     if wanted.in_old_topic {
-        let to = topic_link(&mv.to, mv.topic.as_str());
-        let content = if mv.is_whole_topic {
-            format!("This topic was moved to {to} by {user}.")
-        } else if count == 1 {
-            format!("A message was moved from this topic to {to} by {user}.")
-        } else {
-            format!("{count} messages were moved from this topic to {to} by {user}.")
-        };
         let place = Address::Channel(Box::new(mv.from.clone()), mv.old_topic.clone());
-        send_and_read(tx, place, content, vec![caller.user_id])?;
+        send_and_read(tx, place, in_old_topic(mv, &user), vec![caller.user_id])?;
     }
     Ok(())
+}
+
+fn say_resolved(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    mv: &Move,
+    resolving: Resolving,
+    user: &str,
+) -> ApiResult<()> {
+    let word = match resolving {
+        Resolving::Resolved => "resolved",
+        Resolving::Unresolved => "unresolved",
+    };
+    let content = format!("{user} has marked this topic as {word}.");
+    let mut known_to = who_need_not_read(tx, mv)?;
+    known_to.push(caller.user_id);
+    let id = send_and_read(tx, new_place(mv), content, known_to)?;
+    Ok(sql::add_attributes(tx, id, attribute::IS_RESOLVE_NOTICE)?)
+}
+
+fn in_new_topic(mv: &Move, was_empty: bool, user: &str) -> String {
+    let from = topic_link(&mv.from, mv.old_topic.as_str());
+    if mv.is_whole_topic && was_empty {
+        return format!("This topic was moved here from {from} by {user}.");
+    }
+    match mv.ids.len() {
+        1 => {
+            let url = message_url(mv.to.stream_id.0, &mv.to.name, mv.topic.as_str(), mv.named.0);
+            format!("[A message]({}) was moved here from {from} by {user}.", url.trim_start_matches('/'))
+        }
+        count => format!("{count} messages were moved here from {from} by {user}."),
+    }
+}
+
+fn in_old_topic(mv: &Move, user: &str) -> String {
+    let to = topic_link(&mv.to, mv.topic.as_str());
+    if mv.is_whole_topic {
+        return format!("This topic was moved to {to} by {user}.");
+    }
+    match mv.ids.len() {
+        1 => format!("A message was moved from this topic to {to} by {user}."),
+        count => format!("{count} messages were moved from this topic to {to} by {user}."),
+    }
 }
 
 /// The subscribers to whom a notice of a resolved topic is no news (`resolved_topic_notice_auto_read_policy`).

@@ -18,7 +18,7 @@ use crate::api::subscriptions::sql as subscriptions;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::TopicLink;
 use crate::store::Tx;
-use crate::types::{MessageId, Role, StreamId, Topic, UserId};
+use crate::types::{MessageId, Role, StreamId, Topic, TopicId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
@@ -105,7 +105,6 @@ pub fn plan(
     let topic_id = message.topic_id.ok_or_else(ApiError::internal)?;
     let old_topic = Topic::stored(message.subject.clone());
     let topic = destination.topic.clone().unwrap_or_else(|| old_topic.clone());
-    let resolving = Resolving::of(&old_topic, &topic);
     let to = match destination.stream_id {
         None => from.clone(),
         Some(stream_id) => access::find_for_content(connection, caller, now, stream_id)?,
@@ -114,35 +113,24 @@ pub fn plan(
         return Err(access::no_such_channel());
     }
     check_topic(connection, &to, &topic)?;
-    let limits = limits(connection, caller)?;
-    let (topic_changes, stream_changes) = (old_topic != topic, from.stream_id != to.stream_id);
     let powers = Powers { connection, caller, viewer: Viewer::new(connection, caller, now), from, to: &to };
-    move_rules::may_move(MoveFacts {
-        resolving,
-        topic_changes,
-        stream_changes,
+    let facts = MoveFacts {
+        resolving: Resolving::of(&old_topic, &topic),
+        topic_changes: old_topic != topic,
+        stream_changes: from.stream_id != to.stream_id,
         may_resolve: powers.may_resolve()?,
         may_move_within: powers.may_move_within()?,
         may_move_out: powers.may_move_out()?,
-        limits,
+        limits: limits(connection, caller)?,
         age: now - message.timestamp,
-    })?;
-    if stream_changes {
+    };
+    move_rules::may_move(facts)?;
+    if facts.stream_changes {
         check_may_post(connection, caller, now, &to)?;
     }
-    let visible = Sight::new(connection, caller, now).view_of_stream(from)?.visible.clone();
-    let all = sql::messages_of_topic(connection, topic_id)?;
-    let all: Vec<(MessageId, i64)> = all.into_iter().filter(|(id, _)| contains(&visible, *id)).collect();
-    // Resolving a topic is no move, however old the topic is.
-    let counts_as_topic_change = topic_changes && resolving.is_none();
-    if destination.propagate_mode == PropagateMode::ChangeAll
-        && let Some(limit) = limits.strictest(counts_as_topic_change, stream_changes)
-    {
-        let allowed: Vec<_> = all.iter().filter(|(_, timestamp)| now - timestamp <= limit).collect();
-        if allowed.len() < all.len() {
-            let first = allowed.first().map(|(id, _)| id.0);
-            return Err(move_rules::too_old(first, all.len(), allowed.len()));
-        }
+    let all = visible_messages(connection, caller, now, from, topic_id)?;
+    if destination.propagate_mode == PropagateMode::ChangeAll {
+        check_age_of_all(facts, &all, now)?;
     }
     let goes = |id: MessageId| match destination.propagate_mode {
         PropagateMode::ChangeOne => id == message.id,
@@ -150,22 +138,47 @@ pub fn plan(
         PropagateMode::ChangeAll => true,
     };
     let ids: Vec<MessageId> = all.iter().map(|(id, _)| *id).filter(|id| goes(*id)).collect();
-    let is_whole_topic = ids.len() == all.len();
-    let (from, propagate_mode) = (from.clone(), destination.propagate_mode);
-    let topic_links = topic_links(connection, topic.as_str())?;
     Ok(Move {
-        from,
+        from: from.clone(),
+        is_whole_topic: ids.len() == all.len(),
+        topic_links: topic_links(connection, topic.as_str())?,
         to,
         old_topic,
         topic,
-        resolving,
-        propagate_mode,
+        resolving: facts.resolving,
+        propagate_mode: destination.propagate_mode,
         named: message.id,
         sender_id: message.sender_id,
         ids,
-        is_whole_topic,
-        topic_links,
     })
+}
+
+/// The messages of a topic that the caller sees, with the time they were sent; ascending.
+fn visible_messages(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    stream: &StreamRow,
+    topic_id: TopicId,
+) -> ApiResult<Vec<(MessageId, i64)>> {
+    let view = Sight::new(connection, caller, now).view_of_stream(stream)?;
+    let mut messages = sql::messages_of_topic(connection, topic_id)?;
+    messages.retain(|(id, _)| contains(&view.visible, *id));
+    Ok(messages)
+}
+
+/// Whether the oldest of the messages is young enough to move with the others.
+fn check_age_of_all(facts: MoveFacts, messages: &[(MessageId, i64)], now: i64) -> ApiResult<()> {
+    // Resolving a topic is no move, however old the topic is.
+    let counts_as_topic_change = facts.topic_changes && facts.resolving.is_none();
+    let Some(limit) = facts.limits.strictest(counts_as_topic_change, facts.stream_changes) else {
+        return Ok(());
+    };
+    let allowed: Vec<_> = messages.iter().filter(|(_, timestamp)| now - timestamp <= limit).collect();
+    if allowed.len() == messages.len() {
+        return Ok(());
+    }
+    Err(move_rules::too_old(allowed.first().map(|(id, _)| id.0), messages.len(), allowed.len()))
 }
 
 /// What a caller may do to the topics of the channel that messages are in, and of the one that they go to.

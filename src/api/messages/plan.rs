@@ -298,12 +298,16 @@ impl<'a> Planner<'a> {
                 .collect();
             return Ok((topics, left));
         }
+        self.at_home(places, terms)
+    }
+
+    /// The same for what is not muted: a muted channel is shown as far as single topics of it are not muted.
+    fn at_home(&self, places: Vec<Place>, terms: Vec<Term>) -> ApiResult<(Vec<Place>, Vec<Term>)> {
         let is_home = |term: &Term| !term.negated && matches!(term.test, Test::Home { .. });
         let Some(Term { test: Test::Home { with_channels }, .. }) = terms.iter().find(|term| is_home(term))
         else {
             return Ok((places, terms));
         };
-        // A muted channel is shown as far as single topics of it are not muted.
         let muting = self.sight.muting()?;
         let mut shown = Vec::with_capacity(places.len());
         for place in places {

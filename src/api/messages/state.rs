@@ -11,7 +11,7 @@ use super::sql;
 use crate::api::register::StateRequest;
 use crate::api::subscriptions::sql as subscriptions;
 use crate::http::ApiResult;
-use crate::types::{MessageId, RecipientId, StreamId, Topic, UserId};
+use crate::types::{MessageId, RecipientId, StreamId, UserId, fold};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -134,82 +134,94 @@ enum Mention {
 }
 
 fn unread(request: &StateRequest<'_>) -> ApiResult<UnreadMessages> {
-    let connection = request.connection;
-    let own = request.caller.user_id;
-    let sight = Sight::new(connection, request.caller, request.now);
+    let sight = Sight::new(request.connection, request.caller, request.now);
     let knows_empty = request.registration.client_capabilities.empty_topic_name;
-    let subscribed = subscriptions::own(connection, own)?;
-    let channels = subscribed.iter().map(|subscription| subscription.recipient_id);
-    let direct = sql::direct_recipients(connection, own)?;
-    let mut found = Vec::new();
-    for recipient_id in channels.chain(direct) {
-        found.extend(unread_of(&sight, recipient_id)?);
-    }
-    found.sort_unstable_by_key(|unread| unread.id);
-    let old_unreads_missing = found.len() > MAX_UNREAD;
-    if old_unreads_missing {
-        found.drain(..found.len() - MAX_UNREAD);
-    }
-    let mut answer = UnreadMessages {
-        count: 0,
-        pms: Vec::new(),
-        streams: Vec::new(),
-        huddles: Vec::new(),
-        mentions: Vec::new(),
-        old_unreads_missing,
-    };
+    let (found, old_unreads_missing) = newest_unread(&sight)?;
     let muting = sight.muting()?;
-    let mut direct: BTreeMap<UserId, Vec<MessageId>> = BTreeMap::new();
-    let mut groups: BTreeMap<String, Vec<MessageId>> = BTreeMap::new();
-    let mut topics: BTreeMap<(StreamId, String), (String, Vec<MessageId>)> = BTreeMap::new();
+    let mut conversations = UnreadConversations::default();
+    let (mut count, mut mentions) = (0, Vec::new());
     for unread in found {
         let view = sight.view(unread.recipient_id)?;
-        let mut is_muted = false;
-        match &view.stream {
+        let is_muted = match &view.stream {
             Some(stream) => {
-                let subject = sql::subject_of(connection, unread.id)?;
-                let key = Topic::stored(subject.clone()).key();
-                is_muted = muting.is_muted(stream.stream_id, &key);
-                answer.count += usize::from(!is_muted);
-                let (shown, ids) = topics.entry((stream.stream_id, key)).or_default();
+                let subject = sql::subject_of(request.connection, unread.id)?;
+                let key = fold(&subject);
+                let is_muted = muting.is_muted(stream.stream_id, &key);
+                let (shown, ids) = conversations.topics.entry((stream.stream_id, key)).or_default();
                 shown_topic(&subject, knows_empty).clone_into(shown);
                 ids.push(unread.id);
+                is_muted
             }
             None => {
-                answer.count += 1;
-                match view.people.as_slice() {
-                    [_] => direct.entry(own).or_default().push(unread.id),
-                    [one, other] => {
-                        let other = if *one == own { *other } else { *one };
-                        direct.entry(other).or_default().push(unread.id);
-                    }
-                    people => groups.entry(sql::joined(people)).or_default().push(unread.id),
-                }
+                conversations.add_direct(request.caller.user_id, &view.people, unread.id);
+                false
             }
-        }
-        match unread.mention {
-            Mention::Directly => answer.mentions.push(unread.id),
-            Mention::WithEverybody if !is_muted => answer.mentions.push(unread.id),
-            Mention::WithEverybody | Mention::Not => {}
+        };
+        count += usize::from(!is_muted);
+        if unread.mention == Mention::Directly || (unread.mention == Mention::WithEverybody && !is_muted) {
+            mentions.push(unread.id);
         }
     }
-    answer.pms = direct
-        .into_iter()
-        .map(|(user_id, ids)| UnreadDirect {
+    Ok(conversations.answer(count, mentions, old_unreads_missing))
+}
+
+/// The newest unread messages of all conversations, ascending, and whether there are older ones.
+fn newest_unread(sight: &Sight<'_>) -> ApiResult<(Vec<Unread>, bool)> {
+    let (connection, user_id) = (sight.connection, sight.caller.user_id);
+    let channels = subscriptions::own(connection, user_id)?.into_iter().map(|own| own.recipient_id);
+    let mut found = Vec::new();
+    for recipient_id in channels.chain(sql::direct_recipients(connection, user_id)?) {
+        found.extend(unread_of(sight, recipient_id)?);
+    }
+    found.sort_unstable_by_key(|unread| unread.id);
+    let too_many = found.len().saturating_sub(MAX_UNREAD);
+    found.drain(..too_many);
+    Ok((found, too_many > 0))
+}
+
+/// Unread messages by where they are.
+#[derive(Default)]
+struct UnreadConversations {
+    direct: BTreeMap<UserId, Vec<MessageId>>,
+    groups: BTreeMap<String, Vec<MessageId>>,
+    /// By channel and topic key; each with the topic as its newest unread message spells it.
+    topics: BTreeMap<(StreamId, String), (String, Vec<MessageId>)>,
+}
+
+impl UnreadConversations {
+    fn add_direct(&mut self, own: UserId, people: &[UserId], id: MessageId) {
+        let ids = match people {
+            [_] => self.direct.entry(own).or_default(),
+            [one, other] => self.direct.entry(if *one == own { *other } else { *one }).or_default(),
+            people => self.groups.entry(sql::joined(people)).or_default(),
+        };
+        ids.push(id);
+    }
+
+    fn answer(self, count: usize, mentions: Vec<MessageId>, old_unreads_missing: bool) -> UnreadMessages {
+        let pms = self.direct.into_iter().map(|(user_id, ids)| UnreadDirect {
             other_user_id: user_id,
             sender_id: user_id,
             unread_message_ids: ids,
-        })
-        .collect();
-    answer.streams = topics
-        .into_iter()
-        .map(|((stream_id, _), (topic, ids))| UnreadTopic { stream_id, topic, unread_message_ids: ids })
-        .collect();
-    answer.huddles = groups
-        .into_iter()
-        .map(|(user_ids_string, ids)| UnreadGroup { user_ids_string, unread_message_ids: ids })
-        .collect();
-    Ok(answer)
+        });
+        let streams = self.topics.into_iter().map(|((stream_id, _), (topic, ids))| UnreadTopic {
+            stream_id,
+            topic,
+            unread_message_ids: ids,
+        });
+        let huddles = self
+            .groups
+            .into_iter()
+            .map(|(user_ids_string, ids)| UnreadGroup { user_ids_string, unread_message_ids: ids });
+        UnreadMessages {
+            count,
+            pms: pms.collect(),
+            streams: streams.collect(),
+            huddles: huddles.collect(),
+            mentions,
+            old_unreads_missing,
+        }
+    }
 }
 
 /// The unread messages of a conversation, newest first: the messages in the gaps of its read set.

@@ -3,7 +3,7 @@
 use super::flags::bit;
 use super::history::Visibility;
 use super::message::{
-    DisplayRecipient, EditRecord, OwnPart, RecipientPart, SenderPart, attribute, shown_topic,
+    DisplayRecipient, EditRecord, OwnPart, Reaction, RecipientPart, SenderPart, Submessage, attribute, shown_topic,
 };
 use super::read_set::ReadSet;
 use super::search::{SearchQuery, highlight};
@@ -107,6 +107,15 @@ struct Recipient {
     read: Rc<ReadSet>,
 }
 
+/// What few messages have, in rows of its own.
+#[derive(Default)]
+struct Attached {
+    reactions: Vec<Reaction>,
+    submessages: Vec<Submessage>,
+    edits: Vec<EditRecord>,
+    topic_links: Vec<TopicLink>,
+}
+
 struct Writer<'a> {
     sight: &'a Sight<'a>,
     form: Form,
@@ -126,30 +135,12 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// Writes a message: its own part, and those of its sender and its conversation as they were written first.
     fn write(&mut self, view: &MessageView<'_, '_>, out: &mut Vec<u8>) -> ApiResult<()> {
-        let connection = self.sight.connection;
         let head = view.head()?;
         self.learn_recipient(&head)?;
         self.learn_sender(view, &head)?;
         self.learn_client(&head)?;
         let recipient = &self.recipients[&head.recipient_id];
-        let reactions =
-            if head.has(attribute::HAS_REACTION) { sql::reactions(connection, head.id)? } else { Vec::new() };
-        let submessages = if head.has(attribute::HAS_SUBMESSAGE) {
-            submessages::of_message(connection, head.id)?
-        } else {
-            Vec::new()
-        };
-        let edits = if head.has(attribute::IS_EDITED) && self.visibility != Visibility::None {
-            self.shown_edits(sql::edits(connection, head.id)?)
-        } else {
-            Vec::new()
-        };
-        let topic_links = if head.has(attribute::HAS_TOPIC_LINKS) {
-            sql::topic_links(connection, head.id)?.map(|links| serde_json::from_str(&links)).transpose()?
-        } else {
-            None
-        };
-        let topic_links: Vec<TopicLink> = topic_links.unwrap_or_default();
+        let attached = self.attached(&head)?;
         let flags = recipient.flags_of(&head, self.flags.get(&head.id).copied().unwrap_or(0));
         let subject = if recipient.view.stream.is_some() {
             shown_topic(view.subject()?, self.form.allow_empty_topic_name)
@@ -172,11 +163,11 @@ impl Writer<'_> {
             timestamp: head.timestamp,
             client: &self.clients[&head.client_id],
             subject,
-            topic_links: &topic_links,
+            topic_links: &attached.topic_links,
             is_me_message: head.has(attribute::IS_ME),
-            reactions: &reactions,
-            submessages: &submessages,
-            edit_history: &edits,
+            reactions: &attached.reactions,
+            submessages: &attached.submessages,
+            edit_history: &attached.edits,
             last_edit_timestamp: head.last_edit_timestamp,
             last_moved_timestamp: head.last_moved_timestamp,
             flags: Some(&flags),
@@ -239,6 +230,27 @@ impl Writer<'_> {
             place.insert(sql::client_name(self.sight.connection, head.client_id)?);
         }
         Ok(())
+    }
+
+    /// Loads what its attributes say that a message has.
+    fn attached(&self, head: &MessageHead) -> ApiResult<Attached> {
+        let (connection, id) = (self.sight.connection, head.id);
+        let mut attached = Attached::default();
+        if head.has(attribute::HAS_REACTION) {
+            attached.reactions = sql::reactions(connection, id)?;
+        }
+        if head.has(attribute::HAS_SUBMESSAGE) {
+            attached.submessages = submessages::of_message(connection, id)?;
+        }
+        if head.has(attribute::IS_EDITED) && self.visibility != Visibility::None {
+            attached.edits = self.shown_edits(sql::edits(connection, id)?);
+        }
+        if head.has(attribute::HAS_TOPIC_LINKS)
+            && let Some(links) = sql::topic_links(connection, id)?
+        {
+            attached.topic_links = serde_json::from_str(&links)?;
+        }
+        Ok(attached)
     }
 
     /// What the organization shows of a message's history, with the empty topic as the viewer knows it.
