@@ -7,6 +7,7 @@ use super::Slice;
 use super::messages::address::Address;
 use super::messages::deliver::{Draft, deliver};
 use super::messages::directory::{render_for, render_for_server};
+use super::messages::quote::silent_mention;
 use super::users::sql as users;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::Rendered;
@@ -146,5 +147,5 @@ pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<String> {
 /// How notices name a user.
 pub fn name_of_user(connection: &Connection, user_id: UserId) -> ApiResult<String> {
     let user = users::by_id(connection, user_id)?.ok_or_else(ApiError::internal)?;
-    Ok(format!("@_**{}|{}**", user.full_name, user.user_id))
+    Ok(silent_mention(&user.full_name, user.user_id))
 }

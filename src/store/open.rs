@@ -3,7 +3,7 @@
 use super::StoreError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use std::fs::{File, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -146,13 +146,8 @@ fn lock_path(path: &Path) -> PathBuf {
 fn take_lock(path: &Path) -> Result<File, OpenError> {
     let refused =
         |error: &std::io::Error| OpenError::ReadOnly { path: path.to_owned(), why: error.to_string() };
-    let mut options = File::options();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
+    let mut options = private_file();
+    options.read(true).create(true).truncate(false);
     let mut file = options.open(lock_path(path)).map_err(|error| refused(&error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -173,19 +168,24 @@ fn take_lock(path: &Path) -> Result<File, OpenError> {
 /// Makes a missing file, readable by its owner alone: it will hold everybody's messages. SQLite gives its side files the
 /// same mode.
 fn make_private(path: &Path) -> std::io::Result<()> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    match options.open(path) {
+    match private_file().create_new(true).open(path) {
         Ok(_) => Ok(()),
         // A file that is there is examined by whoever opens it.
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// How a file is opened for writing that, if it is made, only its owner may read.
+fn private_file() -> OpenOptions {
+    let mut options = File::options();
+    options.write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options
 }
 
 /// Opens a connection with its pragmas.
@@ -211,13 +211,12 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "memory")?;
+    connection.pragma_update(None, "cache_size", -2048)?;
     if read_only {
         connection.pragma_update(None, "query_only", true)?;
-        connection.pragma_update(None, "cache_size", -2048)?;
     } else {
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
         connection.pragma_update(None, "synchronous", "full")?;
-        connection.pragma_update(None, "cache_size", -2048)?;
         connection.pragma_update(None, "wal_autocheckpoint", 1000)?;
         connection.pragma_update(None, "journal_size_limit", 16 * 1024 * 1024)?;
     }

@@ -3,6 +3,7 @@
 use crate::api::channels::sql as channels;
 use crate::api::invites::record::InviteRow;
 use crate::api::messages::address::Address;
+use crate::api::messages::quote::silent_mention;
 use crate::api::notifications::{direct_address, send_as_notification_bot};
 use crate::api::realm;
 use crate::api::users::record::UserRow;
@@ -16,7 +17,7 @@ const SIGNUPS_TOPIC: &str = "signups";
 
 /// Tells the inviter and the channel for signups, and welcomes the newcomer.
 pub fn say(tx: &mut Tx<'_>, invite: &InviteRow, newcomer: &UserRow) -> ApiResult<()> {
-    let name = format!("@_**{}|{}**", newcomer.full_name, newcomer.user_id);
+    let name = silent_mention(&newcomer.full_name, newcomer.user_id);
     if let Some(inviter) = invite.invited_by_user_id
         && invite.notify_referrer_on_join
         && users::by_id(tx, inviter)?.is_some_and(|inviter| inviter.is_active)

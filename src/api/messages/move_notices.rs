@@ -1,4 +1,4 @@
-//! What the notification bot says of moves and of resolved topics (`semantics.md` section 8).
+//! What the notification bot says of moves and of resolved topics.
 
 use super::address::Address;
 use super::message::attribute;

@@ -1,4 +1,4 @@
-//! What a move of messages is, and who may move: pure functions over loaded facts (`semantics.md` section 7).
+//! What a move of messages is, and who may move: pure functions over loaded facts.
 
 use crate::http::{ApiError, ApiResult};
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, Topic};

@@ -1,4 +1,4 @@
-//! Narrows: which messages a client wants to see (`semantics.md` section 5).
+//! Narrows: which messages a client wants to see (published API, "Construct a narrow").
 //!
 //! A narrow is parsed in two steps. [`parse`] reads the form, which needs nothing but the text. [`super::resolve`]
 //! looks up what the operands name: unknown channels and users are errors, an unknown conversation is an empty result.
@@ -177,7 +177,7 @@ impl Narrow {
 }
 
 /// Whether a narrow shows messages that the viewer never received: a channel whose history they may read, or the public
-/// channels, and nothing that only received messages have (`semantics.md` section 5, "History").
+/// channels, and nothing that only received messages have.
 pub fn wants_shared_history(
     caller: &Caller,
     elements: &[Element],
