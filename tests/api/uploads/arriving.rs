@@ -123,8 +123,9 @@ async fn a_crash_leaves_whole_files_only() {
     let (whole, _) = request(&ada, &content(2 * MIB));
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.write_all(&whole[..whole.len() - 5]).unwrap();
-    // All of the file is there, but for the last five bytes of the body.
-    until(&server, PIECES, 3 + 7).await;
+    // All is there, but for the last five bytes of the body. Whether they hold back the file's last piece depends on how
+    // the network cuts what it brings.
+    until(&server, "SELECT count(*) >= 3 + 7 FROM upload_piece", 1).await;
     server.crash().await;
     assert_eq!(attachments(&ada).await.as_array().unwrap().len(), 1);
     assert!(load(&ada, &kept).await.bytes == content(600_000));
