@@ -121,6 +121,19 @@ async fn what_is_wrong_is_named() {
 }
 
 #[tokio::test]
+async fn what_is_too_long_is_cut() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let id = schedule(&ada, to_people(&[ada.user_id], &"é".repeat(10_001))).await;
+    let content = scheduled(&ada).await[0]["content"].as_str().unwrap().to_owned();
+    let mark = "\n[message truncated]";
+    assert_eq!((content.chars().count(), content.ends_with(mark)), (10_000, true));
+    let changes = json!({"content": "x".repeat(10_000)});
+    ada.patch(&format!("/scheduled_messages/{id}"), changes).await.ok();
+    assert_eq!(scheduled(&ada).await[0]["content"], "x".repeat(10_000));
+}
+
+#[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;

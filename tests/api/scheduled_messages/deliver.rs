@@ -142,6 +142,66 @@ async fn permissions_are_asked_again() {
 }
 
 #[tokio::test]
+async fn what_has_changed_meanwhile_decides() {
+    let archived = "UPDATE stream SET is_archived = 1";
+    let only_empty = "UPDATE stream SET topics_policy = 'empty_topic_only'";
+    for (change, reason) in [
+        (Some(archived), "Not authorized to send to channel 'general'"),
+        (Some(only_empty), "Only the general chat topic is allowed in this channel."),
+        (None, "You do not have permission to post in this channel."),
+    ] {
+        let server = TestServer::start().await;
+        let owner = server.owner().await;
+        let ada = server.member("ada").await;
+        let general = server.channel("general", &[&ada, &owner]).await;
+        schedule(&ada, to_channel(general, "hello")).await;
+        if let Some(change) = change {
+            server.sql(change).await;
+        } else {
+            let owner_only = json!({"new": {"direct_members": [owner.user_id], "direct_subgroups": []}});
+            let setting = json!({"can_send_message_group": owner_only});
+            owner.patch(&format!("/streams/{general}"), setting).await.ok();
+        }
+        let mut own = hear(&ada).await;
+        pass(&server, 3600).await;
+        let told = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
+        let notice = told[1]["message"]["content"].as_str().unwrap();
+        assert!(notice.contains(reason), "{notice}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_gets_a_message_who_has_left_meanwhile() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    schedule(&ada, to_people(&[bob.user_id], "hello")).await;
+    change(&server, "UPDATE user SET is_active = 0 WHERE user_id = ?1", bob.user_id).await;
+    let mut own = hear(&ada).await;
+    pass(&server, 3600).await;
+    let told = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
+    let notice = told[1]["message"]["content"].as_str().unwrap();
+    assert!(notice.contains("'Bob' is no longer using this organization."), "{notice}");
+}
+
+#[tokio::test]
+async fn nothing_is_sent_while_the_organization_is_closed() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    schedule(&ada, to_people(&[bob.user_id], "hello")).await;
+    let (mut own, mut others) = (hear(&ada).await, hear(&bob).await);
+    server.sql("UPDATE realm SET deactivated = 1").await;
+    pass(&server, 3600).await;
+    server.sql("UPDATE realm SET deactivated = 0").await;
+    own.expect_nothing().await;
+    others.expect_nothing().await;
+    pass(&server, 600).await;
+    others.expect_kinds(&["message"]).await;
+    own.expect_kinds(&["message", "scheduled_messages/remove"]).await;
+}
+
+#[tokio::test]
 async fn nobody_is_told_for_an_account_that_nobody_uses() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
