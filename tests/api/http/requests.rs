@@ -236,3 +236,14 @@ async fn a_parameter_has_one_of_its_names() {
     let error = both.error(400, "REQUEST_CONFUSING_VAR", msg);
     assert_eq!((&error["var_name1"], &error["var_name2"]), (&json!("topic"), &json!("subject")));
 }
+
+/// The published server refuses the 201st request of a minute. Whoever tests a client against this one need not wait.
+#[tokio::test]
+async fn no_client_asks_too_often() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    for _ in 0..250 {
+        ada.get("/users/me/alert_words", ()).await.ok();
+        server.anonymous().get("/server_settings", ()).await.ok();
+    }
+}
