@@ -58,10 +58,10 @@ async fn both_names_of_each_type_and_of_the_empty_topic_are_understood() {
     parameters["type"] = json!("private");
     parameters["topic"] = json!("ignored");
     schedule(&ada, parameters).await;
+    assert_eq!(scheduled(&ada).await.as_array().unwrap().len(), 4);
     let mut without_topic = to_channel(general, "c");
     without_topic.as_object_mut().unwrap().remove("topic");
-    schedule(&ada, without_topic).await;
-    assert_eq!(scheduled(&ada).await.as_array().unwrap().len(), 5);
+    ada.post("/scheduled_messages", without_topic).await.error(400, "BAD_REQUEST", "Missing topic");
 }
 
 #[tokio::test]
