@@ -33,7 +33,7 @@ pub struct CreateParams {
     to: JsonOrText,
     /// Markdown.
     content: String,
-    /// For channel messages; absent means the empty topic.
+    /// Channel messages have to say it.
     #[serde(default, alias = "subject")]
     topic: Option<String>,
     /// UNIX seconds.
