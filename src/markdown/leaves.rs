@@ -69,7 +69,9 @@ pub fn running_text(source: &str, context: &mut Context<'_>) -> Vec<Node> {
     let recognised = inline::recognise(source, context, &mut atoms);
     let marked = frame_marks(&keep_spaces(&recognised, &mut atoms), &mut atoms);
     let translator = Translator { atoms: &atoms };
-    match syntax_tree(&marked, text_constructs()) {
+    // The crate reads nothing but marks here. Most messages have none.
+    let tree = if marked.contains(['*', '~']) { syntax_tree(&marked, text_constructs()) } else { None };
+    match tree {
         Some(tree) => tree
             .iter()
             .flat_map(|block| match block {
