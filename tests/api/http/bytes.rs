@@ -35,7 +35,7 @@ fn expect(server: &TestServer, request: &[u8], status: u16, msg: &str) {
     assert!(head.contains("content-type: application/json\r\n"), "{start}: {head}");
     let json: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((found, &json["msg"], &json["result"]), (status, &msg.into(), &"error".into()), "{start}");
-    assert!(json["code"].is_string(), "{start}: {body}");
+    assert_eq!(json["code"], if status == 401 { "UNAUTHORIZED" } else { "BAD_REQUEST" }, "{start}: {body}");
     assert!(body.ends_with("}\n"), "{start}: {body}");
 }
 
