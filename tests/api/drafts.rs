@@ -166,6 +166,20 @@ async fn a_draft_is_checked_when_it_is_changed_too() {
 }
 
 #[tokio::test]
+async fn what_is_too_long_is_cut() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    let long =
+        json!({"type": "stream", "to": [general], "topic": "é".repeat(61), "content": "é".repeat(10_001)});
+    ada.post("/drafts", json!({"drafts": [long]})).await.ok();
+    let kept = drafts(&ada).await[0].clone();
+    assert_eq!(kept["topic"], "é".repeat(57) + "...");
+    let content = kept["content"].as_str().unwrap();
+    assert_eq!((content.chars().count(), content.ends_with("\n[message truncated]")), (10_000, true));
+}
+
+#[tokio::test]
 async fn a_registration_tells_the_newest_thousand() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;

@@ -171,6 +171,37 @@ async fn what_has_changed_meanwhile_decides() {
 }
 
 #[tokio::test]
+async fn who_may_mention_everybody_is_asked_when_it_is_written_changed_and_sent() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let ada = server.member("ada").await;
+    let mut people = vec![ada.clone()];
+    for number in 0..15 {
+        people.push(server.member(&format!("member{number}")).await);
+    }
+    let general = server.channel("general", &people.iter().collect::<Vec<_>>()).await;
+    let (code, msg) = (
+        "STREAM_WILDCARD_MENTION_NOT_ALLOWED",
+        "You do not have permission to use channel wildcard mentions in this channel.",
+    );
+    let everybody = to_channel(general, "@**all** hello");
+    ada.post("/scheduled_messages", &everybody).await.error(400, code, msg);
+    let id = schedule(&ada, to_channel(general, "hello")).await;
+    let path = format!("/scheduled_messages/{id}");
+    ada.patch(&path, &[("content", "@**all** hello")]).await.error(400, code, msg);
+    let members = json!({"new": {"direct_members": [ada.user_id], "direct_subgroups": []}});
+    owner.patch("/realm", json!({"can_mention_many_users_group": members})).await.ok();
+    ada.patch(&path, &[("content", "@**all** hello")]).await.ok();
+    let nobody = json!({"new": {"direct_members": [], "direct_subgroups": []}});
+    owner.patch("/realm", json!({"can_mention_many_users_group": nobody})).await.ok();
+    let mut own = hear(&ada).await;
+    pass(&server, 3600).await;
+    let told = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
+    let notice = told[1]["message"]["content"].as_str().unwrap();
+    assert!(notice.contains(msg), "{notice}");
+}
+
+#[tokio::test]
 async fn nobody_gets_a_message_who_has_left_meanwhile() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
