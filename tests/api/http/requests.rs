@@ -218,6 +218,42 @@ async fn messages_name_the_client_that_sent_them() {
 }
 
 #[tokio::test]
+async fn the_client_decides_whether_a_sender_has_read_their_message() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let has_read = async |client: &str, read_by_sender: Option<bool>| {
+        let mut message = json!({"type": "direct", "to": [bob.user_id], "content": "hi", "client": client});
+        if let Some(read_by_sender) = read_by_sender {
+            message["read_by_sender"] = json!(read_by_sender);
+        }
+        let id = ada.post("/messages", message).await.ok()["id"].as_i64().unwrap();
+        ada.message(id).await["flags"] == json!(["read"])
+    };
+    for client in [
+        "zulipandroid",
+        "ZulipAndroid",
+        "zulipios",
+        "zulipdesktop",
+        "ZulipMobile",
+        "ZulipElectron",
+        "ZulipTerminal",
+        "snipe",
+        "website",
+        "WEBSITE",
+        "ios",
+        "Android",
+    ] {
+        assert!(has_read(client, None).await, "{client}");
+        assert!(!has_read(client, Some(false)).await, "{client}");
+    }
+    for client in ["ZulipPython", "ZulipFlutter", "curl", "websites", "desktop app"] {
+        assert!(!has_read(client, None).await, "{client}");
+        assert!(has_read(client, Some(true)).await, "{client}");
+    }
+}
+
+#[tokio::test]
 async fn a_parameter_has_one_of_its_names() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;

@@ -74,6 +74,7 @@ async fn messages_are_sent_in_the_order_of_their_times() {
 async fn the_sender_has_not_read_a_bots_message_nor_a_note_to_oneself() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
     let mut events = ada.register(json!({"event_types": ["message"]})).await;
     schedule(&ada, to_people(&[ada.user_id], "by default")).await;
     let mut parameters = to_people(&[ada.user_id], "as wanted");
@@ -82,10 +83,14 @@ async fn the_sender_has_not_read_a_bots_message_nor_a_note_to_oneself() {
     let mut parameters = to_people(&[ada.user_id], "by an app");
     parameters["client"] = json!("website");
     schedule(&ada, parameters).await;
+    let mut parameters = to_people(&[ada.user_id, bob.user_id], "to others by an app");
+    parameters["client"] = json!("website");
+    schedule(&ada, parameters).await;
+    schedule(&ada, to_people(&[bob.user_id], "to others by a script")).await;
     pass(&server, 3600).await;
-    let told = events.expect_kinds(&["message"; 3]).await;
+    let told = events.expect_kinds(&["message"; 5]).await;
     let flags: Vec<&Value> = told.iter().map(|event| &event["flags"]).collect();
-    assert_eq!(flags, [&json!([]), &json!(["read"]), &json!([])]);
+    assert_eq!(flags, [&json!([]), &json!(["read"]), &json!([]), &json!(["read"]), &json!([])]);
 }
 
 #[tokio::test]
