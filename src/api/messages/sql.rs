@@ -246,6 +246,11 @@ pub fn client_or_new(connection: &Connection, name: &str) -> rusqlite::Result<Cl
     Ok(ClientId(connection.last_insert_rowid()))
 }
 
+/// The name of a program.
+pub fn client_name(connection: &Connection, id: ClientId) -> rusqlite::Result<String> {
+    connection.prepare_cached("SELECT name FROM client WHERE id = ?1")?.query_row([id], |row| row.get(0))
+}
+
 /// A message's reactions, the oldest first.
 pub fn reactions(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<Reaction>> {
     connection
