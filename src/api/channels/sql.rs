@@ -199,6 +199,20 @@ pub fn newest_timestamp(connection: &Connection, recipient_id: RecipientId) -> r
         .optional()
 }
 
+/// When the message before another one of a channel was sent, in UNIX seconds.
+pub fn timestamp_before(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    id: MessageId,
+) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT timestamp FROM message WHERE recipient_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row((recipient_id, id), |row| row.get(0))
+        .optional()
+}
+
 /// How many messages of a channel have this id or a greater one. Counts in the index alone.
 pub fn messages_since(
     connection: &Connection,
