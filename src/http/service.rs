@@ -36,35 +36,43 @@ const JSON: &str = "application/json";
 const CLIENT_NAME_LENGTH: usize = 30;
 
 /// Answers a request. Nothing it does can fail: every error has an answer.
-pub async fn answer(
+///
+/// Most connections wait in here for events, thousands of them at a time. So what it takes to read a request is given
+/// back before the handler starts, and no future is stored twice on its way.
+pub fn answer(
     app: Arc<App>,
     router: Arc<Router>,
     request: Request<Incoming>,
     peer: IpAddr,
-) -> Response<Body> {
+) -> impl Future<Output = Response<Body>> {
     let compress = accepts_gzip(request.headers());
     let (head, body) = request.into_parts();
     let body = RequestBody::new(&head.headers, body);
-    let handled = AssertUnwindSafe(handle(app, &router, head, body.clone(), peer)).catch_unwind().await;
-    let mut response = match handled.unwrap_or_else(|_| Err(ApiError::internal())) {
-        Ok(answer) => success(answer, compress),
-        Err(error) => failure(&error),
-    };
-    // Who sends too much, or too slowly, is not asked for more.
-    let gave_up = matches!(response.status(), StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT);
-    if gave_up || !body.skip_rest().await {
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
-    response
+    let handled = handle(app, router, Box::new(head), body.clone(), peer);
+    AssertUnwindSafe(handled).catch_unwind().then(move |handled| {
+        respond_to(handled.unwrap_or_else(|_| Err(ApiError::internal())), body, compress)
+    })
 }
 
 async fn handle(
     app: Arc<App>,
-    router: &Router,
-    head: Parts,
+    router: Arc<Router>,
+    head: Box<Parts>,
     body: RequestBody,
     peer: IpAddr,
 ) -> ApiResult<Answer> {
+    let (route, info, form) = Box::pin(read(&app, &router, head, body, peer)).await?;
+    route.handle(app, info, form).await
+}
+
+/// Reads a request: which route it is for, its parameters, and what else handlers want of it.
+async fn read<'r>(
+    app: &App,
+    router: &'r Router,
+    head: Box<Parts>,
+    body: RequestBody,
+    peer: IpAddr,
+) -> ApiResult<(&'r Route, RequestInfo, Form)> {
     let (route, path_parameters) = match router.find(&head.method, head.uri.path()) {
         Found::Route(route, parameters) => (route, parameters),
         Found::OtherMethods(methods) => return Err(method_not_allowed(&methods)),
@@ -79,14 +87,26 @@ async fn handle(
     };
     let info = RequestInfo {
         client: client_name(&form, &head.headers),
-        origin: origin(&app, &head.headers),
+        origin: origin(app, &head.headers),
         peer,
         authorization: text_of(&head.headers, &header::AUTHORIZATION).map(str::to_owned),
         conditions: conditions(&head.headers),
         cookies: text_of(&head.headers, &header::COOKIE).map(str::to_owned),
     };
-    drop(head);
-    route.handle(app, info, form).await
+    Ok((route, info, form))
+}
+
+async fn respond_to(handled: ApiResult<Answer>, body: RequestBody, compress: bool) -> Response<Body> {
+    let mut response = match handled {
+        Ok(answer) => success(answer, compress),
+        Err(error) => failure(&error),
+    };
+    // Who sends too much, or too slowly, is not asked for more.
+    let gave_up = matches!(response.status(), StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT);
+    if gave_up || !body.skip_rest().await {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 fn conditions(headers: &HeaderMap) -> Option<Box<Conditions>> {
