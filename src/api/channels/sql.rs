@@ -267,3 +267,11 @@ pub fn subscriber_counts(connection: &Connection) -> rusqlite::Result<HashMap<St
 const DEACTIVATED_SUBSCRIBERS: &str =
     "SELECT stream_id, count(*) FROM user CROSS JOIN subscription USING (user_id)
      WHERE NOT is_active AND active GROUP BY stream_id";
+
+/// Whether there is a channel that can be read without an account. There are never so many channels that walking them
+/// would matter, and it is asked only where organizations have such channels.
+pub fn has_web_public(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM stream WHERE is_web_public AND NOT is_archived)")?
+        .query_row([], |row| row.get(0))
+}
