@@ -7,6 +7,7 @@ use super::register::{StatePart, StateRequest};
 use super::user_settings;
 use super::users::sql as users;
 use crate::events::{Audience, Event};
+use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Caller, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
@@ -122,10 +123,6 @@ impl Event for DraftChanged<'_> {
 impl Event for DraftRemoved {
     const TYPE: &'static str = "drafts";
 }
-
-/// `GET /drafts` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `GET /drafts`: the caller's own, the last edited first.
 fn get_drafts(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {

@@ -7,6 +7,7 @@
 use super::users::{passwords, sql as users};
 use super::{Slice, bots, realm};
 use crate::http::caller::{API_KEY_LENGTH, digest};
+use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -80,10 +81,6 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
     })
     .await
 }
-
-/// `POST /users/me/api_key/regenerate` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `POST /users/me/api_key/regenerate`: a new key; all others of the user stop working.
 pub fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply> {

@@ -3,7 +3,7 @@
 use super::Slice;
 use super::register::{StatePart, StateRequest};
 use crate::events::{Audience, Event};
-use crate::http::params::RequiredText;
+use crate::http::params::{NoParams, RequiredText};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -93,10 +93,6 @@ impl Event for ViewChanged<'_> {
 impl Event for ViewRemoved<'_> {
     const TYPE: &'static str = "navigation_view";
 }
-
-/// `GET /navigation_views` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `GET /navigation_views`: the caller's own, in the order in which they were added.
 fn get_navigation_views(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {

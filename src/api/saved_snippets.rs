@@ -4,7 +4,7 @@ use super::Slice;
 use super::register::{StatePart, StateRequest};
 use super::server_state::MAX_MESSAGE_LENGTH;
 use crate::events::{Audience, Event};
-use crate::http::params::RequiredText;
+use crate::http::params::{NoParams, RequiredText};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -66,10 +66,6 @@ impl Event for SnippetChanged<'_> {
 impl Event for SnippetRemoved {
     const TYPE: &'static str = "saved_snippets";
 }
-
-/// `GET /saved_snippets` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `GET /saved_snippets`: the caller's own, the oldest first.
 fn get_saved_snippets(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {

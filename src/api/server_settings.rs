@@ -2,9 +2,9 @@
 
 use super::channels::sql as channels;
 use super::{Slice, realm};
+use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiResult, Read, Reply, Route};
 use hyper::Method;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// Server settings.
@@ -20,10 +20,6 @@ pub const VERSION: &str = concat!("11.0-teamchat-", env!("CARGO_PKG_VERSION"));
 fn routes() -> Vec<Route> {
     vec![Route::read(Method::GET, "/server_settings", ANYONE, server_settings)]
 }
-
-/// `GET /server_settings` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// The version fields, under the published names and under those of the spec.
 pub fn versions() -> Map<String, Value> {

@@ -143,12 +143,10 @@ fn path_parameters(route: &Route, parts: &[&str]) -> Option<Vec<(&'static str, S
 mod tests {
     use super::super::caller::{ANYONE, Anyone};
     use super::super::error::ApiResult;
+    use super::super::params::NoParams;
     use super::super::reply::Reply;
     use super::super::route::Read;
     use super::*;
-
-    #[derive(serde::Deserialize)]
-    struct NoParams {}
 
     fn route(method: Method, path: &'static str) -> Route {
         fn handler(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {

@@ -160,8 +160,7 @@ fn origin(app: &App, headers: &HeaderMap) -> String {
     if let Some(url) = &app.options.public_url {
         return url.clone();
     }
-    let scheme =
-        text_of(headers, "x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
+    let scheme = text_of(headers, "x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
     let host = text_of(headers, &header::HOST).unwrap_or("localhost");
     format!("{scheme}://{host}")
 }

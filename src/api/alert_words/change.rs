@@ -2,7 +2,7 @@
 
 use super::{automaton, sql};
 use crate::events::{Audience, Event};
-use crate::http::params::BoundedText;
+use crate::http::params::{BoundedText, NoParams};
 use crate::http::{ApiResult, Read, Reply, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -21,10 +21,6 @@ struct AlertWordsChanged<'a> {
 impl Event for AlertWordsChanged<'_> {
     const TYPE: &'static str = "alert_words";
 }
-
-/// `GET /users/me/alert_words` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `GET /users/me/alert_words`.
 pub fn get_alert_words(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {

@@ -2,12 +2,8 @@
 
 use super::record::OwnBotRecord;
 use super::{rules, sql};
+use crate::http::params::NoParams;
 use crate::http::{ApiResult, Read, Reply, User};
-use serde::Deserialize;
-
-/// `GET /bots` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `GET /bots`: those in use, the oldest first.
 pub fn get_bots(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {

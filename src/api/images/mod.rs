@@ -17,6 +17,7 @@ use super::server_state::EMOJI_DATA_PATH;
 use super::users::access::{Accessible, UNKNOWN_AVATAR_URL};
 use super::users::avatar::Avatar;
 use super::users::sql as users;
+use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route, USER, User};
 use crate::markdown::emoji;
 use crate::types::UserId;
@@ -60,10 +61,6 @@ pub struct ImageParams {
     #[serde(default, rename = "version")]
     _version: Option<String>,
 }
-
-/// The addresses of fixed pictures have no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `GET /avatar/{user_id}` and `/avatar/{email}`: the way to a user's image, for clients that were not told its address
 /// (`user_avatar_url_field_optional`).

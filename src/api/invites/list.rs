@@ -2,12 +2,8 @@
 
 use super::record::InviteRecord;
 use super::{rules, sql};
+use crate::http::params::NoParams;
 use crate::http::{ApiResult, Read, Reply, User};
-use serde::Deserialize;
-
-/// `GET /invites` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `GET /invites`: those that can still be used, the oldest first. Administrators manage everybody's.
 pub fn get_invites(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {

@@ -1,13 +1,9 @@
 //! `GET /realm/linkifiers`, and its older form.
 
 use super::{LinkifierRecord, sql};
+use crate::http::params::NoParams;
 use crate::http::{ApiResult, Read, Reply, User};
-use serde::Deserialize;
 use std::fmt::Write;
-
-/// The two ways to list linkifiers have no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `GET /realm/linkifiers`: all of them, in the order in which they are tried.
 pub fn get_linkifiers(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {

@@ -3,7 +3,9 @@
 use super::address::{self, Address};
 use super::events::{FlagHolders, MessageSent};
 use super::flags::bit;
-use super::message::{DisplayRecipient, MessageRecord, OwnPart, RecipientPart, SenderPart, Submessage, attribute};
+use super::message::{
+    DisplayRecipient, MessageRecord, OwnPart, RecipientPart, SenderPart, Submessage, attribute,
+};
 use super::{arrivals, first_message, mention_rules, sight, sql, unread};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::bots::rules::GENERIC;
@@ -109,7 +111,13 @@ impl<'d> Place<'d> {
             Address::Channel(stream, topic) => (stream, topic),
             Address::Direct(user_ids) => {
                 let audience = Audience::users(user_ids.iter().copied());
-                return Ok(Self { recipient_id, topic: "", topic_id: None, audience, called_bots: Vec::new() });
+                return Ok(Self {
+                    recipient_id,
+                    topic: "",
+                    topic_id: None,
+                    audience,
+                    called_bots: Vec::new(),
+                });
             }
         };
         let mut audience = members::audience(tx, stream.stream_id)?;

@@ -11,15 +11,12 @@ use super::{sql, unread};
 use crate::api::channels::{access, row::StreamRow};
 use crate::api::subscriptions::sql as subscriptions;
 use crate::events::Audience;
+use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{MessageId, StreamId, Topic};
 use serde::Deserialize;
 use std::rc::Rc;
-
-/// `POST /mark_all_as_read` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `POST /mark_all_as_read`. One row for each conversation, however many messages are unread; so it is always complete.
 pub fn mark_all_as_read(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply> {

@@ -3,7 +3,8 @@
 use super::flags::bit;
 use super::history::Visibility;
 use super::message::{
-    DisplayRecipient, EditRecord, OwnPart, Reaction, RecipientPart, SenderPart, Submessage, attribute, shown_topic,
+    DisplayRecipient, EditRecord, OwnPart, Reaction, RecipientPart, SenderPart, Submessage, attribute,
+    shown_topic,
 };
 use super::read_set::ReadSet;
 use super::search::{SearchQuery, highlight};

@@ -5,6 +5,7 @@ use super::state::{self, Wanted};
 use crate::api::realm;
 use crate::api::server_state::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
 use crate::api::users::{access, sql as users};
+use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::UserId;
 use serde::Deserialize;
@@ -41,10 +42,6 @@ pub fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult
     });
     Reply::field("presence", &presence)
 }
-
-/// `GET /realm/presence` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `GET /realm/presence`: everybody's, in the older form.
 pub fn get_presence(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {

@@ -1,12 +1,8 @@
 //! `GET /realm/profile_fields`.
 
 use super::sql;
+use crate::http::params::NoParams;
 use crate::http::{ApiResult, Read, Reply, User};
-use serde::Deserialize;
-
-/// `GET /realm/profile_fields` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `GET /realm/profile_fields`: all fields, as they are shown.
 pub fn get_profile_fields(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {

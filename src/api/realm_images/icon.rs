@@ -6,16 +6,12 @@ use crate::api::images::upload;
 use crate::api::realm::images::RealmImage;
 use crate::api::realm::settings;
 use crate::api::server_state::MAX_ICON_FILE_SIZE_MIB;
+use crate::http::params::NoParams;
 use crate::http::{Administrator, ApiResult, Call, Read, Reply, User};
 use crate::store::Tx;
-use serde::Deserialize;
 
 /// The side of an icon, in pixels.
 const SIDE: u32 = 100;
-
-/// None of them has parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `GET /realm/icon`: the way to the image.
 pub fn get_icon(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {

@@ -5,15 +5,12 @@ use super::{sql, text};
 use crate::api::messages::directory::render_for;
 use crate::api::messages::sight::Sight;
 use crate::api::timetable;
+use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Read, Reply, User};
 use crate::store::Tx;
 use crate::types::MessageId;
 use serde::Deserialize;
 use std::sync::Arc;
-
-/// `GET /reminders` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `GET /reminders`: the caller's own, the next first.
 pub fn get_reminders(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {

@@ -7,15 +7,11 @@ use crate::api::messages::directory::render_for;
 use crate::api::messages::{mention_rules, rules};
 use crate::api::timetable;
 use crate::api::uploads::claims;
-use crate::http::params::JsonOrText;
+use crate::http::params::{JsonOrText, NoParams};
 use crate::http::{ApiError, ApiResult, Call, Read, Reply, User};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
-
-/// `GET /scheduled_messages` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `GET /scheduled_messages`: the caller's own, those that failed too, the next first.
 pub fn get_scheduled_messages(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {

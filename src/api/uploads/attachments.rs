@@ -2,13 +2,10 @@
 
 use super::record::AttachmentRecord;
 use super::{claims, sql};
+use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::store::Tx;
 use serde::{Deserialize, Serialize};
-
-/// `GET /attachments` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// The answer of `GET /attachments`.
 #[derive(Serialize)]

@@ -4,19 +4,16 @@ use super::contents::Incoming;
 use super::sql::AttachmentRow;
 use super::{MAX_FILE_UPLOAD_SIZE_MIB, contents, media_types, names, record, sql, thumbnails};
 use crate::app::{App, Options};
+use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, ArrivingFile, ArrivingFiles, Call, Reply, User};
 use crate::store::Tx;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
 
 /// A body may be so much longer than the file in it, in bytes.
 const AROUND_THE_FILE: u64 = MIB;
-
-/// `POST /user_uploads` has no parameters but the file.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// The answer of `POST /user_uploads`.
 #[derive(Serialize)]

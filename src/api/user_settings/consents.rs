@@ -1,13 +1,10 @@
 //! `GET /export/realm/consents`: whose private data may be exported (feature level 295).
 
 use super::sql;
+use crate::http::params::NoParams;
 use crate::http::{Administrator, ApiResult, Read, Reply};
 use crate::types::UserId;
-use serde::{Deserialize, Serialize};
-
-/// `GET /export/realm/consents` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
+use serde::Serialize;
 
 /// A user's word.
 #[derive(Debug, PartialEq, Eq, Serialize)]

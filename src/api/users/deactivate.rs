@@ -5,7 +5,7 @@ use super::{activity, find, names, rules, sql};
 use crate::api::channels::access::Viewer;
 use crate::api::channels::permissions;
 use crate::api::realm::settings::RealmGroup;
-use crate::http::params::BoundedText;
+use crate::http::params::{BoundedText, NoParams};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -39,10 +39,6 @@ pub async fn deactivate_user(call: Call<User>, params: DeactivateUserParams) -> 
     })
     .await
 }
-
-/// `DELETE /users/me` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `DELETE /users/me`: deactivates the caller and their bots.
 pub async fn deactivate_own_user(call: Call<User>, _params: NoParams) -> ApiResult<Reply> {

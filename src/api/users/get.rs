@@ -7,13 +7,10 @@ use crate::api::messages::sight::Sight;
 use crate::api::messages::state::newest_received;
 use crate::api::profile_fields::values;
 use crate::api::realm;
+use crate::http::params::NoParams;
 use crate::http::{ApiResult, Read, Reply, User};
 use crate::types::UserId;
 use serde::{Deserialize, Serialize};
-
-/// `GET /users/me` has no parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// Parameters of `GET /users` and `GET /users/{user_id_or_email}`.
 #[derive(Deserialize)]

@@ -4,14 +4,10 @@ use super::avatar::{self, AvatarImage};
 use super::sql;
 use crate::api::images::upload;
 use crate::api::realm;
+use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use crate::store::Tx;
 use rusqlite::Connection;
-use serde::Deserialize;
-
-/// Neither has parameters.
-#[derive(Deserialize)]
-pub struct NoParams {}
 
 /// `POST /users/me/avatar`, with the image as the one file of a multipart body.
 pub async fn upload_avatar(mut call: Call<User>, _params: NoParams) -> ApiResult<Reply> {

@@ -62,7 +62,7 @@ mod types;
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
-pub use self::types::{BoundedText, JsonOrText, RequiredText, Trimmed};
+pub use self::types::{BoundedText, JsonOrText, NoParams, RequiredText, Trimmed};
 use super::form::Form;
 
 /// Why a request's parameters do not fit. Each is answered with status 400.

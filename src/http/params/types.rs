@@ -7,6 +7,10 @@ use std::ops::Deref;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde_json::Value;
 
+/// The parameters of endpoints that have none.
+#[derive(Debug, Deserialize)]
+pub struct NoParams {}
+
 /// A text without white space at its ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Trimmed(pub String);
