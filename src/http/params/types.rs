@@ -8,7 +8,7 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde_json::Value;
 
 /// The parameters of endpoints that have none.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, serde::Deserialize)]
 pub struct NoParams {}
 
 /// A text without white space at its ends.
