@@ -14,7 +14,7 @@ use std::rc::Rc;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Element {
     /// The operator.
-    pub operator: String,
+    pub operator: Operator,
     /// What it applies to: text, a number or a list, as the operator allows.
     pub operand: Value,
     /// Whether it is to be turned around.
@@ -24,12 +24,89 @@ pub struct Element {
 impl Element {
     /// Whether the operator names a channel.
     pub fn is_channel(&self) -> bool {
-        matches!(self.operator.as_str(), "channel" | "stream")
+        self.operator == Operator::Channel
+    }
+
+    /// Whether the operator names a topic.
+    pub fn is_topic(&self) -> bool {
+        self.operator == Operator::Topic
     }
 
     /// Whether the operator names a direct conversation.
     pub fn is_direct(&self) -> bool {
-        matches!(self.operator.as_str(), "dm" | "pm-with" | "pm_with")
+        self.operator == Operator::Direct
+    }
+}
+
+/// What an element asks of messages. Some operators have older names too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// `channel` or `stream`: one channel.
+    Channel,
+    /// `channels` or `streams`: all of a kind.
+    Channels,
+    /// `topic`.
+    Topic,
+    /// `dm`, `pm-with` or `pm_with`: one direct conversation.
+    Direct,
+    /// `dm-including`.
+    DirectIncluding,
+    /// `group-pm-with` or `group_pm_with`.
+    GroupDirectWith,
+    /// `sender`.
+    Sender,
+    /// `is`.
+    Is,
+    /// `has`.
+    Has,
+    /// `in`.
+    In,
+    /// `id`.
+    Id,
+    /// `near`.
+    Near,
+    /// `with`.
+    With,
+    /// `search`.
+    Search,
+    /// A name that no operator has.
+    Unknown(String),
+}
+
+impl Operator {
+    /// Reads a name.
+    pub fn from_client(name: &str) -> Self {
+        match name {
+            "channel" | "stream" => Self::Channel,
+            "channels" | "streams" => Self::Channels,
+            "topic" => Self::Topic,
+            "dm" | "pm-with" | "pm_with" => Self::Direct,
+            "dm-including" => Self::DirectIncluding,
+            "group-pm-with" | "group_pm_with" => Self::GroupDirectWith,
+            "sender" => Self::Sender,
+            "is" => Self::Is,
+            "has" => Self::Has,
+            "in" => Self::In,
+            "id" => Self::Id,
+            "near" => Self::Near,
+            "with" => Self::With,
+            "search" => Self::Search,
+            name => Self::Unknown(name.to_owned()),
+        }
+    }
+
+    /// Whether the operand may be one id, as a number.
+    fn takes_id(&self) -> bool {
+        matches!(
+            self,
+            Self::Channel
+                | Self::DirectIncluding
+                | Self::GroupDirectWith
+                | Self::Sender
+                | Self::Id
+                | Self::Near
+                | Self::With
+        )
     }
 }
 
@@ -44,9 +121,11 @@ fn parse_element(index: usize, element: &Value) -> ApiResult<Element> {
     let invalid = |why: &str| ApiError::bad_request(format!("Invalid narrow[{index}]: Value error, {why}"));
     let element = match element {
         Value::Array(pair) => match pair.as_slice() {
-            [Value::String(operator), operand @ Value::String(_)] => {
-                Element { operator: operator.clone(), operand: operand.clone(), negated: false }
-            }
+            [Value::String(operator), operand @ Value::String(_)] => Element {
+                operator: Operator::from_client(operator),
+                operand: operand.clone(),
+                negated: false,
+            },
             _ => return Err(invalid("element is not a string pair")),
         },
         Value::Object(object) => {
@@ -61,7 +140,7 @@ fn parse_element(index: usize, element: &Value) -> ApiResult<Element> {
                 None => false,
                 Some(value) => value.as_bool().ok_or_else(|| wrong("negated", "boolean"))?,
             };
-            Element { operator: operator.to_owned(), operand: operand.clone(), negated }
+            Element { operator: Operator::from_client(operator), operand: operand.clone(), negated }
         }
         _ => return Err(invalid("dict or list required")),
     };
@@ -72,26 +151,20 @@ fn parse_element(index: usize, element: &Value) -> ApiResult<Element> {
 /// Whether the operand is of a kind that the operator takes, with the published refusals.
 fn check_operand(element: &Element) -> ApiResult<()> {
     let refuse = |msg: &str| Err(ApiError::bad_request(msg.to_owned()));
-    match (element.operator.as_str(), &element.operand) {
-        ("search", Value::String(text)) if text.trim().is_empty() => refuse("operand cannot be blank."),
-        ("dm" | "pm-with" | "pm_with", Value::Array(ids)) => {
+    match (&element.operator, &element.operand) {
+        (Operator::Search, Value::String(text)) if text.trim().is_empty() => {
+            refuse("operand cannot be blank.")
+        }
+        (Operator::Direct, Value::Array(ids)) => {
             match ids.iter().position(|id| !id.is_i64() && !id.is_u64()) {
                 Some(index) => refuse(&format!("operand[{index}] is not an integer")),
                 None => Ok(()),
             }
         }
         (_, Value::String(_)) => Ok(()),
-        (
-            "channel" | "stream" | "id" | "near" | "sender" | "group-pm-with" | "group_pm_with"
-            | "dm-including" | "with",
-            Value::Number(id),
-        ) if id.is_i64() || id.is_u64() => Ok(()),
-        ("dm" | "pm-with" | "pm_with", _) => refuse("operand is not a string or an integer list"),
-        (
-            "channel" | "stream" | "id" | "near" | "sender" | "group-pm-with" | "group_pm_with"
-            | "dm-including" | "with",
-            _,
-        ) => refuse("operand is not a string or integer"),
+        (operator, Value::Number(id)) if operator.takes_id() && (id.is_i64() || id.is_u64()) => Ok(()),
+        (Operator::Direct, _) => refuse("operand is not a string or an integer list"),
+        (operator, _) if operator.takes_id() => refuse("operand is not a string or integer"),
         _ => refuse("operand is not a string"),
     }
 }
@@ -184,7 +257,7 @@ pub fn wants_shared_history(
     mut may_read_history: impl FnMut(&StreamRow) -> ApiResult<bool>,
     terms: &[Term],
 ) -> ApiResult<bool> {
-    let is_personal = |element: &Element| element.operator == "is" && element.operand != "resolved";
+    let is_personal = |element: &Element| element.operator == Operator::Is && element.operand != "resolved";
     if elements.iter().any(is_personal) {
         return Ok(false);
     }
@@ -208,11 +281,7 @@ mod tests {
 
     #[test]
     fn both_forms_are_read() {
-        let element = |operator: &str, operand: Value, negated| Element {
-            operator: operator.to_owned(),
-            operand,
-            negated,
-        };
+        let element = |operator, operand: Value, negated| Element { operator, operand, negated };
         let read = parse(Some(&json!([
             ["channel", "lunch"],
             {"operator": "sender", "operand": 7, "negated": true},
@@ -221,9 +290,9 @@ mod tests {
         assert_eq!(
             read.unwrap(),
             [
-                element("channel", json!("lunch"), false),
-                element("sender", json!(7), true),
-                element("dm", json!([1, 2]), false),
+                element(Operator::Channel, json!("lunch"), false),
+                element(Operator::Sender, json!(7), true),
+                element(Operator::Direct, json!([1, 2]), false),
             ]
         );
         assert_eq!(parse(Some(&Value::Null)).unwrap(), []);

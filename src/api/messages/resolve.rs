@@ -2,7 +2,7 @@
 
 use super::flags::bit;
 use super::message::attribute;
-use super::narrow::{self, Element, Narrow, Term, Test};
+use super::narrow::{self, Element, Narrow, Operator, Term, Test};
 use super::search::SearchQuery;
 use super::sight::Sight;
 use super::sql;
@@ -23,7 +23,7 @@ pub fn resolve(sight: &Sight<'_>, elements: &[Element]) -> ApiResult<Narrow> {
     let mut kinds = Kinds::default();
     let mut words: Vec<&str> = Vec::new();
     for element in &elements {
-        if element.operator == "search" && !element.negated {
+        if element.operator == Operator::Search && !element.negated {
             words.extend(element.operand.as_str());
             continue;
         }
@@ -46,7 +46,7 @@ pub fn resolve(sight: &Sight<'_>, elements: &[Element]) -> ApiResult<Narrow> {
 /// when the link was made (feature level 271). If the viewer may not see the message, those terms have to do.
 fn put_conversation(sight: &Sight<'_>, elements: &[Element]) -> ApiResult<Vec<Element>> {
     let (with, others): (Vec<&Element>, Vec<&Element>) =
-        elements.iter().partition(|element| element.operator == "with");
+        elements.iter().partition(|element| element.operator == Operator::With);
     let others = others.into_iter().cloned();
     let with = match with.as_slice() {
         [] => return Ok(others.collect()),
@@ -62,24 +62,23 @@ fn put_conversation(sight: &Sight<'_>, elements: &[Element]) -> ApiResult<Vec<El
         let others: Vec<Element> = others.collect();
         return if names_conversation(&others) { Ok(others) } else { Err(invalid()) };
     };
-    let element =
-        |operator: &str, operand: Value| Element { operator: operator.to_owned(), operand, negated: false };
+    let element = |operator, operand: Value| Element { operator, operand, negated: false };
     let view = sight.view(message.recipient_id)?;
     let conversation = match &view.stream {
         Some(stream) => {
-            vec![element("channel", stream.stream_id.0.into()), element("topic", message.subject.into())]
+            let channel = element(Operator::Channel, stream.stream_id.0.into());
+            vec![channel, element(Operator::Topic, message.subject.into())]
         }
-        None => vec![element("dm", view.people.iter().map(|user_id| user_id.0).collect())],
+        None => vec![element(Operator::Direct, view.people.iter().map(|user_id| user_id.0).collect())],
     };
     let others =
-        others.filter(|element| !element.is_channel() && !element.is_direct() && element.operator != "topic");
+        others.filter(|element| !element.is_channel() && !element.is_direct() && !element.is_topic());
     Ok(conversation.into_iter().chain(others).collect())
 }
 
 fn names_conversation(elements: &[Element]) -> bool {
     elements.iter().any(Element::is_direct)
-        || (elements.iter().any(Element::is_channel)
-            && elements.iter().any(|element| element.operator == "topic"))
+        || (elements.iter().any(Element::is_channel) && elements.iter().any(Element::is_topic))
 }
 
 fn bad_combination(desc: &str) -> ApiError {
@@ -96,11 +95,14 @@ struct Kinds {
 
 impl Kinds {
     fn add(&mut self, element: &Element) -> ApiResult<()> {
-        match (element.operator.as_str(), element.operand.as_str(), element.negated) {
-            ("channel" | "stream" | "channels" | "streams" | "topic", _, false)
-            | ("is", Some("dm" | "private"), true) => self.channel = true,
-            ("dm" | "pm-with" | "pm_with" | "dm-including" | "group-pm-with" | "group_pm_with", _, false)
-            | ("is", Some("dm" | "private"), false) => self.direct = true,
+        use Operator::{Channel, Channels, Direct, DirectIncluding, GroupDirectWith, Is, Topic};
+        match (&element.operator, element.operand.as_str(), element.negated) {
+            (Channel | Channels | Topic, _, false) | (Is, Some("dm" | "private"), true) => {
+                self.channel = true
+            }
+            (Direct | DirectIncluding | GroupDirectWith, _, false) | (Is, Some("dm" | "private"), false) => {
+                self.direct = true;
+            }
             _ => {}
         }
         if self.channel && self.direct {
@@ -114,28 +116,28 @@ impl Kinds {
 fn resolve_element(connection: &Connection, caller: &Caller, element: &Element) -> ApiResult<(Test, bool)> {
     let operand = &element.operand;
     let unknown = |what: &str| ApiError::bad_narrow(&format!("unknown {what} {}", plain(operand)));
-    let test = match element.operator.as_str() {
-        "channel" | "stream" => {
+    let test = match &element.operator {
+        Operator::Channel => {
             let stream = match operand {
                 Value::String(name) => channels::by_name(connection, name)?,
                 id => channels::by_id(connection, StreamId(id.as_i64().unwrap_or(-1)))?,
             };
             Test::Channel(Rc::new(stream.ok_or_else(|| unknown("channel"))?))
         }
-        "channels" | "streams" => match operand.as_str() {
+        Operator::Channels => match operand.as_str() {
             Some("public") => Test::PublicChannels,
             Some("web-public") => Test::WebPublicChannels,
             _ => return Err(unknown("channels operand")),
         },
-        "topic" => Test::Topic(topic_key(operand.as_str().unwrap_or_default())),
-        "dm" | "pm-with" | "pm_with" => Test::Direct(conversation(connection, caller, operand)?),
-        "dm-including" => match user(connection, caller, operand)? {
+        Operator::Topic => Test::Topic(topic_key(operand.as_str().unwrap_or_default())),
+        Operator::Direct => Test::Direct(conversation(connection, caller, operand)?),
+        Operator::DirectIncluding => match user(connection, caller, operand)? {
             user_id if user_id == caller.user_id => Test::AnyDirect,
             user_id => Test::DirectIncluding(user_id),
         },
-        "group-pm-with" | "group_pm_with" => Test::GroupDirectWith(user(connection, caller, operand)?),
-        "sender" => Test::Sender(user(connection, caller, operand)?),
-        "is" => match operand.as_str() {
+        Operator::GroupDirectWith => Test::GroupDirectWith(user(connection, caller, operand)?),
+        Operator::Sender => Test::Sender(user(connection, caller, operand)?),
+        Operator::Is => match operand.as_str() {
             Some("dm" | "private") => Test::AnyDirect,
             Some("starred") => Test::Flag(bit::STARRED),
             Some("unread") => Test::Unread,
@@ -146,26 +148,26 @@ fn resolve_element(connection: &Connection, caller: &Caller, element: &Element) 
             Some("muted") => return Ok((Test::Home { with_channels: true }, true)),
             _ => return Err(unknown("'is' operand")),
         },
-        "has" => match operand.as_str() {
+        Operator::Has => match operand.as_str() {
             Some("link") => Test::Attribute(attribute::HAS_LINK),
             Some("image") => Test::Attribute(attribute::HAS_IMAGE),
             Some("attachment") => Test::Attribute(attribute::HAS_ATTACHMENT),
             Some("reaction") => Test::Reaction,
             _ => return Err(unknown("'has' operand")),
         },
-        "in" => match operand.as_str() {
+        Operator::In => match operand.as_str() {
             Some("home") => Test::Home { with_channels: true },
             // It filters nothing, also turned around.
             Some("all") => return Ok((Test::Everything, element.negated)),
             _ => return Err(unknown("'in' operand")),
         },
-        "id" => Test::Id(message_id(operand)?),
-        // Only a hint for the anchor.
-        "near" => return Ok((Test::Everything, element.negated)),
-        "search" => {
+        Operator::Id => Test::Id(message_id(operand)?),
+        // One is only a hint for the anchor, the other has been replaced by the conversation that it stands for.
+        Operator::Near | Operator::With => return Ok((Test::Everything, element.negated)),
+        Operator::Search => {
             Test::Search(Rc::new(SearchQuery::new(connection, operand.as_str().unwrap_or_default())?))
         }
-        other => return Err(ApiError::bad_narrow(&format!("unknown operator {other}"))),
+        Operator::Unknown(name) => return Err(ApiError::bad_narrow(&format!("unknown operator {name}"))),
     };
     Ok((test, false))
 }
