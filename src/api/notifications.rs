@@ -4,6 +4,7 @@
 //! other.
 
 use super::Slice;
+use super::bots::rules::GENERIC;
 use super::messages::address::Address;
 use super::messages::deliver::{Draft, deliver};
 use super::messages::directory::{render_for, render_for_server};
@@ -31,9 +32,6 @@ pub const WELCOME_BOT: &str = "welcome-bot@zulip.com";
 const SYSTEM_BOTS: [(&str, &str); 3] =
     [(NOTIFICATION_BOT, "Notification Bot"), (EMAIL_GATEWAY, "Email Gateway"), (WELCOME_BOT, "Welcome Bot")];
 
-/// The published kind of the system bots: they do as they are told.
-const GENERIC_BOT: i64 = 1;
-
 /// The program that notices are sent by.
 const CLIENT: &str = "Internal";
 
@@ -47,7 +45,8 @@ fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
                     email,
                     full_name,
                     role: Role::Member,
-                    bot_type: Some(GENERIC_BOT),
+                    // The published kind of the system bots: they do as they are told.
+                    bot_type: Some(GENERIC),
                     bot_owner_id: None,
                     is_system_bot: true,
                     password_hash: None,

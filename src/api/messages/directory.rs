@@ -1,14 +1,12 @@
 //! What the renderer asks about the organization, answered from a snapshot as the sender sees it.
 
-use super::sight::{ALL_IDS, Sight};
-use super::sql;
 use crate::api::channels::{access, sql as channels};
 use crate::api::groups::system::SystemGroup;
 use crate::api::uploads::{access as files, thumbnails};
 use crate::api::users::access::Accessible;
 use crate::api::users::sql as users;
 use crate::api::{emoji, linkifiers, realm};
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::http::{ApiResult, Caller};
 use crate::markdown::{
     CustomEmoji, Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UploadedFile,
     UserQuery, render,
@@ -32,7 +30,7 @@ struct Organization<'a> {
     code_block_language: OnceCell<String>,
     linkifiers: OnceCell<Rc<[Linkifier]>>,
     /// The renderer's questions cannot fail; a statement that did is told afterwards.
-    failure: RefCell<Option<ApiError>>,
+    failure: RefCell<Option<crate::http::ApiError>>,
 }
 
 /// Renders a message of a sender.
@@ -152,15 +150,15 @@ impl Organization<'_> {
         let Some(stream) = channels::by_id(self.connection, stream_id)? else { return Ok(None) };
         let visible = match self.caller {
             Some(caller) => {
-                let sight = Sight::new(self.connection, caller, self.now);
+                let sight = super::sight::Sight::new(self.connection, caller, self.now);
                 sight.view_of_stream(&stream)?.visible.clone()
             }
-            None => vec![ALL_IDS],
+            None => vec![super::sight::ALL_IDS],
         };
         let key = Topic::stored(topic.to_owned()).key();
-        let Some(topic_id) = sql::topic(self.connection, stream_id, &key)? else { return Ok(None) };
+        let Some(topic_id) = super::sql::topic(self.connection, stream_id, &key)? else { return Ok(None) };
         for range in visible.iter().rev() {
-            if let Some(newest) = sql::newest_of_topic_in(self.connection, topic_id, range)? {
+            if let Some(newest) = super::sql::newest_of_topic_in(self.connection, topic_id, range)? {
                 return Ok(Some(newest.0));
             }
         }
