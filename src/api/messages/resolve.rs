@@ -98,7 +98,7 @@ impl Kinds {
         use Operator::{Channel, Channels, Direct, DirectIncluding, GroupDirectWith, Is, Topic};
         match (&element.operator, element.operand.as_str(), element.negated) {
             (Channel | Channels | Topic, _, false) | (Is, Some("dm" | "private"), true) => {
-                self.channel = true
+                self.channel = true;
             }
             (Direct | DirectIncluding | GroupDirectWith, _, false) | (Is, Some("dm" | "private"), false) => {
                 self.direct = true;
