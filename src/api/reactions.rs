@@ -11,7 +11,7 @@ use super::users::{access, sql as users};
 use crate::events::{Event, EventType, Verdict};
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
 use crate::store::Tx;
-use crate::types::{MessageId, Topic, UserId};
+use crate::types::{MessageId, UserId};
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
@@ -103,8 +103,7 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     insert(tx, message.id, &reaction)?;
     messages::add_attributes(tx, message.id, attribute::HAS_REACTION)?;
     if let Some(stream_id) = messages::stream_of(tx, message.recipient_id)? {
-        let topic = Topic::stored(message.subject.clone());
-        automatic::at_participation(tx, caller.user_id, stream_id, &topic)?;
+        automatic::at_participation(tx, caller.user_id, stream_id, &message.topic())?;
     }
     tell(tx, "add", &message, reaction)
 }

@@ -2,7 +2,7 @@
 //! piece of a file has it, and the next one is read from the network when they ask again.
 
 use super::error::{ApiError, ApiResult};
-use super::form::{CLIENT, file_name_of, malformed};
+use super::form::{CLIENT, FormError, MAX_PARAMETERS, file_name_of, malformed};
 use super::request_body::RequestBody;
 use bytes::Bytes;
 use futures_util::Stream;
@@ -21,9 +21,6 @@ const SILENCE: Duration = Duration::from_secs(60);
 
 /// What may be in memory of a body without being a piece of a file: the headers of a part, in the first place.
 const HELD: usize = 256 * 1024;
-
-/// Parts of a body at most.
-const PARTS: usize = 1000;
 
 /// The names of parts that are not files, for `ignored_parameters_unsupported`. They are known only when they came.
 #[derive(Clone, Default)]
@@ -100,8 +97,8 @@ impl ArrivingFiles {
             let Some(part) = multipart.next_field().await.map_err(refusal)? else { return Ok(None) };
             self.held.store(0, Ordering::Relaxed);
             self.parts += 1;
-            if self.parts > PARTS {
-                return Err(ApiError::bad_request(format!("Too many request parameters (limit: {PARTS})")));
+            if self.parts > MAX_PARAMETERS {
+                return Err(FormError::TooManyParameters.into());
             }
             let field_name = part.name().unwrap_or_default().to_owned();
             let file_name = file_name_of(&part)?;

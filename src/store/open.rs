@@ -16,7 +16,7 @@ const APPLICATION_ID: i32 = 0x746d_6368;
 
 /// The steps that lead an older file to [`SCHEMA`], the oldest first. The first made the first file; a file's
 /// `PRAGMA user_version` counts the steps it has taken.
-pub const MIGRATIONS: &[(&str, &str)] = &[
+const MIGRATIONS: &[(&str, &str)] = &[
     ("0001_first", include_str!("migrations/0001_first.sql")),
     ("0002_whole", include_str!("migrations/0002_whole.sql")),
     ("0003_words", include_str!("migrations/0003_words.sql")),

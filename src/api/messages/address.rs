@@ -16,6 +16,8 @@ use crate::types::{RecipientId, StreamId, Topic, UserId};
 use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::Value;
+use std::borrow::Cow;
+use std::slice;
 
 /// `type` of a message in requests; each kind has two names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -104,23 +106,24 @@ pub fn read_topic(text: &str) -> ApiResult<Topic> {
 
 /// One channel: an id, a name, or a list of one of them.
 fn channel_named(connection: &Connection, to: &JsonOrText) -> ApiResult<StreamRow> {
+    let with_name = |name: &str| -> ApiResult<StreamRow> {
+        let name = name.trim();
+        channels::by_name(connection, name)?.ok_or_else(|| ApiError::no_channel_named(name))
+    };
     let one = match to {
-        JsonOrText::Text(name) => Value::String(name.clone()),
+        JsonOrText::Text(name) => return with_name(name),
         JsonOrText::Json(Value::Array(list)) => match list.as_slice() {
-            [one] => one.clone(),
+            [one] => one,
             _ => return Err(ApiError::bad_request("Expected exactly one channel")),
         },
-        JsonOrText::Json(one) => one.clone(),
+        JsonOrText::Json(one) => one,
     };
     match one {
         Value::Number(id) => {
             let id = id.as_i64().ok_or_else(|| ApiError::bad_request("Invalid data type for channel"))?;
             channels::by_id(connection, StreamId(id))?.ok_or_else(|| ApiError::no_channel_with_id(id))
         }
-        Value::String(name) => {
-            let name = name.trim();
-            channels::by_name(connection, name)?.ok_or_else(|| ApiError::no_channel_named(name))
-        }
+        Value::String(name) => with_name(name),
         _ => Err(ApiError::bad_request("Invalid data type for channel")),
     }
 }
@@ -202,16 +205,15 @@ pub fn check_topic(connection: &Connection, stream: &StreamRow, topic: &Topic) -
 
 /// The people of a direct message and the sender, ascending: ids, or emails, not both.
 fn people_named(connection: &Connection, caller: &Caller, to: &JsonOrText) -> ApiResult<Vec<UserId>> {
-    let list = match to {
+    let list: Cow<'_, [Value]> = match to {
         JsonOrText::Text(text) => text
             .split(',')
             .map(str::trim)
             .filter(|name| !name.is_empty())
             .map(|name| Value::String(name.to_owned()))
             .collect(),
-        JsonOrText::Json(Value::Array(list)) => list.clone(),
-        JsonOrText::Json(Value::String(text)) => vec![Value::String(text.clone())],
-        JsonOrText::Json(id @ Value::Number(_)) => vec![id.clone()],
+        JsonOrText::Json(Value::Array(list)) => list.into(),
+        JsonOrText::Json(one @ (Value::String(_) | Value::Number(_))) => slice::from_ref(one).into(),
         JsonOrText::Json(_) => return Err(ApiError::bad_request("Invalid data type for recipients")),
     };
     if list.is_empty() {
@@ -223,7 +225,7 @@ fn people_named(connection: &Connection, caller: &Caller, to: &JsonOrText) -> Ap
         return Err(ApiError::bad_request(msg));
     }
     let mut user_ids = vec![caller.user_id];
-    for one in &list {
+    for one in list.iter() {
         user_ids.push(match one {
             Value::Number(id) => {
                 let id =

@@ -23,7 +23,7 @@ use crate::api::user_topics::automatic;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::markdown::Rendered;
 use crate::store::Tx;
-use crate::types::{MessageId, StreamId, Topic, UserId};
+use crate::types::{MessageId, StreamId, UserId};
 use rusqlite::Connection;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -175,7 +175,7 @@ fn apply(
     let content = edit.content.as_deref().zip(rendered);
     if let Some((_, rendered)) = content {
         // Where the message is before it moves.
-        let topic = Topic::stored(edit.message.subject.clone());
+        let topic = edit.message.topic();
         let place = edit.stream.as_ref().map(|stream| (stream.stream_id, &topic));
         mention_rules::check(tx, caller, tx.now(), place, rendered)?;
     }
@@ -241,9 +241,8 @@ fn write_content(
     let mut mentioned = mentioned(tx, rendered, &audience)?;
     replace_flag(tx, id, bit::MENTIONED, &mentioned)?;
     mentioned.retain(|user_id| !before_mentioned.contains(user_id));
-    let topic = Topic::stored(message.subject.clone());
     if let Some(stream_id) = sql::stream_of(tx, message.recipient_id)? {
-        automatic::where_mentioned(tx, &mentioned, stream_id, &topic)?;
+        automatic::where_mentioned(tx, &mentioned, stream_id, &message.topic())?;
     }
     let mut topic_wildcard = match message.topic_id {
         Some(topic_id) if rendered.mentions_topic_wildcard => sql::topic_participants(tx, topic_id)?,

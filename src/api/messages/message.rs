@@ -3,7 +3,7 @@
 use crate::api::users::access;
 use crate::api::users::avatar::Avatar;
 use crate::markdown::TopicLink;
-use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, TopicId, UserId};
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, Topic, TopicId, UserId};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -75,6 +75,11 @@ impl MessageRow {
     /// Whether an attribute's bit is set.
     pub fn has(&self, attribute: i64) -> bool {
         self.attributes & attribute != 0
+    }
+
+    /// The topic as this message spells it; the empty one for direct messages.
+    pub fn topic(&self) -> Topic {
+        Topic::stored(self.subject.clone())
     }
 }
 

@@ -103,7 +103,7 @@ pub fn plan(
     destination: &Destination,
 ) -> ApiResult<Move> {
     let topic_id = message.topic_id.ok_or_else(ApiError::internal)?;
-    let old_topic = Topic::stored(message.subject.clone());
+    let old_topic = message.topic();
     let topic = destination.topic.clone().unwrap_or_else(|| old_topic.clone());
     let to = match destination.stream_id {
         None => from.clone(),

@@ -8,7 +8,7 @@ use crate::api::user_topics::automatic;
 use crate::events::Event;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
-use crate::types::{MessageId, Topic, UserId};
+use crate::types::{MessageId, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -62,8 +62,7 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
     };
     let receivers = receivers::of(tx, &message)?;
     if let Some(stream) = &receivers.stream {
-        let topic = Topic::stored(message.subject.clone());
-        automatic::at_participation(tx, caller.user_id, stream.stream_id, &topic)?;
+        automatic::at_participation(tx, caller.user_id, stream.stream_id, &message.topic())?;
     }
     tx.emit(&event, receivers.audience);
     Ok(Reply::ok())

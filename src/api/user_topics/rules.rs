@@ -31,7 +31,7 @@ pub fn find_to_set(tx: &Tx<'_>, caller: &Caller, stream_id: StreamId) -> ApiResu
 
 /// Whether the caller may take policies away in a channel. Those of a channel that they have lost can be removed too,
 /// as long as there are any.
-pub fn may_remove(tx: &Tx<'_>, caller: &Caller, stream: &StreamRow) -> ApiResult<bool> {
+fn may_remove(tx: &Tx<'_>, caller: &Caller, stream: &StreamRow) -> ApiResult<bool> {
     Ok(sql::has_any(tx, caller.user_id, stream.stream_id)?
         || access::has_content_access(tx, caller, tx.now(), stream)?)
 }
