@@ -11,20 +11,27 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Indexes a new message at the end of the group. Nothing stands in the index for its id, so nothing has to be looked
 /// for there.
 pub fn add(tx: &mut Tx<'_>, id: MessageId) {
-    tx.before_commit(move |connection, locals| put_message(connection, locals, id, "INSERT"));
+    tx.before_commit(move |connection, locals| put_message(connection, locals, id, Entry::New));
 }
 
 /// Brings what a search finds of a message in line with its row, at the end of the group: the index writes out all it
 /// has at each savepoint, so that jobs must not touch it.
 pub fn renew(tx: &mut Tx<'_>, id: MessageId) {
-    tx.before_commit(move |connection, locals| put_message(connection, locals, id, "INSERT OR REPLACE"));
+    tx.before_commit(move |connection, locals| put_message(connection, locals, id, Entry::Renewed));
+}
+
+/// Whether something may stand in the index for a message already: only then it is worth looking.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Entry {
+    New,
+    Renewed,
 }
 
 fn put_message(
     connection: &Connection,
     locals: &mut Locals,
     id: MessageId,
-    insert: &str,
+    entry: Entry,
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached("SELECT content, subject FROM message WHERE id = ?1")?;
     let mut rows = statement.query([id])?;
@@ -34,7 +41,7 @@ fn put_message(
             .execute([id])
             .map(|_| ());
     };
-    put(connection, locals.get(), id, (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?), insert)
+    put(connection, locals.get(), id, (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?), entry)
 }
 
 /// Writes the content and the subject of a message into the index, and their words into the list of words.
@@ -43,10 +50,14 @@ pub(super) fn put(
     known: &mut KnownWords,
     id: MessageId,
     (content, subject): (&str, &str),
-    insert: &str,
+    entry: Entry,
 ) -> rusqlite::Result<()> {
     let (content, emoji_of_content) = with_words(content);
     let (subject, emoji_of_subject) = with_words(subject);
+    let insert = match entry {
+        Entry::New => "INSERT",
+        Entry::Renewed => "INSERT OR REPLACE",
+    };
     connection
         .prepare_cached(&format!(
             "{insert} INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)"

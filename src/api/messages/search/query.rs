@@ -212,7 +212,7 @@ fn stems(connection: &Connection, beginning: &str, odd: bool, limit: usize) -> A
 
 #[cfg(test)]
 mod tests {
-    use super::super::index::{KnownWords, put};
+    use super::super::index::{Entry, KnownWords, put};
     use super::*;
     use crate::store::Database;
     use crate::types::MessageId;
@@ -225,7 +225,7 @@ mod tests {
         let connection = database.connect_writer().unwrap();
         let mut known = KnownWords::default();
         for (id, text) in (1..).zip(texts) {
-            put(&connection, &mut known, MessageId(id), (text, ""), "INSERT").unwrap();
+            put(&connection, &mut known, MessageId(id), (text, ""), Entry::New).unwrap();
         }
         (folder, connection)
     }
