@@ -1,5 +1,5 @@
 //! Statements about messages, and rows to structs. What only one index or table needs stands beside its rule: feeds in
-//! [`super::feed`], pages in [`super::view`], words in [`super::search`], who received and who has read what in
+//! [`super::feed`], pages in `view.rs`, words in [`super::search`], who received and who has read what in
 //! [`super::receivers`], [`super::arrivals`] and [`super::unread`].
 
 use super::message::{EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute};
