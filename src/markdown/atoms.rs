@@ -3,17 +3,11 @@
 //! What a rule has recognised (a code span, a mention, a link) no later rule may look into. So it becomes an atom,
 //! and the text goes on with a single character that is neither a letter nor punctuation nor space.
 
-use super::html::Node;
+use super::html::{Node, text_content, text_with_references};
 
 /// Atoms are U+F0001, U+F0002 and so on (a private use area).
 const FIRST: u32 = 0xF_0001;
 const LAST: u32 = 0xF_FFFD;
-
-/// Stands for nothing. Beside a mark of emphasis it is "not space, not punctuation" for the CommonMark parser.
-pub const NOTHING: char = '\u{F0000}';
-
-/// Stands for nothing. Beside a mark of emphasis it is "space" for the CommonMark parser.
-pub const NO_SPACE: char = '\u{2028}';
 
 /// The atoms of one text.
 #[derive(Debug, Default)]
@@ -38,7 +32,7 @@ impl Atoms {
 
     /// Whether the character could be mistaken for an atom's.
     pub fn is_reserved(character: char) -> bool {
-        character == NOTHING || character == NO_SPACE || (FIRST..=LAST).contains(&u32::from(character))
+        (FIRST..=LAST).contains(&u32::from(character))
     }
 
     /// The nodes of a text that no rule reads any more.
@@ -51,11 +45,28 @@ impl Atoms {
                 for node in held {
                     push_node(&mut nodes, node.clone());
                 }
-            } else if character != NOTHING && character != NO_SPACE {
+            } else {
                 plain.push(character);
             }
         }
         push_text(&mut nodes, plain);
+        nodes
+    }
+
+    /// A part of a text as its reader sees it.
+    pub fn plain(&self, part: &str) -> String {
+        text_content(&self.restore(part))
+    }
+
+    /// The nodes of a part that becomes the text of a link: character references stay what they are.
+    pub fn label(&self, part: &str) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        for node in self.restore(part) {
+            match node {
+                Node::Text(text) => nodes.extend(text_with_references(&text)),
+                other => nodes.push(other),
+            }
+        }
         nodes
     }
 

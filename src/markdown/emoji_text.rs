@@ -67,7 +67,7 @@ fn named(source: &str, directory: &dyn Directory) -> Option<(usize, Option<Node>
 
 /// An emoticon at the start of a text, between spaces or punctuation.
 fn emoticon(source: &str, before: Option<char>) -> Option<(usize, Option<Node>)> {
-    const ENDS: &str = ",.;?!()[] \"'\n\t*~";
+    const ENDS: &str = ",.;?!()[] \"'\n\t";
     let ends = |c: char| ENDS.contains(c);
     if !before.is_none_or(ends) {
         return None;

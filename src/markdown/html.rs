@@ -182,6 +182,7 @@ impl SafeUrl {
         if text.is_empty() || text.chars().any(char::is_control) {
             return None;
         }
+        let text = &text.replace(' ', "%20");
         let scheme_end = text.find([':', '/', '?', '#']).filter(|&at| text.as_bytes()[at] == b':');
         if let Some((scheme, rest)) = scheme_end.map(|at| (text[..at].to_ascii_lowercase(), &text[at + 1..]))
         {
@@ -199,8 +200,9 @@ impl SafeUrl {
                 _ => None,
             };
         }
+        // Of no scheme in particular, and no path on this server.
         if text.starts_with("//") {
-            return (text.len() > 2).then(|| Self(format!("http:{text}")));
+            return None;
         }
         if text.starts_with('/') || (text.starts_with('#') && text.len() > 1) {
             return Some(Self(text.to_owned()));
@@ -297,6 +299,42 @@ pub fn text(content: impl Into<String>) -> Node {
     Node::Text(content.into())
 }
 
+/// Text in which `&amp;`, `&#38;` and the like stay what they are.
+pub fn text_with_references(source: &str) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    let mut position = 0;
+    while let Some(range) = find_reference(source, position) {
+        if position < range.start {
+            nodes.push(text(&source[position..range.start]));
+        }
+        nodes.push(Node::Reference(source[range.start + 1..range.end - 1].to_owned()));
+        position = range.end;
+    }
+    if position < source.len() {
+        nodes.push(text(&source[position..]));
+    }
+    nodes
+}
+
+/// The next character reference, from `&` to `;`.
+pub fn find_reference(source: &str, from: usize) -> Option<std::ops::Range<usize>> {
+    /// No reference has a longer name.
+    const MAXIMUM_LENGTH: usize = 40;
+    source[from..].match_indices('&').find_map(|(at, _)| {
+        let start = from + at;
+        let end = start + source[start..].bytes().take(MAXIMUM_LENGTH).position(|byte| byte == b';')?;
+        let name = &source[start + 1..end];
+        let is_reference = match name.strip_prefix('#') {
+            Some(number) => match number.strip_prefix(['x', 'X']) {
+                Some(digits) => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+                None => !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()),
+            },
+            None => !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+        };
+        is_reference.then_some(start..end + 1)
+    })
+}
+
 /// All text below these nodes, as a reader sees it.
 pub fn text_content(nodes: &[Node]) -> String {
     fn collect(nodes: &[Node], into: &mut String) {
@@ -363,7 +401,7 @@ fn write_element(element: &Element, in_plain_code: bool, output: &mut String) {
         output.push_str(attribute.name());
         if let Some(value) = attribute.value() {
             output.push_str("=\"");
-            escape(&value, true, output);
+            escape_attribute(&value, output);
             output.push('"');
         }
     }
@@ -450,6 +488,16 @@ fn escape_all(text: &str, apostrophe: &str, output: &mut String) {
     }
 }
 
+/// Writes the value of an attribute. Character references in it stay what they are, as in text.
+fn escape_attribute(value: &str, output: &mut String) {
+    for node in text_with_references(value) {
+        match node {
+            Node::Text(text) => escape(&text, true, output),
+            other => write_node(&other, false, output),
+        }
+    }
+}
+
 /// Writes text so that it is text: `quotes` also for the inside of attribute values.
 fn escape(text: &str, quotes: bool, output: &mut String) {
     for character in text.chars() {
@@ -475,7 +523,8 @@ mod tests {
             ("someone@example.com", Some("mailto:someone@example.com")),
             ("/user_uploads/1/x", Some("/user_uploads/1/x")),
             ("#narrow/search/x", Some("#narrow/search/x")),
-            ("//example.com", Some("http://example.com")),
+            ("//example.com", None),
+            ("example.com/a b", Some("http://example.com/a%20b")),
             ("example.com:8080/x", Some("http://example.com:8080/x")),
             ("tel:+14155551234", Some("tel:+14155551234")),
             ("javascript:alert(1)", None),

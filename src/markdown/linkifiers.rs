@@ -76,7 +76,13 @@ impl Linkifier {
     }
 
     /// The first match at or after a position, in bytes. One whose address clients must not follow is skipped.
-    pub fn find_at(&self, text: &str, start: usize) -> Option<LinkifierMatch> {
+    /// `plain` says what a part of the text stands for, for the values in the address.
+    pub fn find_at(
+        &self,
+        text: &str,
+        start: usize,
+        plain: impl Fn(&str) -> String,
+    ) -> Option<LinkifierMatch> {
         let mut from = start;
         while from <= text.len() {
             let captures = self.pattern.captures_at(text, from)?;
@@ -84,7 +90,7 @@ impl Linkifier {
             let mut template = UriTemplate::new(&self.url_template);
             for name in &self.group_names {
                 if let Some(group) = captures.name(name) {
-                    template.set(name, TemplateVar::Scalar(group.as_str().to_owned()));
+                    template.set(name, TemplateVar::Scalar(plain(group.as_str())));
                 }
             }
             if !matched.is_empty()
@@ -174,7 +180,7 @@ pub fn topic_links(topic: &str, linkifiers: &[Linkifier]) -> Vec<TopicLink> {
     };
     for linkifier in linkifiers {
         let mut position = 0;
-        while let Some(found) = linkifier.find_at(topic, position) {
+        while let Some(found) = linkifier.find_at(topic, position, str::to_owned) {
             position = found.range.end;
             take(found.range, &found.url);
         }

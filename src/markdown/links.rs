@@ -5,7 +5,7 @@ use std::{fmt::Write as _, ops::Range};
 use super::{
     atoms::Atoms,
     directory::Directory,
-    html::{Attribute, Element, Node, SafeUrl, Tag, text, text_content},
+    html::{Attribute, Element, Node, SafeUrl, Tag, text, text_content, text_with_references},
 };
 
 type Found = (Range<usize>, Option<Vec<Node>>);
@@ -36,9 +36,10 @@ fn message_reference(inner: &str) -> Option<(&str, &str, i64)> {
 }
 
 /// The next link to a message.
-pub fn find_message(source: &str, from: usize, directory: &dyn Directory) -> Option<Found> {
+pub fn find_message(source: &str, from: usize, atoms: &Atoms, directory: &dyn Directory) -> Option<Found> {
     let (range, inner) = find_reference(source, from, |inner| message_reference(inner).is_some())?;
     let (channel, topic, message_id) = message_reference(inner)?;
+    let topic = &atoms.plain(topic);
     let nodes = directory.channel(channel).map(|channel| {
         let href = message_url(channel.stream_id, &channel.name, topic, message_id);
         let mut shown = topic_text(&channel.name, topic, directory);
@@ -49,10 +50,11 @@ pub fn find_message(source: &str, from: usize, directory: &dyn Directory) -> Opt
 }
 
 /// The next link to a topic. It names the topic's newest message, so that it survives a move of the topic.
-pub fn find_topic(source: &str, from: usize, directory: &dyn Directory) -> Option<Found> {
+pub fn find_topic(source: &str, from: usize, atoms: &Atoms, directory: &dyn Directory) -> Option<Found> {
     let is_topic = |inner: &str| inner.split_once('>').is_some_and(|(channel, _)| !channel.is_empty());
     let (range, inner) = find_reference(source, from, is_topic)?;
     let (channel, topic) = inner.split_once('>')?;
+    let topic = &atoms.plain(topic);
     let nodes = directory.channel(channel).and_then(|channel| {
         let mut href = topic_url(channel.stream_id, &channel.name, topic);
         if let Some(message_id) = directory.newest_message_in_topic(channel.stream_id, topic) {
@@ -67,7 +69,7 @@ pub fn find_topic(source: &str, from: usize, directory: &dyn Directory) -> Optio
 }
 
 /// The next link to a channel.
-pub fn find_channel(source: &str, from: usize, directory: &dyn Directory) -> Option<Found> {
+pub fn find_channel(source: &str, from: usize, _: &Atoms, directory: &dyn Directory) -> Option<Found> {
     let (range, inner) = find_reference(source, from, |_| true)?;
     let nodes = directory.channel(inner).and_then(|channel| {
         let href = channel_url(channel.stream_id, &channel.name);
@@ -140,11 +142,11 @@ pub fn markdown_links(source: &str, directory: &dyn Directory, atoms: &mut Atoms
             let start = from + at;
             let close = *closing.get(&start)?;
             let Target { address, title, end } = target(source, close + 1)?;
-            let address = text_content(&atoms.restore(address));
+            let address = atoms.plain(address);
             let url = relative_to_realm(SafeUrl::from_text(&address)?, directory);
-            let label = atoms.restore(&source[start + 1..close]);
+            let label = atoms.label(&source[start + 1..close]);
             let label = if text_content(&label).trim().is_empty() && !label.iter().any(is_element) {
-                vec![text(url.as_str())]
+                text_with_references(url.as_str())
             } else {
                 label
             };
@@ -154,7 +156,7 @@ pub fn markdown_links(source: &str, directory: &dyn Directory, atoms: &mut Atoms
                 return Some((start - 1..end, Some(vec![player])));
             }
             let mut attributes = vec![Attribute::Href(url)];
-            attributes.extend(title.map(|title| Attribute::Title(text_content(&atoms.restore(title)))));
+            attributes.extend(title.map(|title| Attribute::Title(atoms.plain(title))));
             Some((start..end, Some(vec![Element::new(Tag::Anchor, label).with(attributes).node()])))
         })
     })

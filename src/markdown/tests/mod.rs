@@ -1,5 +1,6 @@
 //! The cases of `cases.json`, and what every construct becomes.
 
+mod dialect;
 mod safety;
 
 use std::collections::HashMap;

@@ -1,0 +1,187 @@
+//! Marks of emphasis: `***`, `**`, `*` and `~~`.
+//!
+//! The dialect knows no flanking and no `_`. Each kind of mark is looked for in turn, from the strongest to the
+//! weakest: the leftmost pair within a line counts, whatever surrounds it. What a pair encloses becomes an atom, and
+//! only weaker marks are looked for inside. So a weaker pair may enclose a stronger one, but none cross. `***` comes
+//! before mentions and links ([`replace_both`]), the others come after them ([`nodes`]).
+
+use std::ops::Range;
+
+use super::{
+    MAXIMUM_DEPTH,
+    atoms::Atoms,
+    html::{Element, Node, Tag},
+};
+
+/// Reads text without marks: emoji, line ends.
+pub type ReadPlain<'a> = &'a dyn Fn(&str, &mut Atoms) -> Vec<Node>;
+
+/// The kinds of marks that come last, the strongest first.
+const MARKS: [&str; 3] = ["**", "*", "~~"];
+
+/// Replaces `***a***` by atoms. `read` makes nodes of what is inside: it holds no further star.
+pub fn replace_both(
+    source: &str,
+    atoms: &mut Atoms,
+    read: &mut dyn FnMut(&str, &mut Atoms) -> Vec<Node>,
+) -> String {
+    replace(source, atoms, find_both, &mut |inside, atoms| {
+        let emphasis = Element::new(Tag::Emphasis, read(inside, atoms));
+        Element::new(Tag::Strong, vec![emphasis.node()])
+    })
+}
+
+/// The nodes of a text in which all that is neither a mark nor plain is an atom already.
+pub fn nodes(source: &str, atoms: &mut Atoms, plain: ReadPlain<'_>) -> Vec<Node> {
+    weaker_than(None, source, atoms, plain)
+}
+
+/// The nodes of a text that stands inside of marks of this index.
+fn weaker_than(around: Option<usize>, source: &str, atoms: &mut Atoms, plain: ReadPlain<'_>) -> Vec<Node> {
+    let mut replaced = source.to_owned();
+    for (index, mark) in MARKS.iter().enumerate().skip(around.map_or(0, |around| around + 1)) {
+        if !replaced.contains(mark) {
+            continue;
+        }
+        let mut element = |inside: &str, atoms: &mut Atoms| {
+            let content = weaker_than(Some(index), inside, atoms, plain);
+            match *mark {
+                "**" => Element::new(Tag::Strong, content),
+                "*" => Element::new(Tag::Emphasis, content),
+                _ => Element::new(Tag::Deletion, content),
+            }
+        };
+        replaced = match *mark {
+            "**" => replace(&replaced, atoms, find_strong, &mut element),
+            "*" => replace_emphasis(&replaced, atoms, &mut element),
+            _ => replace(&replaced, atoms, find_deletion, &mut element),
+        };
+    }
+    plain(&replaced, atoms)
+}
+
+/// A pair of marks: where it stands with its marks, and what it encloses, in bytes.
+struct Pair {
+    whole: Range<usize>,
+    inside: Range<usize>,
+}
+
+impl Pair {
+    fn new(start: usize, mark: usize, close: usize) -> Self {
+        Self { whole: start..close + mark, inside: start + mark..close }
+    }
+}
+
+/// Replaces pairs by atoms, from the left to the right.
+fn replace(
+    source: &str,
+    atoms: &mut Atoms,
+    find: fn(&str, usize) -> Option<Pair>,
+    element: &mut dyn FnMut(&str, &mut Atoms) -> Element,
+) -> String {
+    let mut output = String::with_capacity(source.len());
+    let mut position = 0;
+    while let Some(pair) = find(source, position) {
+        output.push_str(&source[position..pair.whole.start]);
+        let node = element(&source[pair.inside], atoms).node();
+        match atoms.hold(vec![node]) {
+            Some(place) => output.push(place),
+            None => output.push_str(&source[pair.whole.clone()]),
+        }
+        position = pair.whole.end;
+    }
+    output.push_str(&source[position..]);
+    output
+}
+
+/// `***a***`: no star, `^` or line end inside, and no space beside the marks.
+fn find_both(source: &str, from: usize) -> Option<Pair> {
+    let mut position = from;
+    while let Some(start) = source[position..].find("***").map(|at| position + at) {
+        let inside = &source[start + 3..];
+        let length = inside.find(['*', '^', '\n']).unwrap_or(inside.len());
+        if may_be_emphasised(&inside[..length]) && inside[length..].starts_with("***") {
+            return Some(Pair::new(start, 3, start + 3 + length));
+        }
+        position = start + 1;
+    }
+    None
+}
+
+/// `**a**`: at least one character inside, and no line end.
+fn find_strong(source: &str, from: usize) -> Option<Pair> {
+    let mut position = from;
+    while let Some(start) = source[position..].find("**").map(|at| position + at) {
+        let inside = &source[start + 2..];
+        let line_end = inside.find('\n').unwrap_or(inside.len());
+        let first = inside[..line_end].chars().next().map_or(0, char::len_utf8);
+        if let Some(at) = inside[first..line_end].find("**") {
+            return Some(Pair::new(start, 2, start + 2 + first + at));
+        }
+        // Without an end for this one, there is none for a later one in the line.
+        position = start + 2 + line_end;
+    }
+    None
+}
+
+/// `~~a~~`: exactly two on either side, and none inside.
+fn find_deletion(source: &str, from: usize) -> Option<Pair> {
+    let mut opening: Option<usize> = None;
+    let mut position = from;
+    while let Some(at) = source[position..].find(['~', '\n']).map(|at| position + at) {
+        let rest = &source[at..];
+        let length = rest.len() - rest.trim_start_matches('~').len();
+        let follows_another = source[..at].ends_with('~');
+        match opening {
+            Some(start) if length == 2 => return Some(Pair::new(start, 2, at)),
+            _ => opening = (length == 2 && !follows_another).then_some(at),
+        }
+        position = at + length.max(1);
+    }
+    None
+}
+
+/// Replaces `*a*` by atoms: no star, `^` or line end inside, and no space beside the marks. What has become an atom
+/// counts as inside, so that the stars around it can be a pair in their turn.
+fn replace_emphasis(
+    source: &str,
+    atoms: &mut Atoms,
+    element: &mut dyn FnMut(&str, &mut Atoms) -> Element,
+) -> String {
+    let mut output = String::with_capacity(source.len());
+    // The text before each star that waits for its partner, from the last such star on, and how deep it nests.
+    let mut waiting: Vec<(String, usize)> = Vec::new();
+    let (mut text, mut depth) = (String::new(), 0);
+    for character in source.chars() {
+        match character {
+            '*' if !waiting.is_empty() && depth < MAXIMUM_DEPTH && may_be_emphasised(&text) => {
+                let node = element(&text, atoms).node();
+                let (before, depth_before) = waiting.pop().unwrap_or_default();
+                let place = atoms.hold(vec![node]).map_or_else(|| format!("*{text}*"), String::from);
+                text = before + &place;
+                depth = depth_before.max(depth + 1);
+            }
+            '*' => waiting.push((std::mem::take(&mut text), std::mem::take(&mut depth))),
+            '^' | '\n' => {
+                for (before, _) in waiting.drain(..) {
+                    output.push_str(&before);
+                    output.push('*');
+                }
+                output.push_str(&text);
+                output.push(character);
+                text.clear();
+                depth = 0;
+            }
+            _ => text.push(character),
+        }
+    }
+    for (before, _) in waiting {
+        output.push_str(&before);
+        output.push('*');
+    }
+    output + &text
+}
+
+fn may_be_emphasised(inside: &str) -> bool {
+    !inside.is_empty() && !inside.starts_with(char::is_whitespace) && !inside.ends_with(char::is_whitespace)
+}
