@@ -113,13 +113,13 @@ fn find_strong(source: &str, from: usize) -> Option<Pair> {
     let mut position = from;
     while let Some(start) = source[position..].find("**").map(|at| position + at) {
         let inside = &source[start + 2..];
-        let line_end = inside.find('\n').unwrap_or(inside.len());
-        let first = inside[..line_end].chars().next().map_or(0, char::len_utf8);
-        if let Some(at) = inside[first..line_end].find("**") {
-            return Some(Pair::new(start, 2, start + 2 + first + at));
+        let first = inside.chars().next()?.len_utf8();
+        let length = first + inside[first..].find("**")?;
+        match inside[..length].find('\n') {
+            None => return Some(Pair::new(start, 2, start + 2 + length)),
+            // Without an end for this one, there is none for a later one in the line.
+            Some(line_end) => position = start + 2 + line_end,
         }
-        // Without an end for this one, there is none for a later one in the line.
-        position = start + 2 + line_end;
     }
     None
 }

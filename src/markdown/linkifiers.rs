@@ -188,7 +188,11 @@ pub fn topic_links(topic: &str, linkifiers: &[Linkifier]) -> Vec<TopicLink> {
     let mut position = 0;
     while let Some(range) = autolinks::find_at(topic, position) {
         position = range.end;
-        if let Some(url) = SafeUrl::from_text(&topic[range.clone()]) {
+        let typed = &topic[range.clone()];
+        // Here, unlike in messages, an address without a scheme is a secure one.
+        let is_bare = !typed.contains("://") && !typed.contains(['@', ':']);
+        let url = if is_bare { &format!("https://{typed}") } else { typed };
+        if let Some(url) = SafeUrl::from_text(url) {
             take(range, &url);
         }
     }
@@ -240,7 +244,7 @@ mod tests {
             links("see https://example.com/home and example.org or #7", &[tickets(), pages]),
             [
                 pair("https://example.com/home", "https://wiki.example.com/home"),
-                pair("example.org", "http://example.org"),
+                pair("example.org", "https://example.org"),
                 pair("#7", "https://tickets.example.com/7"),
             ]
         );

@@ -1,6 +1,6 @@
 //! Links: to channels, topics and messages (`#**channel>topic@123**`), and `[text](address)`.
 
-use std::{fmt::Write as _, ops::Range};
+use std::{collections::HashMap, fmt::Write as _, ops::Range};
 
 use super::{
     atoms::Atoms,
@@ -136,12 +136,12 @@ pub fn relative_to_realm(url: SafeUrl, directory: &dyn Directory) -> SafeUrl {
 
 /// Replaces `[text](address "title")` by links; one whose address is not safe stays text.
 pub fn markdown_links(source: &str, directory: &dyn Directory, atoms: &mut Atoms) -> String {
-    let closing = matching_brackets(source);
+    let punctuation = Punctuation::of(source);
     atoms.replace(source, |atoms, source, from| {
         source[from..].match_indices('[').find_map(|(at, _)| {
             let start = from + at;
-            let close = *closing.get(&start)?;
-            let Target { address, title, end } = target(source, close + 1)?;
+            let close = *punctuation.closings.get(&start)?;
+            let Target { address, title, end } = punctuation.target(source, close + 1)?;
             let address = atoms.plain(address);
             let url = relative_to_realm(SafeUrl::from_text(&address)?, directory);
             let label = atoms.label(&source[start + 1..close]);
@@ -189,22 +189,88 @@ fn is_element(node: &Node) -> bool {
     matches!(node, Node::Element(_))
 }
 
-/// Where each `[` that has a matching `]` is closed.
-fn matching_brackets(source: &str) -> std::collections::HashMap<usize, usize> {
-    let mut open = Vec::new();
-    let mut closing = std::collections::HashMap::new();
-    for (at, byte) in source.bytes().enumerate() {
-        match byte {
-            b'[' => open.push(at),
-            b']' => {
-                if let Some(start) = open.pop() {
-                    closing.insert(start, at);
+/// The punctuation of links in a text, found in one go, so that no text makes us look at a part of it again and again.
+#[derive(Default)]
+struct Punctuation {
+    /// Where each `[` or `(` that has a partner is closed.
+    closings: HashMap<usize, usize>,
+    /// The quotation marks behind a space: a title may start there. For each kind, in the order they stand.
+    title_starts: HashMap<u8, Vec<usize>>,
+    /// Those before a `)`, with what is behind it: a title may end there. For each kind.
+    title_ends: HashMap<u8, Vec<(usize, usize)>>,
+    /// The last of each kind.
+    last: HashMap<u8, usize>,
+}
+
+impl Punctuation {
+    fn of(source: &str) -> Self {
+        let mut found = Self::default();
+        let (mut brackets, mut parentheses) = (Vec::new(), Vec::new());
+        for (at, byte) in source.bytes().enumerate() {
+            match byte {
+                b'[' => brackets.push(at),
+                b'(' => parentheses.push(at),
+                b']' => found.close(&mut brackets, at),
+                b')' => found.close(&mut parentheses, at),
+                b'"' | b'\'' => {
+                    if source[..at].ends_with(char::is_whitespace) {
+                        found.title_starts.entry(byte).or_default().push(at);
+                    }
+                    let after = source[at + 1..].trim_start();
+                    if after.starts_with(')') {
+                        let end = source.len() - after.len() + 1;
+                        found.title_ends.entry(byte).or_default().push((at, end));
+                    }
+                    found.last.insert(byte, at);
                 }
+                _ => {}
             }
-            _ => {}
+        }
+        found
+    }
+
+    fn close(&mut self, open: &mut Vec<usize>, at: usize) {
+        if let Some(start) = open.pop() {
+            self.closings.insert(start, at);
         }
     }
-    closing
+
+    /// Where the title behind a position stands, and what is behind the `)` after it.
+    fn title(&self, from: usize) -> Option<(Range<usize>, usize)> {
+        // The first mark that comes again. If one does not, the other one may.
+        let (start, kind) = self
+            .title_starts
+            .iter()
+            .filter_map(|(&kind, starts)| {
+                let &start = starts.get(starts.partition_point(|&at| at < from))?;
+                (*self.last.get(&kind)? > start).then_some((start, kind))
+            })
+            .min()?;
+        let ends = self.title_ends.get(&kind)?;
+        let &(at, end) = ends.get(ends.partition_point(|&(at, _)| at <= start))?;
+        Some((start..at, end))
+    }
+
+    /// Reads `(address "title")` at a position. Parentheses in an address may nest.
+    fn target<'a>(&self, source: &'a str, from: usize) -> Option<Target<'a>> {
+        let inner = source[from..].strip_prefix('(')?;
+        if let Some(target) = pointed_target(source, inner) {
+            return Some(target);
+        }
+        let closing = self.closings.get(&from).copied();
+        match self.title(from + 1).filter(|(title, _)| closing.is_none_or(|closing| title.end < closing)) {
+            Some((title, end)) => Some(Target {
+                address: source[from + 1..title.start].trim(),
+                title: Some(&source[title.start + 1..title.end]),
+                end,
+            }),
+            None => closing.map(|closing| Target {
+                address: source[from + 1..closing].trim(),
+                title: None,
+                end: closing + 1,
+            }),
+        }
+    }
 }
 
 /// What stands in the parentheses of a link.
@@ -216,46 +282,20 @@ struct Target<'a> {
     end: usize,
 }
 
-/// Reads `(address "title")` at `from`. Parentheses in an address may nest.
-fn target(source: &str, from: usize) -> Option<Target<'_>> {
-    let inner = source[from..].strip_prefix('(')?;
-    if let Some(pointed) = inner.trim_start().strip_prefix('<') {
-        let end = pointed.find(['>', '\n', '<']).filter(|&end| pointed[end..].starts_with('>'))?;
-        let after = pointed[end + 1..].trim_start().strip_prefix(')')?;
-        return Some(Target { address: &pointed[..end], title: None, end: source.len() - after.len() });
-    }
-    let mut depth = 0;
-    // The quotation mark that may have opened a title, and where.
-    let mut opened: Option<(char, usize)> = None;
-    for (at, character) in inner.char_indices() {
-        let after = &inner[at + character.len_utf8()..];
-        match (opened, character) {
-            (Some((mark, start)), _) if character == mark => {
-                if let Some(after) = after.trim_start().strip_prefix(')') {
-                    let title = Some(&inner[start + 1..at]);
-                    return Some(Target {
-                        address: inner[..start].trim(),
-                        title,
-                        end: source.len() - after.len(),
-                    });
-                }
-            }
-            (None, '"' | '\'') if inner[..at].ends_with(char::is_whitespace) => {
-                opened = after.contains(character).then_some((character, at));
-            }
-            (_, '(') => depth += 1,
-            (_, ')') if depth == 0 => {
-                return Some(Target {
-                    address: inner[..at].trim(),
-                    title: None,
-                    end: source.len() - after.len(),
-                });
-            }
-            (_, ')') => depth -= 1,
-            _ => {}
+/// `<address>` or `<address> "title"`, up to the parenthesis.
+fn pointed_target<'a>(source: &'a str, inner: &'a str) -> Option<Target<'a>> {
+    let pointed = inner.trim_start().strip_prefix('<')?;
+    let end = pointed.find(['>', '<']).filter(|&end| pointed[end..].starts_with('>'))?;
+    let after = pointed[end + 1..].trim_start();
+    let (title, after) = match after.strip_prefix(['"', '\'']) {
+        Some(title) => {
+            let length = title.find(&after[..1])?;
+            (Some(&title[..length]), title[length + 1..].trim_start())
         }
-    }
-    None
+        None => (None, after),
+    };
+    let after = after.strip_prefix(')')?;
+    Some(Target { address: pointed[..end].trim(), title, end: source.len() - after.len() })
 }
 
 #[cfg(test)]
@@ -271,12 +311,18 @@ mod tests {
             ("(a 't\"') b", "a", Some("t\""), " b"),
             ("(a \"x) \" b", "a \"x", None, " \" b"),
             ("(<a b>) c", "a b", None, " c"),
+            ("(<a> \"b\" ) c", "a", Some("b"), " c"),
+            ("(<a) c", "<a", None, " c"),
         ] {
             let end = source.len() - after.len();
-            assert_eq!(target(source, 0), Some(Target { address, title, end }), "{source}");
+            assert_eq!(
+                Punctuation::of(source).target(source, 0),
+                Some(Target { address, title, end }),
+                "{source}"
+            );
         }
-        for source in ["(a", "a)", "", "((a)", "(<a)"] {
-            assert_eq!(target(source, 0), None, "{source}");
+        for source in ["(a", "a)", "", "((a)"] {
+            assert_eq!(Punctuation::of(source).target(source, 0), None, "{source}");
         }
     }
 
