@@ -5,7 +5,7 @@ use crate::api::groups::system::SystemGroup;
 use crate::api::uploads::{access as files, thumbnails};
 use crate::api::users::access::Accessible;
 use crate::api::users::sql as users;
-use crate::api::{emoji, linkifiers, realm};
+use crate::api::{emoji, linkifiers, realm, user_settings};
 use crate::http::{ApiResult, Caller};
 use crate::markdown::{
     CustomEmoji, Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UploadedFile,
@@ -24,10 +24,12 @@ struct Organization<'a> {
     caller: Option<&'a Caller>,
     now: i64,
     origin: &'a str,
-    /// Whether pictures are shown beside the links to them, where the organization wants it.
-    may_preview: bool,
-    /// Asked for only where a text needs it.
+    /// Only in messages pictures are shown beside the links to them, where the organization wants it, and emoticons
+    /// become emoji, where the sender wants it.
+    is_message: bool,
+    /// Asked for only where a text needs it, like those below.
     code_block_language: OnceCell<String>,
+    translates_emoticons: OnceCell<bool>,
     linkifiers: OnceCell<Rc<[Linkifier]>>,
     /// The renderer's questions cannot fail; a statement that did is told afterwards.
     failure: RefCell<Option<crate::http::ApiError>>,
@@ -44,7 +46,8 @@ pub fn render_for(
     render_with(connection, Some(caller), now, origin, true, content)
 }
 
-/// Renders what describes a channel, a folder or a person, as its author sees the organization: HTML without previews.
+/// Renders what describes a channel, a folder or a person, as its author sees the organization: HTML without previews,
+/// and emoticons stay text.
 pub fn render_description(
     connection: &Connection,
     caller: &Caller,
@@ -65,7 +68,7 @@ fn render_with(
     caller: Option<&Caller>,
     now: i64,
     origin: &str,
-    may_preview: bool,
+    is_message: bool,
     content: &str,
 ) -> ApiResult<Rendered> {
     let organization = Organization {
@@ -73,8 +76,9 @@ fn render_with(
         caller,
         now,
         origin,
-        may_preview,
+        is_message,
         code_block_language: OnceCell::new(),
+        translates_emoticons: OnceCell::new(),
         linkifiers: OnceCell::new(),
         failure: RefCell::default(),
     };
@@ -216,9 +220,17 @@ impl Directory for Organization<'_> {
     }
 
     fn previews_media(&self) -> bool {
-        self.may_preview && {
+        self.is_message && {
             let previews = realm::settings::get(self.connection, "inline_image_preview");
             self.answer(previews.map(Some)).unwrap_or(false)
         }
+    }
+
+    fn translates_emoticons(&self) -> bool {
+        *self.translates_emoticons.get_or_init(|| {
+            let Some(caller) = self.caller.filter(|_| self.is_message) else { return false };
+            let wanted = user_settings::get(self.connection, caller.user_id, "translate_emoticons");
+            self.answer(wanted.map(Some)).unwrap_or(false)
+        })
     }
 }

@@ -27,6 +27,10 @@ fn lists_nest_continue_and_part() {
         ("1. a\n- b", "<ol>\n<li>a</li>\n</ol>\n<ul>\n<li>b</li>\n</ul>"),
         ("10. a\n11. b", "<ol start=\"10\">\n<li>a</li>\n<li>b</li>\n</ol>"),
         (
+            "1. a\n1. b\n   1. c\n   3. d\n1. e\n   17. f\n   18. g",
+            "<ol>\n<li>a</li>\n<li>b<ol>\n<li>c</li>\n<li>d</li>\n</ol>\n</li>\n<li>e<ol start=\"17\">\n<li>f</li>\n<li>g</li>\n</ol>\n</li>\n</ol>",
+        ),
+        (
             "* a\n\n      code\n* b",
             "<ul>\n<li>\n<p>a</p>\n<div class=\"codehilite\"><pre><span></span><code>code\n</code></pre></div>\n</li>\n<li>\n<p>b</p>\n</li>\n</ul>",
         ),
@@ -299,6 +303,8 @@ fn emphasis_pairs_stars_and_knows_no_underscore() {
         ("**a *b* c**", "<p><strong>a <em>b</em> c</strong></p>"),
         ("*a **b** c*", "<p><em>a <strong>b</strong> c</em></p>"),
         ("*a *b* c*", "<p><em>a <em>b</em> c</em></p>"),
+        ("***~~a~~***", "<p><strong><em><del>a</del></em></strong></p>"),
+        ("***http://x.com***", r#"<p><strong><em><a href="http://x.com">http://x.com</a></em></strong></p>"#),
         ("**a* b**", "<p><strong>a* b</strong></p>"),
         ("**a*", "<p>*<em>a</em></p>"),
         ("***a* b**", "<p><strong><em>a</em> b</strong></p>"),
@@ -516,6 +522,10 @@ fn tables_have_cells_between_bars() {
         (
             "a|b\n-|-\n@**Zoe**|http://x.com",
             "<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td><span class=\"user-mention\" data-user-id=\"7\">@Zoe</span></td>\n<td><a href=\"http://x.com\">http://x.com</a></td>\n</tr>\n</tbody>\n</table>",
+        ),
+        (
+            "|| a |\n|---|---:|\n| b ||\n|c|*d*|e|",
+            "<table>\n<thead>\n<tr>\n<th></th>\n<th style=\"text-align: right;\">a</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>b</td>\n<td style=\"text-align: right;\"></td>\n</tr>\n<tr>\n<td>c</td>\n<td style=\"text-align: right;\"><em>d</em></td>\n</tr>\n</tbody>\n</table>",
         ),
     ]);
 }

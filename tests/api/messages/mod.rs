@@ -9,6 +9,7 @@ mod model;
 mod moves;
 mod permissions;
 mod read_receipts;
+mod render;
 mod resolve;
 mod retention;
 mod sync;
