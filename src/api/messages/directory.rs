@@ -4,6 +4,7 @@ use crate::api::channels::{access, sql as channels};
 use crate::api::groups::system::SystemGroup;
 use crate::api::uploads::{access as files, thumbnails};
 use crate::api::users::access::Accessible;
+use crate::api::users::record::UserRow;
 use crate::api::users::sql as users;
 use crate::api::{emoji, linkifiers, realm, user_settings};
 use crate::http::{ApiResult, Caller};
@@ -30,6 +31,8 @@ struct Organization<'a> {
     /// Asked for only where a text needs it, like those below.
     code_block_language: OnceCell<String>,
     translates_emoticons: OnceCell<bool>,
+    /// Names that are not ASCII.
+    other_names: OnceCell<Vec<(UserId, String)>>,
     linkifiers: OnceCell<Rc<[Linkifier]>>,
     /// The renderer's questions cannot fail; a statement that did is told afterwards.
     failure: RefCell<Option<crate::http::ApiError>>,
@@ -79,6 +82,7 @@ fn render_with(
         is_message,
         code_block_language: OnceCell::new(),
         translates_emoticons: OnceCell::new(),
+        other_names: OnceCell::new(),
         linkifiers: OnceCell::new(),
         failure: RefCell::default(),
     };
@@ -100,7 +104,7 @@ impl Organization<'_> {
     fn find_user(&self, wanted: UserQuery<'_>) -> ApiResult<Option<MentionedUser>> {
         let user = match wanted {
             UserQuery::Id(id) => users::by_id(self.connection, UserId(id))?,
-            UserQuery::FullName(name) => users::by_full_name(self.connection, name)?,
+            UserQuery::FullName(name) => self.find_by_name(name)?,
             UserQuery::FullNameAndId(name, id) => users::by_id(self.connection, UserId(id))?
                 .filter(|user| user.full_name.to_lowercase() == name.to_lowercase()),
         };
@@ -113,6 +117,37 @@ impl Organization<'_> {
             full_name: user.full_name,
             is_active: user.is_active,
         }))
+    }
+
+    /// The user of a name, upper and lower case alike. Of several, the only one that is active.
+    fn find_by_name(&self, name: &str) -> ApiResult<Option<UserRow>> {
+        let mut found = users::by_full_name(self.connection, name)?;
+        if found.is_empty() && !name.is_ascii() {
+            let wanted = name.to_lowercase();
+            let names = self.names_with_other_letters()?;
+            let alike = names.iter().filter(|(_, known)| *known == wanted).take(2);
+            for (user_id, _) in alike {
+                found.extend(users::by_id(self.connection, *user_id)?);
+            }
+        }
+        let alone = match found.as_slice() {
+            [_] => true,
+            [first, second] => first.is_active && !second.is_active,
+            _ => false,
+        };
+        Ok(if alone { found.drain(..).next() } else { None })
+    }
+
+    /// Names that are not ASCII, in lower case.
+    fn names_with_other_letters(&self) -> ApiResult<&[(UserId, String)]> {
+        if let Some(names) = self.other_names.get() {
+            return Ok(names);
+        }
+        let mut names = users::with_other_letters(self.connection)?;
+        for (_, name) in &mut names {
+            *name = name.to_lowercase();
+        }
+        Ok(self.other_names.get_or_init(|| names))
     }
 
     fn find_group(&self, name: &str) -> ApiResult<Option<MentionedGroup>> {

@@ -123,6 +123,30 @@ async fn a_name_of_several_people_needs_an_id() {
 }
 
 #[tokio::test]
+async fn names_are_found_in_any_case_of_any_alphabet() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    for (name, typed) in [
+        ("Élodie Ünal", vec!["Élodie Ünal", "élodie ünal", "ÉLODIE ÜNAL"]),
+        ("Алиса", vec!["Алиса", "алиса"]),
+        ("王小明", vec!["王小明"]),
+        ("Plain Name", vec!["plain name", "PLAIN NAME"]),
+    ] {
+        owner.patch(&format!("/users/{}", bob.user_id), json!({"full_name": name})).await.ok();
+        for typed in typed {
+            assert_eq!(
+                rendered(&ada, &format!("@**{typed}**")).await,
+                format!(
+                    "<p><span class=\"user-mention\" data-user-id=\"{}\">@{name}</span></p>",
+                    bob.user_id
+                )
+            );
+        }
+    }
+    assert_eq!(rendered(&ada, "@**Ада**").await, "<p>@<strong>Ада</strong></p>");
+}
+
+#[tokio::test]
 async fn emoticons_become_emoji_for_those_who_want_it() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
