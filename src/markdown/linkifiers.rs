@@ -225,6 +225,75 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_beside_a_match_decides() {
+        for (topic, is_link) in [
+            ("#1", true),
+            ("#1.", true),
+            ("(#1)", true),
+            ("'#1'", true),
+            ("\"#1\"", true),
+            ("<#1>", true),
+            ("a,#1", true),
+            ("a:#1!", true),
+            ("\u{3000}#1\u{3000}", true),
+            ("\u{a0}#1", true),
+            ("#1-2", true),
+            ("#1_", true),
+            ("[#1]", false),
+            ("*#1*", false),
+            ("-#1", false),
+            ("#1a", false),
+            ("#1é", false),
+            ("é#1", false),
+            ("漢#1", false),
+            ("#1漢", false),
+            ("#1e\u{301}", false),
+        ] {
+            assert_eq!(links(topic, &[tickets()]).len(), usize::from(is_link), "{topic}");
+        }
+    }
+
+    #[test]
+    fn overlapping_and_adjacent_matches_go_by_the_order_of_the_linkifiers() {
+        let special = Linkifier::compile("site#(?P<id>[0-9]+)", "https://special.example.com/{id}").unwrap();
+        let general =
+            Linkifier::compile("(?P<repo>[a-z-]+)#(?P<id>[0-9]+)", "https://e.example.com/{repo}/{id}")
+                .unwrap();
+        let to = |text: &str, path: &str| pair(text, &format!("https://{path}"));
+        assert_eq!(
+            links("site#1 other#2,site#3", &[special.clone(), general.clone()]),
+            [
+                to("site#1", "special.example.com/1"),
+                to("other#2", "e.example.com/other/2"),
+                to("site#3", "special.example.com/3"),
+            ]
+        );
+        assert_eq!(links("site#1", &[general, special]), [to("site#1", "e.example.com/site/1")]);
+        let wide = Linkifier::compile("see #(?P<id>[0-9]+)", "https://wide.example.com/{id}").unwrap();
+        assert_eq!(
+            links("see #1 #2", &[wide.clone(), tickets()]),
+            [to("see #1", "wide.example.com/1"), to("#2", "tickets.example.com/2")]
+        );
+        assert_eq!(
+            links("see #1 #2", &[tickets(), wide]),
+            [to("#1", "tickets.example.com/1"), to("#2", "tickets.example.com/2")]
+        );
+    }
+
+    #[test]
+    fn addresses_in_topics_lead_out() {
+        assert_eq!(
+            links("see example.com/a, (http://example.org) or x@example.com", &[]),
+            [
+                pair("example.com/a", "https://example.com/a"),
+                pair("http://example.org", "http://example.org"),
+                pair("x@example.com", "mailto:x@example.com"),
+            ]
+        );
+        assert_eq!(links("javascript://example.com readme.md", &[]), []);
+    }
+
+    #[test]
     fn values_are_encoded_as_the_template_says() {
         let search =
             Linkifier::compile(r"find:(?P<words>\S+)(?P<rest>!)?", "https://example.com/{?words,rest}")

@@ -1,6 +1,7 @@
 //! The cases of `cases.json`, and what every construct becomes.
 
-mod dialect;
+mod dialect_of_blocks;
+mod dialect_of_lines;
 mod safety;
 
 use std::collections::HashMap;
@@ -384,10 +385,20 @@ fn previews_follow_what_they_belong_to() {
 
 #[test]
 fn linkifiers_link_their_matches() {
+    let compile = |pattern: &str, template: &str| Linkifier::compile(pattern, template).unwrap();
     let directory = TestDirectory {
-        linkifiers: vec![Linkifier::compile("#(?P<id>[0-9]+)", "https://tickets.example.com/{id}").unwrap()],
+        linkifiers: vec![
+            compile("#(?P<id>[0-9]+)", "https://tickets.example.com/{id}"),
+            compile("find:(?P<words>\\S+)", "https://example.com/{?words}"),
+        ],
         ..TestDirectory::default()
     };
+    let rendered = |markdown: &str| render(markdown, &directory).html;
+    // What is in code, in a link or an address already stays as it is; what is in a match is read for code.
+    assert_eq!(
+        rendered("https://example.com/#1 ***#2*** find:a`b`c&amp;"),
+        "<p><a href=\"https://example.com/#1\">https://example.com/#1</a> <strong><em><a href=\"https://tickets.example.com/2\">#2</a></em></strong> <a href=\"https://example.com/?words=abc%26amp%3B\">find:a<code>b</code>c&amp;</a></p>"
+    );
     assert_eq!(
         render("**#12**, `#13` [#14](/x)", &directory).html,
         "<p><strong>#12</strong>, <code>#13</code> <a href=\"/x\">#14</a></p>"
