@@ -167,3 +167,72 @@ async fn emoticons_become_emoji_for_those_who_want_it() {
     let channels = ada.get("/users/me/subscriptions", ()).await.ok();
     assert_eq!(channels["subscriptions"][0]["rendered_description"], "<p>:)</p>");
 }
+
+#[tokio::test]
+async fn mentions_set_flags_wherever_text_is_read() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let name = bob.full_name.as_str();
+    let mentioned = &["mentioned"][..];
+    let everybody = &["stream_wildcard_mentioned", "wildcard_mentioned"][..];
+    for (content, flags) in [
+        ("@**NAME**", mentioned),
+        ("# @**NAME**", mentioned),
+        ("* a\n  * **b** (@**NAME**)", mentioned),
+        ("a|b\n-|-\n@**NAME**|c", mentioned),
+        ("```spoiler @**NAME**\na\n```", mentioned),
+        ("```spoiler a\n@**NAME**\n```", mentioned),
+        ("[@**NAME**](https://example.com)", mentioned),
+        ("> quoted\n\n@**NAME**", mentioned),
+        ("@**all**", everybody),
+        ("@**everyone** @**channel** @**stream**", everybody),
+        ("@_**NAME**", &[]),
+        ("@_**all**", &[]),
+        ("`@**NAME**` `@**all**`", &[]),
+        ("```\n@**NAME** @**all**\n```", &[]),
+        ("    @**NAME** @**all**", &[]),
+        ("> @**NAME** @**all**", &[]),
+        ("```quote\n@**NAME** @**all**\n```", &[]),
+        ("a@**NAME** @NAME @all", &[]),
+    ] {
+        let id = say(&ada, garden, "plants", &content.replace("NAME", name)).await;
+        let message = bob.get(&format!("/messages/{id}"), ()).await.ok()["message"].clone();
+        let found: Vec<&str> =
+            message["flags"].as_array().unwrap().iter().filter_map(|flag| flag.as_str()).collect();
+        assert_eq!(found, flags, "{content}");
+    }
+}
+
+#[tokio::test]
+async fn a_status_message_is_marked() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let garden = server.channel("garden", &[&ada]).await;
+    for (content, is_me_message) in [
+        ("/me waves", true),
+        ("/me waves\nand smiles", true),
+        ("/me waves\n\nand smiles", false),
+        ("/menu", false),
+    ] {
+        let id = say(&ada, garden, "plants", content).await;
+        let message = ada.get(&format!("/messages/{id}"), ()).await.ok()["message"].clone();
+        assert_eq!(message["is_me_message"], is_me_message, "{content}");
+        assert!(message["content"].as_str().unwrap().starts_with("<p>/me"), "{content}");
+    }
+}
+
+#[tokio::test]
+async fn previews_are_shown_where_the_organization_wants_them() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let content = "see https://example.com/a.png";
+    let link = "<p>see <a href=\"https://example.com/a.png\">https://example.com/a.png</a></p>";
+    let with_preview = rendered(&ada, content).await;
+    assert!(
+        with_preview.starts_with(&format!("{link}\n<div class=\"message_inline_image\">")),
+        "{with_preview}"
+    );
+    owner.patch("/realm", json!({"inline_image_preview": false})).await.ok();
+    assert_eq!(rendered(&ada, content).await, link);
+}
