@@ -92,6 +92,8 @@ pub enum Attribute {
     DataCodeLanguage(String),
     DataOriginalContentType(String),
     DataOriginalDimensions(u32, u32),
+    /// Where a player's file is really from, if clients load it from elsewhere.
+    DataOriginalUrl(SafeUrl),
     DataStreamId(i64),
     DataUserGroupId(i64),
     /// A user's id as text, or `*` for everybody.
@@ -129,6 +131,7 @@ impl Attribute {
             Self::DataId(_) => "data-id",
             Self::DataOriginalContentType(_) => "data-original-content-type",
             Self::DataOriginalDimensions(..) => "data-original-dimensions",
+            Self::DataOriginalUrl(_) => "data-original-url",
             Self::DataStreamId(_) => "data-stream-id",
             Self::DataUserGroupId(_) => "data-user-group-id",
             Self::DataUserId(_) => "data-user-id",
@@ -155,7 +158,7 @@ impl Attribute {
             | Self::DataUserId(text)
             | Self::DateTime(text)
             | Self::Title(text) => text.clone(),
-            Self::Href(url) | Self::Src(url) => url.as_str().to_owned(),
+            Self::DataOriginalUrl(url) | Self::Href(url) | Self::Src(url) => url.as_str().to_owned(),
             Self::AriaHidden => "true".to_owned(),
             Self::DataOriginalDimensions(width, height) => format!("{width}x{height}"),
             Self::DataStreamId(id) | Self::DataUserGroupId(id) => id.to_string(),

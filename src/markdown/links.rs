@@ -6,6 +6,7 @@ use super::{
     atoms::Atoms,
     directory::Directory,
     html::{Attribute, Element, Node, SafeUrl, Tag, text, text_content, text_with_references},
+    previews,
 };
 
 type Found = (Range<usize>, Option<Vec<Node>>);
@@ -162,20 +163,29 @@ pub fn markdown_links(source: &str, directory: &dyn Directory, atoms: &mut Atoms
     })
 }
 
-/// `![title](address)` of an uploaded sound.
+/// `![title](address)` of a sound: an uploaded one, or one of another site by its ending.
 fn audio_player(url: &SafeUrl, label: &[Node], directory: &dyn Directory) -> Option<Node> {
     const TYPES: [&str; 6] =
         ["audio/aac", "audio/flac", "audio/mpeg", "audio/vnd.wave", "audio/wav", "audio/x-wav"];
-    let file = directory.uploaded_file(path_id(url)?)?;
-    let attributes = vec![
-        Attribute::Controls,
+    const ENDINGS: [&str; 4] = [".aac", ".flac", ".mp3", ".wav"];
+    let source = match path_id(url) {
+        Some(path_id) => {
+            let file = directory.uploaded_file(path_id)?;
+            TYPES.contains(&file.content_type.as_str()).then(|| url.clone())?
+        }
+        None => SafeUrl::from_text(&directory.external_media_url(url.as_str()))
+            .filter(|_| previews::is_elsewhere_with_ending(url, &ENDINGS))?,
+    };
+    let mut attributes = vec![Attribute::Controls];
+    if source != *url {
+        attributes.push(Attribute::DataOriginalUrl(url.clone()));
+    }
+    attributes.extend([
         Attribute::PreloadMetadata,
-        Attribute::Src(url.clone()),
+        Attribute::Src(source),
         Attribute::Title(text_content(label)),
-    ];
-    TYPES
-        .contains(&file.content_type.as_str())
-        .then(|| Element::new(Tag::Audio, Vec::new()).with(attributes).node())
+    ]);
+    Some(Element::new(Tag::Audio, Vec::new()).with(attributes).node())
 }
 
 /// The path id of an uploaded file: what follows `/user_uploads/`.

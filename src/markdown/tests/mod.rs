@@ -362,6 +362,10 @@ fn previews_follow_what_they_belong_to() {
             "![song.mp3](/user_uploads/2/ab/song.mp3)",
             r#"<p><audio controls preload="metadata" src="/user_uploads/2/ab/song.mp3" title="song.mp3"></audio></p>"#,
         ),
+        (
+            "a ![song](https://example.com/b.MP3?c) ![d](https://example.com/e.txt)",
+            r#"<p>a <audio controls preload="metadata" src="https://example.com/b.MP3?c" title="song"></audio> ![d](<a href="https://example.com/e.txt">https://example.com/e.txt</a>)</p>"#,
+        ),
         ("[n](/user_uploads/2/ab/notes.txt)", r#"<p><a href="/user_uploads/2/ab/notes.txt">n</a></p>"#),
         (
             "> https://example.com/a.png",
@@ -373,6 +377,14 @@ fn previews_follow_what_they_belong_to() {
 <div class="youtube-video message_inline_image"><a data-id="0c46YHS3RY8" href="https://youtu.be/0c46YHS3RY8"><img src="https://i.ytimg.com/vi/0c46YHS3RY8/mqdefault.jpg"></a></div>"#,
         ),
     ]);
+    // A sound that is loaded from elsewhere says where it is from.
+    let address = "https://example.com/b.wav".to_owned();
+    let external_media = HashMap::from([(address, "https://proxy.example.com/1".to_owned())]);
+    let directory = TestDirectory { external_media, ..TestDirectory::default() };
+    assert_eq!(
+        render("![b](https://example.com/b.wav)", &directory).html,
+        r#"<p><audio controls data-original-url="https://example.com/b.wav" preload="metadata" src="https://proxy.example.com/1" title="b"></audio></p>"#
+    );
     let rendered = render(
         "[a](/user_uploads/2/ab/zoe.png) [b](http://zulip.testserver/user_uploads/2/cd/x) [a](/user_uploads/2/ab/zoe.png)",
         &TestDirectory::default(),

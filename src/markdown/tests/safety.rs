@@ -296,7 +296,7 @@ fn assert_harmless_attributes(attributes: &str, html: &str) {
         };
         let value_end = quoted.find('"').unwrap_or_else(|| panic!("an open value in {html}"));
         let value = &quoted[..value_end];
-        if name == "href" || name == "src" {
+        if name == "href" || name == "src" || name == "data-original-url" {
             let known =
                 ["http://", "https://", "ftp://", "mailto:", "tel:", "sms:", "news:", "bitcoin:", "/", "#"];
             assert!(known.iter().any(|start| value.starts_with(start)), "address {value} in {html}");
@@ -369,7 +369,7 @@ const KNOWN_TAGS: [&str; 60] = [
     "video",
 ];
 
-const KNOWN_ATTRIBUTES: [&str; 63] = [
+const KNOWN_ATTRIBUTES: [&str; 64] = [
     "accent",
     "accentunder",
     "align",
@@ -387,6 +387,7 @@ const KNOWN_ATTRIBUTES: [&str; 63] = [
     "data-id",
     "data-original-content-type",
     "data-original-dimensions",
+    "data-original-url",
     "data-stream-id",
     "data-user-group-id",
     "data-user-id",
