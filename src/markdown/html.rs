@@ -185,6 +185,8 @@ impl SafeUrl {
         if text.is_empty() || text.chars().any(char::is_control) {
             return None;
         }
+        // The marks of an empty fragment and an empty query say nothing.
+        let text = without_last(without_last(text, &['#']), &['#', '?']);
         let text = &text.replace(' ', "%20");
         let scheme_end = text.find([':', '/', '?', '#']).filter(|&at| text.as_bytes()[at] == b':');
         if let Some((scheme, rest)) = scheme_end.map(|at| (text[..at].to_ascii_lowercase(), &text[at + 1..]))
@@ -222,6 +224,14 @@ impl SafeUrl {
     /// The address as it is written into the attribute, before escaping.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// The text without its last character, if that is the first of these in it.
+fn without_last<'a>(text: &'a str, marks: &[char]) -> &'a str {
+    match text.find(marks) {
+        Some(at) if at > 0 && at + 1 == text.len() => &text[..at],
+        _ => text,
     }
 }
 
@@ -528,6 +538,9 @@ mod tests {
             ("#narrow/search/x", Some("#narrow/search/x")),
             ("//example.com", None),
             ("example.com/a b", Some("http://example.com/a%20b")),
+            ("http://example.com/#", Some("http://example.com/")),
+            ("http://example.com/?#", Some("http://example.com/")),
+            ("http://example.com/?#a", Some("http://example.com/?#a")),
             ("example.com:8080/x", Some("http://example.com:8080/x")),
             ("tel:+14155551234", Some("tel:+14155551234")),
             ("javascript:alert(1)", None),

@@ -157,7 +157,11 @@ pub fn markdown_links(source: &str, directory: &dyn Directory, atoms: &mut Atoms
                 return Some((start - 1..end, Some(vec![player])));
             }
             let mut attributes = vec![Attribute::Href(url)];
-            attributes.extend(title.map(|title| Attribute::Title(atoms.plain(title))));
+            attributes.extend(
+                title.map(|title| {
+                    Attribute::Title(atoms.plain(title.trim()).replace(char::is_whitespace, " "))
+                }),
+            );
             Some((start..end, Some(vec![Element::new(Tag::Anchor, label).with(attributes).node()])))
         })
     })
@@ -204,12 +208,10 @@ fn is_element(node: &Node) -> bool {
 struct Punctuation {
     /// Where each `[` or `(` that has a partner is closed.
     closings: HashMap<usize, usize>,
-    /// The quotation marks behind a space: a title may start there. For each kind, in the order they stand.
-    title_starts: HashMap<u8, Vec<usize>>,
-    /// Those before a `)`, with what is behind it: a title may end there. For each kind.
-    title_ends: HashMap<u8, Vec<(usize, usize)>>,
-    /// The last of each kind.
-    last: HashMap<u8, usize>,
+    /// The quotation marks, of each kind in the order they stand.
+    quotes: [Vec<usize>; 2],
+    /// Those before a `)`, with what is behind it: a title may end there.
+    title_ends: [Vec<(usize, usize)>; 2],
 }
 
 impl Punctuation {
@@ -223,15 +225,12 @@ impl Punctuation {
                 b']' => found.close(&mut brackets, at),
                 b')' => found.close(&mut parentheses, at),
                 b'"' | b'\'' => {
-                    if source[..at].ends_with(char::is_whitespace) {
-                        found.title_starts.entry(byte).or_default().push(at);
-                    }
-                    let after = source[at + 1..].trim_start();
+                    let kind = usize::from(byte == b'"');
+                    found.quotes[kind].push(at);
+                    let after = source[at + 1..].trim_start_matches(' ');
                     if after.starts_with(')') {
-                        let end = source.len() - after.len() + 1;
-                        found.title_ends.entry(byte).or_default().push((at, end));
+                        found.title_ends[kind].push((at, source.len() - after.len() + 1));
                     }
-                    found.last.insert(byte, at);
                 }
                 _ => {}
             }
@@ -245,20 +244,21 @@ impl Punctuation {
         }
     }
 
-    /// Where the title behind a position stands, and what is behind the `)` after it.
-    fn title(&self, from: usize) -> Option<(Range<usize>, usize)> {
-        // The first mark that comes again. If one does not, the other one may.
-        let (start, kind) = self
-            .title_starts
-            .iter()
-            .filter_map(|(&kind, starts)| {
-                let &start = starts.get(starts.partition_point(|&at| at < from))?;
-                (*self.last.get(&kind)? > start).then_some((start, kind))
-            })
-            .min()?;
-        let ends = self.title_ends.get(&kind)?;
-        let &(at, end) = ends.get(ends.partition_point(|&(at, _)| at <= start))?;
-        Some((start..at, end))
+    /// Where the title stands whose first quotation mark this may be, and what is behind the `)` after it. It may start
+    /// with the next mark of the other kind as well, if that one is closed earlier.
+    fn title(&self, quote: usize) -> Option<(Range<usize>, usize)> {
+        let titles = self.quotes.iter().zip(&self.title_ends).filter_map(|(quotes, ends)| {
+            let &start = quotes.get(quotes.partition_point(|&at| at < quote))?;
+            let &(at, end) = ends.get(ends.partition_point(|&(at, _)| at <= start))?;
+            Some((start..at, end))
+        });
+        titles.min_by_key(|(_, end)| *end)
+    }
+
+    /// The first quotation mark behind a position.
+    fn next_quote(&self, from: usize) -> Option<usize> {
+        let next = |quotes: &Vec<usize>| quotes.get(quotes.partition_point(|&at| at < from)).copied();
+        self.quotes.iter().filter_map(next).min()
     }
 
     /// Reads `(address "title")` at a position. Parentheses in an address may nest.
@@ -268,7 +268,8 @@ impl Punctuation {
             return Some(target);
         }
         let closing = self.closings.get(&from).copied();
-        match self.title(from + 1).filter(|(title, _)| closing.is_none_or(|closing| title.end < closing)) {
+        let quote = self.next_quote(from).filter(|&quote| closing.is_none_or(|closing| quote < closing));
+        match quote.and_then(|quote| self.title(quote)) {
             Some((title, end)) => Some(Target {
                 address: source[from + 1..title.start].trim(),
                 title: Some(&source[title.start + 1..title.end]),
@@ -320,6 +321,10 @@ mod tests {
             ("(a \"title\") b", "a", Some("title"), " b"),
             ("(a 't\"') b", "a", Some("t\""), " b"),
             ("(a \"x) \" b", "a \"x", None, " \" b"),
+            ("(a \"x) y\") b", "a", Some("x) y"), " b"),
+            ("(a'b') c", "a", Some("b"), " c"),
+            ("(a'b \"c\") d", "a'b", Some("c"), " d"),
+            ("(it's) b", "it's", None, " b"),
             ("(<a b>) c", "a b", None, " c"),
             ("(<a> \"b\" ) c", "a", Some("b"), " c"),
             ("(<a) c", "<a", None, " c"),
