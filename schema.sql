@@ -362,8 +362,12 @@ CREATE VIRTUAL TABLE message_search USING fts5 (
     tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 );
 
--- The words of that index, to complete the beginning of one.
-CREATE VIRTUAL TABLE message_word USING fts5vocab (message_search, 'instance');
+-- Every word that was ever indexed, folded but whole, with the stem that the index has: to complete the beginning of
+-- one. A word stays when its last message goes; the index then finds nothing for it.
+CREATE TABLE search_word (
+    word                    TEXT PRIMARY KEY,
+    stem                    TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- What each edit or move of a message changed: the state before it, and for moves the state after.
 CREATE TABLE message_edit (

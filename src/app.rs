@@ -1,7 +1,7 @@
 //! What all handlers share: the way to read, the way to write, the queues, the clock.
 
 use crate::events::Hub;
-use crate::http::Limits;
+use crate::http::{KnownCallers, Limits};
 use crate::store::{Readers, Writer};
 use crate::types::Clock;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ pub struct App {
     pub clock: Clock,
     /// When it started, UNIX seconds.
     pub started_at: i64,
+    /// Who called lately.
+    pub callers: KnownCallers,
     /// Failed logins.
     pub limits: Limits,
     /// Changes when something is to be done at another time than before.

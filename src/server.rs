@@ -3,7 +3,8 @@
 use crate::api::{self, outgoing_webhooks};
 use crate::app::{App, Options};
 use crate::events::{self, Hub};
-use crate::http::{ApiError, JsonRefusals, Limits, Router, service};
+use crate::http::caller::KeyHolder;
+use crate::http::{ApiError, JsonRefusals, KnownCallers, Limits, Router, service};
 use crate::store::{Database, OpenError, Readers, StoreError, Writer};
 use crate::types::Clock;
 use hyper::Request;
@@ -86,18 +87,21 @@ impl Engine {
         let timetable = watch::Sender::new(());
         let publisher = Arc::clone(&hub);
         let bell = timetable.clone();
-        let (writer, writer_thread) = Writer::start(&database, clock.clone(), move |committed| {
-            let is_due =
-                committed.iter().any(|committed| committed.event.kind == outgoing_webhooks::queue::QUEUED);
-            publisher.publish(committed);
-            if is_due {
-                bell.send_replace(());
-            }
-        })?;
+        let (writer, writer_thread) =
+            Writer::start(&database, clock.clone(), KeyHolder::TABLES, move |committed| {
+                let is_due = committed
+                    .iter()
+                    .any(|committed| committed.event.kind == outgoing_webhooks::queue::QUEUED);
+                publisher.publish(committed);
+                if is_due {
+                    bell.send_replace(());
+                }
+            })?;
         writer.run(api::set_up).await?;
         let started_at = clock.seconds();
-        let limits = Limits::default();
-        let app = Arc::new(App { readers, writer, hub, clock, started_at, limits, timetable, options });
+        let (callers, limits) = (KnownCallers::new(writer.changes().clone()), Limits::default());
+        let app =
+            Arc::new(App { readers, writer, hub, clock, started_at, callers, limits, timetable, options });
         Ok(Self { app, database, writer_thread })
     }
 

@@ -4,6 +4,7 @@
 //! the other messages are copies of those, written straight into the tables of `schema.sql`. Large files are kept
 //! between runs, under a name that changes with the schema, the renderer and this module.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -335,6 +336,9 @@ fn add_messages(connection: &mut Connection, messages: u64) -> Outcome<()> {
         )?;
         let mut add_words =
             transaction.prepare("INSERT INTO message_search (rowid, content, subject) VALUES (?, ?, ?)")?;
+        let mut add_word =
+            transaction.prepare("INSERT OR IGNORE INTO search_word (word, stem) VALUES (?1, ?1)")?;
+        let mut known_words = HashSet::new();
         let mut add_mention = transaction
             .prepare("INSERT INTO user_message_flags (user_id, message_id, flags) VALUES (?, ?, 4)")?;
         for number in 0..messages {
@@ -363,6 +367,12 @@ fn add_messages(connection: &mut Connection, messages: u64) -> Outcome<()> {
                 attributes,
             ])?;
             add_words.execute(params![id, content, subject])?;
+            // Made-up words are their own stems, near enough.
+            for word in text::words(&content).chain(text::words(&subject)) {
+                if known_words.insert(word.to_owned()) {
+                    add_word.execute([word])?;
+                }
+            }
             if mentions {
                 add_mention.execute(params![reader, id])?;
             }

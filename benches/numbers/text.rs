@@ -32,6 +32,11 @@ pub fn sentence(number: u64) -> String {
     text
 }
 
+/// The words of such a sentence or topic.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
 /// The topic that the message of that number goes to.
 pub fn topic(number: u64) -> String {
     let mut name = String::from("topic ");

@@ -39,50 +39,10 @@ impl Caller {
         self.role == Role::Guest
     }
 
-    /// Finds the user behind an `Authorization` header.
-    pub fn authenticate(connection: &Connection, header: &str) -> ApiResult<Self> {
-        let (email, key) = credentials(header)?;
-        Self::find(connection, &key, Some(&email))
-    }
-
     /// Finds the user of a key that came as a parameter.
     pub fn with_key(connection: &Connection, key: &str) -> ApiResult<Self> {
         check_form(key)?;
-        Self::find(connection, key, None)
-    }
-
-    fn find(connection: &Connection, key: &str, email: Option<&str>) -> ApiResult<Self> {
-        let found = connection
-            .prepare_cached(
-                "SELECT user_id, role, bot_type, bot_owner_id, is_active, delivery_email_key, api_key.id,
-                        (SELECT deactivated FROM realm), lower(email)
-                 FROM api_key JOIN user USING (user_id) WHERE digest = ?1",
-            )?
-            .query_row([digest(key)], |row| {
-                let caller = Self {
-                    user_id: row.get(0)?,
-                    role: row.get(1)?,
-                    bot_type: row.get(2)?,
-                    bot_owner_id: row.get(3)?,
-                    api_key_id: row.get(6)?,
-                };
-                let emails: [String; 2] = [row.get(5)?, row.get(8)?];
-                Ok((caller, row.get::<_, bool>(4)?, emails, row.get::<_, bool>(7)?))
-            })
-            .optional()?;
-        let invalid = || ApiError::new(401, "INVALID_API_KEY", "Invalid API key");
-        let (caller, is_active, emails, realm_deactivated) = found.ok_or_else(invalid)?;
-        // The published server knows the real email only; the specification speaks of the API email. Either will do.
-        if email.is_some_and(|email| !emails.contains(&email.trim().to_lowercase())) {
-            return Err(invalid());
-        }
-        if realm_deactivated {
-            return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
-        }
-        if !is_active {
-            return Err(deactivated());
-        }
-        Ok(caller)
+        KeyHolder::find(connection, &digest(key))?.ok_or_else(invalid_key)?.admit(None)
     }
 
     /// The same caller as the file knows them now. The writer asks again: what was true when the request came may not
@@ -102,6 +62,64 @@ impl Caller {
     }
 }
 
+/// Whose a key is, as the file has it.
+#[derive(Clone)]
+pub struct KeyHolder {
+    caller: Caller,
+    is_active: bool,
+    /// Lower-case: the real email and the API email. The published server knows the real one only; the specification
+    /// speaks of the API email. Either will do.
+    emails: [String; 2],
+    is_realm_deactivated: bool,
+}
+
+impl KeyHolder {
+    /// The tables that [`KeyHolder::find`] reads.
+    pub const TABLES: &[&str] = &["api_key", "user", "realm"];
+
+    /// Finds whose key this is the digest of.
+    pub fn find(connection: &Connection, digest: &[u8; 32]) -> ApiResult<Option<Self>> {
+        let found = connection
+            .prepare_cached(
+                "SELECT user_id, role, bot_type, bot_owner_id, is_active, delivery_email_key, api_key.id,
+                        (SELECT deactivated FROM realm), lower(email)
+                 FROM api_key JOIN user USING (user_id) WHERE digest = ?1",
+            )?
+            .query_row([digest], |row| {
+                let caller = Caller {
+                    user_id: row.get(0)?,
+                    role: row.get(1)?,
+                    bot_type: row.get(2)?,
+                    bot_owner_id: row.get(3)?,
+                    api_key_id: row.get(6)?,
+                };
+                let emails = [row.get(5)?, row.get(8)?];
+                Ok(Self { caller, is_active: row.get(4)?, emails, is_realm_deactivated: row.get(7)? })
+            })
+            .optional()?;
+        Ok(found)
+    }
+
+    /// The caller, if they gave one of their emails, or none, and may call at all.
+    pub fn admit(&self, email: Option<&str>) -> ApiResult<Caller> {
+        if email.is_some_and(|email| !self.emails.contains(&email.trim().to_lowercase())) {
+            return Err(invalid_key());
+        }
+        if self.is_realm_deactivated {
+            return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
+        }
+        if !self.is_active {
+            return Err(deactivated());
+        }
+        Ok(self.caller.clone())
+    }
+}
+
+/// The refusal of a key that nobody has.
+pub fn invalid_key() -> ApiError {
+    ApiError::new(401, "INVALID_API_KEY", "Invalid API key")
+}
+
 fn deactivated() -> ApiError {
     ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated")
 }
@@ -112,7 +130,7 @@ pub fn digest(key: &str) -> [u8; 32] {
 }
 
 /// Email and key of an `Authorization` header.
-fn credentials(header: &str) -> ApiResult<(String, String)> {
+pub fn credentials(header: &str) -> ApiResult<(String, String)> {
     let (scheme, encoded) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
     if !scheme.eq_ignore_ascii_case("basic") {
         return Err(ApiError::bad_request("This endpoint requires HTTP basic authentication."));

@@ -2,6 +2,7 @@
 //!
 //! - [`Route`] and [`Router`]: which handler answers, and who may call it;
 //! - [`caller`]: credentials to a [`Caller`], kinds of caller as types;
+//! - [`KnownCallers`]: those who were here lately;
 //! - [`ArrivingFiles`] and [`Body`]: files that are larger than memory should be, both ways;
 //! - [`form`] and [`params`]: the parameters of a request, decoded and deserialized;
 //! - [`ApiError`] and [`Reply`]: what goes back;
@@ -15,6 +16,7 @@ pub mod caller;
 mod error;
 pub mod form;
 mod json_text;
+mod known_callers;
 mod limit;
 pub mod params;
 mod refusals;
@@ -30,6 +32,7 @@ pub use caller::{
 };
 pub use error::{ApiError, ApiResult};
 pub use json_text::write_json_text;
+pub use known_callers::KnownCallers;
 pub use limit::Limits;
 pub use refusals::JsonRefusals;
 pub use reply::{OtherReply, Reply, StreamedReply, members_of};

@@ -10,7 +10,7 @@
 //! it. The way around it, snapshot or job or future, is compiled once ([`Route::handle`]).
 
 use super::arriving::ArrivingFiles;
-use super::caller::{Access, Caller, Kind};
+use super::caller::{Access, Caller, Kind, credentials, invalid_key};
 use super::error::{ApiError, ApiResult};
 use super::form::{Form, UploadedFile};
 use super::params::ParamError;
@@ -293,8 +293,8 @@ impl Route {
     pub fn handle(&self, app: Arc<App>, info: RequestInfo, form: Form) -> Handled<'_> {
         match &self.handler {
             Handler::Read(run) => Box::pin(async move {
+                let caller = self.caller(&app, &info).await;
                 let answer = app.readers.read(|snapshot| {
-                    let caller = self.authenticate(snapshot, &info);
                     let reply = run(snapshot, caller, &app, &info, &form)?;
                     Ok(Answer { reply, ignored: owned(form.ignored()) })
                 });
@@ -325,20 +325,15 @@ impl Route {
         }
     }
 
-    /// The caller, before a handler that does not read a snapshot anyway.
+    /// The caller: nobody without credentials, or where they are not looked at.
     async fn caller(&self, app: &App, info: &RequestInfo) -> ApiResult<Option<Caller>> {
-        if !self.needs_login {
-            return Ok(None);
-        }
-        app.readers.read(|snapshot| self.authenticate(snapshot, info)).await
-    }
-
-    fn authenticate(&self, snapshot: &Snapshot<'_>, info: &RequestInfo) -> ApiResult<Option<Caller>> {
         const INCOMING_WEBHOOK: Option<i64> = Some(2);
-        let Some(credentials) = info.authorization.as_deref().filter(|_| self.needs_login) else {
+        let Some(header) = info.authorization.as_deref().filter(|_| self.needs_login) else {
             return Ok(None);
         };
-        let caller = Caller::authenticate(snapshot, credentials)?;
+        let (email, key) = credentials(header)?;
+        let holder = app.callers.find(&app.readers, &key).await?.ok_or_else(invalid_key)?;
+        let caller = holder.admit(Some(&email))?;
         if caller.bot_type == INCOMING_WEBHOOK && !self.for_webhooks {
             return Err(ApiError::bad_request("This API is not available to incoming webhook bots."));
         }

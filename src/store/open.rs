@@ -19,6 +19,7 @@ const APPLICATION_ID: i32 = 0x746d_6368;
 pub const MIGRATIONS: &[(&str, &str)] = &[
     ("0001_first", include_str!("migrations/0001_first.sql")),
     ("0002_whole", include_str!("migrations/0002_whole.sql")),
+    ("0003_words", include_str!("migrations/0003_words.sql")),
 ];
 
 /// Statements kept prepared on each connection: more than all slices together have.
@@ -277,6 +278,8 @@ fn copy_before_upgrade(path: &Path, connection: &Connection, version: usize) -> 
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".before-{}", MIGRATIONS[version].0));
     let copy = PathBuf::from(name);
+    make_private(&copy)
+        .map_err(|error| OpenError::ReadOnly { path: copy.clone(), why: error.to_string() })?;
     connection
         .backup("main", &copy, None::<fn(rusqlite::backup::Progress)>)
         .map_err(|source| explain(&copy, source))?;

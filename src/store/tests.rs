@@ -38,7 +38,7 @@ impl Bench {
                 events.into_iter().map(|committed| (committed.id.0, committed.event.payload.into_string())),
             );
         };
-        let (writer, thread) = Writer::start(&database, Clock::manual(0), publish).unwrap();
+        let (writer, thread) = Writer::start(&database, Clock::manual(0), &["realm"], publish).unwrap();
         Self { writer, thread, readers, published, _database: database }
     }
 
@@ -90,6 +90,29 @@ fn write(tx: &mut Tx<'_>, number: i64) -> Result<(), StoreError> {
 
 fn payloads(numbers: &[i64]) -> Vec<String> {
     numbers.iter().map(|number| format!("{{\"number\":{number}}}")).collect()
+}
+
+#[tokio::test]
+async fn commits_that_change_watched_tables_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("watched.sqlite"));
+    let change = async |statement: &'static str, keep: bool| {
+        let result = bench.writer.run(move |tx| -> Result<(), StoreError> {
+            tx.execute_batch(statement)?;
+            if keep { Ok(()) } else { Err(StoreError::Stopped) }
+        });
+        assert_eq!(result.await.is_ok(), keep);
+        bench.writer.changes().count()
+    };
+    bench.write(1).await.unwrap();
+    assert_eq!(bench.writer.changes().count(), 0, "another table");
+    let insert = "INSERT INTO realm (id, uuid, date_created) VALUES (1, 'a', 0)";
+    assert_eq!(change(insert, true).await, 1);
+    assert_eq!(change("UPDATE realm SET deactivated = 1", true).await, 2);
+    // One that is undone may count or not; the next one counts.
+    let before = change("UPDATE realm SET deactivated = 0", false).await;
+    assert_eq!(change("DELETE FROM realm WHERE id = 1", true).await, before + 1);
+    bench.close();
 }
 
 #[tokio::test]

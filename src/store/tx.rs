@@ -19,7 +19,7 @@ pub struct Unsent {
 }
 
 /// Work that waits for the end of the group.
-pub(super) type BeforeCommit = Box<dyn FnOnce(&Connection) -> rusqlite::Result<()> + Send>;
+pub(super) type BeforeCommit = Box<dyn FnOnce(&Connection, &mut Locals) -> rusqlite::Result<()> + Send>;
 
 /// One job's transaction. Dereferences to the connection, on which slices run their statements. The writer gives the
 /// job a savepoint: if it answers an error, its rows and events are undone together.
@@ -62,7 +62,10 @@ impl<'c> Tx<'c> {
     /// Puts work off to the end of the group, just before the commit: it is part of the transaction, but of no job's
     /// savepoint. For indexes that write out all they have at each savepoint, as full-text search does. Its rows are
     /// not seen by the jobs of the group; if the job fails it is not done, and if it fails the group does.
-    pub fn before_commit(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<()> + Send + 'static) {
+    pub fn before_commit(
+        &mut self,
+        work: impl FnOnce(&Connection, &mut Locals) -> rusqlite::Result<()> + Send + 'static,
+    ) {
         self.before_commit.push(Box::new(work));
     }
 

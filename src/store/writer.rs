@@ -1,5 +1,6 @@
 //! The one way to change the file: a thread that runs jobs in groups and commits each group once.
 
+use super::changes::{Changes, Watch};
 use super::locals::Locals;
 use super::tx::{BeforeCommit, Tx, Unsent};
 use super::{Database, StoreError};
@@ -29,6 +30,7 @@ pub struct Committed {
 #[derive(Clone)]
 pub struct Writer {
     jobs: mpsc::UnboundedSender<Job>,
+    changes: Changes,
 }
 
 /// Runs in a savepoint, or hears that there is none; answers the caller once it is known whether the group was
@@ -56,21 +58,29 @@ struct Kept {
 
 impl Writer {
     /// Starts the thread. `publish` gets the events of each group in the order of their numbers, after the commit and
-    /// before any caller is answered.
+    /// before any caller is answered. Commits that change `watched` tables are counted ([`Writer::changes`]).
     pub fn start(
         database: &Database,
         clock: Clock,
+        watched: &'static [&'static str],
         publish: impl FnMut(Vec<Committed>) + Send + 'static,
     ) -> Result<(Self, std::thread::JoinHandle<()>), StoreError> {
         let connection = database.connect_writer()?;
         let numbers = Numbers::load(&connection)?;
         let (jobs, queue) = mpsc::unbounded_channel();
-        let group = Group { connection, locals: Locals::default(), numbers, clock, publish };
+        let changes = Changes::default();
+        let watch = Watch::start(&connection, watched, changes.clone())?;
+        let group = Group { connection, locals: Locals::default(), numbers, clock, watch, publish };
         let thread = std::thread::Builder::new()
             .name("writer".to_owned())
             .spawn(move || group.run(queue))
             .map_err(|error| StoreError::Panicked(error.to_string()))?;
-        Ok((Self { jobs }, thread))
+        Ok((Self { jobs, changes }, thread))
+    }
+
+    /// Counts the commits that changed the watched tables.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// Runs a job and answers when its changes are on the disk. If the caller goes away, the job is still done whole.
@@ -126,6 +136,7 @@ struct Group<P> {
     locals: Locals,
     numbers: Numbers,
     clock: Clock,
+    watch: Watch,
     publish: P,
 }
 
@@ -166,7 +177,8 @@ impl<P: FnMut(Vec<Committed>)> Group<P> {
             }
         }
         if broken.is_none() {
-            let put_off = before_commit.into_iter().try_for_each(|work| work(&self.connection));
+            let put_off =
+                before_commit.into_iter().try_for_each(|work| work(&self.connection, &mut self.locals));
             broken = put_off.and_then(|()| execute(&self.connection, "COMMIT")).err();
         }
         if let Some(error) = broken {
@@ -175,6 +187,8 @@ impl<P: FnMut(Vec<Committed>)> Group<P> {
                 answer(Err(StoreError::NotCommitted(error.to_string())));
             }
         } else {
+            self.locals.keep();
+            self.watch.committed();
             if !events.is_empty() {
                 (self.publish)(events);
             }

@@ -69,6 +69,7 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<Sen
 
 /// Writes a message and tells its receivers. Whether the sender may write there has been asked.
 pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<Sent> {
+    let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
     let recipient_id = recipient(tx, &draft.address)?;
     let (audience, topic, topic_id) = match &draft.address {
         Address::Channel(stream, topic) => {
@@ -96,7 +97,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
     let policy = match (&draft.address, topic_id) {
         (Address::Channel(stream, topic), Some(topic_id)) => {
             let begins = |tx: &Tx<'_>| Ok(!has_seen_any(tx, sender_id, stream, topic_id)?);
-            let policy = automatic::at_send(tx, sender_id, stream.stream_id, topic, begins)?;
+            let policy = automatic::at_send(tx, &sender, stream.stream_id, topic, begins)?;
             automatic::where_mentioned(tx, &mentioned, stream.stream_id, topic)?;
             policy
         }
@@ -153,7 +154,6 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
             readers.push(user_id);
         }
     }
-    let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
     let unknown_to = unknown_to(tx, &sender, &audience)?;
     let (display_recipient, stream_id) = match &draft.address {
         Address::Channel(stream, _) => {

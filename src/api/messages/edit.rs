@@ -10,6 +10,7 @@ use super::move_notices::{self, Wanted};
 use super::move_rules::{Asked, PropagateMode, check_asked, resolves_empty_topic};
 use super::moving::{self, Destination, Move};
 use super::rules::{self, EditFacts};
+use super::search::index;
 use super::sight::Sight;
 use super::{first_message, mention_rules, moved, receivers, sql};
 use crate::api::alert_words::automaton::alerted;
@@ -240,7 +241,7 @@ fn write_content(
     let files = claims::change(tx, caller, before.sender_id, id, &rendered.attachment_path_ids)?;
     let attributes = attribute::IS_EDITED | attributes_of(rendered, is_channel, files.has_attachment);
     sql::update_content(tx, id, content, &rendered.html, attributes, now)?;
-    sql::renew_words(tx, id);
+    index::renew(tx, id);
     let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
     let audience = receivers::of(tx, &message)?.audience;
     replace_flag(tx, id, bit::MENTIONED, &mentioned(tx, rendered, &audience)?)?;

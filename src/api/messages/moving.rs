@@ -6,6 +6,7 @@ use super::arrivals::{self, Groups};
 use super::flags::bit;
 use super::message::{EditRecord, MessageRow, attribute};
 use super::move_rules::{self, Limits, MoveFacts, PropagateMode, Resolving};
+use super::search::index;
 use super::sight::{Ranges, Sight};
 use super::{sql, unread};
 use crate::api::channels::access::{self, StreamSetting};
@@ -196,7 +197,7 @@ pub fn write_rows(
         }
         sql::relocate(tx, *id, mv.to.recipient_id, topic_id, subject, moved_at)?;
         if subject.is_some() {
-            sql::renew_words(tx, *id);
+            index::renew(tx, *id);
             if let Some(links) = &links {
                 sql::put_topic_links(tx, *id, links)?;
                 sql::add_attributes(tx, *id, attribute::HAS_TOPIC_LINKS)?;

@@ -1,7 +1,7 @@
 //! Every statement about messages, and rows to structs.
 
 use super::message::{EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute};
-use super::search::index_text;
+use super::search::index;
 use crate::store::Tx;
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -50,35 +50,8 @@ pub fn insert(tx: &mut Tx<'_>, message: &NewMessage<'_>) -> rusqlite::Result<Mes
         message.attributes,
     ))?;
     let id = MessageId(tx.last_insert_rowid());
-    // Nothing stands in the index for a new id, so nothing has to be looked for there.
-    tx.before_commit(move |connection| put_words(connection, id, "INSERT"));
+    index::add(tx, id);
     Ok(id)
-}
-
-/// Brings what a search finds of a message in line with its row, at the end of the group: the index writes out all it
-/// has at each savepoint, so that jobs must not touch it.
-pub fn renew_words(tx: &mut Tx<'_>, id: MessageId) {
-    tx.before_commit(move |connection| put_words(connection, id, "INSERT OR REPLACE"));
-}
-
-fn put_words(connection: &Connection, id: MessageId, insert: &str) -> rusqlite::Result<()> {
-    let words = connection
-        .prepare_cached("SELECT content, subject FROM message WHERE id = ?1")?
-        .query_row([id], |row| {
-            let text =
-                |column| Ok::<_, rusqlite::Error>(index_text(row.get_ref(column)?.as_str()?).into_owned());
-            Ok((text(0)?, text(1)?))
-        })
-        .optional()?;
-    match words {
-        Some((content, subject)) => connection
-            .prepare_cached(&format!(
-                "{insert} INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)"
-            ))?
-            .execute((id, content, subject)),
-        None => connection.prepare_cached("DELETE FROM message_search WHERE rowid = ?1")?.execute([id]),
-    }
-    .map(|_| ())
 }
 
 /// The newest message of a topic in a range of ids.
@@ -273,6 +246,11 @@ pub fn client_or_new(connection: &Connection, name: &str) -> rusqlite::Result<Cl
     Ok(ClientId(connection.last_insert_rowid()))
 }
 
+/// The name of a program.
+pub fn client_name(connection: &Connection, id: ClientId) -> rusqlite::Result<String> {
+    connection.prepare_cached("SELECT name FROM client WHERE id = ?1")?.query_row([id], |row| row.get(0))
+}
+
 /// A message's reactions, the oldest first.
 pub fn reactions(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<Reaction>> {
     connection
@@ -444,7 +422,7 @@ pub fn add_attributes(connection: &Connection, id: MessageId, attributes: i64) -
 
 /// Removes a message and all that belongs to it.
 pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
-    renew_words(tx, id);
+    index::renew(tx, id);
     for statement in [
         "DELETE FROM message_edit WHERE message_id = ?1",
         "DELETE FROM reaction WHERE message_id = ?1",

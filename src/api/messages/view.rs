@@ -1,7 +1,7 @@
 //! Messages on their way from a row to JSON, without a copy in between.
 
 use crate::api::users::avatar::Avatar;
-use crate::types::{MessageId, RecipientId, UserId};
+use crate::types::{ClientId, MessageId, RecipientId, UserId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
 use std::collections::HashMap;
@@ -23,6 +23,7 @@ impl<'r> MessageView<'r, '_> {
             attributes: row.get(4)?,
             last_edit_timestamp: row.get(5)?,
             last_moved_timestamp: row.get(6)?,
+            client_id: row.get(10)?,
         })
     }
 
@@ -39,11 +40,6 @@ impl<'r> MessageView<'r, '_> {
     /// HTML.
     pub fn rendered_content(&self) -> rusqlite::Result<&'r str> {
         self.text(9)
-    }
-
-    /// The program that sent it.
-    pub fn client(&self) -> rusqlite::Result<&'r str> {
-        self.text(10)
     }
 
     /// The sender's name.
@@ -83,6 +79,8 @@ pub struct MessageHead {
     pub last_edit_timestamp: Option<i64>,
     /// UNIX seconds; `None` if it was never moved.
     pub last_moved_timestamp: Option<i64>,
+    /// The program that sent it.
+    pub client_id: ClientId,
 }
 
 impl MessageHead {
@@ -100,10 +98,10 @@ pub fn view_each<E: From<rusqlite::Error>>(
 ) -> Result<(), E> {
     let mut statement = connection.prepare_cached(
         "SELECT message.id, recipient_id, sender_id, timestamp, attributes, last_edit_timestamp,
-             last_moved_timestamp, subject, content, rendered_content, client.name, full_name, email, avatar_version,
+             last_moved_timestamp, subject, content, rendered_content, client_id, full_name, email, avatar_version,
              avatar_key
          FROM rarray(?1) AS wanted CROSS JOIN message ON message.id = wanted.value
-         JOIN client ON client.id = client_id JOIN user ON user.user_id = sender_id",
+         JOIN user ON user.user_id = sender_id",
     )?;
     let mut rows = statement.query([list_of(ids)])?;
     while let Some(row) = rows.next()? {

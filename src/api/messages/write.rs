@@ -14,9 +14,10 @@ use crate::api::submessages::sql as submessages;
 use crate::api::users::access::Accessible;
 use crate::http::{ApiError, ApiResult, members_of, write_json_text};
 use crate::markdown::TopicLink;
-use crate::types::{MessageId, RecipientId};
+use crate::types::{ClientId, MessageId, RecipientId, UserId};
 use serde::Serialize;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 /// How a viewer wants messages.
@@ -52,8 +53,17 @@ pub fn write_found(
     let visibility = Visibility::load(sight.connection)?;
     let flags = flags_on(sight.connection, sight.caller.user_id, ids)?;
     let accessible = Accessible::to(sight.connection, sight.caller)?;
-    let mut writer =
-        Writer { sight, form, visibility, search, flags, accessible, recipients: HashMap::new() };
+    let mut writer = Writer {
+        sight,
+        form,
+        visibility,
+        search,
+        flags,
+        accessible,
+        recipients: HashMap::new(),
+        senders: HashMap::new(),
+        clients: HashMap::new(),
+    };
     out.reserve(ids.len() * 700);
     out.push(b'[');
     let start = out.len();
@@ -107,14 +117,20 @@ struct Writer<'a> {
     /// Whose names the viewer may see.
     accessible: Accessible,
     recipients: HashMap<RecipientId, Recipient>,
+    /// [`SenderPart`] as JSON, without braces.
+    senders: HashMap<UserId, String>,
+    /// Names of programs.
+    clients: HashMap<ClientId, String>,
 }
 
 impl Writer<'_> {
-    /// Writes a message: its own part and its sender's, and that of its conversation as it was written first.
+    /// Writes a message: its own part, and those of its sender and its conversation as they were written first.
     fn write(&mut self, view: &MessageView<'_, '_>, out: &mut Vec<u8>) -> ApiResult<()> {
         let connection = self.sight.connection;
         let head = view.head()?;
-        self.learn(&head)?;
+        self.learn_recipient(&head)?;
+        self.learn_sender(view, &head)?;
+        self.learn_client(&head)?;
         let recipient = &self.recipients[&head.recipient_id];
         let reactions =
             if head.has(attribute::HAS_REACTION) { sql::reactions(connection, head.id)? } else { Vec::new() };
@@ -154,7 +170,7 @@ impl Writer<'_> {
             content: None,
             content_type,
             timestamp: head.timestamp,
-            client: view.client()?,
+            client: &self.clients[&head.client_id],
             subject,
             topic_links: &topic_links,
             is_me_message: head.has(attribute::IS_ME),
@@ -167,33 +183,21 @@ impl Writer<'_> {
             match_content: matches.as_ref().map(|matches| matches.match_content.as_str()),
             match_subject: matches.as_ref().map(|matches| matches.match_subject.as_str()),
         };
-        let sender = if self.accessible.contains(head.sender_id) {
-            SenderPart::new(
-                head.sender_id,
-                view.sender_full_name()?,
-                view.sender_email()?,
-                view.sender_avatar()?,
-            )
-        } else {
-            SenderPart::unknown(head.sender_id)
-        };
         serde_json::to_writer(&mut *out, &own)?;
         // One object of all parts: their braces become commas.
         out.pop();
         out.extend_from_slice(b",\"content\":");
         write_json_text(out, content);
-        let brace = out.len();
-        serde_json::to_writer(&mut *out, &sender)?;
-        out[brace] = b',';
-        out.pop();
+        out.push(b',');
+        out.extend_from_slice(self.senders[&head.sender_id].as_bytes());
         out.push(b',');
         out.extend_from_slice(recipient.part.as_bytes());
         out.push(b'}');
         Ok(())
     }
 
-    /// Writes the part that a message shares, where it is the first of its conversation.
-    fn learn(&mut self, head: &MessageHead) -> ApiResult<()> {
+    /// Writes what a message shares with others of its conversation, where it is the first.
+    fn learn_recipient(&mut self, head: &MessageHead) -> ApiResult<()> {
         let connection = self.sight.connection;
         if !self.recipients.contains_key(&head.recipient_id) {
             let conversation = self.sight.view(head.recipient_id)?;
@@ -208,6 +212,31 @@ impl Writer<'_> {
             let read = self.sight.read_set(head.recipient_id)?;
             let recipient = Recipient { part, view: conversation, read };
             self.recipients.insert(head.recipient_id, recipient);
+        }
+        Ok(())
+    }
+
+    /// Writes what a message shares with others of its sender, where it is the first.
+    fn learn_sender(&mut self, view: &MessageView<'_, '_>, head: &MessageHead) -> ApiResult<()> {
+        let Entry::Vacant(place) = self.senders.entry(head.sender_id) else { return Ok(()) };
+        let part = if self.accessible.contains(head.sender_id) {
+            SenderPart::new(
+                head.sender_id,
+                view.sender_full_name()?,
+                view.sender_email()?,
+                view.sender_avatar()?,
+            )
+        } else {
+            SenderPart::unknown(head.sender_id)
+        };
+        place.insert(members_of(&part)?);
+        Ok(())
+    }
+
+    /// Finds the name of the program that sent a message, where it is the first of it.
+    fn learn_client(&mut self, head: &MessageHead) -> ApiResult<()> {
+        if let Entry::Vacant(place) = self.clients.entry(head.client_id) {
+            place.insert(sql::client_name(self.sight.connection, head.client_id)?);
         }
         Ok(())
     }

@@ -47,7 +47,9 @@ pub fn message_sent(
     address: &Address,
     mentioned: &[UserId],
 ) -> ApiResult<()> {
-    if sender.is_bot() {
+    // In channels, bots listen to their names only.
+    let is_for_bots = !mentioned.is_empty() || matches!(address, Address::Direct(_));
+    if sender.is_bot() || !is_for_bots {
         return Ok(());
     }
     let mut queued = false;

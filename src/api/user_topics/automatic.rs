@@ -6,6 +6,7 @@ use super::policy::VisibilityPolicy;
 use super::{rules, sql};
 use crate::api::subscriptions::sql as subscriptions;
 use crate::api::user_settings;
+use crate::api::users::record::UserRow;
 use crate::api::users::sql as users;
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -44,10 +45,11 @@ impl Wishes {
 }
 
 /// The wishes of a user; `None` for bots, which do not look at topics.
-fn wishes(tx: &Tx<'_>, user_id: UserId, stream_id: StreamId) -> ApiResult<Option<Wishes>> {
-    if users::by_id(tx, user_id)?.is_none_or(|user| user.is_bot()) {
+fn wishes(tx: &Tx<'_>, user: &UserRow, stream_id: StreamId) -> ApiResult<Option<Wishes>> {
+    if user.is_bot() {
         return Ok(None);
     }
+    let user_id = user.user_id;
     let follow = user_settings::get(tx, user_id, "automatically_follow_topics_policy")?;
     let subscription = subscriptions::one(tx, user_id, stream_id)?;
     let is_muted = subscription.is_some_and(|(subscription, active)| active && subscription.is_muted);
@@ -61,12 +63,13 @@ fn wishes(tx: &Tx<'_>, user_id: UserId, stream_id: StreamId) -> ApiResult<Option
 /// `begins` tells whether it is the first in the topic, as far as the user sees.
 pub fn at_send(
     tx: &mut Tx<'_>,
-    user_id: UserId,
+    user: &UserRow,
     stream_id: StreamId,
     topic: &Topic,
     begins: impl FnOnce(&Tx<'_>) -> ApiResult<bool>,
 ) -> ApiResult<Option<VisibilityPolicy>> {
-    let Some(wishes) = wishes(tx, user_id, stream_id)? else { return Ok(None) };
+    let Some(wishes) = wishes(tx, user, stream_id)? else { return Ok(None) };
+    let user_id = user.user_id;
     let now = sql::policy(tx, user_id, stream_id, &topic.key())?;
     let mut wanted = wishes.policy(&[when::PARTICIPATION, when::SEND]);
     let by_beginning = wishes.policy(&[when::INITIATION]);
@@ -88,7 +91,8 @@ pub fn at_participation(
     stream_id: StreamId,
     topic: &Topic,
 ) -> ApiResult<()> {
-    let Some(wishes) = wishes(tx, user_id, stream_id)? else { return Ok(()) };
+    let Some(user) = users::by_id(tx, user_id)? else { return Ok(()) };
+    let Some(wishes) = wishes(tx, &user, stream_id)? else { return Ok(()) };
     let now = sql::policy(tx, user_id, stream_id, &topic.key())?;
     raise(tx, user_id, stream_id, topic, now, wishes.policy(&[when::PARTICIPATION])).map(|_| ())
 }

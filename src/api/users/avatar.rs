@@ -44,17 +44,26 @@ pub struct AvatarImage {
 impl Avatar {
     /// `avatar_url`: 100 pixels wide and high.
     pub fn url(self) -> String {
-        format!("{}{}?version={}", public::ROOT, self.path(""), self.version)
+        self.sized("")
     }
 
     /// `avatar_url_medium`: 500 pixels. Clients know that its name is the other one with `-medium`.
     pub fn medium_url(self) -> String {
-        format!("{}{}?version={}", public::ROOT, self.path("-medium"), self.version)
+        self.sized("-medium")
     }
 
     /// `avatar_source`: `U` for an uploaded image, `G` for one that is drawn.
     pub fn source(self) -> &'static str {
         if self.key.is_some() { "U" } else { "G" }
+    }
+
+    fn sized(self, size: &str) -> String {
+        let mut url = String::with_capacity(64);
+        url.push_str(public::ROOT);
+        url.push_str(&self.path(size));
+        url.push_str("?version=");
+        url.push_str(&self.version.to_string());
+        url
     }
 
     fn path(self, size: &str) -> String {

@@ -5,14 +5,15 @@
 //! Japanese, Thai ...) are indexed as overlapping pairs of characters ([`text`]), so that a phrase of pairs finds any
 //! part of such a text.
 //!
+//! - [`index`]: writing the index, and the list of words that completes the beginning of one;
 //! - [`text`]: the words of a text, the same way as the index sees them;
 //! - [`stem`]: the index's stemmer, to know which words of a message it found;
 //! - [`query`]: what a client typed; [`highlight`]: marks in HTML.
 
 pub mod highlight;
+pub mod index;
 pub mod query;
 pub mod stem;
 pub mod text;
 
 pub use query::SearchQuery;
-pub use text::index_text;

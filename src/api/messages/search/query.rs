@@ -1,14 +1,18 @@
 //! What a client typed into the search, taken apart.
 
+use super::stem::stem;
 use super::text::{self, Atom, Token, index_text};
 use crate::http::ApiResult;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 /// Words and characters of a query that count. More than anybody types; each costs a look into the index.
 const MOST_ATOMS: usize = 100;
 
-/// Words that the beginning of one stands for, at most.
-const MOST_COMPLETIONS: usize = 32;
+/// Stems that the beginning of a word stands for, as long as the index is asked for each.
+const FEW_COMPLETIONS: usize = 32;
+
+/// The same where the index cannot be asked for all that begin alike.
+const MOST_COMPLETIONS: usize = 256;
 
 /// The shortest beginning of a word that is completed, in characters.
 const SHORTEST_BEGINNING: usize = 3;
@@ -145,32 +149,66 @@ fn expression(connection: &Connection, phrase: &Phrase) -> ApiResult<String> {
         return Ok(exact);
     }
     let Some(Token { atom: Atom::Word { folded, .. }, .. }) = phrase.tokens.last() else { return Ok(exact) };
-    let mut choices = vec![exact];
-    choices.extend(completions(connection, folded)?.into_iter().map(|word| format!("\"{word}\"")));
-    Ok(format!("({})", choices.join(" OR ")))
+    Ok(format!("({})", completions(connection, folded, exact)?.join(" OR ")))
 }
 
-/// Words of the index that begin like this, in alphabetical order. The index is asked for one after the other: going
-/// through all places of all words with a common beginning would cost as much as there are messages.
-fn completions(connection: &Connection, beginning: &str) -> ApiResult<Vec<String>> {
-    let mut statement =
-        connection.prepare_cached("SELECT term FROM message_word WHERE term >= ?1 ORDER BY term LIMIT 1")?;
-    let mut words: Vec<String> = Vec::new();
-    let mut from = beginning.to_owned();
-    while words.len() < MOST_COMPLETIONS {
-        let next: Option<String> = statement.query_row([&from], |row| row.get(0)).optional()?;
-        let Some(word) = next.filter(|word| word.starts_with(beginning)) else { break };
-        // The first text behind a word is the word with the lowest character added.
-        from = format!("{word}\u{1}");
-        words.push(word);
-    }
-    Ok(words)
+/// What the beginning of a word stands for, as phrases for FTS5: itself as a word, and the words that begin like it.
+fn completions(connection: &Connection, beginning: &str, exact: String) -> ApiResult<Vec<String>> {
+    let mut choices = vec![exact];
+    let few = stems(connection, beginning, false, FEW_COMPLETIONS + 1)?;
+    let stems = if few.len() <= FEW_COMPLETIONS {
+        few
+    } else if stem(beginning) == beginning {
+        // One look for all stems that begin alike. Words whose ending took part of the beginning along are named.
+        choices.push(format!("\"{beginning}\" *"));
+        stems(connection, beginning, true, MOST_COMPLETIONS)?
+    } else {
+        // The index would stem the beginning, and find what begins like that stem.
+        stems(connection, beginning, false, MOST_COMPLETIONS)?
+    };
+    choices.extend(stems.into_iter().map(|stem| format!("\"{stem}\"")));
+    Ok(choices)
+}
+
+/// Stems of the words of all messages that begin like this; with `odd`, only those stems that do not.
+fn stems(connection: &Connection, beginning: &str, odd: bool, limit: usize) -> ApiResult<Vec<String>> {
+    let end = format!("{beginning}{}", char::MAX);
+    let mut statement = connection.prepare_cached(
+        "SELECT DISTINCT stem FROM search_word
+         WHERE word >= ?1 AND word < ?2 AND (?3 = 0 OR stem < ?1 OR stem >= ?2) LIMIT ?4",
+    )?;
+    let rows = statement.query_map((beginning, end, odd, limit as i64), |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::index::{KnownWords, put};
     use super::*;
     use crate::store::Database;
+    use crate::types::MessageId;
+    use tempfile::TempDir;
+
+    /// A new file with messages of these contents, numbered from 1.
+    fn index(texts: &[&str]) -> (TempDir, Connection) {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(&folder.path().join("search.sqlite")).unwrap();
+        let connection = database.connect_writer().unwrap();
+        let mut known = KnownWords::default();
+        for (id, text) in (1..).zip(texts) {
+            put(&connection, &mut known, MessageId(id), (text, ""), "INSERT").unwrap();
+        }
+        (folder, connection)
+    }
+
+    /// The numbers of the messages that a query finds, ascending.
+    fn found(connection: &Connection, query: &SearchQuery) -> Vec<i64> {
+        let mut statement = connection
+            .prepare("SELECT rowid FROM message_search WHERE message_search MATCH ?1 ORDER BY rowid")
+            .unwrap();
+        let rows = statement.query_map([query.expression()], |row| row.get::<_, i64>(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    }
 
     /// Whether a text has all of a query, as marks in messages are found.
     fn is_in(query: &SearchQuery, text: &str) -> bool {
@@ -198,9 +236,7 @@ mod tests {
 
     #[test]
     fn nothing_that_is_typed_is_syntax() {
-        let folder = tempfile::tempdir().unwrap();
-        let database = Database::open(&folder.path().join("search.sqlite")).unwrap();
-        let connection = database.connect_writer().unwrap();
+        let (_folder, connection) = index(&[]);
         let long = "word ".repeat(5000);
         let typed = [
             "AND",
@@ -234,20 +270,12 @@ mod tests {
                 assert!(!text.contains(char::is_alphanumeric), "{text:?}");
                 continue;
             }
-            let rows: Result<i64, _> = connection.query_row(
-                "SELECT count(*) FROM message_search WHERE message_search MATCH ?1",
-                [query.expression()],
-                |row| row.get(0),
-            );
-            assert_eq!(rows, Ok(0), "{text:?} as {:?}", query.expression());
+            assert_eq!(found(&connection, &query), [0_i64; 0], "{text:?} as {:?}", query.expression());
         }
     }
 
     #[test]
     fn the_index_and_a_look_at_the_text_agree() {
-        let folder = tempfile::tempdir().unwrap();
-        let database = Database::open(&folder.path().join("search.sqlite")).unwrap();
-        let connection = database.connect_writer().unwrap();
         let texts = [
             "The runners were running in Tōkyō",
             "東京都に住んでいます",
@@ -256,14 +284,7 @@ mod tests {
             "हिन्दी में लिखा",
             "東 alone, and 手机 in iPhone手机v2",
         ];
-        for (id, text) in (1..).zip(texts) {
-            connection
-                .execute(
-                    "INSERT INTO message_search (rowid, content, subject) VALUES (?1, ?2, '')",
-                    (id, index_text(text)),
-                )
-                .unwrap();
-        }
+        let (_folder, connection) = index(&texts);
         let cases: [(&str, &[i64]); 18] = [
             ("run", &[1, 4]),
             ("runs", &[1, 4]),
@@ -286,15 +307,38 @@ mod tests {
         ];
         for (typed, expected) in cases {
             let query = SearchQuery::new(&connection, typed).unwrap();
-            let mut statement = connection
-                .prepare("SELECT rowid FROM message_search WHERE message_search MATCH ?1 ORDER BY rowid")
-                .unwrap();
-            let rows = statement.query_map([query.expression()], |row| row.get::<_, i64>(0)).unwrap();
-            let found: Vec<i64> = rows.map(Result::unwrap).collect();
-            assert_eq!(found, expected, "{typed:?} as {:?}", query.expression());
+            assert_eq!(found(&connection, &query), expected, "{typed:?} as {:?}", query.expression());
             let seen: Vec<i64> =
                 (1..).zip(texts).filter(|(_, text)| is_in(&query, text)).map(|(id, _)| id).collect();
             assert_eq!(seen, expected, "{typed:?}, looked at");
         }
+    }
+
+    #[test]
+    fn a_beginning_finds_words_that_lose_it_to_their_stem() {
+        let texts = ["an organization", "organs", "resolve", "all the rest"];
+        let (_folder, connection) = index(&texts);
+        let cases: [(&str, &[i64]); 5] =
+            [("organizat", &[1, 2]), ("orga", &[1, 2]), ("res", &[3, 4]), ("resto", &[]), ("al", &[])];
+        for (typed, expected) in cases {
+            let query = SearchQuery::new(&connection, typed).unwrap();
+            assert_eq!(found(&connection, &query), expected, "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_beginning_of_many_words_finds_them_all() {
+        let words: Vec<String> = (0..300).map(|number| format!("con{number:03}x")).collect();
+        let others: Vec<String> = (0..100).map(|number| format!("res{number:03}x")).collect();
+        let all = format!("{} conn", words.join(" "));
+        let mut texts: Vec<&str> = words.iter().chain(&others).map(String::as_str).collect();
+        texts.extend(["cones", "copper", "rex", &all]);
+        let (_folder, connection) = index(&texts);
+        let query = SearchQuery::new(&connection, "con").unwrap();
+        let cons: Vec<i64> = (1..=300).chain([401, 404]).collect();
+        assert_eq!(found(&connection, &query), cons);
+        // "res" has the stem "re", which begins other words.
+        let query = SearchQuery::new(&connection, "res").unwrap();
+        assert_eq!(found(&connection, &query), (301..=400).collect::<Vec<i64>>());
     }
 }

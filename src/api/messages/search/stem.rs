@@ -245,7 +245,12 @@ mod tests {
                 )
                 .unwrap();
         }
-        let mut statement = connection.prepare("SELECT doc, term FROM message_word").unwrap();
+        connection
+            .execute_batch(
+                "CREATE VIRTUAL TABLE temp.indexed USING fts5vocab (main, message_search, instance)",
+            )
+            .unwrap();
+        let mut statement = connection.prepare("SELECT doc, term FROM indexed").unwrap();
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         let indexed: HashMap<i64, String> = rows.map(Result::unwrap).collect();
         assert!(indexed.len() > 2000);

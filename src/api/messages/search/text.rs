@@ -2,6 +2,7 @@
 
 use super::stem::stem;
 use std::borrow::Cow;
+use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -56,6 +57,19 @@ pub fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
+/// Where the words of a text are, in bytes; characters of scripts without spaces are none.
+pub fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let is_of_word = |character: char| is_part_of_word(character) && !is_unspaced(character);
+    let mut rest = 0;
+    std::iter::from_fn(move || {
+        let start = rest + text[rest..].find(is_of_word)?;
+        rest = text[start..]
+            .find(|character| !is_of_word(character))
+            .map_or(text.len(), |length| start + length);
+        Some(start..rest)
+    })
+}
+
 /// The text to give to the index. Runs of characters of scripts without spaces become overlapping pairs, and their last
 /// character alone: `東京都` becomes `東京 京都 都`. Other text stays as it is.
 pub fn index_text(text: &str) -> Cow<'_, str> {
@@ -82,6 +96,9 @@ pub fn index_text(text: &str) -> Cow<'_, str> {
 
 /// Whether a character belongs to a script that does not put spaces between words.
 pub fn is_unspaced(character: char) -> bool {
+    if character.is_ascii() {
+        return false;
+    }
     let is_of_script = matches!(u32::from(character),
         0x0e00..=0x0eff        // Thai, Lao
         | 0x1000..=0x109f      // Burmese
@@ -104,10 +121,17 @@ fn is_part_of_word(character: char) -> bool {
 
 /// A word without case and, on Latin letters, without accents.
 pub fn fold(word: &str) -> String {
-    if word.is_ascii() {
-        return word.to_ascii_lowercase();
-    }
     let mut folded = String::with_capacity(word.len());
+    fold_into(word, &mut folded);
+    folded
+}
+
+/// Appends a word without case and, on Latin letters, without accents.
+pub fn fold_into(word: &str, folded: &mut String) {
+    if word.is_ascii() {
+        folded.extend(word.chars().map(|character| character.to_ascii_lowercase()));
+        return;
+    }
     for character in word.chars().flat_map(char::to_lowercase) {
         let first = std::iter::once(character).nfd().next().unwrap_or(character);
         if first.is_ascii() {
@@ -116,7 +140,6 @@ pub fn fold(word: &str) -> String {
             folded.push(character);
         }
     }
-    folded
 }
 
 #[cfg(test)]
@@ -139,6 +162,18 @@ mod tests {
         assert_eq!(words("iPhone手机v2"), ["iphone", "手", "机", "v2"]);
         assert_eq!(words("हिन्दी में"), ["हिन्दी", "में"]);
         assert_eq!(words(" \n!? 👍"), [""; 0]);
+    }
+
+    #[test]
+    fn words_stand_where_the_index_has_them() {
+        for text in ["Don't stop, Café—№5!", "iPhone手机v2", "हिन्दी में", " \n!? 👍", "", "word"]
+        {
+            let of_tokens = tokens(text).into_iter().filter_map(|token| match token.atom {
+                Atom::Word { .. } => Some(token.start..token.end),
+                Atom::Character(_) => None,
+            });
+            assert_eq!(super::words(text).collect::<Vec<_>>(), of_tokens.collect::<Vec<_>>(), "{text}");
+        }
     }
 
     #[test]
