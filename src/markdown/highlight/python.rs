@@ -324,6 +324,17 @@ fn take_word(scanner: &mut Scanner<'_>) {
     let is_statement = scanner.is_first_in_line();
     if is_statement && matches!(word, "match" | "case") && is_soft_keyword(&scanner.rest()[word.len()..]) {
         scanner.take(word.len(), "k");
+        let line = scanner.ahead(|c| c != '\n');
+        if line
+            .find('_')
+            .is_some_and(|at| !line[at + 1..].starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        {
+            scanner.take_while("w", is_blank);
+        }
+        return;
+    }
+    if word == "_" && is_first_wildcard(scanner) {
+        scanner.take(1, "k");
         return;
     }
     if let Some(class) = class_of(WORDS, word) {
@@ -349,6 +360,17 @@ fn is_soft_keyword(after: &str) -> bool {
     after.starts_with(is_blank)
         && !rest.is_empty()
         && !rest.starts_with([':', ',', ';', '=', '^', '&', '|', '@', '~', ')', ']', '}', '\n'])
+}
+
+/// Whether a `_` here is the first in a line that begins with `match` or `case`.
+fn is_first_wildcard(scanner: &Scanner<'_>) -> bool {
+    let before = scanner.text_before();
+    // Only as far back as the one before.
+    let start = before.rfind(['_', '\n']).unwrap_or(0);
+    let line = before[start..].trim_start_matches(['\n', ' ', '\t']);
+    ["match", "case"]
+        .iter()
+        .any(|word| line.strip_prefix(word).is_some_and(|after| after.starts_with(is_blank)))
 }
 
 /// Whether the word before this one is it.

@@ -107,7 +107,19 @@ fn code_is_cut_into_words_signs_and_strings() {
             "k«SELECT»w« »n«a»w« »k«FROM»w« »n«b»w« »k«WHERE»w« »n«c»w« »o«=»w« »s1«'it''s'»",
         ),
         ("PHP", "echo \"a $b\" . $c->d;", "k«echo» s2«\"a »si«$b»s2«\"» o«.» nv«$c»o«->»na«d»p«;»"),
-        ("YAML", "a: b # c\n- \"d\"", "nt«a»p«:»w« »l«b»w« »c1«# c»\np«-»w« »s«\"d\"»"),
+        (
+            "YAML",
+            "'a': [b, {c: d}]\ne: |\n  f",
+            "s«'a'»p p-Indicator«:»w« »p p-Indicator«[»nv«b»p p-Indicator«,»w« »p p-Indicator«{»nt«c»p«:»w« »nv«d»p p-Indicator«}]»\nnt«e»p«:»w« »p p-Indicator«|»\nw«  »no«f»",
+        ),
+        ("SQL", "x > 1.5", "n«x»w« »o«>»w« »mi«1»p«.»mi«5»"),
+        ("Python", "case 1 | _: _", "k«case»w« »mi«1» o«|» k«_»p«:» n«_»"),
+        ("Python", "case a_b: _", "k«case» n«a_b»p«:» n«_»"),
+        (
+            "YAML",
+            "a: b # c\n- \"d\"",
+            "nt«a»p«:»w« »l l-Scalar l-Scalar-Plain«b»w« »c1«# c»\np p-Indicator«-»w« »s«\"d\"»",
+        ),
         ("TOML", "[a]\nb = 1.5", "k«[a]»\nn«b»w« »o«=»w« »mf«1.5»"),
         (
             "Ruby",
