@@ -112,8 +112,13 @@ fn code_is_cut_into_words_signs_and_strings() {
             "'a': [b, {c: d}]\ne: |\n  f",
             "s«'a'»p p-Indicator«:»w« »p p-Indicator«[»nv«b»p p-Indicator«,»w« »p p-Indicator«{»nt«c»p«:»w« »nv«d»p p-Indicator«}]»\nnt«e»p«:»w« »p p-Indicator«|»\nw«  »no«f»",
         ),
+        ("Python", "a.class:", "n«a»o«.»n«class»p«:»"),
+        ("JavaScript", "f(-1)", "nx«f»p«(»o«-»mf«1»p«)»"),
         ("SQL", "x > 1.5", "n«x»w« »o«>»w« »mi«1»p«.»mi«5»"),
         ("Python", "case 1 | _: _", "k«case»w« »mi«1» o«|» k«_»p«:» n«_»"),
+        ("Python", "  \"\"\"a\"\"\"", "w«  »sd«\"\"\"a\"\"\"»"),
+        ("Python", "yield from a", "k«yield from» n«a»"),
+        ("Python", "f'{a + 1}'", "sa«f»s1«'»si«{»n«a»w« »o«+»w« »mi«1»si«}»s1«'»"),
         ("Python", "case a_b: _", "k«case» n«a_b»p«:» n«_»"),
         (
             "YAML",
