@@ -7,6 +7,7 @@ use crate::http::caller::KeyHolder;
 use crate::http::{ApiError, JsonRefusals, KnownCallers, Limits, Router, service};
 use crate::store::{Database, OpenError, Readers, StoreError, Writer};
 use crate::types::Clock;
+use futures_util::FutureExt;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -223,8 +224,7 @@ async fn connection(
     // Answers are small and complete; waiting to fill a packet only delays them.
     let _slower = stream.set_nodelay(true);
     let service = service_fn(move |request: Request<Incoming>| {
-        let answered = service::answer(Arc::clone(&app), Arc::clone(&router), request, peer.ip());
-        async move { Ok::<_, Infallible>(answered.await) }
+        service::answer(Arc::clone(&app), Arc::clone(&router), request, peer.ip()).map(Ok::<_, Infallible>)
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())

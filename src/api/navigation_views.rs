@@ -9,7 +9,7 @@ use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension, Row};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 /// Navigation views.
@@ -103,6 +103,12 @@ fn get_navigation_views(read: &Read<'_, User>, _params: NoParams) -> ApiResult<R
     Reply::field("navigation_views", &all(read, read.caller.user_id)?)
 }
 
+/// Clients that encode every value as JSON say `null` for no name.
+fn name_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RequiredText>, D::Error> {
+    let name = Option::<RequiredText>::deserialize(deserializer)?;
+    Ok(name.filter(|name| **name != *"null"))
+}
+
 /// Parameters of `POST /navigation_views`.
 #[derive(Deserialize)]
 pub struct AddParams {
@@ -111,7 +117,7 @@ pub struct AddParams {
     /// In the sidebar rather than under the menu of more views.
     is_pinned: bool,
     /// For views that are not built in.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "name_or_null")]
     name: Option<RequiredText>,
 }
 
@@ -130,7 +136,7 @@ fn add_navigation_view(tx: &mut Tx<'_>, caller: &User, params: AddParams) -> Api
     if find(tx, caller.user_id, &view.fragment)?.is_some() {
         return Err(already_exists());
     }
-    check_name_is_free(tx, caller.user_id, &view)?;
+    check_name_is_free(tx, caller.user_id, &view.fragment, view.name.as_deref())?;
     tx.prepare_cached(
         "INSERT INTO navigation_view (user_id, fragment, is_pinned, name) VALUES (?1, ?2, ?3, ?4)",
     )?
@@ -149,17 +155,18 @@ pub struct EditParams {
     #[serde(default)]
     is_pinned: Option<bool>,
     /// For views that are not built in.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "name_or_null")]
     name: Option<RequiredText>,
 }
 
 /// `PATCH /navigation_views/{fragment}`: either part, or both.
 fn edit_navigation_view(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<Reply> {
-    let before = find(tx, caller.user_id, &params.fragment)?.ok_or_else(does_not_exist)?;
     let name = params.name.map(RequiredText::into_inner);
-    if is_built_in(&before.fragment) {
+    if is_built_in(&params.fragment) {
         refuse_name(name.as_ref())?;
     }
+    check_name_is_free(tx, caller.user_id, &params.fragment, name.as_deref())?;
+    let before = find(tx, caller.user_id, &params.fragment)?.ok_or_else(does_not_exist)?;
     let view = NavigationView {
         is_pinned: params.is_pinned.unwrap_or(before.is_pinned),
         name: name.or_else(|| before.name.clone()),
@@ -168,7 +175,6 @@ fn edit_navigation_view(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> A
     if view == before {
         return Ok(Reply::ok());
     }
-    check_name_is_free(tx, caller.user_id, &view)?;
     tx.prepare_cached(
         "UPDATE navigation_view SET is_pinned = ?3, name = ?4 WHERE user_id = ?1 AND fragment = ?2",
     )?
@@ -217,12 +223,18 @@ fn refuse_name(name: Option<&String>) -> ApiResult<()> {
     Ok(())
 }
 
-fn check_name_is_free(connection: &Connection, user_id: UserId, view: &NavigationView) -> ApiResult<()> {
+/// Whether no other view has this name.
+fn check_name_is_free(
+    connection: &Connection,
+    user_id: UserId,
+    fragment: &str,
+    name: Option<&str>,
+) -> ApiResult<()> {
     let is_taken: bool = connection
         .prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM navigation_view WHERE user_id = ?1 AND name = ?2 AND fragment <> ?3)",
         )?
-        .query_row((user_id, &view.name, &view.fragment), |row| row.get(0))?;
+        .query_row((user_id, name, fragment), |row| row.get(0))?;
     if is_taken { Err(already_exists()) } else { Ok(()) }
 }
 

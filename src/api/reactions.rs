@@ -5,7 +5,7 @@ use super::emoji::choose::{UNICODE, check, complete};
 use super::messages::events::is_unknown_to;
 use super::messages::message::{MessageRow, Reaction, attribute};
 use super::messages::sight::Sight;
-use super::messages::{receivers, sql as messages};
+use super::messages::{historical, receivers, sql as messages};
 use super::user_topics::automatic;
 use super::users::{access, sql as users};
 use crate::events::{Event, EventType, Verdict};
@@ -71,7 +71,12 @@ impl Event for ReactionChanged {
 
 /// `POST /messages/{message_id}/reactions`.
 fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
-    let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
+    let message = {
+        let sight = Sight::new(tx, caller, tx.now());
+        let (message, _) = sight.find_to_change(params.message_id)?;
+        historical::receive_as_read(tx, &sight, message.recipient_id, message.id)?;
+        message
+    };
     let name = params.emoji_name.ok_or_else(|| ApiError::missing("emoji_name"))?;
     let (code, kind) = complete(tx, &name, params.emoji_code, params.reaction_type)?;
     // Whoever joins a reaction that is there already takes its name: it may be another one for the same emoji, or one

@@ -1,5 +1,6 @@
 //! `GET /server_settings`: what a client asks before anybody logs in.
 
+use super::channels::sql as channels;
 use super::{Slice, realm};
 use crate::http::{ANYONE, Anyone, ApiResult, Read, Reply, Route};
 use hyper::Method;
@@ -39,6 +40,7 @@ pub fn versions() -> Map<String, Value> {
 pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
     let settings = realm::settings::all(read)?;
     let password_auth = settings.is_on("password_auth_enabled");
+    let web_public_access = settings.is_on("enable_spectator_access") && channels::has_web_public(read)?;
     let methods = ["password", "email"].map(|name| (name, password_auth));
     let other = [
         "dev",
@@ -71,7 +73,7 @@ pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<
         "realm_name": settings.value("name"),
         "realm_icon": realm::images::RealmImage::Icon.url(&settings),
         "realm_description": settings.value("rendered_description"),
-        "realm_web_public_access_enabled": false,
+        "realm_web_public_access_enabled": web_public_access,
     }) else {
         return Reply::data(&fields);
     };

@@ -54,6 +54,14 @@ impl Audience {
         self
     }
 
+    /// The same, and one user more.
+    #[must_use]
+    pub fn with(&self, user_id: UserId) -> Self {
+        let mut users = self.members.users.clone();
+        users.extend(user_id.bit());
+        Self { also_public: self.also_public, queue: self.queue.clone(), ..Self::set(users) }
+    }
+
     /// The users.
     pub fn bitmap(&self) -> &RoaringBitmap {
         &self.members.users

@@ -3,10 +3,11 @@
 
 use super::error::{ApiError, ApiResult};
 use super::form::{CLIENT, file_name_of, malformed};
+use super::request_body::RequestBody;
 use bytes::Bytes;
 use futures_util::Stream;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -66,7 +67,7 @@ pub struct ArrivingFile {
 
 impl ArrivingFiles {
     /// The files of a body.
-    pub fn new(content_type: Option<&str>, body: Incoming) -> ApiResult<Self> {
+    pub fn new(content_type: Option<&str>, body: RequestBody) -> ApiResult<Self> {
         let held = Arc::new(AtomicUsize::new(0));
         let length = body.size_hint().exact();
         let is_multipart = content_type.is_some_and(super::form::is_multipart);
@@ -153,7 +154,7 @@ enum NoMore {
 /// A body as pieces of bytes. The parser of multipart bodies takes all that is ready before it gives anything on, so
 /// one piece at a time is ready here: between two of them the parser has to look at what it has.
 struct Pieces {
-    body: Incoming,
+    body: RequestBody,
     /// What the parser has been given and has not given on.
     held: Arc<AtomicUsize>,
     gave_one: bool,
@@ -161,7 +162,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn new(body: Incoming, held: Arc<AtomicUsize>) -> Self {
+    fn new(body: RequestBody, held: Arc<AtomicUsize>) -> Self {
         Self { body, held, gave_one: false, silence: Box::pin(sleep(SILENCE)) }
     }
 }

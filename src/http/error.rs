@@ -19,14 +19,13 @@ struct Parts {
     msg: Cow<'static, str>,
     fields: Map<String, Value>,
     headers: Vec<(&'static str, String)>,
-    closes: bool,
 }
 
 impl ApiError {
     /// Any error, by status, code and text.
     pub fn new(status: u16, code: &'static str, msg: impl Into<Cow<'static, str>>) -> Self {
-        let (fields, headers, closes) = Default::default();
-        Self(Box::new(Parts { status, code, msg: msg.into(), fields, headers, closes }))
+        let (fields, headers) = Default::default();
+        Self(Box::new(Parts { status, code, msg: msg.into(), fields, headers }))
     }
 
     /// 400 `BAD_REQUEST`, the usual refusal.
@@ -154,18 +153,6 @@ impl ApiError {
     pub fn with_header(mut self, name: &'static str, value: String) -> Self {
         self.0.headers.push((name, value));
         self
-    }
-
-    /// The connection ends with this answer: the rest of the request is not read.
-    #[must_use]
-    pub fn and_close(mut self) -> Self {
-        self.0.closes = true;
-        self
-    }
-
-    /// Whether the connection ends with this answer.
-    pub fn closes(&self) -> bool {
-        self.0.closes
     }
 
     /// The HTTP status.

@@ -88,7 +88,10 @@ impl<K: Eq + Hash> Counter<K> {
         let oldest = times.first().copied().unwrap_or(now);
         #[expect(clippy::cast_precision_loss, reason = "a few minutes in milliseconds")]
         let seconds = (oldest + rule.window - now) as f64 / 1000.0;
-        Err(ApiError::rate_limited(seconds))
+        Err(ApiError::rate_limited(seconds)
+            .with_header("X-RateLimit-Limit", rule.failures.to_string())
+            .with_header("X-RateLimit-Remaining", "0".to_owned())
+            .with_header("X-RateLimit-Reset", ((oldest + rule.window) / 1000).to_string()))
     }
 
     fn record(&self, key: K, rule: &Rule, now: i64) {

@@ -21,6 +21,7 @@ mod limit;
 pub mod params;
 mod refusals;
 mod reply;
+mod request_body;
 mod route;
 mod router;
 pub mod service;

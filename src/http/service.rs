@@ -5,6 +5,7 @@ use super::body::Body;
 use super::error::{ApiError, ApiResult};
 use super::form::Form;
 use super::reply::{Reply, success_body};
+use super::request_body::RequestBody;
 use super::route::{Answer, Conditions, RequestInfo, Route};
 use super::router::{Found, Router};
 use crate::app::App;
@@ -15,6 +16,7 @@ use futures_util::FutureExt;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use std::io::Write;
 use std::net::IpAddr;
@@ -34,27 +36,43 @@ const JSON: &str = "application/json";
 const CLIENT_NAME_LENGTH: usize = 30;
 
 /// Answers a request. Nothing it does can fail: every error has an answer.
-pub async fn answer(
+///
+/// Most connections wait in here for events, thousands of them at a time. So what it takes to read a request is given
+/// back before the handler starts, and no future is stored twice on its way.
+pub fn answer(
     app: Arc<App>,
     router: Arc<Router>,
     request: Request<Incoming>,
     peer: IpAddr,
-) -> Response<Body> {
+) -> impl Future<Output = Response<Body>> {
     let compress = accepts_gzip(request.headers());
-    let handled = AssertUnwindSafe(handle(app, &router, request, peer)).catch_unwind().await;
-    match handled.unwrap_or_else(|_| Err(ApiError::internal())) {
-        Ok(answer) => success(answer, compress),
-        Err(error) => failure(&error),
-    }
+    let (head, body) = request.into_parts();
+    let body = RequestBody::new(&head.headers, body);
+    let handled = handle(app, router, Box::new(head), body.clone(), peer);
+    AssertUnwindSafe(handled).catch_unwind().then(move |handled| {
+        respond_to(handled.unwrap_or_else(|_| Err(ApiError::internal())), body, compress)
+    })
 }
 
 async fn handle(
     app: Arc<App>,
-    router: &Router,
-    request: Request<Incoming>,
+    router: Arc<Router>,
+    head: Box<Parts>,
+    body: RequestBody,
     peer: IpAddr,
 ) -> ApiResult<Answer> {
-    let (head, body) = request.into_parts();
+    let (route, info, form) = Box::pin(read(&app, &router, head, body, peer)).await?;
+    route.handle(app, info, form).await
+}
+
+/// Reads a request: which route it is for, its parameters, and what else handlers want of it.
+async fn read<'r>(
+    app: &App,
+    router: &'r Router,
+    head: Box<Parts>,
+    body: RequestBody,
+    peer: IpAddr,
+) -> ApiResult<(&'r Route, RequestInfo, Form)> {
     let (route, path_parameters) = match router.find(&head.method, head.uri.path()) {
         Found::Route(route, parameters) => (route, parameters),
         Found::OtherMethods(methods) => return Err(method_not_allowed(&methods)),
@@ -62,25 +80,33 @@ async fn handle(
     };
     let content_type = text_of(&head.headers, &header::CONTENT_TYPE);
     let form = if route.takes_body {
-        ArrivingFiles::new(content_type, body)
-            .and_then(|files| Ok(Form::arriving(head.uri.query(), files, path_parameters)?))
-            .map_err(ApiError::and_close)?
+        Form::arriving(head.uri.query(), ArrivingFiles::new(content_type, body)?, path_parameters)?
     } else {
         let body = read_body(route, &head.headers, body).await?;
         Form::new(head.uri.query(), content_type, body, path_parameters)?
     };
     let info = RequestInfo {
         client: client_name(&form, &head.headers),
-        origin: origin(&app, &head.headers),
+        origin: origin(app, &head.headers),
         peer,
         authorization: text_of(&head.headers, &header::AUTHORIZATION).map(str::to_owned),
         conditions: conditions(&head.headers),
         cookies: text_of(&head.headers, &header::COOKIE).map(str::to_owned),
     };
-    drop(head);
-    let answer = route.handle(app, info, form).await;
-    // Who is refused before the body was read will not send the rest of it on this connection.
-    answer.map_err(|error| if route.takes_body { error.and_close() } else { error })
+    Ok((route, info, form))
+}
+
+async fn respond_to(handled: ApiResult<Answer>, body: RequestBody, compress: bool) -> Response<Body> {
+    let mut response = match handled {
+        Ok(answer) => success(answer, compress),
+        Err(error) => failure(&error),
+    };
+    // Who sends too much, or too slowly, is not asked for more.
+    let gave_up = matches!(response.status(), StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT);
+    if gave_up || !body.skip_rest().await {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 fn conditions(headers: &HeaderMap) -> Option<Box<Conditions>> {
@@ -94,7 +120,7 @@ fn conditions(headers: &HeaderMap) -> Option<Box<Conditions>> {
     any.then(|| Box::new(conditions))
 }
 
-async fn read_body(route: &Route, headers: &HeaderMap, body: Incoming) -> ApiResult<Bytes> {
+async fn read_body(route: &Route, headers: &HeaderMap, body: RequestBody) -> ApiResult<Bytes> {
     let announced = text_of(headers, &header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
     if announced.is_some_and(|length| length > route.body_limit as u64) {
         return Err(ApiError::too_large());
@@ -180,10 +206,6 @@ fn failure(error: &ApiError) -> Response<Body> {
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = json(status, error.body().to_string() + "\n", false);
     insert_all(response.headers_mut(), error.headers());
-    if error.closes() || status == StatusCode::PAYLOAD_TOO_LARGE || status == StatusCode::REQUEST_TIMEOUT {
-        // The rest of the body is still on its way; the connection cannot be used again.
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
     response
 }
 

@@ -101,7 +101,8 @@ fn channel_url(stream_id: i64, name: &str) -> String {
     format!("/#narrow/channel/{stream_id}-{}", encode_fragment(&name.replace(' ', "-")))
 }
 
-fn topic_url(stream_id: i64, name: &str, topic: &str) -> String {
+/// The address of a topic of a channel, relative to the organization's.
+pub fn topic_url(stream_id: i64, name: &str, topic: &str) -> String {
     format!("{}/topic/{}", channel_url(stream_id, name), encode_fragment(topic))
 }
 

@@ -46,7 +46,7 @@ pub use directory::{
     UserQuery,
 };
 pub use linkifiers::{Linkifier, LinkifierError, TopicLink, topic_links, url_template_variables};
-pub use links::{encode_fragment, message_url};
+pub use links::{encode_fragment, message_url, topic_url};
 
 use self::{
     blocks::{Block, List},

@@ -131,6 +131,69 @@ async fn whoever_does_not_want_drafts_on_the_server_has_none_there() {
 }
 
 #[tokio::test]
+async fn a_draft_is_checked_when_it_is_changed_too() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let secret = server.private_channel("secret", &[&bob]).await;
+    let draft = json!({"type": "", "to": [], "topic": "", "content": "c", "timestamp": 5});
+    let made = ada.post("/drafts", json!({"drafts": [draft]})).await.ok();
+    let path = format!("/drafts/{}", made["ids"][0]);
+    let before = drafts(&ada).await;
+    let mut events = ada.register(json!({"event_types": ["drafts"]})).await;
+    let with = |name: &str, value: Value| {
+        let mut draft = draft.clone();
+        draft[name] = value;
+        draft
+    };
+    let cases = [
+        (with("type", json!("channel")), "Invalid draft[\"type\"]"),
+        (with("content", json!("\n")), "draft[\"content\"] cannot be blank"),
+        (with("timestamp", json!(-1)), "Timestamp must not be negative."),
+        (
+            json!({"type": "stream", "to": [], "topic": "", "content": "c"}),
+            "Must specify exactly 1 channel ID for channel messages",
+        ),
+        (json!({"type": "stream", "to": [secret], "topic": "", "content": "c"}), "Invalid channel ID"),
+        (json!({"type": "private", "to": [9999], "topic": "", "content": "c"}), "Invalid user ID 9999"),
+        (json!([]), "draft is not a dict"),
+    ];
+    for (draft, msg) in cases {
+        ada.patch(&path, json!({"draft": draft})).await.error(400, "BAD_REQUEST", msg);
+    }
+    assert_eq!(drafts(&ada).await, before);
+    events.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn what_is_too_long_is_cut() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    let long =
+        json!({"type": "stream", "to": [general], "topic": "é".repeat(61), "content": "é".repeat(10_001)});
+    ada.post("/drafts", json!({"drafts": [long]})).await.ok();
+    let kept = drafts(&ada).await[0].clone();
+    assert_eq!(kept["topic"], "é".repeat(57) + "...");
+    let content = kept["content"].as_str().unwrap();
+    assert_eq!((content.chars().count(), content.ends_with("\n[message truncated]")), (10_000, true));
+}
+
+#[tokio::test]
+async fn a_registration_tells_the_newest_thousand() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let draft = |time: i64| json!({"type": "", "to": [], "topic": "", "content": "c", "timestamp": time});
+    let many: Vec<Value> = (1..=1001).map(draft).collect();
+    ada.post("/drafts", json!({"drafts": many})).await.ok();
+    let state = ada.post("/register", json!({"fetch_event_types": ["drafts"]})).await.ok();
+    let told = state["drafts"].as_array().unwrap();
+    let (first, last) = (told[0]["timestamp"].clone(), told.last().unwrap()["timestamp"].clone());
+    assert_eq!((told.len(), first, last), (1000, json!(1001), json!(2)));
+    assert_eq!(drafts(&ada).await.as_array().unwrap().len(), 1001);
+}
+
+#[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;

@@ -44,6 +44,7 @@ mod scheduled_messages;
 mod server_settings;
 mod submessages;
 mod subscriptions;
+mod topics;
 mod typing;
 mod uploads;
 mod user_settings;

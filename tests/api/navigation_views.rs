@@ -95,6 +95,81 @@ async fn what_is_wrong_is_named() {
 }
 
 #[tokio::test]
+async fn only_views_that_are_not_built_in_have_names() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let add = async |parameters: Value| ada.post("/navigation_views", parameters).await;
+    let built_in = [
+        "inbox",
+        "recent",
+        "feed",
+        "drafts",
+        "narrow/has/reaction/sender/me",
+        "narrow/is/mentioned",
+        "narrow/is/starred",
+    ];
+    let nameless = "Built-in views cannot have a custom name.";
+    for fragment in built_in {
+        let named = add(json!({"fragment": fragment, "is_pinned": true, "name": "Mine"})).await;
+        named.error(400, "BAD_REQUEST", nameless);
+        // Also of one that is not in the list yet.
+        let named = ada.patch(&format!("/navigation_views/{fragment}"), &[("name", "Mine")]).await;
+        named.error(400, "BAD_REQUEST", nameless);
+        // Some clients encode every value.
+        add(json!({"fragment": fragment, "is_pinned": true, "name": null})).await.ok();
+        let unnamed = json!({"is_pinned": false, "name": null});
+        ada.patch(&format!("/navigation_views/{fragment}"), unnamed).await.ok();
+    }
+    let all = views(&ada).await;
+    assert_eq!(all.as_array().unwrap().len(), built_in.len());
+    for (view, fragment) in all.as_array().unwrap().iter().zip(built_in) {
+        assert_eq!(*view, json!({"fragment": fragment, "is_pinned": false, "name": null}));
+    }
+    let custom = |name: Value| json!({"fragment": "narrow/is/alerted", "is_pinned": true, "name": name});
+    add(custom(json!(null))).await.error(400, "BAD_REQUEST", "Custom views must have a valid name.");
+    for blank in ["", " \t"] {
+        add(custom(json!(blank))).await.error(400, "BAD_REQUEST", "name cannot be blank");
+    }
+    // There is no longest name.
+    let long = "é".repeat(500);
+    add(custom(json!(long))).await.ok();
+    let path = "/navigation_views/narrow/is/alerted";
+    for blank in ["", " "] {
+        ada.patch(path, &[("name", blank)]).await.error(400, "BAD_REQUEST", "name cannot be blank");
+    }
+    ada.patch(path, json!({"name": null})).await.ok();
+    // Its own name is not taken.
+    ada.patch(path, json!({"name": long, "is_pinned": false})).await.ok();
+    let view = json!({"fragment": "narrow/is/alerted", "is_pinned": false, "name": long});
+    assert_eq!(views(&ada).await[built_in.len()], view);
+    let taken = ada.patch("/navigation_views/unknown", json!({"name": long})).await;
+    taken.error(400, "BAD_REQUEST", "Navigation view already exists.");
+}
+
+#[tokio::test]
+async fn a_fragment_with_slashes_is_named_with_and_without_encoding() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let fragment = "narrow/channel/7-général/topic/a.20b";
+    let view = json!({"fragment": fragment, "is_pinned": true, "name": "A"});
+    ada.post("/navigation_views", view).await.ok();
+    let paths = [
+        "/navigation_views/narrow/channel/7-g%C3%A9n%C3%A9ral/topic/a.20b",
+        "/navigation_views/narrow%2Fchannel%2F7-g%C3%A9n%C3%A9ral%2Ftopic%2Fa.20b",
+    ];
+    for (path, is_pinned) in paths.into_iter().zip([false, true]) {
+        ada.patch(path, json!({"is_pinned": is_pinned})).await.ok();
+        assert_eq!(views(&ada).await[0]["is_pinned"], is_pinned, "{path}");
+        let missing = bob.patch(path, json!({"is_pinned": is_pinned})).await;
+        missing.error(404, "BAD_REQUEST", "Navigation view does not exist.");
+        bob.delete(path, ()).await.error(404, "BAD_REQUEST", "Navigation view does not exist.");
+    }
+    ada.delete(paths[1], ()).await.ok();
+    assert_eq!(views(&ada).await, json!([]));
+}
+
+#[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;

@@ -140,3 +140,27 @@ async fn what_events_tell_is_the_state() {
         })
         .await;
 }
+
+#[tokio::test]
+async fn who_may_see_a_message_may_react_to_it_unless_its_channel_is_archived() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let (eve, guest) = (server.member("eve").await, server.guest("gus").await);
+    let garden = server.channel("garden", &[&owner, &ada]).await;
+    let id = owner.send(garden, "t", "hello").await;
+    let direct = owner.send_direct(&[&ada], "hello").await;
+    let register = json!({"event_types": ["reaction"]});
+    let (mut of_ada, mut of_eve) = (ada.register(&register).await, eve.register(&register).await);
+    react(&eve, id, json!({"emoji_name": "tada"})).await.ok();
+    let missing = "Invalid message(s)";
+    react(&guest, id, json!({"emoji_name": "tada"})).await.error(400, "BAD_REQUEST", missing);
+    react(&eve, direct, json!({"emoji_name": "tada"})).await.error(400, "BAD_REQUEST", missing);
+    react(&eve, 999_999, json!({"emoji_name": "tada"})).await.error(400, "BAD_REQUEST", missing);
+    unreact(&eve, 999_999, json!({"emoji_name": "tada"})).await.error(400, "BAD_REQUEST", missing);
+    react(&ada, direct, json!({"emoji_name": "tada"})).await.ok();
+    of_ada.expect_kinds(&["reaction/add", "reaction/add"]).await;
+    of_eve.expect_kinds(&["reaction/add"]).await;
+    owner.delete(&format!("/streams/{garden}"), ()).await.ok();
+    react(&ada, id, json!({"emoji_name": "tada"})).await.error(400, "BAD_REQUEST", missing);
+    unreact(&eve, id, json!({"emoji_name": "tada"})).await.error(400, "BAD_REQUEST", missing);
+}

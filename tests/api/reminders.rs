@@ -94,7 +94,21 @@ async fn what_is_wrong_is_named() {
         let answer = ada.post("/reminders", parameters).await;
         answer.error(400, "REQUEST_VARIABLE_MISSING", &format!("Missing '{name}' argument"));
     }
+    let texts = [
+        (with("message_id", json!("x")), "message_id is not valid JSON"),
+        (
+            with("scheduled_delivery_timestamp", json!("soon")),
+            "scheduled_delivery_timestamp is not valid JSON",
+        ),
+    ];
+    for (parameters, msg) in texts {
+        ada.post("/reminders", parameters).await.error(400, "BAD_REQUEST", msg);
+    }
     assert_eq!(reminders(&ada).await, json!([]));
+    let longest = with("note", json!(format!("{} \n", "é".repeat(1000))));
+    remind(&ada, longest).await;
+    let content = reminders(&ada).await[0]["content"].clone();
+    assert!(content.as_str().unwrap().contains(&format!("Note:\n > {}\n\n", "é".repeat(1000))), "{content}");
 }
 
 #[tokio::test]
@@ -175,6 +189,47 @@ async fn a_reminder_of_a_message_that_is_gone_says_what_it_was() {
     owner.patch(&format!("/messages/{edited}"), &[("content", "after")]).await.ok();
     let said = said_to(&server, &ada).await;
     assert!(said.ends_with("```quote\nafter\n```"), "{said}");
+}
+
+#[tokio::test]
+async fn what_became_due_while_the_server_was_down_is_said_however_late() {
+    let mut server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let message = ada.send_direct(&[&ada], "remember").await;
+    remind(&ada, of(message)).await;
+    server.stop().await;
+    server.clock.advance(3600 + 30 * 24 * 3600);
+    server.restart().await;
+    server.deliver_due().await;
+    assert_eq!(reminders(&ada).await, json!([]));
+    let newest = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "apply_markdown": false});
+    let found = ada.get("/messages", newest).await.ok();
+    let said = found["messages"][0]["content"].as_str().unwrap();
+    assert!(said.starts_with("You requested a reminder") && said.ends_with("remember\n```"), "{said}");
+}
+
+#[tokio::test]
+async fn nobody_is_reminded_whose_account_or_organization_is_closed() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let message = bob.send_direct(&[&ada], "remember").await;
+    remind(&ada, of(message)).await;
+    remind(&bob, of(message)).await;
+    server.sql("UPDATE user SET is_active = 0 WHERE email = 'ada@example.com'").await;
+    server.sql("UPDATE realm SET deactivated = 1").await;
+    server.clock.advance(3600);
+    server.deliver_due().await;
+    server.sql("UPDATE realm SET deactivated = 0").await;
+    assert_eq!(reminders(&bob).await[0]["failed"], false, "it waits");
+    let mut events = bob.register(json!({"event_types": ["message", "reminders"]})).await;
+    server.deliver_due().await;
+    events.expect_kinds(&["message", "reminders/remove"]).await;
+    server.sql("UPDATE user SET is_active = 1 WHERE email = 'ada@example.com'").await;
+    let left = reminders(&ada).await;
+    assert_eq!((&left[0]["failed"], left.as_array().unwrap().len()), (&json!(true), 1));
+    let newest = json!({"anchor": "newest", "num_before": 1, "num_after": 0});
+    assert_eq!(ada.get("/messages", newest).await.ok()["messages"][0]["id"], message);
 }
 
 #[tokio::test]

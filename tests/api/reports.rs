@@ -132,3 +132,19 @@ async fn a_long_message_is_cut_and_a_long_name_too() {
     assert_eq!(topic.chars().count(), 60);
     assert!(content.chars().count() <= 10_000 && content.ends_with("x\n[message truncated]\n```"));
 }
+
+#[tokio::test]
+async fn reports_follow_the_channel_that_they_go_to() {
+    let server = TestServer::start().await;
+    let moderator = server.moderator("moderator").await;
+    let ada = server.member("ada").await;
+    let id = ada.send_direct(&[&ada], "hello").await;
+    let requests = server.channel("requests", &[&moderator]).await;
+    server.set_realm_setting("moderation_request_channel_id", json!(requests)).await;
+    server.sql("UPDATE stream SET topics_policy = 'empty_topic_only'").await;
+    report(&ada, id, json!({"report_type": "spam"})).await.ok();
+    assert_eq!(newest(&moderator).await.0, "general chat");
+    server.sql("UPDATE stream SET is_archived = 1").await;
+    let msg = "Moderation request channel must be specified to enable message reporting.";
+    report(&ada, id, json!({"report_type": "spam"})).await.error(400, "BAD_REQUEST", msg);
+}

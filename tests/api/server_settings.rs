@@ -79,3 +79,25 @@ async fn it_follows_the_settings() {
     assert_eq!(settings["realm_icon"], "/user_avatars/1/realm/icon.png?version=3");
     assert_eq!(settings["realm_description"], "<p>With <em>roses</em> &lt;b&gt;</p>");
 }
+
+#[tokio::test]
+async fn web_public_access_needs_the_setting_and_a_channel() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let is_enabled = async || {
+        let settings = server.anonymous().get("/server_settings", ()).await.ok();
+        settings["realm_web_public_access_enabled"].clone()
+    };
+    assert_eq!(is_enabled().await, false);
+    owner.patch("/realm", &[("enable_spectator_access", "true")]).await.ok();
+    assert_eq!(is_enabled().await, false, "there is no such channel");
+    let channel = json!({"subscriptions": [{"name": "shop"}], "is_web_public": true});
+    owner.post("/users/me/subscriptions", channel).await.ok();
+    assert_eq!(is_enabled().await, true);
+    owner.patch("/realm", &[("enable_spectator_access", "false")]).await.ok();
+    assert_eq!(is_enabled().await, false);
+    owner.patch("/realm", &[("enable_spectator_access", "true")]).await.ok();
+    let id = owner.get("/get_stream_id", &[("stream", "shop")]).await.ok()["stream_id"].clone();
+    owner.delete(&format!("/streams/{id}"), ()).await.ok();
+    assert_eq!(is_enabled().await, false, "archived channels are read by nobody new");
+}

@@ -115,14 +115,70 @@ async fn nobody_is_told_in_a_large_channel() {
         });
         grown.await.unwrap();
     };
+    let id = ada.send(general, "x", "hello").await;
+    let edit = format!("/messages/{id}/typing");
     let mut events = hear(&bob).await;
     let typing = json!({"type": "channel", "op": "start", "stream_id": general, "topic": "x"});
     grow(98).await;
     ada.post("/typing", &typing).await.ok();
     events.expect_kinds(&["typing/start"]).await;
+    ada.post(&edit, &[("op", "start")]).await.ok();
+    events.expect_kinds(&["typing_edit_message/start"]).await;
     grow(1).await;
     ada.post("/typing", &typing).await.ok();
+    ada.post(&edit, &[("op", "start")]).await.ok();
     events.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn typing_says_where_and_passes_over_the_other_place() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let mut events = hear(&bob).await;
+    let both = json!({"op": "start", "to": [bob.user_id], "stream_id": general, "topic": "x"});
+    let with_type = |kind: &str| {
+        let mut parameters = both.clone();
+        parameters["type"] = json!(kind);
+        parameters
+    };
+    ada.post("/typing", &both).await.ok();
+    ada.post("/typing", with_type("direct")).await.ok();
+    ada.post("/typing", with_type("stream")).await.ok();
+    let kinds: Vec<Value> = events.events().await.iter().map(|event| event["message_type"].clone()).collect();
+    assert_eq!(kinds, ["direct", "direct", "stream"]);
+}
+
+#[tokio::test]
+async fn nobody_hears_of_typing_who_is_not_there_any_more() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let mut own = hear(&ada).await;
+    let mut others = hear(&bob).await;
+    server.sql("UPDATE user SET is_active = 0 WHERE email = 'bob@example.com'").await;
+    ada.post("/typing", json!({"op": "start", "to": [bob.user_id]})).await.ok();
+    own.expect_kinds(&["typing/start"]).await;
+    server.sql("UPDATE user SET is_active = 1 WHERE email = 'bob@example.com'").await;
+    others.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn who_may_not_post_in_a_channel_does_not_type_there() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&owner, &ada]).await;
+    let owner_only = json!({"new": {"direct_members": [owner.user_id], "direct_subgroups": []}});
+    owner.patch(&format!("/streams/{general}"), json!({"can_send_message_group": owner_only})).await.ok();
+    let typing = json!({"type": "channel", "op": "start", "stream_id": general, "topic": "x"});
+    let msg = "You do not have permission to post in this channel.";
+    ada.post("/typing", &typing).await.error(400, "BAD_REQUEST", msg);
+    owner.post("/typing", &typing).await.ok();
+    owner.delete(&format!("/streams/{general}"), ()).await.ok();
+    let msg = "Not authorized to send to channel 'general'";
+    owner.post("/typing", &typing).await.error(400, "BAD_REQUEST", msg);
 }
 
 #[tokio::test]
@@ -188,6 +244,12 @@ async fn those_who_receive_a_message_hear_that_it_is_being_edited() {
     others.expect(&[event(""), second.clone()]).await;
     older.expect(&[event("general chat"), second]).await;
     outsiders.expect_nothing().await;
+    // Who does not want to know is not told.
+    set(&bob, "receives_typing_notifications", false).await;
+    ada.post(&format!("/messages/{in_channel}/typing"), &[("op", "start")]).await.ok();
+    ada.post(&format!("/messages/{direct}/typing"), &[("op", "stop")]).await.ok();
+    others.expect_nothing().await;
+    older.expect_nothing().await;
 }
 
 #[tokio::test]

@@ -8,12 +8,15 @@ use super::record::record;
 use super::row::StreamRow;
 use super::sql;
 use super::visible::{self, People};
+use crate::api::messages::events::FlagsChanged;
+use crate::api::messages::{arrivals, unread};
 use crate::api::{default_stream_groups, subscriptions};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
-use crate::types::{StreamId, UserId};
+use crate::types::{MessageId, StreamId, UserId};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// Parameters of `DELETE /streams/{stream_id}`.
 #[derive(Deserialize)]
@@ -45,7 +48,25 @@ pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived
     if !is_archived {
         subscriptions::join::emit_unarchived(tx, &changed, &record)?;
     }
-    notices::send(tx, vec![notices::archived(&changed)], by)
+    notices::send(tx, vec![notices::archived(&changed)], by)?;
+    if is_archived { read_by_everybody(tx, stream) } else { Ok(()) }
+}
+
+/// Nothing of an archived channel stays unread: many clients show no way to it any more.
+fn read_by_everybody(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
+    let arrivals = arrivals::of(tx, stream.recipient_id)?;
+    let mut unread_by: BTreeMap<Vec<MessageId>, Vec<UserId>> = BTreeMap::new();
+    for user_id in subscriptions::sql::subscribers_with_deactivated(tx, stream.stream_id)? {
+        let user_id = UserId::from(user_id);
+        let read = unread::read_all(tx, user_id, stream, &arrivals)?;
+        if !read.is_empty() {
+            unread_by.entry(read).or_default().push(user_id);
+        }
+    }
+    for (messages, users) in unread_by {
+        tx.emit(&FlagsChanged::new(true, "read", &messages, None), Audience::users(users));
+    }
+    Ok(())
 }
 
 fn check(tx: &Tx<'_>, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {

@@ -92,8 +92,7 @@ impl<'a> Records<'a> {
             topics_policy: stream.topics_policy,
             first_message_id: sql::first_message_id(self.connection, stream.recipient_id)?,
             folder_id: stream.folder_id,
-            // A new channel is active: nobody had the time to write.
-            is_recently_active: self.now - newest.unwrap_or(stream.date_created) < rules::RECENTLY_ACTIVE,
+            is_recently_active: rules::is_recently_active(self.now, stream.date_created, newest),
             settings,
             subscriber_count: self.counts.get(&stream.stream_id).copied().unwrap_or_default(),
             stream_weekly_traffic: rules::weekly_traffic(recent, self.now - stream.date_created),

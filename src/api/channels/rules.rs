@@ -13,7 +13,7 @@ pub const MAX_NAME_LENGTH: usize = 60;
 pub const MAX_DESCRIPTION_LENGTH: usize = 1024;
 
 /// A channel without messages for so long is not recently active, in seconds.
-pub const RECENTLY_ACTIVE: i64 = 180 * SECONDS_PER_DAY;
+const RECENTLY_ACTIVE: i64 = 180 * SECONDS_PER_DAY;
 
 /// The time over which traffic is averaged, in days.
 pub const TRAFFIC_DAYS: i64 = 28;
@@ -123,6 +123,12 @@ pub fn stream_post_policy(group: Option<GroupId>) -> i64 {
         Some(SystemGroup::Moderators) => 4,
         _ => 1,
     }
+}
+
+/// `is_recently_active`: whether a channel's newest message is young. A new channel is active: nobody had the time to
+/// write. All in UNIX seconds.
+pub fn is_recently_active(now: i64, date_created: i64, newest: Option<i64>) -> bool {
+    now - newest.unwrap_or(date_created) < RECENTLY_ACTIVE
 }
 
 /// `stream_weekly_traffic`: messages a week, from those of the last 28 days. `None` for a channel that is not a week

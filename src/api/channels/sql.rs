@@ -199,6 +199,20 @@ pub fn newest_timestamp(connection: &Connection, recipient_id: RecipientId) -> r
         .optional()
 }
 
+/// When the message before another one of a channel was sent, in UNIX seconds.
+pub fn timestamp_before(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    id: MessageId,
+) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT timestamp FROM message WHERE recipient_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row((recipient_id, id), |row| row.get(0))
+        .optional()
+}
+
 /// How many messages of a channel have this id or a greater one. Counts in the index alone.
 pub fn messages_since(
     connection: &Connection,
@@ -253,3 +267,11 @@ pub fn subscriber_counts(connection: &Connection) -> rusqlite::Result<HashMap<St
 const DEACTIVATED_SUBSCRIBERS: &str =
     "SELECT stream_id, count(*) FROM user CROSS JOIN subscription USING (user_id)
      WHERE NOT is_active AND active GROUP BY stream_id";
+
+/// Whether there is a channel that can be read without an account. There are never so many channels that walking them
+/// would matter, and it is asked only where organizations have such channels.
+pub fn has_web_public(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM stream WHERE is_web_public AND NOT is_archived)")?
+        .query_row([], |row| row.get(0))
+}

@@ -37,7 +37,8 @@ pub enum Address {
     Direct(Vec<UserId>),
 }
 
-/// Reads where a message goes, and checks that the sender may write there.
+/// Reads where a message goes, and checks that the sender may write there. A message to a channel has to say its topic,
+/// if only that it is the empty one.
 pub fn resolve(
     connection: &Connection,
     caller: &Caller,
@@ -49,7 +50,7 @@ pub fn resolve(
     match kind {
         MessageType::Channel => {
             let stream = channel_named(connection, to)?;
-            let topic = read_topic(topic.unwrap_or_default())?;
+            let topic = read_topic(topic.ok_or_else(|| ApiError::bad_request("Missing topic"))?)?;
             check_channel(connection, caller, now, &stream, &topic)?;
             Ok(Address::Channel(Box::new(stream), topic))
         }

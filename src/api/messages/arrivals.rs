@@ -194,7 +194,7 @@ fn span_ends(connection: &Connection, stream_id: StreamId) -> ApiResult<Vec<(Mes
          WHERE stream_id = ?1 AND active AND until_message_id IS NULL",
         "SELECT user_id, from_message_id, until_message_id
          FROM subscription_span INDEXED BY subscription_span_ended
-         WHERE stream_id = ?1 AND until_message_id IS NOT NULL",
+         WHERE stream_id = ?1 AND until_message_id IS NOT NULL AND from_message_id < until_message_id",
     ];
     let mut ends = Vec::new();
     for statement in statements {

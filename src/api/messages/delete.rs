@@ -36,7 +36,10 @@ pub fn delete_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> A
         age: tx.now() - message.timestamp,
     })?;
     match &stream {
-        Some(stream) => removal::remove_from_channel(tx, stream, &message.subject, &[message.id])?,
+        Some(stream) => {
+            let deleter = Some(caller.user_id);
+            removal::remove_from_channel(tx, stream, &message.subject, &[message.id], deleter)?;
+        }
         None => removal::remove_direct(tx, message.recipient_id, &[message.id])?,
     }
     Ok(Reply::ok())
@@ -55,6 +58,8 @@ fn permissions(
             return Ok(true);
         }
         match stream_id {
+            // A guest has no permission that may not be given to everyone, whatever groups they are in.
+            Some(_) if caller.is_guest() && !channel.permission().allow_everyone_group => Ok(false),
             Some(stream_id) => access::is_in(connection, &membership, stream_id, channel),
             None => Ok(false),
         }

@@ -63,7 +63,7 @@ fn delete_batch(tx: &mut Tx<'_>, mut caller: Caller, stream_id: StreamId, topic:
     let batch = ids.split_off(ids.len().saturating_sub(BATCH));
     if let Some(newest) = batch.last() {
         let subject = sql::subject_of(tx, *newest)?;
-        removal::remove_from_channel(tx, &stream, &subject, &batch)?;
+        removal::remove_from_channel(tx, &stream, &subject, &batch, Some(caller.user_id))?;
     }
     Ok(ids.is_empty())
 }

@@ -6,6 +6,7 @@ use super::flags::bit;
 use super::message::{DisplayRecipient, MessageRecord, OwnPart, RecipientPart, SenderPart, attribute};
 use super::{arrivals, first_message, mention_rules, sight, sql, unread};
 use crate::api::alert_words::automaton::alerted;
+use crate::api::bots::rules::GENERIC;
 use crate::api::channels::row::StreamRow;
 use crate::api::groups::members as members_of_group;
 use crate::api::linkifiers::compiled::topic_links;
@@ -24,6 +25,7 @@ use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::Rendered;
 use crate::store::Tx;
 use crate::types::{ClientId, GroupId, MessageId, RecipientId, TopicId, UserId};
+use roaring::RoaringBitmap;
 use std::collections::HashMap;
 
 /// A message that is ready to be sent.
@@ -71,10 +73,19 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<Sen
 pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<Sent> {
     let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
     let recipient_id = recipient(tx, &draft.address)?;
+    let mut called_bots = Vec::new();
     let (audience, topic, topic_id) = match &draft.address {
         Address::Channel(stream, topic) => {
-            let audience = members::audience(tx, stream.stream_id)?;
-            let audience = if stream.invite_only { audience } else { audience.and_public_queues() };
+            let mut audience = members::audience(tx, stream.stream_id)?;
+            if stream.is_public() {
+                called_bots = mentioned_strangers(tx, &draft.rendered, &audience)?;
+                if !called_bots.is_empty() {
+                    let bots: RoaringBitmap =
+                        called_bots.iter().filter_map(|user_id| user_id.bit()).collect();
+                    audience = Audience::set(audience.bitmap() | bots);
+                }
+                audience = audience.and_public_queues();
+            }
             let topic_id = sql::topic_or_new(tx, stream.stream_id, &topic.key())?;
             (audience, topic.as_str(), Some(topic_id))
         }
@@ -128,6 +139,11 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
         sql::put_topic_links(tx, id, &serde_json::to_string(&topic_links)?)?;
     }
     claims::claim(tx, files, id)?;
+    if let Some((stream_id, _)) = draft.address.place() {
+        for user_id in called_bots {
+            subscriptions::add_span_of_one(tx, user_id, stream_id, id)?;
+        }
+    }
     let submessage = match widget {
         Some(widget) => {
             let content = serde_json::to_string(&widget)?;
@@ -147,8 +163,13 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
     let mut readers = Vec::new();
     let knows_it =
         draft.read_by_sender.then_some(sender_id).into_iter().chain(draft.known_to.iter().copied());
-    // Whoever has muted the sender does not want to hear of the message.
-    for user_id in knows_it.chain(muted_users::muters_of(tx, sender_id)?) {
+    // Whoever has muted the sender does not want to hear of the message, and nobody goes to an archived channel.
+    let in_archive = match &draft.address {
+        Address::Channel(stream, _) if stream.is_archived => audience.bitmap().clone(),
+        _ => RoaringBitmap::new(),
+    };
+    let need_not = muted_users::muters_of(tx, sender_id)?.into_iter();
+    for user_id in knows_it.chain(need_not).chain(in_archive.into_iter().map(UserId::from)) {
         // What is read already is not read again: nobody is a reader twice.
         if audience.contains(user_id) && !unread::mark_read(tx, user_id, recipient_id, &[id])?.is_empty() {
             readers.push(user_id);
@@ -188,7 +209,7 @@ pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<S
         flags: FlagHolders {
             read: &readers,
             mentioned: &mentioned,
-            stream_wildcard: is_channel && rendered.mentions_stream_wildcard,
+            stream_wildcard: rendered.mentions_stream_wildcard,
             topic_wildcard: &topic_wildcard,
             alerted: &alerted,
             ..FlagHolders::default()
@@ -243,6 +264,19 @@ fn unknown_to(tx: &Tx<'_>, sender: &UserRow, audience: &Audience) -> ApiResult<V
     Ok(users.into_iter().map(UserId::from).collect())
 }
 
+/// Bots that a message to a public channel mentions by name though they are not subscribed. It comes to them all the same:
+/// who calls a bot wants an answer.
+fn mentioned_strangers(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiResult<Vec<UserId>> {
+    let mut bots = Vec::new();
+    for user_id in rendered.mentioned_user_ids.iter().copied().map(UserId) {
+        let calls = |user: UserRow| user.is_active && user.bot_type == Some(GENERIC);
+        if !audience.contains(user_id) && users::by_id(tx, user_id)?.is_some_and(calls) {
+            bots.push(user_id);
+        }
+    }
+    Ok(bots)
+}
+
 /// The receivers that a message mentions by name or through a group, ascending.
 pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiResult<Vec<UserId>> {
     let mut user_ids: Vec<UserId> = rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
@@ -260,7 +294,7 @@ pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiRe
 /// sender's to pass on.
 pub fn attributes_of(rendered: &Rendered, is_channel: bool, has_attachment: bool) -> i64 {
     let bits = [
-        (is_channel && rendered.mentions_stream_wildcard, attribute::STREAM_WILDCARD),
+        (rendered.mentions_stream_wildcard, attribute::STREAM_WILDCARD),
         (is_channel && rendered.mentions_topic_wildcard, attribute::TOPIC_WILDCARD),
         (rendered.has_link, attribute::HAS_LINK),
         (rendered.has_image, attribute::HAS_IMAGE),

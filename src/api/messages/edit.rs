@@ -9,6 +9,7 @@ use super::message::{EditRecord, MessageRow, attribute};
 use super::move_notices::{self, Wanted};
 use super::move_rules::{Asked, PropagateMode, check_asked, resolves_empty_topic};
 use super::moving::{self, Destination, Move};
+use super::receivers::Told;
 use super::rules::{self, EditFacts};
 use super::search::index;
 use super::sight::Sight;
@@ -18,7 +19,7 @@ use crate::api::channels::row::StreamRow;
 use crate::api::realm;
 use crate::api::uploads::claims;
 use crate::api::uploads::record::AttachmentRecord;
-use crate::events::Audience;
+use crate::api::user_topics::automatic;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::markdown::Rendered;
 use crate::store::Tx;
@@ -102,6 +103,14 @@ struct Edit {
 /// Finds out what a request would change, and whether the caller may.
 fn check(connection: &Connection, caller: &Caller, now: i64, params: &EditParams) -> ApiResult<Edit> {
     let (message, stream) = Sight::new(connection, caller, now).find_to_change(params.message_id)?;
+    if params.content.is_some() {
+        let facts = EditFacts {
+            editing_allowed: realm::settings::get(connection, "allow_message_editing")?,
+            limit_seconds: realm::settings::get(connection, "message_content_edit_limit_seconds")?,
+            now,
+        };
+        rules::may_edit_content(caller, &message, facts)?;
+    }
     let asked = Asked {
         content: params.content.is_some(),
         topic: params.topic.is_some(),
@@ -111,24 +120,24 @@ fn check(connection: &Connection, caller: &Caller, now: i64, params: &EditParams
         is_widget: message.has(attribute::HAS_SUBMESSAGE),
     };
     check_asked(asked)?;
+    if params.topic.as_deref().is_some_and(resolves_empty_topic) {
+        return Err(ApiError::bad_request("General chat cannot be marked as resolved"));
+    }
     let topic = match &params.topic {
-        Some(text) if message.subject.is_empty() && resolves_empty_topic(text) => {
-            return Err(ApiError::bad_request("General chat cannot be marked as resolved"));
-        }
         Some(text) => Some(read_topic(text)?).filter(|topic| topic.as_str() != message.subject),
         None => None,
     };
     let here = stream.as_ref().map(|stream| stream.stream_id);
     let stream_id = params.stream_id.filter(|stream_id| Some(*stream_id) != here);
     // What stays as it is was not asked for.
-    check_asked(Asked {
-        topic: topic.is_some(),
-        stream: stream_id.is_some(),
-        propagate_mode: PropagateMode::ChangeOne,
-        ..asked
-    })?;
+    check_asked(Asked { topic: topic.is_some(), stream: stream_id.is_some(), ..asked })?;
+    // Also of a request that only moves: whoever sends the digest relies on what they saw.
+    if params.prev_content_sha256.as_ref().is_some_and(|expected| !is_digest_of(expected, &message.content)) {
+        let msg = "'prev_content_sha256' value does not match the expected value.";
+        return Err(ApiError::new(400, "EXPECTATION_MISMATCH", msg));
+    }
     let content = match &params.content {
-        Some(content) => check_content(connection, caller, now, &message, content, params)?,
+        Some(text) => Some(new_content(text)?).filter(|content| *content != message.content),
         None => None,
     };
     let mv = match &stream {
@@ -141,27 +150,9 @@ fn check(connection: &Connection, caller: &Caller, now: i64, params: &EditParams
     Ok(Edit { message, stream, content, mv })
 }
 
-/// The content to be written; `None` if it is the same.
-fn check_content(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    message: &MessageRow,
-    content: &str,
-    params: &EditParams,
-) -> ApiResult<Option<String>> {
-    let facts = EditFacts {
-        editing_allowed: realm::settings::get(connection, "allow_message_editing")?,
-        limit_seconds: realm::settings::get(connection, "message_content_edit_limit_seconds")?,
-        now,
-    };
-    rules::may_edit_content(caller, message, facts)?;
-    if params.prev_content_sha256.as_ref().is_some_and(|expected| !is_digest_of(expected, &message.content)) {
-        let msg = "'prev_content_sha256' value does not match the expected value.";
-        return Err(ApiError::new(400, "EXPECTATION_MISMATCH", msg));
-    }
-    let content = if content.trim().is_empty() { DELETED.to_owned() } else { rules::content(content)? };
-    Ok(Some(content).filter(|content| *content != message.content))
+/// The content to be written. One that was taken away leaves a word in its place.
+fn new_content(text: &str) -> ApiResult<String> {
+    if text.trim().is_empty() { Ok(DELETED.to_owned()) } else { rules::content(text) }
 }
 
 fn is_digest_of(expected: &str, content: &str) -> bool {
@@ -192,7 +183,7 @@ fn apply(
         return Ok(Vec::new());
     }
     let id = edit.message.id;
-    let first = edit.mv.as_ref().map(|mv| first_messages(tx, mv)).transpose()?;
+    let first = edit.mv.as_ref().map(|mv| summaries(tx, mv)).transpose()?;
     let told = match &edit.mv {
         Some(mv) => Some(moved::carry_out(tx, caller, mv, content.map(|_| id))?),
         None => None,
@@ -210,13 +201,14 @@ fn apply(
     let wanted = Wanted {
         in_old_topic: params.send_notification_to_old_thread,
         in_new_topic: params.send_notification_to_new_thread,
+        of_resolving: mv.only_resolves() && content.is_none(),
     };
-    move_notices::send(tx, caller, mv, id, wanted)?;
+    move_notices::send(tx, caller, mv, wanted)?;
     Ok(detached)
 }
 
-/// The oldest messages of the channels of a move.
-fn first_messages(tx: &Tx<'_>, mv: &Move) -> ApiResult<(Option<MessageId>, Option<MessageId>)> {
+/// What the records of the channels of a move tell of their messages.
+fn summaries(tx: &Tx<'_>, mv: &Move) -> ApiResult<(first_message::Summary, first_message::Summary)> {
     Ok((first_message::of(tx, &mv.from)?, first_message::of(tx, &mv.to)?))
 }
 
@@ -244,11 +236,20 @@ fn write_content(
     index::renew(tx, id);
     let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
     let audience = receivers::of(tx, &message)?.audience;
-    replace_flag(tx, id, bit::MENTIONED, &mentioned(tx, rendered, &audience)?)?;
-    let topic_wildcard = match message.topic_id {
+    // Who was mentioned before has decided about the topic since.
+    let before_mentioned = sql::users_with_flag(tx, id, bit::MENTIONED)?;
+    let mut mentioned = mentioned(tx, rendered, &audience)?;
+    replace_flag(tx, id, bit::MENTIONED, &mentioned)?;
+    mentioned.retain(|user_id| !before_mentioned.contains(user_id));
+    let topic = Topic::stored(message.subject.clone());
+    if let Some(stream_id) = sql::stream_of(tx, message.recipient_id)? {
+        automatic::where_mentioned(tx, &mentioned, stream_id, &topic)?;
+    }
+    let mut topic_wildcard = match message.topic_id {
         Some(topic_id) if rendered.mentions_topic_wildcard => sql::topic_participants(tx, topic_id)?,
         _ => Vec::new(),
     };
+    topic_wildcard.retain(|user_id| audience.contains(*user_id));
     replace_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED, &topic_wildcard)?;
     let alerted = alerted(tx, &rendered.text, &audience)?;
     replace_flag(tx, id, bit::HAS_ALERT_WORD, &alerted)?;
@@ -269,50 +270,52 @@ fn replace_flag(tx: &Tx<'_>, id: MessageId, flag: i64, user_ids: &[UserId]) -> A
     Ok(())
 }
 
-/// Tells of an edit: those in `told` of the move, and those who can see the message of its content.
+/// Tells of an edit: those in `told` of the move, each of the messages that they know of, and those who can see the
+/// message that was named of its content.
 fn emit(
     tx: &mut Tx<'_>,
     caller: &Caller,
     edit: &Edit,
     content: Option<(&str, &Rendered)>,
-    told: Option<Audience>,
+    told: Option<Vec<Told>>,
 ) -> ApiResult<()> {
-    let id = edit.message.id;
-    let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
-    let receivers = receivers::of(tx, &message)?;
-    let audience = told.unwrap_or_else(|| receivers.audience.clone());
-    let stream_wildcard = message.has(attribute::STREAM_WILDCARD);
-    let flags = FlagHolders {
-        read: &receivers::readers(tx, &audience, receivers.stream.as_ref(), &message)?,
-        starred: &sql::users_with_flag(tx, id, bit::STARRED)?,
-        collapsed: &sql::users_with_flag(tx, id, bit::COLLAPSED)?,
-        mentioned: &sql::users_with_flag(tx, id, bit::MENTIONED)?,
-        stream_wildcard,
-        topic_wildcard: &sql::users_with_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED)?,
-        alerted: &sql::users_with_flag(tx, id, bit::HAS_ALERT_WORD)?,
+    let named = edit.message.id;
+    let told = match told {
+        Some(told) => told,
+        None => {
+            let message = sql::by_id(tx, named)?.ok_or_else(ApiError::internal)?;
+            vec![(vec![named], receivers::of(tx, &message)?.audience)]
+        }
     };
-    let ids = edit.mv.as_ref().map_or(std::slice::from_ref(&id), |mv| mv.ids.as_slice());
-    let event = MessageEdited {
-        stream_id: edit.stream.as_ref().map(|stream| stream.stream_id),
-        stream_name: edit.stream.as_ref().map(|stream| stream.name.as_str()),
-        place: edit.mv.as_ref().map(place_of),
-        content: content.map(|(content, rendered)| ContentEdit {
-            orig_content: &edit.message.content,
-            orig_rendered_content: &edit.message.rendered_content,
-            content,
-            rendered_content: &rendered.html,
-            is_me_message: rendered.is_me_message,
-        }),
-        flags,
-        ..MessageEdited::new(id, ids, caller.user_id, tx.now())
-    };
-    // Where only receivers read a message, not all who hear of the move may read the one whose content changed.
-    let is_protected = edit.stream.as_ref().is_some_and(|stream| !stream.has_public_history());
-    if is_protected && content.is_some() && edit.mv.is_some() {
-        let (all, readers) = (audience.bitmap(), receivers.audience.bitmap());
-        tx.emit(&event, Audience::set(all & readers));
-        tx.emit(&MessageEdited { content: None, ..event }, Audience::set(all - readers));
-    } else {
+    let stream_now = edit.mv.as_ref().map(|mv| &mv.to).or(edit.stream.as_ref());
+    for (ids, audience) in told {
+        // To those who do not know of the message that was named, the first that they know is as good.
+        let known = ids.iter().find(|id| **id == named).or(ids.first());
+        let Some(id) = known.copied() else { continue };
+        let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
+        let flags = FlagHolders {
+            read: &receivers::readers(tx, &audience, stream_now, &message)?,
+            starred: &sql::users_with_flag(tx, id, bit::STARRED)?,
+            collapsed: &sql::users_with_flag(tx, id, bit::COLLAPSED)?,
+            mentioned: &sql::users_with_flag(tx, id, bit::MENTIONED)?,
+            stream_wildcard: message.has(attribute::STREAM_WILDCARD),
+            topic_wildcard: &sql::users_with_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED)?,
+            alerted: &sql::users_with_flag(tx, id, bit::HAS_ALERT_WORD)?,
+        };
+        let event = MessageEdited {
+            stream_id: edit.stream.as_ref().map(|stream| stream.stream_id),
+            stream_name: edit.stream.as_ref().map(|stream| stream.name.as_str()),
+            place: edit.mv.as_ref().map(place_of),
+            content: content.filter(|_| id == named).map(|(content, rendered)| ContentEdit {
+                orig_content: &edit.message.content,
+                orig_rendered_content: &edit.message.rendered_content,
+                content,
+                rendered_content: &rendered.html,
+                is_me_message: rendered.is_me_message,
+            }),
+            flags,
+            ..MessageEdited::new(id, &ids, caller.user_id, tx.now())
+        };
         tx.emit(&event, audience);
     }
     Ok(())

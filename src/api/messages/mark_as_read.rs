@@ -24,7 +24,7 @@ pub struct NoParams {}
 /// `POST /mark_all_as_read`. One row for each conversation, however many messages are unread; so it is always complete.
 pub fn mark_all_as_read(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply> {
     let user_id = caller.user_id;
-    let channels = subscriptions::ever_subscribed(tx, user_id)?;
+    let channels = subscriptions::ever_received(tx, user_id)?;
     for recipient_id in channels.into_iter().chain(sql::direct_recipients(tx, user_id)?) {
         unread::mark_all_read(tx, user_id, recipient_id)?;
     }

@@ -17,8 +17,8 @@ use rusqlite::Connection;
 /// So many people may be mentioned by everybody.
 const MANY: u64 = 15;
 
-/// Whether a sender may mention whom their message mentions. `place` is its channel and topic; in direct conversations
-/// wildcards mention nobody.
+/// Whether a sender may mention whom their message mentions. `place` is its channel and topic; in direct conversations,
+/// where everybody is told anyway, everybody may be mentioned.
 pub fn check(
     connection: &Connection,
     sender: &Caller,

@@ -12,7 +12,7 @@ pub const RENDERED_VERSION: i64 = 1;
 
 /// Bits of `message.attributes`. The first is also in the schema, as the condition of an index.
 pub mod attribute {
-    /// Mentions everybody in the channel.
+    /// Mentions everybody in the channel or the direct conversation.
     pub const STREAM_WILDCARD: i64 = 1;
     /// Mentions everybody who took part in the topic.
     pub const TOPIC_WILDCARD: i64 = 1 << 1;

@@ -18,6 +18,7 @@ pub mod feed;
 mod fetch;
 mod first_message;
 pub mod flags;
+pub mod historical;
 mod history;
 mod holds;
 mod html_diff;

@@ -4,9 +4,10 @@ use super::address::Address;
 use super::message::attribute;
 use super::move_rules::Resolving;
 use super::moving::Move;
+use super::quote::topic_link;
 use super::sight::Sight;
 use super::{removal, sql};
-use crate::api::notifications::{name_of, send_and_read, send_as_notification_bot};
+use crate::api::notifications::{name_of, send_and_read};
 use crate::api::subscriptions::members;
 use crate::api::user_settings;
 use crate::api::user_topics::policy::VisibilityPolicy;
@@ -14,7 +15,7 @@ use crate::api::user_topics::sql as user_topics;
 use crate::http::{ApiResult, Caller};
 use crate::markdown::message_url;
 use crate::store::Tx;
-use crate::types::{MessageId, Topic, UserId};
+use crate::types::UserId;
 use roaring::RoaringBitmap;
 
 /// Whoever takes back the mark of a resolved topic so soon, in seconds, takes back the notice too.
@@ -27,40 +28,42 @@ pub struct Wanted {
     pub in_old_topic: bool,
     /// `send_notification_to_new_thread`.
     pub in_new_topic: bool,
+    /// Whether resolving the topic is all that the request does: only then its topic hears of that.
+    pub of_resolving: bool,
 }
 
-/// Says what a move was, where that is wanted. `named` is the message that the request named. To be called when the
-/// messages have moved.
-pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, named: MessageId, wanted: Wanted) -> ApiResult<()> {
+/// Says what a move was, where that is wanted. To be called when the messages have moved. To the caller it is no news.
+pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, wanted: Wanted) -> ApiResult<()> {
     let user = name_of(tx, caller)?;
     let new_topic_was_empty = is_alone(tx, caller, mv)?;
-    if let Some(resolving) = mv.resolving
-        && !undo(tx, mv)?
+    if let Some(resolving) = mv.resolving.filter(|_| wanted.of_resolving)
+        && !undo(tx, caller, mv)?
     {
         let word = match resolving {
             Resolving::Resolved => "resolved",
             Resolving::Unresolved => "unresolved",
         };
         let content = format!("{user} has marked this topic as {word}.");
-        let known_to = who_need_not_read(tx, mv)?;
+        let mut known_to = who_need_not_read(tx, mv)?;
+        known_to.push(caller.user_id);
         let id = send_and_read(tx, new_place(mv), content, known_to)?;
         sql::add_attributes(tx, id, attribute::IS_RESOLVE_NOTICE)?;
     }
     let count = mv.ids.len();
     if wanted.in_new_topic && !mv.only_resolves() {
-        let from = link(&mv.from.name, &mv.old_topic);
+        let from = topic_link(&mv.from, mv.old_topic.as_str());
         let content = if mv.is_whole_topic && new_topic_was_empty {
             format!("This topic was moved here from {from} by {user}.")
         } else if count == 1 {
-            let url = message_url(mv.to.stream_id.0, &mv.to.name, mv.topic.as_str(), named.0);
+            let url = message_url(mv.to.stream_id.0, &mv.to.name, mv.topic.as_str(), mv.named.0);
             format!("[A message]({}) was moved here from {from} by {user}.", url.trim_start_matches('/'))
         } else {
             format!("{count} messages were moved here from {from} by {user}.")
         };
-        send_as_notification_bot(tx, new_place(mv), content)?;
+        send_and_read(tx, new_place(mv), content, vec![caller.user_id])?;
     }
     if wanted.in_old_topic {
-        let to = link(&mv.to.name, &mv.topic);
+        let to = topic_link(&mv.to, mv.topic.as_str());
         let content = if mv.is_whole_topic {
             format!("This topic was moved to {to} by {user}.")
         } else if count == 1 {
@@ -69,7 +72,7 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, named: MessageId, wante
             format!("{count} messages were moved from this topic to {to} by {user}.")
         };
         let place = Address::Channel(Box::new(mv.from.clone()), mv.old_topic.clone());
-        send_as_notification_bot(tx, place, content)?;
+        send_and_read(tx, place, content, vec![caller.user_id])?;
     }
     Ok(())
 }
@@ -103,10 +106,6 @@ fn new_place(mv: &Move) -> Address {
     Address::Channel(Box::new(mv.to.clone()), mv.topic.clone())
 }
 
-fn link(channel: &str, topic: &Topic) -> String {
-    format!("#**{channel}>{}**", topic.as_str())
-}
-
 /// Whether the caller sees nothing in the new topic but what they moved there. What they do not see must not show.
 fn is_alone(tx: &Tx<'_>, caller: &Caller, mv: &Move) -> ApiResult<bool> {
     let Some(topic_id) = sql::topic(tx, mv.to.stream_id, &mv.topic.key())? else { return Ok(true) };
@@ -121,13 +120,13 @@ fn is_alone(tx: &Tx<'_>, caller: &Caller, mv: &Move) -> ApiResult<bool> {
 }
 
 /// Deletes the notice that stands last in the topic, if it is young: the caller undoes what it tells of.
-fn undo(tx: &mut Tx<'_>, mv: &Move) -> ApiResult<bool> {
+fn undo(tx: &mut Tx<'_>, caller: &Caller, mv: &Move) -> ApiResult<bool> {
     let Some(topic_id) = sql::topic(tx, mv.to.stream_id, &mv.topic.key())? else { return Ok(false) };
     let Some(last) = sql::newest_of_topic(tx, topic_id)? else { return Ok(false) };
     let Some(message) = sql::by_id(tx, last)? else { return Ok(false) };
     if !message.has(attribute::IS_RESOLVE_NOTICE) || tx.now() - message.timestamp > UNDO_SECONDS {
         return Ok(false);
     }
-    removal::remove_from_channel(tx, &mv.to, mv.topic.as_str(), &[last])?;
+    removal::remove_from_channel(tx, &mv.to, mv.topic.as_str(), &[last], Some(caller.user_id))?;
     Ok(true)
 }

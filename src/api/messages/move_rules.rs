@@ -135,14 +135,14 @@ impl Limits {
     }
 }
 
-/// Whether a message may be moved.
+/// Whether a message may be moved. Resolving a topic is no move: it has no limit.
 pub fn may_move(facts: MoveFacts) -> ApiResult<()> {
     let is_late = |limit: Option<i64>| limit.is_some_and(|limit| facts.age > limit + GRACE_SECONDS);
     let refusal = if facts.topic_changes && facts.resolving.is_some() && !facts.may_resolve {
         "You don't have permission to resolve topics."
     } else if facts.topic_changes && facts.resolving.is_none() && !facts.may_move_within {
         "You don't have permission to edit this message"
-    } else if facts.topic_changes && is_late(facts.limits.within_stream) {
+    } else if facts.topic_changes && facts.resolving.is_none() && is_late(facts.limits.within_stream) {
         "The time limit for editing this message's topic has passed."
     } else if facts.stream_changes && !facts.may_move_out {
         "You don't have permission to move this message."
@@ -245,7 +245,8 @@ mod tests {
             ("tO", 0, Some("You don't have permission to edit this message")),
             ("trW", 0, Some("You don't have permission to resolve topics.")),
             ("trR", 0, None),
-            ("trR", 121, Some("The time limit for editing this message's topic has passed.")),
+            ("trR", 121, None),
+            ("trsRO", 71, Some("The time limit for editing this message's channel has passed")),
             ("sO", 70, None),
             ("sO", 71, Some("The time limit for editing this message's channel has passed")),
             ("sW", 0, Some("You don't have permission to move this message.")),

@@ -2,13 +2,16 @@
 
 use super::events::{FlagsChanged, MessagesDeleted};
 use super::moving::{self, Move, Receipts};
-use super::receivers::{hearers, without_guests};
+use super::receivers::{
+    Told, by_what_they_know, flag_holders, hearers, readers_besides_subscribers, without_guests,
+};
+use super::sight::Sight;
 use super::sql;
-use crate::api::channels::access::StreamSetting;
 use crate::api::channels::row::StreamRow;
-use crate::api::groups::members as group_members;
 use crate::api::subscriptions::{members, sql as subscriptions};
+use crate::api::user_topics::automatic;
 use crate::api::user_topics::moved::{TopicPlace, move_policies};
+use crate::api::users::sql as users;
 use crate::events::Audience;
 use crate::http::{ApiResult, Caller};
 use crate::store::Tx;
@@ -17,33 +20,55 @@ use roaring::RoaringBitmap;
 use std::collections::BTreeMap;
 
 /// Moves messages: rows, read state, policies for the topic. Tells those who lose sight of them; answers who is to hear
-/// of the move itself, which may be part of a larger edit. `skip_history_of` is a message whose history tells of the move already.
+/// of the move of which messages, which may be part of a larger edit. `skip_history_of` is a message whose history tells
+/// of the move already.
 pub fn carry_out(
     tx: &mut Tx<'_>,
     caller: &Caller,
     mv: &Move,
     skip_history_of: Option<MessageId>,
-) -> ApiResult<Audience> {
+) -> ApiResult<Vec<Told>> {
     let receipts = moving::receipts(tx, mv)?;
-    let received = receipts.before.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
+    let mut received = receipts.before.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
+    if mv.from.is_public() {
+        received |= flag_holders(tx, &mv.ids)?;
+    }
     let heard = hearers(tx, &mv.from, received)?;
     let met_others = sql::topic(tx, mv.to.stream_id, &mv.topic.key())?
         .map(|topic_id| sql::has_messages(tx, topic_id))
         .transpose()?;
-    let old_topic_id = sql::topic(tx, mv.from.stream_id, &mv.old_topic.key())?;
     let told = if mv.changes_stream() {
-        between_channels(tx, caller, mv, skip_history_of, &receipts, &heard)?
+        // Whoever still sees these messages sees all of them in the new channel.
+        vec![(mv.ids.clone(), between_channels(tx, caller, mv, skip_history_of, &receipts, &heard)?)]
     } else {
         moving::write_rows(tx, mv, caller, skip_history_of)?;
-        heard
+        by_what_they_know(&mv.from, &mv.ids, &receipts.before, heard)
     };
-    let is_emptied = old_topic_id.map(|topic_id| sql::has_messages(tx, topic_id)).transpose()? == Some(false);
-    if is_emptied {
+    // What the caller does not see of the topic must not show in whether policies go along.
+    if mv.is_whole_topic {
         let from = TopicPlace { stream_id: mv.from.stream_id, topic: &mv.old_topic };
         let to = TopicPlace { stream_id: mv.to.stream_id, topic: &mv.topic };
         move_policies(tx, from, to, met_others == Some(true), |tx, user_id| may_read(tx, &mv.to, user_id))?;
+    } else if begins_topic(tx, mv)? {
+        automatic::at_split(tx, mv.sender_id, mv.to.stream_id, &mv.topic)?;
     }
     Ok(told)
+}
+
+/// Whether the message that was named is now the first of its topic, as far as who sent it sees. The rows have moved.
+fn begins_topic(tx: &Tx<'_>, mv: &Move) -> ApiResult<bool> {
+    let Some(topic_id) = sql::topic(tx, mv.to.stream_id, &mv.topic.key())? else { return Ok(false) };
+    let (Ok(sender), Some(named)) = (users::caller(tx, mv.sender_id), mv.named.bit()) else {
+        return Ok(false);
+    };
+    let view = Sight::new(tx, &sender, tx.now()).view_of_stream(&mv.to)?;
+    for range in view.visible.iter().filter(|range| *range.start() < named) {
+        let before = *range.start()..=named.saturating_sub(1).min(*range.end());
+        if sql::newest_of_topic_in(tx, topic_id, &before)?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(view.stream.is_some())
 }
 
 fn between_channels(
@@ -65,8 +90,10 @@ fn between_channels(
     let deleted = Audience::set(lose_sight.clone());
     let deleted =
         if heard.is_also_public() && !mv.to.is_public() { deleted.and_public_queues() } else { deleted };
-    for event in MessagesDeleted::events(&mv.ids, Some((mv.from.stream_id, mv.old_topic.as_str()))) {
-        tx.emit(&event, deleted.clone());
+    for (ids, audience) in by_what_they_know(&mv.from, &mv.ids, &receipts.before, deleted) {
+        for event in MessagesDeleted::events(&ids, Some((mv.from.stream_id, mv.old_topic.as_str()))) {
+            tx.emit(&event, audience.clone());
+        }
     }
     // Subscribers of the new channel who could have read the old one. To the others, who never heard of the old
     // channel, the event would tell of it, and say nothing that a client without the messages can use.
@@ -83,28 +110,6 @@ fn may_read(tx: &Tx<'_>, stream: &StreamRow, user_id: UserId) -> ApiResult<bool>
     let user = user_id.bit().into_iter().collect();
     Ok(subscriptions::is_subscribed(tx, user_id, stream.stream_id)?
         || !readers_besides_subscribers(tx, stream, user)?.is_empty())
-}
-
-/// Those of some users who may read a channel without being subscribed to it.
-fn readers_besides_subscribers(
-    tx: &Tx<'_>,
-    stream: &StreamRow,
-    user_ids: RoaringBitmap,
-) -> ApiResult<RoaringBitmap> {
-    if stream.is_web_public {
-        return Ok(user_ids);
-    }
-    if stream.is_public() {
-        return without_guests(tx, user_ids);
-    }
-    if !stream.has_public_history() {
-        return Ok(RoaringBitmap::new());
-    }
-    let mut let_in = RoaringBitmap::new();
-    for setting in StreamSetting::ALL.into_iter().filter(|setting| setting.lets_in()) {
-        let_in |= group_members::all(tx, setting.group_of(tx, stream.stream_id)?, tx.now())?;
-    }
-    without_guests(tx, user_ids & let_in)
 }
 
 /// Tells those who see the messages still, but are not subscribed where they go, that these are not unread to them any

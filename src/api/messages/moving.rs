@@ -1,7 +1,7 @@
 //! Moving messages to another topic or channel: which ones, whether the caller may, and the rows. Who is told is in
 //! [`super::moved`].
 
-use super::address::check_topic;
+use super::address::{check_may_post, check_topic};
 use super::arrivals::{self, Groups};
 use super::flags::bit;
 use super::message::{EditRecord, MessageRow, attribute};
@@ -9,9 +9,8 @@ use super::move_rules::{self, Limits, MoveFacts, PropagateMode, Resolving};
 use super::search::index;
 use super::sight::{Ranges, Sight};
 use super::{sql, unread};
-use crate::api::channels::access::{self, StreamSetting};
+use crate::api::channels::access::{self, StreamSetting, Viewer};
 use crate::api::channels::row::StreamRow;
-use crate::api::groups::membership::Membership;
 use crate::api::linkifiers::compiled::topic_links;
 use crate::api::realm;
 use crate::api::realm::group_settings::{RealmGroup, is_held};
@@ -38,6 +37,10 @@ pub struct Move {
     pub resolving: Option<Resolving>,
     /// Which messages were asked for.
     pub propagate_mode: PropagateMode,
+    /// The message that was named.
+    pub named: MessageId,
+    /// Who sent it.
+    pub sender_id: UserId,
     /// The messages, ascending.
     pub ids: Vec<MessageId>,
     /// Whether the caller sees no other message of the old topic.
@@ -103,47 +106,37 @@ pub fn plan(
     let old_topic = Topic::stored(message.subject.clone());
     let topic = destination.topic.clone().unwrap_or_else(|| old_topic.clone());
     let resolving = Resolving::of(&old_topic, &topic);
-    let limits = limits(connection, caller)?;
-    let membership = Membership::of(connection, caller.user_id, now)?;
-    let held = |organization, channel| -> ApiResult<bool> {
-        Ok(is_held(connection, caller, &membership, organization)?
-            || access::is_in(connection, &membership, from.stream_id, channel)?)
+    let to = match destination.stream_id {
+        None => from.clone(),
+        Some(stream_id) => access::find_for_content(connection, caller, now, stream_id)?,
     };
+    if to.is_archived {
+        return Err(access::no_such_channel());
+    }
+    check_topic(connection, &to, &topic)?;
+    let limits = limits(connection, caller)?;
+    let (topic_changes, stream_changes) = (old_topic != topic, from.stream_id != to.stream_id);
+    let powers = Powers { connection, caller, viewer: Viewer::new(connection, caller, now), from, to: &to };
     move_rules::may_move(MoveFacts {
         resolving,
-        topic_changes: old_topic != topic,
-        stream_changes: destination.stream_id.is_some(),
-        may_resolve: held(RealmGroup::CanResolveTopics, StreamSetting::CanResolveTopics)?,
-        may_move_within: held(
-            RealmGroup::CanMoveMessagesBetweenTopics,
-            StreamSetting::CanMoveMessagesWithinChannel,
-        )?,
-        may_move_out: held(
-            RealmGroup::CanMoveMessagesBetweenChannels,
-            StreamSetting::CanMoveMessagesOutOfChannel,
-        )?,
+        topic_changes,
+        stream_changes,
+        may_resolve: powers.may_resolve()?,
+        may_move_within: powers.may_move_within()?,
+        may_move_out: powers.may_move_out()?,
         limits,
         age: now - message.timestamp,
     })?;
-    let to = match destination.stream_id {
-        None => from.clone(),
-        Some(stream_id) => {
-            let to = access::find_for_content(connection, caller, now, stream_id)?;
-            if to.is_archived {
-                return Err(access::no_such_channel());
-            }
-            if !access::may_post(connection, &membership, &to)? {
-                return Err(ApiError::bad_request("You do not have permission to post in this channel."));
-            }
-            to
-        }
-    };
-    check_topic(connection, &to, &topic)?;
+    if stream_changes {
+        check_may_post(connection, caller, now, &to)?;
+    }
     let visible = Sight::new(connection, caller, now).view_of_stream(from)?.visible.clone();
     let all = sql::messages_of_topic(connection, topic_id)?;
     let all: Vec<(MessageId, i64)> = all.into_iter().filter(|(id, _)| contains(&visible, *id)).collect();
+    // Resolving a topic is no move, however old the topic is.
+    let counts_as_topic_change = topic_changes && resolving.is_none();
     if destination.propagate_mode == PropagateMode::ChangeAll
-        && let Some(limit) = limits.strictest(old_topic != topic, destination.stream_id.is_some())
+        && let Some(limit) = limits.strictest(counts_as_topic_change, stream_changes)
     {
         let allowed: Vec<_> = all.iter().filter(|(_, timestamp)| now - timestamp <= limit).collect();
         if allowed.len() < all.len() {
@@ -160,7 +153,61 @@ pub fn plan(
     let is_whole_topic = ids.len() == all.len();
     let (from, propagate_mode) = (from.clone(), destination.propagate_mode);
     let topic_links = topic_links(connection, topic.as_str())?;
-    Ok(Move { from, to, old_topic, topic, resolving, propagate_mode, ids, is_whole_topic, topic_links })
+    Ok(Move {
+        from,
+        to,
+        old_topic,
+        topic,
+        resolving,
+        propagate_mode,
+        named: message.id,
+        sender_id: message.sender_id,
+        ids,
+        is_whole_topic,
+        topic_links,
+    })
+}
+
+/// What a caller may do to the topics of the channel that messages are in, and of the one that they go to.
+struct Powers<'a> {
+    connection: &'a Connection,
+    caller: &'a Caller,
+    viewer: Viewer<'a>,
+    from: &'a StreamRow,
+    to: &'a StreamRow,
+}
+
+impl Powers<'_> {
+    /// Whoever may in the organization or in either channel (feature level 402).
+    fn may_resolve(&self) -> ApiResult<bool> {
+        Ok(self.is_held(RealmGroup::CanResolveTopics)?
+            || self.is_in(self.from, StreamSetting::CanResolveTopics)?
+            || self.is_in(self.to, StreamSetting::CanResolveTopics)?)
+    }
+
+    /// Whoever may in the organization or in either channel, and who administers one (feature level 396).
+    fn may_move_within(&self) -> ApiResult<bool> {
+        let within = |stream| -> ApiResult<bool> {
+            Ok(self.is_in(stream, StreamSetting::CanMoveMessagesWithinChannel)?
+                || self.viewer.may_administer(stream)?)
+        };
+        Ok(self.is_held(RealmGroup::CanMoveMessagesBetweenTopics)? || within(self.from)? || within(self.to)?)
+    }
+
+    /// Whoever may in the organization or out of the channel, and who administers it (feature level 396).
+    fn may_move_out(&self) -> ApiResult<bool> {
+        Ok(self.is_held(RealmGroup::CanMoveMessagesBetweenChannels)?
+            || self.is_in(self.from, StreamSetting::CanMoveMessagesOutOfChannel)?
+            || self.viewer.may_administer(self.from)?)
+    }
+
+    fn is_held(&self, permission: RealmGroup) -> ApiResult<bool> {
+        is_held(self.connection, self.caller, self.viewer.membership()?, permission)
+    }
+
+    fn is_in(&self, stream: &StreamRow, setting: StreamSetting) -> ApiResult<bool> {
+        self.viewer.is_in(stream, setting)
+    }
 }
 
 fn contains(ranges: &Ranges, id: MessageId) -> bool {

@@ -26,6 +26,8 @@ pub struct Plan<'a> {
     /// Terms that the cursor does not answer.
     left: Vec<Term>,
     whose: Whose,
+    /// Whether starred messages are asked for: a star stays on a message that went where the viewer receives nothing.
+    asks_stars: bool,
 }
 
 /// Which messages may be shown, of those that a cursor gives.
@@ -35,7 +37,7 @@ enum Whose {
     Known,
     /// Those that the viewer may read.
     Readable,
-    /// Those that are the viewer's: received, or with a flag that they have set on a message they did not receive.
+    /// Those that are the viewer's: received, or starred where stars are asked for.
     Own,
 }
 
@@ -79,7 +81,8 @@ impl<'a> Plan<'a> {
     fn for_known(sight: &'a Sight<'a>, narrow: &Narrow, ids: &[MessageId], whose: Whose) -> Self {
         let direction = Direction::Up;
         let known = Known::new(ids.iter().filter_map(|id| id.bit()).collect(), direction);
-        Self { sight, cursor: Box::new(known), direction, left: narrow.terms.clone(), whose }
+        let asks_stars = asks_stars(narrow);
+        Self { sight, cursor: Box::new(known), direction, left: narrow.terms.clone(), whose, asks_stars }
     }
 
     /// Up to `limit` messages from a bound on, in the plan's direction.
@@ -107,10 +110,7 @@ impl<'a> Plan<'a> {
         if self.whose != Whose::Known && !self.sight.visible(candidate.recipient_id, id)? {
             return Ok(false);
         }
-        if self.whose == Whose::Own
-            && candidate.flags == 0
-            && !self.sight.received(candidate.recipient_id, id)?
-        {
+        if self.whose == Whose::Own && !self.asks_stars && !self.sight.received(candidate.recipient_id, id)? {
             return Ok(false);
         }
         for term in &self.left {
@@ -160,7 +160,8 @@ impl<'a> Planner<'a> {
             1 => cursors.remove(0),
             _ => Box::new(Intersection::new(cursors)),
         };
-        Ok(Plan { sight: self.sight, cursor, direction: self.direction, left: self.left, whose })
+        let asks_stars = asks_stars(narrow);
+        Ok(Plan { sight: self.sight, cursor, direction: self.direction, left: self.left, whose, asks_stars })
     }
 
     /// The index across places that answers a term, if there is one.
@@ -347,7 +348,7 @@ impl<'a> Planner<'a> {
     /// Every conversation that the viewer received something of.
     fn everywhere(&self) -> ApiResult<Vec<RecipientId>> {
         let (connection, user_id) = (self.sight.connection, self.sight.caller.user_id);
-        let channels = subscriptions::ever_subscribed(connection, user_id)?;
+        let channels = subscriptions::ever_received(connection, user_id)?;
         let direct = sql::direct_recipients(connection, user_id)?;
         Ok(channels.into_iter().chain(direct).collect())
     }
@@ -367,19 +368,21 @@ impl<'a> Planner<'a> {
         let mut cursors = vec![self.index(Index::Mentioned, self.sight.caller.user_id.0)];
         for recipient_id in self.everywhere()? {
             let view = self.sight.view(recipient_id)?;
-            if view.stream.is_some() {
-                cursors.push(Box::new(IndexCursor::new(
-                    self.sight.connection,
-                    Index::StreamWildcard,
-                    recipient_id.0,
-                    Within::Ranges(view.received.clone()),
-                    self.direction,
-                    1,
-                )));
-            }
+            cursors.push(Box::new(IndexCursor::new(
+                self.sight.connection,
+                Index::StreamWildcard,
+                recipient_id.0,
+                Within::Ranges(view.received.clone()),
+                self.direction,
+                1,
+            )));
         }
         Ok(Box::new(Union::new(cursors, self.direction)))
     }
+}
+
+fn asks_stars(narrow: &Narrow) -> bool {
+    narrow.terms.iter().any(|term| !term.negated && matches!(term.test, Test::Flag(bit::STARRED)))
 }
 
 /// Whether a term says in which places to look, so that an index across places need not lead.

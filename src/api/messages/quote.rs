@@ -1,10 +1,11 @@
 //! Markdown that points at messages and people, for what the server itself writes about them.
 
-use super::message::MessageRow;
+use super::message::{MessageRow, shown_topic};
 use super::sql;
+use crate::api::channels::row::StreamRow;
 use crate::api::channels::sql as channels;
 use crate::http::{ApiError, ApiResult};
-use crate::markdown::encode_fragment;
+use crate::markdown::{encode_fragment, topic_url};
 use crate::types::UserId;
 use rusqlite::Connection;
 
@@ -90,7 +91,7 @@ impl Whereabouts {
         let link = if [&stream.name, &message.subject].iter().all(|text| fits_into_a_link(text)) {
             format!("#**{}>{}@{id}**", stream.name, message.subject)
         } else {
-            format!("[#{} > {} @ 💬]({url})", escaped(&stream.name), escaped(&message.subject))
+            format!("[#{} > {} @ 💬]({url})", link_text(&stream.name), link_text(&message.subject))
         };
         Ok(Self::Channel { url, link })
     }
@@ -103,21 +104,24 @@ impl Whereabouts {
     }
 }
 
+/// A link that shows a channel and a topic of it.
+pub fn topic_link(stream: &StreamRow, topic: &str) -> String {
+    if [&stream.name, topic].iter().all(|text| fits_into_a_link(text)) {
+        return format!("#**{}>{topic}**", stream.name);
+    }
+    let url = topic_url(stream.stream_id.0, &stream.name, topic);
+    let shown = shown_topic(topic, false);
+    format!("[#{} > {}]({})", link_text(&stream.name), link_text(shown), url.trim_start_matches('/'))
+}
+
 /// Whether a channel or topic can be named between `#**` and `**`.
 fn fits_into_a_link(text: &str) -> bool {
     !text.contains(['`', '>', '*', '&', '[', ']']) && !text.contains("$$")
 }
 
-/// A name as the text of a plain link.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_ascii_punctuation() {
-            escaped.push('\\');
-        }
-        escaped.push(character);
-    }
-    escaped
+/// A name as the text of a plain link. What would end the link or be markup has no other spelling, and is left out.
+fn link_text(name: &str) -> String {
+    name.chars().filter(|character| !matches!(character, '`' | '*' | '[' | ']' | '$' | '~')).collect()
 }
 
 /// Names as a sentence has them: `a`, `a and b`, `a, b, and c`.
@@ -147,6 +151,6 @@ mod tests {
         assert_eq!(enumerated(&names(2)), "a and b");
         assert_eq!(enumerated(&names(3)), "a, b, and c");
         assert!(fits_into_a_link("lunch (today)") && !fits_into_a_link("2 > 1") && !fits_into_a_link("a*b"));
-        assert_eq!(escaped("2 > 1"), "2 \\> 1");
+        assert_eq!(link_text("2 > 1 & **[x]**"), "2 > 1 & x");
     }
 }

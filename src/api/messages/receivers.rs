@@ -1,8 +1,11 @@
 //! Who hears of what happens to a message: everybody who received it or may read it as a subscriber.
 
+use super::arrivals::Groups;
 use super::message::MessageRow;
 use super::{arrivals, sql, unread};
+use crate::api::channels::access::StreamSetting;
 use crate::api::channels::{row::StreamRow, sql as channels};
+use crate::api::groups::members as group_members;
 use crate::api::subscriptions::members;
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
@@ -37,15 +40,28 @@ fn of_channel(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiResult<A
         return Ok(subscribers);
     }
     // Of a public channel, only those who left are of interest: subscribers hear of everything.
-    let received = match arrivals::receivers(&arrivals::of(tx, stream.recipient_id)?, id) {
+    let mut received = match arrivals::receivers(&arrivals::of(tx, stream.recipient_id)?, id) {
         Some(received) => received.clone(),
         None if stream.has_public_history() => former_receivers(tx, stream.stream_id, id)?,
         None => receivers_by_spans(tx, stream.stream_id, id)?,
     };
+    if stream.is_public() {
+        received |= flag_holders(tx, &[id])?;
+    }
     hearers(tx, stream, received)
 }
 
-/// Who hears of messages of a channel that some of these users received.
+/// Users who have a flag on one of some messages. Whoever stars a message of a public channel wants to hear of it, as if
+/// they had received it.
+pub fn flag_holders(connection: &Connection, ids: &[MessageId]) -> ApiResult<RoaringBitmap> {
+    let mut holders = RoaringBitmap::new();
+    for id in ids {
+        holders.extend(sql::users_with_flag(connection, *id, i64::MAX)?.into_iter().filter_map(UserId::bit));
+    }
+    Ok(holders)
+}
+
+/// Who hears of messages of a channel that some of these users received, or have a flag on where it is public.
 pub fn hearers(tx: &mut Tx<'_>, stream: &StreamRow, received: RoaringBitmap) -> ApiResult<Audience> {
     let subscribers = members::audience(tx, stream.stream_id)?;
     if !stream.has_public_history() {
@@ -54,10 +70,68 @@ pub fn hearers(tx: &mut Tx<'_>, stream: &StreamRow, received: RoaringBitmap) -> 
     if stream.invite_only {
         return Ok(subscribers);
     }
-    // Those who left a public channel still see what they received there; guests see nothing any more.
-    let former = without_guests(tx, received - subscribers.bitmap())?;
+    // Those who left a public channel still see what they received there; guests only where nobody needs an account.
+    let former = readers_besides_subscribers(tx, stream, received - subscribers.bitmap())?;
     let audience = if former.is_empty() { subscribers } else { Audience::set(subscribers.bitmap() | former) };
     Ok(audience.and_public_queues())
+}
+
+/// Messages of one event, ascending, and who hears of them.
+pub type Told = (Vec<MessageId>, Audience);
+
+/// Splits those who hear of some messages of a channel by which of them they may know of. Where history is protected,
+/// an id would tell of a message that somebody never received; elsewhere all hear of all. `groups` are the messages
+/// by their receivers.
+pub fn by_what_they_know(
+    stream: &StreamRow,
+    ids: &[MessageId],
+    groups: &Groups,
+    hearers: Audience,
+) -> Vec<Told> {
+    if stream.has_public_history() || groups.len() < 2 {
+        return vec![(ids.to_vec(), hearers)];
+    }
+    let classes = classes(groups, hearers.bitmap().clone()).into_iter();
+    classes
+        .map(|(known, users)| (known.into_iter().map(MessageId::from).collect(), Audience::set(users)))
+        .collect()
+}
+
+/// Users who received the same of some messages, with those messages; without users who received none.
+fn classes(groups: &Groups, users: RoaringBitmap) -> Groups {
+    let mut classes = vec![(RoaringBitmap::new(), users)];
+    for (received, receivers) in groups {
+        let split = classes.into_iter().flat_map(|(known, users)| {
+            let inside = &users & receivers;
+            let outside = users - receivers;
+            [(&known | received, inside), (known, outside)]
+        });
+        classes = split.filter(|(_, users)| !users.is_empty()).collect();
+    }
+    classes.retain(|(known, _)| !known.is_empty());
+    classes
+}
+
+/// Those of some users who may read a channel without being subscribed to it.
+pub fn readers_besides_subscribers(
+    tx: &Tx<'_>,
+    stream: &StreamRow,
+    user_ids: RoaringBitmap,
+) -> ApiResult<RoaringBitmap> {
+    if stream.is_web_public {
+        return Ok(user_ids);
+    }
+    if stream.is_public() {
+        return without_guests(tx, user_ids);
+    }
+    if !stream.has_public_history() {
+        return Ok(RoaringBitmap::new());
+    }
+    let mut let_in = RoaringBitmap::new();
+    for setting in StreamSetting::ALL.into_iter().filter(|setting| setting.lets_in()) {
+        let_in |= group_members::all(tx, setting.group_of(tx, stream.stream_id)?, tx.now())?;
+    }
+    without_guests(tx, user_ids & let_in)
 }
 
 /// Those of some users who are active and no guests.
@@ -141,4 +215,21 @@ pub fn readers(
     let unread = who_received(connection, stream, message)?
         - unread::who_read(connection, message.recipient_id, message.id)?;
     Ok((audience.bitmap() - unread).iter().map(UserId::from).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_did_not_receive_a_message_does_not_hear_its_id() {
+        let set = |bits: &[u32]| bits.iter().copied().collect::<RoaringBitmap>();
+        // User 1 received all of them, user 2 those from 3 on, user 3 those up to 2, and user 4 none.
+        let groups = vec![(set(&[1, 2]), set(&[1, 3])), (set(&[3, 4]), set(&[1, 2]))];
+        let expected =
+            [(set(&[1, 2, 3, 4]), set(&[1])), (set(&[1, 2]), set(&[3])), (set(&[3, 4]), set(&[2]))];
+        assert_eq!(classes(&groups, set(&[1, 2, 3, 4])), expected);
+        assert_eq!(classes(&groups, set(&[2])), [(set(&[3, 4]), set(&[2]))]);
+        assert_eq!(classes(&groups, set(&[])), []);
+    }
 }

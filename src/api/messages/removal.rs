@@ -1,34 +1,47 @@
 //! Removing messages, whoever asks for it: rows and events.
 
 use super::events::MessagesDeleted;
-use super::receivers::hearers;
+use super::receivers::{by_what_they_know, flag_holders, hearers};
 use super::{arrivals, first_message, sql};
 use crate::api::channels::row::StreamRow;
 use crate::api::uploads::claims;
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
-use crate::types::{MessageId, RecipientId};
+use crate::types::{MessageId, RecipientId, UserId};
 use roaring::RoaringBitmap;
 
-/// Removes messages of one topic, ascending, and tells who could see any of them. `topic` is how clients know it.
+/// Removes messages of one topic, ascending, and tells each who could see any of them of those. `topic` is how clients
+/// know it. `deleter` is who asked for it, and sees all of them: they hear of it also where they are not subscribed
+/// (feature level 274).
 pub fn remove_from_channel(
     tx: &mut Tx<'_>,
     stream: &StreamRow,
     topic: &str,
     ids: &[MessageId],
+    deleter: Option<UserId>,
 ) -> ApiResult<()> {
     let groups = arrivals::group_by_receivers(tx, stream.stream_id, stream.recipient_id, ids)?;
-    let received = groups.into_iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
+    let mut received = groups.iter().fold(RoaringBitmap::new(), |all, (_, users)| all | users);
+    if stream.is_public() {
+        received |= flag_holders(tx, ids)?;
+    }
     let audience = hearers(tx, stream, received)?;
+    let audience = match deleter {
+        Some(user_id) if !audience.contains(user_id) => audience.with(user_id),
+        _ => audience,
+    };
+    let told = by_what_they_know(stream, ids, &groups, audience);
     let first = first_message::of(tx, stream)?;
     claims::release_deleted(tx, ids)?;
     for id in ids {
         sql::delete(tx, *id)?;
     }
     arrivals::remove(tx, stream.recipient_id, &ids.iter().filter_map(|id| id.bit()).collect())?;
-    for event in MessagesDeleted::events(ids, Some((stream.stream_id, topic))) {
-        tx.emit(&event, audience.clone());
+    for (ids, audience) in &told {
+        for event in MessagesDeleted::events(ids, Some((stream.stream_id, topic))) {
+            tx.emit(&event, audience.clone());
+        }
     }
     first_message::tell_if_changed(tx, stream, first)
 }

@@ -41,7 +41,7 @@ fn remove_batch(tx: &mut Tx<'_>) -> ApiResult<()> {
     match Expired::find(tx, tx.now())? {
         Some(Expired::InChannel(stream, topics)) => {
             for (subject, ids) in topics.into_values() {
-                removal::remove_from_channel(tx, &stream, &subject, &ids)?;
+                removal::remove_from_channel(tx, &stream, &subject, &ids, None)?;
             }
         }
         Some(Expired::Direct(conversations)) => {

@@ -17,7 +17,7 @@ pub struct SendParams {
     r#type: MessageType,
     /// A channel's id or name; or ids or emails of people.
     to: JsonOrText,
-    /// The topic, for channel messages; absent means the empty topic.
+    /// The topic, which channel messages have to say; direct ones ignore it.
     #[serde(default, alias = "subject")]
     topic: Option<String>,
     /// Markdown.

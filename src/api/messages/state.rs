@@ -4,6 +4,8 @@
 use super::feed::{Cursor, Direction, Index, IndexCursor, Within};
 use super::flags::bit;
 use super::message::{attribute, shown_topic};
+use super::narrow::Narrow;
+use super::plan::Plan;
 use super::sight::{ALL_IDS, Sight};
 use super::sql;
 use crate::api::register::StateRequest;
@@ -22,13 +24,19 @@ const RECENT_CONVERSATIONS: usize = 1000;
 
 /// `max_message_id`, and `unread_msgs` where flag events will keep it true.
 pub fn message(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
-    let newest = sql::newest_id(request.connection)?;
-    let max_message_id = if newest.0 == 0 { -1 } else { newest.0 };
-    state.insert("max_message_id".into(), max_message_id.into());
+    let sight = Sight::new(request.connection, request.caller, request.now);
+    state.insert("max_message_id".into(), newest_received(&sight)?.into());
     if request.wants("update_message_flags") {
         state.insert("unread_msgs".into(), serde_json::to_value(unread(request)?)?);
     }
     Ok(())
+}
+
+/// The newest message that a viewer received and may read: `max_message_id`. Without one, -1.
+pub fn newest_received(sight: &Sight<'_>) -> ApiResult<i64> {
+    let all = Narrow::default();
+    let newest = Plan::new(sight, &all, Direction::Down, 1)?.take(Some(*ALL_IDS.end()), 1)?;
+    Ok(newest.first().map_or(-1, |id| id.0))
 }
 
 /// `starred_messages`: ids, ascending.
@@ -81,7 +89,7 @@ struct UnreadMessages {
     pms: Vec<UnreadDirect>,
     streams: Vec<UnreadTopic>,
     huddles: Vec<UnreadGroup>,
-    /// Those that mention the user.
+    /// Those that mention the user: by name or through a group, and with everybody where that is not muted.
     mentions: Vec<MessageId>,
     old_unreads_missing: bool,
 }
@@ -112,7 +120,17 @@ struct UnreadGroup {
 struct Unread {
     id: MessageId,
     recipient_id: RecipientId,
-    mentions: bool,
+    mention: Mention,
+}
+
+/// How a message mentions the user.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mention {
+    Not,
+    /// By name, or through a group.
+    Directly,
+    /// As one of everybody in the channel or the topic.
+    WithEverybody,
 }
 
 fn unread(request: &StateRequest<'_>) -> ApiResult<UnreadMessages> {
@@ -145,15 +163,14 @@ fn unread(request: &StateRequest<'_>) -> ApiResult<UnreadMessages> {
     let mut groups: BTreeMap<String, Vec<MessageId>> = BTreeMap::new();
     let mut topics: BTreeMap<(StreamId, String), (String, Vec<MessageId>)> = BTreeMap::new();
     for unread in found {
-        if unread.mentions {
-            answer.mentions.push(unread.id);
-        }
         let view = sight.view(unread.recipient_id)?;
+        let mut is_muted = false;
         match &view.stream {
             Some(stream) => {
                 let subject = sql::subject_of(connection, unread.id)?;
                 let key = Topic::stored(subject.clone()).key();
-                answer.count += usize::from(!muting.is_muted(stream.stream_id, &key));
+                is_muted = muting.is_muted(stream.stream_id, &key);
+                answer.count += usize::from(!is_muted);
                 let (shown, ids) = topics.entry((stream.stream_id, key)).or_default();
                 shown_topic(&subject, knows_empty).clone_into(shown);
                 ids.push(unread.id);
@@ -172,6 +189,11 @@ fn unread(request: &StateRequest<'_>) -> ApiResult<UnreadMessages> {
                     }
                 }
             }
+        }
+        match unread.mention {
+            Mention::Directly => answer.mentions.push(unread.id),
+            Mention::WithEverybody if !is_muted => answer.mentions.push(unread.id),
+            Mention::WithEverybody | Mention::Not => {}
         }
     }
     answer.pms = direct
@@ -213,9 +235,14 @@ fn unread_of(sight: &Sight<'_>, recipient_id: RecipientId) -> ApiResult<Vec<Unre
         let id = MessageId::from(id);
         let attributes = sql::attributes_of(connection, id)?;
         let flags = sql::flags(connection, sight.caller.user_id, id)?;
-        let mentions = attributes & attribute::STREAM_WILDCARD != 0
-            || flags & (bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED) != 0;
-        unread.push(Unread { id, recipient_id, mentions });
+        let mention = if flags & bit::MENTIONED != 0 {
+            Mention::Directly
+        } else if attributes & attribute::STREAM_WILDCARD != 0 || flags & bit::TOPIC_WILDCARD_MENTIONED != 0 {
+            Mention::WithEverybody
+        } else {
+            Mention::Not
+        };
+        unread.push(Unread { id, recipient_id, mention });
     }
     Ok(unread)
 }

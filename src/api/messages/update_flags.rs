@@ -4,14 +4,12 @@ use super::events::FlagsChanged;
 use super::flags::bit;
 use super::message::{MessageRow, attribute};
 use super::sight::{Sight, invalid_message};
-use super::{arrivals, sql, unread};
-use crate::api::channels::row::StreamRow;
+use super::{historical, sql, unread};
 use crate::api::subscriptions::sql as subscriptions;
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, StreamId, UserId, fold};
-use roaring::RoaringBitmap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -126,12 +124,14 @@ fn change_bit(
     let sight = Sight::new(tx, caller, tx.now());
     let mut changed = Vec::new();
     for id in ids {
-        if sight.recipient_of(*id)?.is_none() {
+        let recipient_id = match sight.recipient_of(*id)? {
+            Some(recipient_id) => recipient_id,
+            None if add => return Err(invalid_message()),
             // A message that cannot be seen has no flags to take away.
-            if add {
-                return Err(invalid_message());
-            }
-            continue;
+            None => continue,
+        };
+        if add {
+            historical::receive_as_read(tx, &sight, recipient_id, *id)?;
         }
         let flags = sql::flags(tx, caller.user_id, *id)?;
         let wanted = if add { flags | bit } else { flags & !bit };
@@ -186,7 +186,7 @@ fn mark_unread(
                 continue;
             }
             for id in ids.iter().filter(|id| !view.received(**id)) {
-                receive(tx, caller.user_id, stream, *id)?;
+                historical::receive(tx, caller.user_id, stream, *id)?;
                 changed.push(*id);
             }
         }
@@ -196,20 +196,6 @@ fn mark_unread(
     changed.dedup();
     ignored.sort_unstable();
     Ok((changed, ignored))
-}
-
-/// Makes a message of a channel one that a user received, though it was sent when they were not subscribed.
-fn receive(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, id: MessageId) -> ApiResult<()> {
-    match arrivals::receivers(&arrivals::of(tx, stream.recipient_id)?, id) {
-        Some(users) => {
-            let users = users | RoaringBitmap::from_iter(user_id.bit());
-            let ids = RoaringBitmap::from_iter(id.bit());
-            arrivals::remove(tx, stream.recipient_id, &ids)?;
-            arrivals::add(tx, stream.recipient_id, &ids, &users)?;
-        }
-        None => subscriptions::add_span_of_one(tx, user_id, stream.stream_id, id)?,
-    }
-    Ok(sql::add_flags(tx, user_id, id, bit::HISTORICAL)?)
 }
 
 /// What a client needs to count messages that became unread, by id.

@@ -2,13 +2,17 @@
 
 use super::Slice;
 use super::register::{RegisterParams, new_queue};
+use crate::app::App;
 use crate::events::{self, Audience, Delivery, Event, QueueError, QueueId};
 use crate::http::{ApiError, ApiResult, Both, Call, Reply, Route, USER, User};
-use crate::types::EventId;
+use crate::types::{EventId, UserId};
 use hyper::Method;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::future::ready;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Event queues.
@@ -51,27 +55,40 @@ impl Event for Heartbeat {
     const TYPE: &'static str = "heartbeat";
 }
 
-/// `GET /events`: waits for events, or answers what is there.
-async fn get_events(
+/// `GET /events`: waits for events, or answers what is there. Thousands wait at a time: what is only needed to make a
+/// queue has no room in their futures.
+fn get_events(
     call: Call<User>,
     Both(params, registration): Both<EventsParams, RegisterParams>,
-) -> ApiResult<Reply> {
-    let queue_id = match params.queue_id {
-        Some(queue_id) => QueueId(queue_id.into()),
+) -> Pin<Box<dyn Future<Output = ApiResult<Reply>> + Send>> {
+    let EventsParams { queue_id, last_event_id, dont_block } = params;
+    match queue_id {
+        Some(queue_id) => {
+            let queue_id = QueueId(queue_id.into());
+            Box::pin(wait(call.app, call.caller.user_id, queue_id, last_event_id, dont_block))
+        }
         // The spec makes a queue of any such call, the published server only of one that does not block. A call that
         // says nothing at all more likely forgot its queue, and would wait for nothing.
-        None if params.dont_block || registration.is_given() => {
-            new_queue(&call, &registration).await?.queue_id
-        }
-        None => return Err(ApiError::missing("queue_id")),
-    };
-    drop(registration);
-    let user_id = call.caller.user_id;
-    let app = call.app;
-    let last_event_id = params.last_event_id.map(EventId);
+        None if dont_block || registration.is_given() => Box::pin(async move {
+            let queue_id = new_queue(&call, &registration).await?.queue_id;
+            drop(registration);
+            Box::pin(wait(call.app, call.caller.user_id, queue_id, last_event_id, dont_block)).await
+        }),
+        None => Box::pin(ready(Err(ApiError::missing("queue_id")))),
+    }
+}
+
+async fn wait(
+    app: Arc<App>,
+    user_id: UserId,
+    queue_id: QueueId,
+    last_event_id: Option<i64>,
+    dont_block: bool,
+) -> ApiResult<Reply> {
+    let last_event_id = last_event_id.map(EventId);
     let refused = |error| refusal(error, &queue_id);
     let heartbeat = || Duration::from_millis(rand::rng().random_range(HEARTBEAT));
-    let mut patience = (!params.dont_block).then(|| app.options.heartbeat.unwrap_or_else(heartbeat));
+    let mut patience = (!dont_block).then(|| app.options.heartbeat.unwrap_or_else(heartbeat));
     loop {
         let delivery = app.hub.poll(&queue_id, user_id, last_event_id, patience, &app.clock).await;
         match delivery.map_err(refused)? {
@@ -82,12 +99,11 @@ async fn get_events(
             Delivery::Quiet => {
                 // A heartbeat is an event like any other: it takes a number, so that ids keep growing.
                 let audience = Audience::queue(queue_id.clone());
-                app.writer
-                    .run(move |tx| -> ApiResult<()> {
-                        tx.emit_unlogged(&Heartbeat { r#type: Heartbeat::TYPE }, audience);
-                        Ok(())
-                    })
-                    .await?;
+                let beat = app.writer.run(move |tx| -> ApiResult<()> {
+                    tx.emit_unlogged(&Heartbeat { r#type: Heartbeat::TYPE }, audience);
+                    Ok(())
+                });
+                beat.await?;
                 patience = Some(HEARTBEAT_ON_ITS_WAY);
             }
         }

@@ -121,6 +121,7 @@ impl RegisterParams {
             || self.client_gravatar.is_some()
             || self.include_subscribers.is_some()
             || self.slim_presence.is_some()
+            || self.presence_history_limit_days.is_some()
             || self.all_public_streams.is_some()
             || self.narrow.is_some()
             || self.client_capabilities.is_some()

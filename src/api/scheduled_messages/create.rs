@@ -30,10 +30,10 @@ pub struct CreateParams {
     /// `channel` or `direct`, or their older names.
     r#type: MessageType,
     /// A channel's id; or people's.
-    to: Value,
+    to: JsonOrText,
     /// Markdown.
     content: String,
-    /// For channel messages; absent means the empty topic.
+    /// Channel messages have to say it.
     #[serde(default, alias = "subject")]
     topic: Option<String>,
     /// UNIX seconds.
@@ -92,18 +92,28 @@ pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) ->
     Reply::field("scheduled_message_id", &id)
 }
 
-/// Where a scheduled message goes is said by ids alone; names may be others' by then.
-pub fn only_ids(kind: MessageType, to: Value) -> ApiResult<JsonOrText> {
+/// Where a scheduled message goes is said by ids alone; names may be others' by then. One channel may stand in a list, as
+/// where messages are sent at once.
+pub fn only_ids(kind: MessageType, to: JsonOrText) -> ApiResult<JsonOrText> {
     let is_id = |value: &Value| value.is_i64();
-    let all_ids = match &to {
-        Value::Array(list) => list.iter().all(is_id),
-        one => is_id(one) && kind == MessageType::Channel,
+    let is_right = match (kind, &to) {
+        (MessageType::Channel, JsonOrText::Json(Value::Array(list))) => {
+            matches!(list.as_slice(), [one] if is_id(one))
+        }
+        (MessageType::Channel, JsonOrText::Json(one)) => is_id(one),
+        (MessageType::Direct, JsonOrText::Json(Value::Array(list))) => {
+            if !list.iter().all(is_id) {
+                return Err(ApiError::bad_request("Recipient list may only contain user IDs"));
+            }
+            true
+        }
+        _ => false,
     };
-    if all_ids {
-        return Ok(JsonOrText::Json(to));
+    if is_right {
+        return Ok(to);
     }
     Err(ApiError::bad_request(match kind {
-        MessageType::Channel => "Invalid data type for channel",
+        MessageType::Channel => "Invalid data type for channel ID",
         MessageType::Direct => "Invalid data type for recipients",
     }))
 }

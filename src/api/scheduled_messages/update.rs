@@ -14,7 +14,7 @@ use crate::markdown::Rendered;
 use crate::store::Tx;
 use rusqlite::Connection;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Parameters of `PATCH /scheduled_messages/{scheduled_message_id}`.
@@ -27,7 +27,7 @@ pub struct UpdateParams {
     r#type: Option<MessageType>,
     /// A channel's id; or people's. Needed with `type`.
     #[serde(default)]
-    to: Option<Value>,
+    to: Option<JsonOrText>,
     /// Markdown.
     #[serde(default)]
     content: Option<String>,

@@ -104,12 +104,15 @@ pub fn subscribers_with_deactivated(
     ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
 }
 
-/// The sets of receivers of every channel that a user ever was subscribed to: only there can they have received
-/// messages.
-pub fn ever_subscribed(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<RecipientId>> {
+/// The sets of receivers of every channel that a user ever was subscribed to, or got a single message of: only there can
+/// they have received messages.
+pub fn ever_received(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<RecipientId>> {
     connection
         .prepare_cached(
-            "SELECT recipient_id FROM subscription JOIN recipient USING (stream_id) WHERE user_id = ?1",
+            "SELECT recipient_id FROM (
+                 SELECT stream_id FROM subscription WHERE user_id = ?1
+                 UNION SELECT stream_id FROM subscription_span WHERE user_id = ?1
+             ) JOIN recipient USING (stream_id)",
         )?
         .query_map([user_id], |row| row.get(0))?
         .collect()
@@ -268,7 +271,23 @@ pub fn add_span_of_one(
     connection
         .prepare_cached(
             "INSERT INTO subscription_span (user_id, stream_id, from_message_id, until_message_id)
-             VALUES (?1, ?2, ?3, ?3 + 1)",
+             VALUES (?1, ?2, ?3, ?3 + 1) ON CONFLICT DO UPDATE SET until_message_id = excluded.until_message_id",
+        )?
+        .execute((user_id, stream_id, id))
+        .map(|_| ())
+}
+
+/// A stay without a message: the user has something of the channel that spans cannot tell.
+pub fn add_empty_span(
+    connection: &Connection,
+    user_id: UserId,
+    stream_id: StreamId,
+    id: MessageId,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT OR IGNORE INTO subscription_span (user_id, stream_id, from_message_id, until_message_id)
+             VALUES (?1, ?2, ?3, ?3)",
         )?
         .execute((user_id, stream_id, id))
         .map(|_| ())

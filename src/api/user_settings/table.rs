@@ -103,6 +103,7 @@ pub const LEGACY_DISPLAY: &[&str] = &[
     "fluid_layout_width",
     "high_contrast_mode",
     "left_side_userlist",
+    "receives_typing_notifications",
     "starred_message_counts",
     "translate_emoticons",
     "twenty_four_hour_time",

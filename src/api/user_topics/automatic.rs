@@ -84,6 +84,18 @@ pub fn at_send(
     raise(tx, user_id, stream_id, topic, now, wanted)
 }
 
+/// What it does when a message that others moved becomes the first of a topic: whoever sent it begins the topic (release
+/// 11.0). Who has chosen something for the topic keeps it.
+pub fn at_split(tx: &mut Tx<'_>, user_id: UserId, stream_id: StreamId, topic: &Topic) -> ApiResult<()> {
+    let Some(user) = users::by_id(tx, user_id)? else { return Ok(()) };
+    let Some(wishes) = wishes(tx, &user, stream_id)? else { return Ok(()) };
+    let now = sql::policy(tx, user_id, stream_id, &topic.key())?;
+    if now == VisibilityPolicy::Inherit {
+        raise(tx, user_id, stream_id, topic, now, wishes.policy(&[when::INITIATION]))?;
+    }
+    Ok(())
+}
+
 /// What taking part otherwise does: a reaction, a vote.
 pub fn at_participation(
     tx: &mut Tx<'_>,

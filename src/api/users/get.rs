@@ -3,6 +3,8 @@
 use super::access::Accessible;
 use super::record::UserRecord;
 use super::{find, sql};
+use crate::api::messages::sight::Sight;
+use crate::api::messages::state::newest_received;
 use crate::api::profile_fields::values;
 use crate::api::realm;
 use crate::http::{ApiResult, Read, Reply, User};
@@ -41,8 +43,7 @@ struct OwnUser {
 /// `GET /users/me` (spec, "get own user").
 pub fn own_user(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     let user = find::by_id(read, read.caller.user_id)?;
-    let max_message_id =
-        read.prepare_cached("SELECT coalesce(max(id), -1) FROM message")?.query_row([], |row| row.get(0))?;
+    let max_message_id = newest_received(&Sight::new(read, read.caller, read.app.clock.seconds()))?;
     let user = UserRecord::for_caller(&user, read.caller).with_profile_data(values::of(read, user.user_id)?);
     Reply::data(&OwnUser { user, max_message_id })
 }

@@ -122,3 +122,30 @@ async fn archiving_and_its_undoing_are_in_the_state_that_events_told() {
         })
         .await;
 }
+
+#[tokio::test]
+async fn nothing_of_an_archived_channel_is_unread() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let garden = server.channel("garden", &[&owner, &ada]).await;
+    owner.patch("/settings", json!({"automatically_follow_topics_policy": 4})).await.ok();
+    let first = owner.send(garden, "t", "one").await;
+    let second = owner.send(garden, "t", "two").await;
+    ada.post("/messages/flags", json!({"messages": [first], "op": "add", "flag": "read"})).await.ok();
+    let register = json!({"event_types": ["update_message_flags", "message"]});
+    let mut queue = ada.register(&register).await;
+    let clients = [&owner, &ada];
+    server
+        .check_state_sync(&clients, async || owner.delete(&format!("/streams/{garden}"), ()).await.ok())
+        .await;
+    // Nor are the notices that it was archived and what became of it.
+    let events = queue.expect_kinds(&["message", "update_message_flags/add"]).await;
+    assert_eq!(events[0]["flags"], json!(["read"]));
+    assert_eq!((&events[1]["flag"], &events[1]["messages"]), (&json!("read"), &json!([second])));
+    owner.patch(&format!("/streams/{garden}"), json!({"description": "gone"})).await.ok();
+    assert_eq!(queue.expect_kinds(&["message"]).await[0]["flags"], json!(["read"]));
+    let unread = ada.post("/register", ()).await.ok()["unread_msgs"].clone();
+    assert_eq!((&unread["count"], &unread["streams"]), (&json!(0), &json!([])));
+    owner.patch(&format!("/streams/{garden}"), json!({"is_archived": false})).await.ok();
+    assert_eq!(queue.expect_kinds(&["message"]).await[0]["flags"], json!([]));
+}

@@ -87,9 +87,12 @@ impl Registered<'_> {
         let after = Some(messages_of(self.client, &self.parameters).await);
         let mut fresh = Model::new(self.client.user_id, &self.parameters, &fresh.state, after);
         fresh.has_uploaded(attachments_of(self.client).await);
-        let fresh = fresh.into_state();
+        let mut fresh = fresh.into_state();
+        let model = model.into_state();
+        forget_arrivals(&mut fresh, &model);
         assert_eq!(fresh["unread_msgs"]["count"], count_unread(&fresh), "unread messages that count");
-        let differences = matching::differences(&comparable(fresh), &comparable(model.into_state()));
+        assert_eq!(fresh["unread_msgs"]["mentions"], unread_mentions(&fresh), "unread mentions");
+        let differences = matching::differences(&comparable(fresh), &comparable(model));
         assert!(
             differences.is_empty(),
             "{} registered with {}, and what the events told (found) differs from the state (expected):\n{}\n\n\
@@ -129,9 +132,28 @@ async fn attachments_of(client: &Client) -> Value {
     client.get("/attachments", ()).await.ok()["attachments"].clone()
 }
 
+/// Who comes to see a message because it was moved is not told its content: it is no news. It is read, and clients find
+/// it when they ask for messages.
+fn forget_arrivals(fresh: &mut Value, model: &Value) {
+    let known: Vec<&Value> = messages_in(model).map(|message| &message["id"]).collect();
+    let has =
+        |list: &Value, name: &str| list.as_array().is_some_and(|list| list.iter().any(|one| one == name));
+    let came = |message: &Value| {
+        let edits = message["edit_history"].as_array();
+        let moved = edits.is_some_and(|edits| edits.iter().any(|edit| !edit["prev_stream"].is_null()));
+        moved && has(&message["flags"], "read")
+    };
+    let messages = fresh["messages"].as_array_mut().expect("a list of messages");
+    messages.retain(|message| known.contains(&&message["id"]) || !came(message));
+}
+
+fn messages_in(state: &Value) -> impl Iterator<Item = &Value> {
+    state["messages"].as_array().expect("a list of messages").iter()
+}
+
 /// A copy in which what may differ does not: what is looked up elsewhere, the order of lists that are sets.
 fn comparable(mut state: Value) -> Value {
-    let count = count_unread(&state);
+    let (count, mentions) = (count_unread(&state), unread_mentions(&state));
     let members = state.as_object_mut().expect("the state is an object");
     for name in VOLATILE.iter().chain(OWN_PERMISSIONS) {
         members.remove(*name);
@@ -159,6 +181,7 @@ fn comparable(mut state: Value) -> Value {
             sort(&mut unread[*list]);
         }
         unread["count"] = count.into();
+        unread["mentions"] = mentions;
     }
     forget_counts(members);
     state
@@ -192,26 +215,50 @@ fn lower(topic: &Value) -> String {
 
 /// How many unread messages count: those that are not muted, with their channel or their topic.
 fn count_unread(state: &Value) -> usize {
-    let list = |list: &Value| list.as_array().cloned().unwrap_or_default();
-    let (subscriptions, topics) = (list(&state["subscriptions"]), list(&state["user_topics"]));
-    let counts = |entry: &&Value| {
-        let stream_id = &entry["stream_id"];
-        if stream_id.is_null() {
-            return true;
-        }
-        let same = |topic: &&Value| {
-            topic["stream_id"] == *stream_id && lower(&topic["topic_name"]) == lower(&entry["topic"])
-        };
-        match topics.iter().find(same).map(|topic| topic["visibility_policy"].as_i64().unwrap()) {
-            Some(policy) => policy != MUTED,
-            None => {
-                !subscriptions.iter().any(|own| own["stream_id"] == *stream_id && own["is_muted"] == true)
+    let entries = unread_entries(state);
+    let counted = entries.iter().filter(|entry| !is_muted(state, entry));
+    counted.map(|entry| entry["unread_message_ids"].as_array().unwrap().len()).sum()
+}
+
+/// The unread messages that mention the user: by name, and with everybody where that is not muted.
+fn unread_mentions(state: &Value) -> Value {
+    let mut mentions = Vec::new();
+    for entry in unread_entries(state) {
+        for id in list(&entry["unread_message_ids"]) {
+            let found = state["messages"].as_array().unwrap().iter().find(|message| message["id"] == id);
+            let flags = found.map(|message| list(&message["flags"])).unwrap_or_default();
+            let has = |name: &str| flags.iter().any(|flag| flag == name);
+            if has("mentioned") || (has("wildcard_mentioned") && !is_muted(state, &entry)) {
+                mentions.push(id);
             }
         }
+    }
+    mentions.sort_by_key(Value::as_i64);
+    mentions.into()
+}
+
+fn list(list: &Value) -> Vec<Value> {
+    list.as_array().cloned().unwrap_or_default()
+}
+
+fn unread_entries(state: &Value) -> Vec<Value> {
+    UNREAD_LISTS.iter().flat_map(|name| list(&state["unread_msgs"][*name])).collect()
+}
+
+/// Whether a conversation is muted, with its channel or as a topic.
+fn is_muted(state: &Value, entry: &Value) -> bool {
+    let stream_id = &entry["stream_id"];
+    if stream_id.is_null() {
+        return false;
+    }
+    let (subscriptions, topics) = (list(&state["subscriptions"]), list(&state["user_topics"]));
+    let same = |topic: &&Value| {
+        topic["stream_id"] == *stream_id && lower(&topic["topic_name"]) == lower(&entry["topic"])
     };
-    let entries = UNREAD_LISTS.iter().flat_map(|name| list(&state["unread_msgs"][*name])).collect::<Vec<_>>();
-    let counted = entries.iter().filter(counts);
-    counted.map(|entry| entry["unread_message_ids"].as_array().unwrap().len()).sum()
+    match topics.iter().find(same).map(|topic| topic["visibility_policy"].as_i64().unwrap()) {
+        Some(policy) => policy == MUTED,
+        None => subscriptions.iter().any(|own| own["stream_id"] == *stream_id && own["is_muted"] == true),
+    }
 }
 
 /// Who does not know the subscribers of channels cannot keep their number: it would have to know who was counted.

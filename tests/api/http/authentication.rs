@@ -1,6 +1,6 @@
 //! Who calls: every way to fail, in the published words.
 
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, START, TestServer};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;
@@ -133,6 +133,9 @@ async fn guessing_keys_is_limited_and_right_ones_always_pass() {
     server.clock.advance(20);
     let answer = guess().await;
     assert_eq!(answer.header("retry-after"), "40");
+    let reset = (START + 60).to_string();
+    let headers = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+    assert_eq!(headers.map(|name| answer.header(name)), ["100", "0", &reset]);
     let error = answer.error(429, "RATE_LIMIT_HIT", "API usage exceeded rate limit");
     assert_eq!(error["retry-after"], 40.0);
     ada.get("/users/me", ()).await.ok();

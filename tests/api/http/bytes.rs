@@ -7,7 +7,11 @@ use std::net::TcpStream;
 
 /// Sends bytes and reads the answer: status, head, body.
 fn exchange(server: &TestServer, request: &[u8]) -> (u16, String, String) {
-    let mut stream = TcpStream::connect(server.address()).unwrap();
+    exchange_on(&mut TcpStream::connect(server.address()).unwrap(), request)
+}
+
+/// The same on a connection that stays.
+fn exchange_on(stream: &mut TcpStream, request: &[u8]) -> (u16, String, String) {
     stream.write_all(request).unwrap();
     let mut head = Vec::new();
     let mut byte = [0];
@@ -31,7 +35,7 @@ fn expect(server: &TestServer, request: &[u8], status: u16, msg: &str) {
     assert!(head.contains("content-type: application/json\r\n"), "{start}: {head}");
     let json: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((found, &json["msg"], &json["result"]), (status, &msg.into(), &"error".into()), "{start}");
-    assert!(json["code"].is_string(), "{start}: {body}");
+    assert_eq!(json["code"], if status == 401 { "UNAUTHORIZED" } else { "BAD_REQUEST" }, "{start}: {body}");
     assert!(body.ends_with("}\n"), "{start}: {body}");
 }
 
@@ -132,6 +136,52 @@ async fn who_sends_a_body_that_nobody_wants_still_hears_the_answer() {
         let json: Value = serde_json::from_str(body).unwrap();
         assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{line}: {head}");
         assert_eq!(json["msg"], msg, "{line}");
+    }
+}
+
+/// Refused before the body is read: no such path, no such method, no login for a route that takes the body itself.
+const REFUSED_EARLY: [(&str, u16); 5] = [
+    ("POST /api/v1/nothing", 404),
+    ("GET /api/v1/messages//history", 404),
+    ("GET /api/v1/users/%ff", 404),
+    ("PUT /api/v1/register", 405),
+    ("POST /api/v1/user_uploads", 401),
+];
+
+/// A server that drops a body closes the connection without a word, and the client's next request is lost with it.
+#[tokio::test]
+async fn a_connection_goes_on_after_a_body_that_nobody_read() {
+    let server = TestServer::start().await;
+    let body = "a=".to_owned() + &"b".repeat(100_000);
+    let length = body.len();
+    let next = "GET /api/v1/server_settings HTTP/1.1\r\nHost: x\r\n\r\n";
+    let read_first = [("POST /api/v1/register", 401), ("GET /api/v1/messages/1/history", 401)];
+    for (line, status) in REFUSED_EARLY.into_iter().chain(read_first) {
+        let head = format!("{line} HTTP/1.1\r\nHost: x\r\n");
+        for request in [
+            format!("{head}Content-Length: {length}\r\n\r\n{body}"),
+            format!("{head}Content-Length: 3\r\n\r\na=b"),
+            format!("{head}Transfer-Encoding: chunked\r\n\r\n{length:x}\r\n{body}\r\n0\r\n\r\n"),
+        ] {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            let (found, head, _) = exchange_on(&mut stream, request.as_bytes());
+            assert_eq!(found, status, "{line}");
+            assert!(!head.contains("connection: close"), "{line}: {head}");
+            assert_eq!(exchange_on(&mut stream, next.as_bytes()).0, 200, "after {line}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_says_so() {
+    let server = TestServer::start().await;
+    for (line, status) in REFUSED_EARLY {
+        for headers in ["Content-Length: 3\r\nExpect: 100-continue\r\n", "Content-Length: 1048577\r\n"] {
+            let request = format!("{line} HTTP/1.1\r\nHost: x\r\n{headers}\r\n");
+            let (found, head, _) = exchange(&server, request.as_bytes());
+            assert_eq!(found, status, "{line}");
+            assert!(head.contains("connection: close\r\n"), "{line} with {headers}: {head}");
+        }
     }
 }
 

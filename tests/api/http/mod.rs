@@ -2,6 +2,7 @@
 
 mod authentication;
 mod bytes;
+mod every_route;
 mod full_disk;
 mod nonsense;
 mod requests;

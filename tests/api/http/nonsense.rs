@@ -190,8 +190,7 @@ impl Nonsense {
         let (mut query, body) = (self.parameters(own), self.parameters(own));
         // Addresses have a limit of their own, also in the library that sends them.
         query.retain(|(_, value)| value.len() < 5_000);
-        // A connection for each: one that ends with what was refused on it has nothing to do with the next request.
-        let request = request.query(query.as_slice()).header("Connection", "close");
+        let request = request.query(query.as_slice());
         match self.random.random_range(0..10) {
             0 => {
                 request.multipart(body.as_slice(), &[("file", "../x\u{e9}.png", b"\x89PNG\r\n")]).send().await

@@ -150,3 +150,136 @@ async fn too_many_parameters_are_refused() {
     let answer = request.body("application/x-www-form-urlencoded", body).send().await;
     answer.error(400, "BAD_REQUEST", "Too many request parameters (limit: 1000)");
 }
+
+#[tokio::test]
+async fn every_method_takes_parameters_from_the_query_string_and_the_body() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let bot = server.bot("helper", &owner).await;
+    let snippet = owner.post("/saved_snippets", &[("title", "t"), ("content", "c")]).await.ok();
+    let snippet = format!("/saved_snippets/{}", snippet["saved_snippet_id"]);
+    let words = json!({"alert_words": ["a"]});
+    let storage = json!({"storage": {"a": "b"}});
+    let title = json!({"title": "title"});
+    let cases = [
+        (&owner, Method::POST, "/users/me/alert_words", words.clone()),
+        (&owner, Method::DELETE, "/users/me/alert_words", words),
+        (&owner, Method::PATCH, snippet.as_str(), title),
+        (&bot, Method::PUT, "/bot_storage", storage),
+        (&owner, Method::GET, "/users", json!({"client_gravatar": true})),
+    ];
+    for (client, method, path, parameters) in cases {
+        let request = || client.request(method.clone(), path);
+        request().query(&parameters).send().await.ok();
+        request().form(&parameters).send().await.ok();
+        request().multipart(&parameters, &[]).send().await.ok();
+        // Both at once: each brings what the other has not.
+        let both = request().query(&[("left", "1")]).form(&parameters);
+        both.send().await.ok_ignoring(&["left"]);
+        let both = request().query(&parameters).form(&[("right", "1")]);
+        both.send().await.ok_ignoring(&["right"]);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_begins_with_its_result_and_ends_with_its_line() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let success = owner.get("/users/me/alert_words", ()).await;
+    assert_eq!(success.bytes, b"{\"result\":\"success\",\"msg\":\"\",\"alert_words\":[]}\n");
+    let error = owner.get("/users/9999", ()).await;
+    assert_eq!(error.bytes, b"{\"result\":\"error\",\"msg\":\"No such user\",\"code\":\"BAD_REQUEST\"}\n");
+}
+
+#[tokio::test]
+async fn messages_name_the_client_that_sent_them() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let long = "x".repeat(40);
+    let cases = [
+        ("ZulipPython/0.9.1 (Debian GNU/Linux; 12)", None, "ZulipPython"),
+        ("curl", None, "curl"),
+        ("ZulipPython/0.9.1", Some("my script"), "my script"),
+        ("", None, "Unspecified"),
+        ("", Some("website"), "website"),
+        (long.as_str(), None, &long[..30]),
+        ("curl/8", Some(long.as_str()), &long[..30]),
+    ];
+    for (agent, client, expected) in cases {
+        let mut message = json!({"type": "direct", "to": [ada.user_id], "content": "hello"});
+        if let Some(client) = client {
+            message["client"] = json!(client);
+        }
+        let sent =
+            ada.request(Method::POST, "/messages").header("User-Agent", agent).form(message).send().await;
+        let id = sent.ok()["id"].as_i64().unwrap();
+        assert_eq!(ada.message(id).await["client"], expected, "{agent:?} {client:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_client_decides_whether_a_sender_has_read_their_message() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let has_read = async |client: &str, read_by_sender: Option<bool>| {
+        let mut message = json!({"type": "direct", "to": [bob.user_id], "content": "hi", "client": client});
+        if let Some(read_by_sender) = read_by_sender {
+            message["read_by_sender"] = json!(read_by_sender);
+        }
+        let id = ada.post("/messages", message).await.ok()["id"].as_i64().unwrap();
+        ada.message(id).await["flags"] == json!(["read"])
+    };
+    for client in [
+        "zulipandroid",
+        "ZulipAndroid",
+        "zulipios",
+        "zulipdesktop",
+        "ZulipMobile",
+        "ZulipElectron",
+        "ZulipTerminal",
+        "snipe",
+        "website",
+        "WEBSITE",
+        "ios",
+        "Android",
+    ] {
+        assert!(has_read(client, None).await, "{client}");
+        assert!(!has_read(client, Some(false)).await, "{client}");
+    }
+    for client in ["ZulipPython", "ZulipFlutter", "curl", "websites", "desktop app"] {
+        assert!(!has_read(client, None).await, "{client}");
+        assert!(has_read(client, Some(true)).await, "{client}");
+    }
+}
+
+#[tokio::test]
+async fn a_parameter_has_one_of_its_names() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    let with = |names: &[&str]| {
+        let mut message = json!({"type": "channel", "to": general, "content": "hello"});
+        for name in names {
+            message[*name] = json!(" lunch ");
+        }
+        message
+    };
+    let id = ada.post("/messages", with(&["subject"])).await.ok()["id"].as_i64().unwrap();
+    assert_eq!(ada.message(id).await["subject"], "lunch");
+    let both = ada.post("/messages", with(&["subject", "topic"])).await;
+    let msg = "Can't decide between 'topic' and 'subject' arguments";
+    let error = both.error(400, "REQUEST_CONFUSING_VAR", msg);
+    assert_eq!((&error["var_name1"], &error["var_name2"]), (&json!("topic"), &json!("subject")));
+}
+
+/// The published server refuses the 201st request of a minute. Whoever tests a client against this one need not wait.
+#[tokio::test]
+async fn no_client_asks_too_often() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    for _ in 0..250 {
+        ada.get("/users/me/alert_words", ()).await.ok();
+        server.anonymous().get("/server_settings", ()).await.ok();
+    }
+}

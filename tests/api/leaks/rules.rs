@@ -115,6 +115,13 @@ impl Rules {
         }
     }
 
+    /// What somebody stars or reacts to is theirs from then on, also where only receivers read.
+    pub fn becomes_own(&mut self, person: Person, id: i64) {
+        if let Some(message) = self.messages.get_mut(&id) {
+            message.received.insert(person);
+        }
+    }
+
     /// Whether somebody may have read a word.
     pub fn may_know(&self, person: Person, word: &str) -> bool {
         match self.secrets.get(word) {

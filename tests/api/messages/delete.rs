@@ -119,3 +119,118 @@ async fn the_oldest_message_of_a_channel_is_told_when_it_changes() {
     owner.delete(&format!("/messages/{second}"), ()).await.ok();
     queue.expect(&[event(json!(null))]).await;
 }
+
+#[tokio::test]
+async fn who_deletes_hears_of_it_and_so_do_all_who_had_the_message() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let administrator = server.administrator("adam").await;
+    let (ada, bob, eve, gus) = (
+        server.member("ada").await,
+        server.member("bob").await,
+        server.member("eve").await,
+        server.guest("gus").await,
+    );
+    subscribe(&owner, "garden", &[&ada, &bob, &gus]).await;
+    let id = say(&ada, garden, "lunch", "hi").await;
+    bob.delete("/users/me/subscriptions", json!({"subscriptions": ["garden"]})).await.ok();
+    let bulk = json!({
+        "event_types": ["delete_message"], "client_capabilities": {"bulk_message_deletion": true},
+    });
+    let mut queues = [
+        administrator.register(&bulk).await,
+        ada.register(&bulk).await,
+        bob.register(&bulk).await,
+        gus.register(&bulk).await,
+    ];
+    let mut outsider = eve.register(&bulk).await;
+    let mut of_all_public = {
+        let mut every = bulk.clone();
+        every["all_public_streams"] = true.into();
+        eve.register(every).await
+    };
+    administrator.delete(&format!("/messages/{id}"), ()).await.ok();
+    let event = json!({
+        "type": "delete_message", "message_ids": [id], "message_type": "stream", "stream_id": garden,
+        "topic": "lunch",
+    });
+    for queue in &mut queues {
+        queue.expect(std::slice::from_ref(&event)).await;
+    }
+    of_all_public.expect(&[event]).await;
+    outsider.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn a_direct_message_is_deleted_for_all_its_people() {
+    let Place { server, owner, .. } = Place::new().await;
+    let (ada, eve) = (server.member("ada").await, server.member("eve").await);
+    let ids = [ada.send_direct(&[&owner], "one").await, ada.send_direct(&[&owner], "two").await];
+    let single = json!({"event_types": ["delete_message"]});
+    let bulk = json!({
+        "event_types": ["delete_message"], "client_capabilities": {"bulk_message_deletion": true},
+    });
+    let (mut of_ada, mut of_owner) = (ada.register(&single).await, owner.register(&bulk).await);
+    let mut of_eve = eve.register(&bulk).await;
+    let refused = eve.delete(&format!("/messages/{}", ids[0]), ()).await;
+    refused.error(400, "BAD_REQUEST", "Invalid message(s)");
+    ada.delete(&format!("/messages/{}", ids[0]), ()).await.ok();
+    // Who may delete anything may delete what others wrote to them.
+    owner.delete(&format!("/messages/{}", ids[1]), ()).await.ok();
+    of_ada
+        .expect(&ids.map(|id| json!({"type": "delete_message", "message_id": id, "message_type": "private"})))
+        .await;
+    assert_unseen(&ada, ids[1]).await;
+    of_owner
+        .expect(
+            &ids.map(|id| json!({"type": "delete_message", "message_ids": [id], "message_type": "private"})),
+        )
+        .await;
+    of_eve.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn a_topic_is_deleted_as_far_as_the_caller_sees_it() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let administrator = server.administrator("adam").await;
+    let vault = crate::channels::private_channel(&owner, "vault").await;
+    let before = say(&owner, vault, "lunch", "before").await;
+    let topic = json!({"topic_name": "lunch"});
+    let path = format!("/streams/{vault}/delete_topic");
+    administrator.post(&path, &topic).await.error(400, "BAD_REQUEST", "Invalid channel ID");
+    subscribe(&owner, "vault", &[&administrator]).await;
+    let after = say(&owner, vault, "LUNCH", "after").await;
+    assert_eq!(administrator.post(&path, &topic).await.ok()["complete"], true);
+    assert_unseen(&owner, after).await;
+    assert_eq!(contents(&owner, vault, "lunch").await, ["before"]);
+    assert_eq!(owner.post(&path, &topic).await.ok()["complete"], true);
+    assert_unseen(&owner, before).await;
+    let none = owner.post(&format!("/streams/{garden}/delete_topic"), json!({"topic_name": "a\nb"})).await;
+    none.error(400, "BAD_REQUEST", "Invalid character in topic, at position 2!");
+    owner.delete(&format!("/streams/{garden}"), ()).await.ok();
+    let archived = owner.post(&format!("/streams/{garden}/delete_topic"), &topic).await;
+    archived.error(400, "BAD_REQUEST", "Invalid channel ID");
+}
+
+#[tokio::test]
+async fn all_that_belongs_to_a_message_goes_with_it() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let ada = server.member("ada").await;
+    subscribe(&owner, "garden", &[&ada]).await;
+    let id = say(&owner, garden, "lunch", "hi @**Ada**").await;
+    owner.patch(&format!("/messages/{id}"), json!({"content": "hello @**Ada**"})).await.ok();
+    ada.post(&format!("/messages/{id}/reactions"), json!({"emoji_name": "tada"})).await.ok();
+    ada.post("/messages/flags", json!({"messages": [id], "op": "add", "flag": "starred"})).await.ok();
+    server
+        .check_state_sync(&[&owner, &ada], async || {
+            owner.delete(&format!("/messages/{id}"), ()).await.ok();
+        })
+        .await;
+    for table in ["reaction", "message_edit", "user_message_flags"] {
+        assert_eq!(server.column(&format!("SELECT count(*) FROM {table}")).await, ["0"], "{table}");
+    }
+    for path in [format!("/messages/{id}/history"), format!("/messages/{id}/read_receipts")] {
+        owner.get(&path, ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    }
+    let refused = ada.delete(&format!("/messages/{id}"), ()).await;
+    refused.error(400, "BAD_REQUEST", "Invalid message(s)");
+}

@@ -160,3 +160,90 @@ async fn messages_of_archived_channels_stay_as_they_are() {
         "You don't have permission to edit this message",
     );
 }
+
+#[tokio::test]
+async fn a_digest_is_checked_whatever_else_is_asked_for() {
+    let Place { server: _running, owner, garden, .. } = Place::new().await;
+    let id = say(&owner, garden, "lunch", "hi").await;
+    // SHA-256 of "hi", and of something else.
+    let digest = "8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4";
+    let msg = "'prev_content_sha256' value does not match the expected value.";
+    for changes in [json!({"content": "x"}), json!({"topic": "x"}), json!({"topic": "x", "content": "y"})] {
+        let mut wrong = changes.clone();
+        wrong["prev_content_sha256"] = digest.replace('8', "9").into();
+        edit(&owner, id, wrong).await.error(400, "EXPECTATION_MISMATCH", msg);
+    }
+    let right = json!({"topic": "x", "content": "y", "prev_content_sha256": digest.to_uppercase()});
+    edit(&owner, id, right.clone()).await.ok();
+    // It is of the content before, so the same request is refused the second time.
+    let mut again = right;
+    again["topic"] = "z".into();
+    edit(&owner, id, again).await.error(400, "EXPECTATION_MISMATCH", msg);
+    assert_eq!(message(&owner, id).await["subject"], "x");
+}
+
+#[tokio::test]
+async fn a_new_content_is_read_as_that_of_a_new_message() {
+    let Place { server: _running, owner, garden, .. } = Place::new().await;
+    let id = say(&owner, garden, "lunch", "hi").await;
+    edit(&owner, id, json!({"content": "  spaces \n\n"})).await.ok();
+    assert_eq!(message(&owner, id).await["content"], "  spaces");
+    edit(&owner, id, json!({"content": "é".repeat(10_001)})).await.ok();
+    let cut = message(&owner, id).await["content"].as_str().unwrap().to_owned();
+    assert_eq!(cut.chars().count(), 10_000);
+    assert!(cut.ends_with("é\n[message truncated]"));
+    let null = edit(&owner, id, json!({"content": "a\u{0}b"})).await;
+    null.error(400, "BAD_REQUEST", "Message must not contain null bytes");
+    for blank in ["", " ", "\n\t"] {
+        edit(&owner, id, json!({ "content": blank })).await.ok();
+        let now = message(&owner, id).await;
+        assert_eq!((&now["content"], &now["is_me_message"]), (&json!("(deleted)"), &json!(false)));
+    }
+    let long = "x".repeat(61);
+    edit(&owner, id, json!({"topic": format!(" {long} ")})).await.ok();
+    assert_eq!(message(&owner, id).await["subject"], "x".repeat(57) + "...");
+}
+
+#[tokio::test]
+async fn who_may_not_edit_hears_that_first() {
+    let Place { server, owner, garden, shed } = Place::new().await;
+    let ada = server.member("ada").await;
+    subscribe(&owner, "garden", &[&ada]).await;
+    let id = say(&owner, garden, "lunch", "hi").await;
+    let no = "You don't have permission to edit this message";
+    for changes in [
+        json!({"content": "x"}),
+        json!({"content": "x", "stream_id": shed}),
+        json!({"content": "x", "propagate_mode": "change_all"}),
+        json!({"content": "x", "prev_content_sha256": "00"}),
+    ] {
+        edit(&ada, id, changes).await.error(400, "BAD_REQUEST", no);
+    }
+    // Also for administrators, and for the owner of the bot that sent it.
+    let bot = server.bot("robot", &ada).await;
+    subscribe(&owner, "garden", &[&bot]).await;
+    let by_bot = say(&bot, garden, "lunch", "beep").await;
+    edit(&ada, by_bot, json!({"content": "x"})).await.error(400, "BAD_REQUEST", no);
+    edit(&owner, by_bot, json!({"content": "x"})).await.error(400, "BAD_REQUEST", no);
+    edit(&bot, by_bot, json!({"content": "x"})).await.ok();
+    // Content and mode without another place: the topic that it has already is none.
+    let same = json!({"content": "x", "topic": "lunch", "propagate_mode": "change_all"});
+    let mode = "Invalid propagate_mode without topic edit";
+    edit(&owner, id, same).await.error(400, "BAD_REQUEST", mode);
+    for topic in ["✔", "✔ general chat", "✔ (no topic)"] {
+        let general = "General chat cannot be marked as resolved";
+        edit(&owner, id, json!({ "topic": topic })).await.error(400, "BAD_REQUEST", general);
+    }
+    let switch = json!({"topic": "x", "send_notification_to_old_thread": "maybe"});
+    let answer = owner.patch(&format!("/messages/{id}"), switch).await;
+    answer.error(400, "BAD_REQUEST", "send_notification_to_old_thread is not valid JSON");
+    let switch = json!({"topic": "x", "send_notification_to_new_thread": 3});
+    let answer = owner.patch(&format!("/messages/{id}"), switch).await;
+    answer.error(400, "BAD_REQUEST", "send_notification_to_new_thread is not a boolean");
+    let answer = edit(&owner, id, json!({"stream_id": "x"})).await;
+    answer.error(400, "BAD_REQUEST", "stream_id is not valid JSON");
+    let unknown = edit(&owner, id, json!({"topic": "tea", "subtopic": "x"})).await;
+    unknown.ok_ignoring(&["subtopic"]);
+    let nobody = server.anonymous().patch(&format!("/messages/{id}"), json!({"topic": "x"})).await;
+    nobody.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
+}

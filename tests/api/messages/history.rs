@@ -71,3 +71,74 @@ async fn the_organization_says_how_much_may_be_seen() {
     policy("all").await;
     assert_eq!(message(&ada, id).await["edit_history"][1]["prev_content"], "secret");
 }
+
+#[tokio::test]
+async fn each_snapshot_names_who_changed_what() {
+    let Place { server, owner, garden, shed } = Place::new().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    subscribe(&owner, "garden", &[&ada, &bob]).await;
+    subscribe(&owner, "shed", &[&ada, &bob]).await;
+    let id = say(&ada, garden, "lunch", "one").await;
+    let other = say(&owner, garden, "lunch", "other").await;
+    server.clock.advance(1);
+    edit(&bob, other, json!({"topic": "", "propagate_mode": "change_all"})).await.ok();
+    server.clock.advance(1);
+    edit(&owner, id, json!({"topic": "tea", "stream_id": shed})).await.ok();
+    server.clock.advance(1);
+    edit(&bob, id, json!({"topic": "✔ tea"})).await.ok();
+    server.clock.advance(1);
+    edit(&ada, id, json!({"content": "two"})).await.ok();
+    let path = format!("/messages/{id}/history");
+    let one = |mut fields: Value, age: i64, by: &crate::harness::Client| {
+        fields["timestamp"] = (START + age).into();
+        fields["user_id"] = by.user_id.into();
+        if fields.get("content").is_none() {
+            fields["content"] = "one".into();
+            fields["rendered_content"] = "<p>one</p>".into();
+        }
+        fields
+    };
+    let expected = json!([
+        one(json!({"topic": "lunch"}), 0, &ada),
+        one(json!({"topic": "general chat", "prev_topic": "lunch"}), 1, &bob),
+        one(
+            json!({"topic": "tea", "prev_topic": "general chat", "stream": shed, "prev_stream": garden}),
+            2,
+            &owner
+        ),
+        one(json!({"topic": "✔ tea", "prev_topic": "tea"}), 3, &bob),
+        one(
+            json!({
+                "topic": "✔ tea", "content": "two", "rendered_content": "<p>two</p>", "prev_content": "one",
+                "prev_rendered_content": "<p>one</p>", "content_html_diff": "*",
+            }),
+            4,
+            &ada
+        ),
+    ]);
+    let found = bob.get(&path, ()).await.ok()["message_history"].clone();
+    assert_eq!(crate::harness::differences(&expected, &found), [""; 0]);
+    // Moves only: the contents are those of today, and the edit of content has no snapshot.
+    set_realm_setting(&server, "message_edit_history_visibility_policy", json!("moves")).await;
+    let moves = bob.get(&path, json!({"allow_empty_topic_name": true})).await.ok()["message_history"].clone();
+    let mut expected: Vec<Value> = expected.as_array().unwrap()[..4].to_vec();
+    for snapshot in &mut expected {
+        snapshot["content"] = "two".into();
+        snapshot["rendered_content"] = "<p>two</p>".into();
+        for name in ["topic", "prev_topic"] {
+            if snapshot[name] == "general chat" {
+                snapshot[name] = "".into();
+            }
+        }
+    }
+    assert_eq!(moves, json!(expected));
+    // A direct message has no topic.
+    set_realm_setting(&server, "message_edit_history_visibility_policy", json!("all")).await;
+    let direct = ada.send_direct(&[&bob], "hi").await;
+    edit(&ada, direct, json!({"content": "hello"})).await.ok();
+    let path = format!("/messages/{direct}/history");
+    let found = bob.get(&path, ()).await.ok()["message_history"].clone();
+    assert_eq!((&found[0]["topic"], &found[1]["topic"]), (&json!(""), &json!("")));
+    owner.get(&path, ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    owner.get("/messages/9999/history", ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+}

@@ -3,16 +3,21 @@
 mod between;
 mod delete;
 mod edit;
+mod edited_events;
 pub mod finding;
 mod history;
 mod model;
+mod moved_sync;
 mod moves;
 mod permissions;
 mod read_receipts;
 mod render;
 mod resolve;
 mod retention;
+mod send;
+mod state;
 mod sync;
+mod who_may;
 
 use crate::channels::{channel, private_channel};
 use crate::harness::{Client, TestServer};

@@ -5,6 +5,7 @@
 
 use crate::harness::{Client, Dice, TestServer};
 use serde_json::{Value, json};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Operations in a run.
@@ -113,7 +114,7 @@ impl World {
     }
 
     async fn step(&mut self) {
-        match self.dice.below(20) {
+        match self.dice.below(22) {
             0..=6 => self.send().await,
             7..=9 => self.relocate().await,
             10 => self.delete().await,
@@ -121,7 +122,8 @@ impl World {
             12..=13 => self.subscribe().await,
             14..=15 => self.unsubscribe().await,
             16..=18 => self.flag("add").await,
-            _ => self.flag("remove").await,
+            19 => self.flag("remove").await,
+            _ => self.make_own().await,
         }
     }
 
@@ -268,6 +270,33 @@ impl World {
                 self.rows.insert((id, user), false);
                 self.historical.insert((id, user));
             }
+        }
+    }
+
+    /// What somebody collapses or reacts to becomes their own.
+    async fn make_own(&mut self) {
+        let Some(id) = self.pick() else { return };
+        let user = self.dice.below(self.users.len());
+        if !self.sees(user, id) {
+            return;
+        }
+        let reacts = self.dice.below(2) == 0;
+        if reacts {
+            let path = format!("/messages/{id}/reactions");
+            let answer = self.users[user].post(&path, json!({"emoji_name": "tada"})).await;
+            if answer.status != 200 {
+                // Once is enough.
+                answer.error(400, "REACTION_ALREADY_EXISTS", "Reaction already exists.");
+                return;
+            }
+        } else {
+            let request = json!({"op": "add", "flag": "collapsed", "messages": [id]});
+            self.users[user].post("/messages/flags", request).await.ok();
+        }
+        self.done.push(format!("user {user} makes {id} their own, reacts {reacts}"));
+        if let Entry::Vacant(row) = self.rows.entry((id, user)) {
+            row.insert(true);
+            self.historical.insert((id, user));
         }
     }
 

@@ -156,3 +156,189 @@ async fn who_follows_a_topic_follows_it_where_it_goes() {
     queues[0].expect(&[policy(garden, "dinner", 0), policy(shed, "dinner", 3)]).await;
     queues[1].expect(&[policy(garden, "dinner", 0)]).await;
 }
+
+#[tokio::test]
+async fn what_belongs_to_a_message_goes_with_it() {
+    let Place { server, owner, garden, shed } = Place::new().await;
+    let ada = server.member("ada").await;
+    subscribe(&owner, "garden", &[&ada]).await;
+    subscribe(&owner, "shed", &[&ada]).await;
+    server.sql("DELETE FROM message").await;
+    let (first, second) =
+        (say(&owner, garden, "lunch", "one").await, say(&ada, garden, "lunch", "two").await);
+    ada.post(&format!("/messages/{first}/reactions"), json!({"emoji_name": "tada"})).await.ok();
+    ada.post("/messages/flags", json!({"op": "add", "flag": "starred", "messages": [first]})).await.ok();
+    ada.post("/messages/flags", json!({"op": "add", "flag": "collapsed", "messages": [first]})).await.ok();
+    let before = message(&ada, first).await;
+    let mut queue = ada.register(json!({"event_types": ["stream"]})).await;
+    server.clock.advance(5);
+    edit(&owner, first, json!({"stream_id": shed, "topic": "tools"})).await.ok();
+    let mut expected = before.clone();
+    for (name, value) in [
+        ("stream_id", json!(shed)),
+        ("display_recipient", json!("shed")),
+        ("subject", json!("tools")),
+        ("last_moved_timestamp", json!(START + 5)),
+        (
+            "edit_history",
+            json!([{
+                "user_id": owner.user_id, "timestamp": START + 5, "prev_topic": "lunch", "topic": "tools",
+                "prev_stream": garden, "stream": shed,
+            }]),
+        ),
+    ] {
+        expected[name] = value;
+    }
+    let after = message(&ada, first).await;
+    expected["recipient_id"] = after["recipient_id"].clone();
+    assert_ne!(after["recipient_id"], before["recipient_id"]);
+    assert_eq!(after, expected, "reactions, flags and all else stay");
+    // Both channels have another oldest message now.
+    let oldest = |stream_id: i64, name: &str, value: i64| {
+        json!({
+            "type": "stream", "op": "update", "stream_id": stream_id, "name": name,
+            "property": "first_message_id", "value": value,
+        })
+    };
+    queue.expect(&[oldest(garden, "garden", second), oldest(shed, "shed", first)]).await;
+    // What was unread is unread in its new place.
+    let unread = json!({"event_types": ["realm"], "fetch_event_types": ["message", "update_message_flags"]});
+    let state = ada.post("/register", unread).await.ok();
+    let found = state["unread_msgs"]["streams"].as_array().unwrap();
+    let expected = json!({"stream_id": shed, "topic": "tools", "unread_message_ids": [first]});
+    assert!(found.contains(&expected), "{found:?}");
+}
+
+#[tokio::test]
+async fn the_empty_topic_goes_where_the_policies_let_it() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let channel = async |name: &str, policy: &str| {
+        let parameters = json!({"name": name, "subscribers": [owner.user_id], "topics_policy": policy});
+        crate::channels::channel_with(&owner, parameters).await
+    };
+    let (open, strict) =
+        (channel("allows", "allow_empty_topic").await, channel("requires", "disable_empty_topic").await);
+    let only_empty = channel("only", "inherit").await;
+    server.sql("DELETE FROM message").await;
+    owner.patch(&format!("/streams/{only_empty}"), json!({"topics_policy": "empty_topic_only"})).await.ok();
+    let required = "Topics are required in this organization";
+    let only = "Only the general chat topic is allowed in this channel.";
+    let id = say(&owner, garden, "lunch", "hi").await;
+    edit(&owner, id, json!({"stream_id": only_empty})).await.error(400, "BAD_REQUEST", only);
+    edit(&owner, id, json!({"stream_id": only_empty, "topic": ""})).await.ok();
+    edit(&owner, id, json!({"topic": "lunch"})).await.error(400, "BAD_REQUEST", only);
+    edit(&owner, id, json!({"stream_id": strict})).await.error(400, "BAD_REQUEST", required);
+    edit(&owner, id, json!({"stream_id": strict, "topic": "lunch"})).await.ok();
+    for topic in ["", "(no topic)", "general chat"] {
+        edit(&owner, id, json!({ "topic": topic })).await.error(400, "BAD_REQUEST", required);
+    }
+    // The organization's policy is for channels without one of their own.
+    set_realm_setting(&server, "topics_policy", json!("disable_empty_topic")).await;
+    edit(&owner, id, json!({"stream_id": garden, "topic": ""})).await.error(400, "BAD_REQUEST", required);
+    edit(&owner, id, json!({"stream_id": open, "topic": ""})).await.ok();
+    set_realm_setting(&server, "topics_policy", json!("allow_empty_topic")).await;
+    edit(&owner, id, json!({"stream_id": garden})).await.ok();
+    assert_eq!(message(&owner, id).await["subject"], "");
+}
+
+#[tokio::test]
+async fn policies_go_along_with_what_the_caller_sees_of_a_topic() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let vault = crate::channels::private_channel(&owner, "vault").await;
+    subscribe(&owner, "vault", &[&bob]).await;
+    say(&owner, vault, "lunch", "before").await;
+    subscribe(&owner, "vault", &[&ada]).await;
+    let after = say(&owner, vault, "lunch", "after").await;
+    let follow = json!({"stream_id": vault, "topic": "lunch", "visibility_policy": 3});
+    bob.post("/user_topics", follow).await.ok();
+    let mut queue = bob.register(json!({"event_types": ["user_topic"]})).await;
+    // Ada sees no other message: to her it is the whole topic, and nothing may show that it is not.
+    edit(&ada, after, json!({"topic": "tea"})).await.ok();
+    let events = queue.expect_kinds(&["user_topic", "user_topic"]).await;
+    let told: Vec<_> = events.iter().map(|one| (&one["topic_name"], &one["visibility_policy"])).collect();
+    assert_eq!(told, [(&json!("lunch"), &json!(0)), (&json!("tea"), &json!(3))]);
+    // Two topics that become one are seen as the one that was seen more.
+    subscribe(&owner, "garden", &[&bob]).await;
+    for (from, to, merged) in [(1, 2, 2), (1, 0, 0), (2, 3, 3), (1, 1, 1), (3, 1, 3)] {
+        let (one, other) = (format!("one {from} {to}"), format!("other {from} {to}"));
+        let id = say(&owner, garden, &one, "x").await;
+        say(&owner, garden, &other, "x").await;
+        for (topic, policy) in [(&one, from), (&other, to)] {
+            let choice = json!({"stream_id": garden, "topic": topic, "visibility_policy": policy});
+            bob.post("/user_topics", choice).await.ok();
+        }
+        edit(&owner, id, json!({"topic": other, "propagate_mode": "change_all"})).await.ok();
+        let state = json!({"event_types": ["realm"], "fetch_event_types": ["user_topic"]});
+        let state = bob.post("/register", state).await.ok();
+        let of = |name: &str| {
+            let topics = state["user_topics"].as_array().unwrap();
+            let own = topics.iter().find(|topic| topic["topic_name"] == name);
+            own.map_or(0, |topic| topic["visibility_policy"].as_i64().unwrap())
+        };
+        assert_eq!((of(&one), of(&other)), (0, merged), "{from} {to}");
+    }
+    queue.ignore();
+}
+
+#[tokio::test]
+async fn a_move_in_a_channel_writes_nothing_for_its_subscribers() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let mut users = Vec::new();
+    for number in 0..5 {
+        users.push(server.member(&format!("user{number}")).await);
+    }
+    subscribe(&owner, "garden", &users.iter().collect::<Vec<_>>()).await;
+    let id = say(&owner, garden, "lunch", "one").await;
+    let rows = async || {
+        let mut counts = Vec::new();
+        // Whoever moves has read what is said of it.
+        for table in ["read_state", "read_chunk", "user_message_flags"] {
+            let others = format!("SELECT count(*) FROM {table} WHERE user_id <> {}", owner.user_id);
+            counts.extend(server.column(&others).await);
+        }
+        counts.extend(server.column("SELECT count(*) FROM arrival").await);
+        counts
+    };
+    let before = rows().await;
+    edit(&owner, id, json!({"topic": "tea", "propagate_mode": "change_all"})).await.ok();
+    let told = json!({"topic": "dinner", "send_notification_to_old_thread": true});
+    owner.patch(&format!("/messages/{id}"), told).await.ok();
+    assert_eq!(rows().await, before);
+}
+
+#[tokio::test]
+async fn a_channel_that_was_silent_for_long_is_told_to_be_active_again() {
+    let Place { server, owner, garden, shed } = Place::new().await;
+    let ada = server.member("ada").await;
+    subscribe(&owner, "shed", &[&ada]).await;
+    let old = say(&owner, garden, "lunch", "old").await;
+    server.clock.advance(180 * 24 * 60 * 60);
+    let young = say(&owner, garden, "lunch", "young").await;
+    let mut queue = ada.register(json!({"event_types": ["stream"]})).await;
+    let active = |stream_id: i64, name: &str, is_active: bool| {
+        json!({
+            "type": "stream", "op": "update", "stream_id": stream_id, "name": name,
+            "property": "is_recently_active", "value": is_active,
+        })
+    };
+    let seen = async || {
+        let mut seen = Vec::new();
+        for stream_id in [garden, shed] {
+            let stream = crate::channels::seen(&ada, stream_id).await;
+            seen.push(stream["is_recently_active"] == true);
+        }
+        seen
+    };
+    assert_eq!(seen().await, [true, false]);
+    edit(&owner, old, json!({"stream_id": shed})).await.ok();
+    queue.expect_nothing().await;
+    edit(&owner, young, json!({"stream_id": shed, "topic": "lunch"})).await.ok();
+    queue.expect(&[active(garden, "garden", false), active(shed, "shed", true)]).await;
+    assert_eq!(seen().await, [false, true]);
+    owner.delete(&format!("/messages/{young}"), ()).await.ok();
+    say(&owner, garden, "lunch", "again").await;
+    say(&owner, garden, "lunch", "and again").await;
+    queue.expect(&[active(shed, "shed", false), active(garden, "garden", true)]).await;
+    assert_eq!(seen().await, [true, false]);
+}

@@ -152,10 +152,13 @@ async fn everybody_in_a_large_channel_is_mentioned_by_who_may() {
     set_realm_group(&server, "can_mention_many_users_group", SystemGroup::Members).await;
     edit(ada, small, json!({"content": "@**all**"})).await.ok();
     send(ada, "@**all**").await.ok();
-    // In direct messages the words are nobody's name.
+    // In direct messages everybody is told anyway.
     set_realm_group(&server, "can_mention_many_users_group", SystemGroup::Nobody).await;
     let to: Vec<i64> = users.iter().map(|user| user.user_id).collect();
-    owner.post("/messages", json!({"type": "direct", "to": to, "content": "@**all**"})).await.ok();
+    let direct = json!({"type": "direct", "to": to, "content": "@**all**"});
+    let id = owner.post("/messages", direct).await.ok()["id"].as_i64().unwrap();
+    let flags = json!(["stream_wildcard_mentioned", "wildcard_mentioned"]);
+    assert_eq!(ada.message(id).await["flags"], flags);
 }
 
 #[tokio::test]
@@ -185,6 +188,10 @@ async fn everybody_in_a_large_topic_is_mentioned_by_who_may() {
     // Who sends it takes part as well, with their first message.
     let flags = owner.message(id).await["flags"].clone();
     assert_eq!(flags, json!([]));
+    for client in [&users[1], &users[14]] {
+        let flags = json!(["topic_wildcard_mentioned", "wildcard_mentioned"]);
+        assert_eq!(client.message(id).await["flags"], flags);
+    }
     let sent = ada.post("/messages", message("new")).await.ok()["id"].as_i64().unwrap();
     let flags = ada.message(sent).await["flags"].clone();
     assert_eq!(flags, json!(["topic_wildcard_mentioned", "wildcard_mentioned"]));
@@ -204,7 +211,9 @@ async fn groups_are_mentioned_by_who_may() {
     edit(&ada, id, json!({"content": "@*staff*"})).await.error(400, "BAD_REQUEST", refusal);
     let direct = json!({"type": "direct", "to": [bob.user_id], "content": "@*staff*"});
     ada.post("/messages", direct).await.error(400, "BAD_REQUEST", refusal);
-    owner.post("/messages", message("hi @*staff*")).await.ok();
+    let sent = owner.post("/messages", message("hi @*staff*")).await.ok()["id"].as_i64().unwrap();
+    assert_eq!(bob.message(sent).await["flags"], json!(["mentioned"]));
+    assert_eq!(ada.message(sent).await["flags"], json!([]));
     // System groups are for nobody to mention, but may be named.
     let refusal = "You are not allowed to mention user group 'role:members'.";
     owner.post("/messages", message("@*role:members*")).await.error(400, "BAD_REQUEST", refusal);

@@ -41,3 +41,33 @@ async fn who_has_read_a_message_and_says_so() {
     let off = ada.get(&format!("/messages/{id}/read_receipts"), ()).await;
     off.error(400, "BAD_REQUEST", "Read receipts are disabled in this organization.");
 }
+
+#[tokio::test]
+async fn bots_the_caller_and_nobody_who_left_are_named() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    let bot = server.bot("robot", &ada).await;
+    subscribe(&owner, "garden", &[&ada, &bob, &cleo, &bot]).await;
+    let id = say(&owner, garden, "lunch", "hi").await;
+    let read = json!({"op": "add", "flag": "read", "messages": [id]});
+    for client in [&ada, &bob, &cleo, &bot] {
+        client.post("/messages/flags", &read).await.ok();
+    }
+    let mut expected = [ada.user_id, bob.user_id, cleo.user_id, bot.user_id];
+    expected.sort_unstable();
+    assert_eq!(receipts(&ada, id).await, json!(expected), "the caller and bots too");
+    owner.delete(&format!("/users/{}", cleo.user_id), ()).await.ok();
+    let mut active = [ada.user_id, bob.user_id, bot.user_id];
+    active.sort_unstable();
+    assert_eq!(receipts(&ada, id).await, json!(active), "nobody who was deactivated");
+    // Who was not there when it was sent has not received it, so did not read it.
+    let dan = server.member("dan").await;
+    subscribe(&owner, "garden", &[&dan]).await;
+    dan.post("/messages/flags", &read).await.ok();
+    assert_eq!(receipts(&ada, id).await, json!(active));
+    let own = say(&ada, garden, "lunch", "mine").await;
+    let read = json!({"op": "add", "flag": "read", "messages": [own]});
+    ada.post("/messages/flags", &read).await.ok();
+    assert_eq!(receipts(&ada, own).await, json!([]), "never the sender, also to themselves");
+}

@@ -152,3 +152,112 @@ async fn moves_are_told_of_where_it_was_asked_for() {
     edit(&owner, ids[1], json!({"topic": "quiet"})).await.ok();
     assert_eq!(contents(&owner, shed, "quiet").await, ["two"]);
 }
+
+#[tokio::test]
+async fn resolving_is_told_of_only_where_nothing_else_changed() {
+    let Place { server: _running, owner, garden, shed } = Place::new().await;
+    let by = format!("@_**Owner|{}**", owner.user_id);
+    // With another channel it is a move.
+    let id = say(&owner, garden, "lunch", "one").await;
+    let path = format!("/messages/{id}");
+    owner.patch(&path, json!({"topic": "✔ lunch", "stream_id": shed})).await.ok();
+    assert_eq!(
+        contents(&owner, shed, "✔ lunch").await,
+        ["one".to_owned(), format!("This topic was moved here from #**garden>lunch** by {by}.")]
+    );
+    assert_eq!(message(&owner, id).await["last_moved_timestamp"], crate::harness::START);
+    // With another content nothing is said.
+    let id = say(&owner, garden, "tea", "one").await;
+    let path = format!("/messages/{id}");
+    owner.patch(&path, json!({"topic": "✔ tea", "content": "two"})).await.ok();
+    assert_eq!(contents(&owner, garden, "✔ tea").await, ["two"]);
+    // The old topic may hear of it as of a move.
+    let id = say(&owner, garden, "soup", "one").await;
+    let path = format!("/messages/{id}");
+    let changes = json!({
+        "topic": "✔ soup", "propagate_mode": "change_all", "send_notification_to_old_thread": true,
+        "send_notification_to_new_thread": true,
+    });
+    owner.patch(&path, changes).await.ok();
+    assert_eq!(
+        contents(&owner, garden, "✔ soup").await,
+        ["one".to_owned(), format!("{by} has marked this topic as resolved.")]
+    );
+    assert_eq!(
+        contents(&owner, garden, "soup").await,
+        [format!("This topic was moved to #**garden>✔ soup** by {by}.")]
+    );
+    // Neither a second mark nor another word resolves.
+    for (before, after) in [("✔ a", "✔ ✔ a"), ("b", "✔ c"), ("✔ d", "e")] {
+        let id = say(&owner, garden, before, "one").await;
+        let changes = json!({"topic": after, "send_notification_to_new_thread": false});
+        owner.patch(&format!("/messages/{id}"), changes).await.ok();
+        assert_eq!(contents(&owner, garden, after).await, ["one"], "{before} {after}");
+        assert!(message(&owner, id).await["last_moved_timestamp"].is_number(), "{before} {after}");
+    }
+}
+
+#[tokio::test]
+async fn notices_count_messages_and_link_to_whatever_the_places_are_called() {
+    let Place { server: _running, owner, garden, .. } = Place::new().await;
+    let by = format!("@_**Owner|{}**", owner.user_id);
+    let mut ids = Vec::new();
+    for content in ["one", "two", "three"] {
+        ids.push(say(&owner, garden, "lunch", content).await);
+    }
+    let later = json!({
+        "topic": "tea", "propagate_mode": "change_later", "send_notification_to_old_thread": true,
+    });
+    owner.patch(&format!("/messages/{}", ids[1]), later).await.ok();
+    assert_eq!(
+        contents(&owner, garden, "lunch").await,
+        ["one".to_owned(), format!("2 messages were moved from this topic to #**garden>tea** by {by}.")]
+    );
+    assert_eq!(
+        contents(&owner, garden, "tea").await[2],
+        format!("2 messages were moved here from #**garden>lunch** by {by}.")
+    );
+    // A name that would end the link early, and the empty topic.
+    let odd = crate::channels::channel(&owner, "a > b").await;
+    let all = json!({"stream_id": odd, "topic": "", "propagate_mode": "change_all"});
+    owner.patch(&format!("/messages/{}", ids[1]), all).await.ok();
+    let all = json!({"topic": "**x**", "propagate_mode": "change_all"});
+    owner.patch(&format!("/messages/{}", ids[1]), all).await.ok();
+    let narrow = json!([["channel", "a > b"], ["topic", "**x**"]]);
+    let request = json!({"anchor": "newest", "num_before": 2, "num_after": 0, "narrow": narrow});
+    let found = owner.get("/messages", request).await.ok();
+    let mention =
+        format!("<span class=\"user-mention silent\" data-user-id=\"{}\">Owner</span>", owner.user_id);
+    let notice = |link: &str| format!("<p>This topic was moved here from {link} by {mention}.</p>");
+    let href =
+        |stream_id: i64, name: &str, topic: &str| format!("#narrow/channel/{stream_id}-{name}/topic/{topic}");
+    let shown: Vec<_> = found["messages"].as_array().unwrap().iter().map(|one| &one["content"]).collect();
+    let tea = format!(
+        "<a class=\"stream-topic\" data-stream-id=\"{garden}\" href=\"/{}\">#garden &gt; tea</a>",
+        href(garden, "garden", "tea")
+    );
+    let empty = format!("<a href=\"{}\">#a &gt; b &gt; general chat</a>", href(odd, "a-.3E-b", ""));
+    assert_eq!(shown, [&json!(notice(&tea)), &json!(notice(&empty))]);
+}
+
+#[tokio::test]
+async fn who_moves_or_resolves_has_read_what_is_said_of_it() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let ada = server.member("ada").await;
+    subscribe(&owner, "garden", &[&ada]).await;
+    for client in [&owner, &ada] {
+        client.patch("/settings", json!({"resolved_topic_notice_auto_read_policy": "never"})).await.ok();
+    }
+    let ids = [say(&ada, garden, "lunch", "one").await, say(&ada, garden, "lunch", "two").await];
+    let types = json!({"event_types": ["message"]});
+    let mut queues = [owner.register(&types).await, ada.register(&types).await];
+    let both = json!({"topic": "tea", "send_notification_to_old_thread": true});
+    owner.patch(&format!("/messages/{}", ids[0]), both).await.ok();
+    retitle(&owner, ids[1], "✔ lunch").await.ok();
+    for (queue, flags) in queues.iter_mut().zip([json!(["read"]), json!([])]) {
+        let notice = json!({"type": "message", "message": "*", "flags": flags});
+        let told = queue.expect(&[notice.clone(), notice.clone(), notice]).await;
+        let topics: Vec<_> = told.iter().map(|one| one["message"]["subject"].as_str().unwrap()).collect();
+        assert_eq!(topics, ["tea", "lunch", "✔ lunch"], "the new place first");
+    }
+}

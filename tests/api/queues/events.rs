@@ -199,6 +199,9 @@ async fn a_missing_queue_id_is_named() {
     let answer = owner.get("/events", ()).await;
     let error = answer.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'queue_id' argument");
     assert_eq!(error["var_name"], "queue_id");
+    // What no registration has is no registration.
+    let answer = owner.get("/events", &[("last_event_id", "-1")]).await;
+    answer.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'queue_id' argument");
     let answer = owner.get("/events", &[("dont_block", "maybe")]).await;
     answer.error(400, "BAD_REQUEST", "dont_block is not valid JSON");
 }

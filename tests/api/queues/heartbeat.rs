@@ -27,3 +27,28 @@ async fn a_quiet_queue_hears_a_heartbeat_whatever_its_types() {
     assert!(quiet.last_event_id > last, "a number is not used again, also if nothing was stored under it");
     quiet.expect_nothing().await;
 }
+
+#[tokio::test]
+async fn each_parameter_of_a_registration_makes_a_queue_at_the_first_poll() {
+    let options = Options { heartbeat: Some(Duration::ZERO), ..Options::default() };
+    let server = TestServer::start_with(options).await;
+    let ada = server.member("ada").await;
+    let parameters = [
+        json!({"event_types": ["message"]}),
+        json!({"fetch_event_types": ["message"]}),
+        json!({"apply_markdown": true}),
+        json!({"client_gravatar": true}),
+        json!({"include_subscribers": "partial"}),
+        json!({"slim_presence": true}),
+        json!({"presence_history_limit_days": 1}),
+        json!({"all_public_streams": true}),
+        json!({"narrow": []}),
+        json!({"client_capabilities": {}}),
+    ];
+    for (number, parameters) in parameters.iter().enumerate() {
+        let answer = ada.get("/events", parameters).await.ok();
+        assert_eq!(answer["events"][0]["type"], "heartbeat", "{parameters}");
+        assert!(answer["queue_id"].is_string(), "{parameters}");
+        assert_eq!(server.app().hub.len(), number + 1, "{parameters}");
+    }
+}

@@ -74,6 +74,7 @@ async fn messages_are_sent_in_the_order_of_their_times() {
 async fn the_sender_has_not_read_a_bots_message_nor_a_note_to_oneself() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
     let mut events = ada.register(json!({"event_types": ["message"]})).await;
     schedule(&ada, to_people(&[ada.user_id], "by default")).await;
     let mut parameters = to_people(&[ada.user_id], "as wanted");
@@ -82,10 +83,14 @@ async fn the_sender_has_not_read_a_bots_message_nor_a_note_to_oneself() {
     let mut parameters = to_people(&[ada.user_id], "by an app");
     parameters["client"] = json!("website");
     schedule(&ada, parameters).await;
+    let mut parameters = to_people(&[ada.user_id, bob.user_id], "to others by an app");
+    parameters["client"] = json!("website");
+    schedule(&ada, parameters).await;
+    schedule(&ada, to_people(&[bob.user_id], "to others by a script")).await;
     pass(&server, 3600).await;
-    let told = events.expect_kinds(&["message"; 3]).await;
+    let told = events.expect_kinds(&["message"; 5]).await;
     let flags: Vec<&Value> = told.iter().map(|event| &event["flags"]).collect();
-    assert_eq!(flags, [&json!([]), &json!(["read"]), &json!([])]);
+    assert_eq!(flags, [&json!([]), &json!(["read"]), &json!([]), &json!(["read"]), &json!([])]);
 }
 
 #[tokio::test]
@@ -139,6 +144,97 @@ async fn permissions_are_asked_again() {
     assert!(notice.contains("Not authorized to send to channel 'general'"), "{notice}");
     others.expect_nothing().await;
     assert_eq!(scheduled(&ada).await[0]["failed"], true);
+}
+
+#[tokio::test]
+async fn what_has_changed_meanwhile_decides() {
+    let archived = "UPDATE stream SET is_archived = 1";
+    let only_empty = "UPDATE stream SET topics_policy = 'empty_topic_only'";
+    for (change, reason) in [
+        (Some(archived), "Not authorized to send to channel 'general'"),
+        (Some(only_empty), "Only the general chat topic is allowed in this channel."),
+        (None, "You do not have permission to post in this channel."),
+    ] {
+        let server = TestServer::start().await;
+        let owner = server.owner().await;
+        let ada = server.member("ada").await;
+        let general = server.channel("general", &[&ada, &owner]).await;
+        schedule(&ada, to_channel(general, "hello")).await;
+        if let Some(change) = change {
+            server.sql(change).await;
+        } else {
+            let owner_only = json!({"new": {"direct_members": [owner.user_id], "direct_subgroups": []}});
+            let setting = json!({"can_send_message_group": owner_only});
+            owner.patch(&format!("/streams/{general}"), setting).await.ok();
+        }
+        let mut own = hear(&ada).await;
+        pass(&server, 3600).await;
+        let told = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
+        let notice = told[1]["message"]["content"].as_str().unwrap();
+        assert!(notice.contains(reason), "{notice}");
+    }
+}
+
+#[tokio::test]
+async fn who_may_mention_everybody_is_asked_when_it_is_written_changed_and_sent() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let ada = server.member("ada").await;
+    let mut people = vec![ada.clone()];
+    for number in 0..15 {
+        people.push(server.member(&format!("member{number}")).await);
+    }
+    let general = server.channel("general", &people.iter().collect::<Vec<_>>()).await;
+    let (code, msg) = (
+        "STREAM_WILDCARD_MENTION_NOT_ALLOWED",
+        "You do not have permission to use channel wildcard mentions in this channel.",
+    );
+    let everybody = to_channel(general, "@**all** hello");
+    ada.post("/scheduled_messages", &everybody).await.error(400, code, msg);
+    let id = schedule(&ada, to_channel(general, "hello")).await;
+    let path = format!("/scheduled_messages/{id}");
+    ada.patch(&path, &[("content", "@**all** hello")]).await.error(400, code, msg);
+    let members = json!({"new": {"direct_members": [ada.user_id], "direct_subgroups": []}});
+    owner.patch("/realm", json!({"can_mention_many_users_group": members})).await.ok();
+    ada.patch(&path, &[("content", "@**all** hello")]).await.ok();
+    let nobody = json!({"new": {"direct_members": [], "direct_subgroups": []}});
+    owner.patch("/realm", json!({"can_mention_many_users_group": nobody})).await.ok();
+    let mut own = hear(&ada).await;
+    pass(&server, 3600).await;
+    let told = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
+    let notice = told[1]["message"]["content"].as_str().unwrap();
+    assert!(notice.contains(msg), "{notice}");
+}
+
+#[tokio::test]
+async fn nobody_gets_a_message_who_has_left_meanwhile() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    schedule(&ada, to_people(&[bob.user_id], "hello")).await;
+    change(&server, "UPDATE user SET is_active = 0 WHERE user_id = ?1", bob.user_id).await;
+    let mut own = hear(&ada).await;
+    pass(&server, 3600).await;
+    let told = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
+    let notice = told[1]["message"]["content"].as_str().unwrap();
+    assert!(notice.contains("'Bob' is no longer using this organization."), "{notice}");
+}
+
+#[tokio::test]
+async fn nothing_is_sent_while_the_organization_is_closed() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    schedule(&ada, to_people(&[bob.user_id], "hello")).await;
+    let (mut own, mut others) = (hear(&ada).await, hear(&bob).await);
+    server.sql("UPDATE realm SET deactivated = 1").await;
+    pass(&server, 3600).await;
+    server.sql("UPDATE realm SET deactivated = 0").await;
+    own.expect_nothing().await;
+    others.expect_nothing().await;
+    pass(&server, 600).await;
+    others.expect_kinds(&["message"]).await;
+    own.expect_kinds(&["message", "scheduled_messages/remove"]).await;
 }
 
 #[tokio::test]

@@ -61,6 +61,7 @@ async fn what_is_wrong_is_named_and_nothing_changes() {
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
     let general = server.channel("general", &[&ada]).await;
+    let secret = server.private_channel("secret", &[&bob]).await;
     let id = schedule(&ada, to_channel(general, "one")).await;
     let before = scheduled(&ada).await;
     let recipient = "Recipient required when updating type of scheduled message.";
@@ -72,8 +73,12 @@ async fn what_is_wrong_is_named_and_nothing_changes() {
         (json!({"type": "channel", "to": general}), topic),
         (json!({"type": "other", "to": general}), "Invalid type"),
         (json!({"scheduled_delivery_timestamp": START}), "Scheduled delivery time must be in the future."),
-        (json!({"to": [bob.user_id, 1]}), "Expected exactly one channel"),
-        (json!({"to": ["x"]}), "Invalid data type for channel"),
+        (json!({"to": [bob.user_id, 1]}), "Invalid data type for channel ID"),
+        (json!({"to": ["x"]}), "Invalid data type for channel ID"),
+        (json!({"to": "general"}), "Invalid data type for channel ID"),
+        (json!({"type": "direct", "to": ["x"]}), "Recipient list may only contain user IDs"),
+        (json!({"to": secret}), "Not authorized to send to channel 'secret'"),
+        (json!({"type": "direct", "to": []}), "Message must have recipients"),
         (json!({"type": "direct", "to": [9999]}), "Invalid user ID 9999"),
         (json!({"type": "direct", "to": 5}), "Invalid data type for recipients"),
         (json!({"content": "\n"}), "Message must not be empty"),
@@ -126,4 +131,40 @@ async fn one_that_failed_needs_a_new_time() {
     let mut events = bob.register(json!({"event_types": ["message"]})).await;
     pass(&server, 9000 - 3600 - 601).await;
     assert_eq!(events.expect_kinds(&["message"]).await[0]["message"]["content"], "two");
+}
+
+#[tokio::test]
+async fn a_topic_that_is_required_cannot_be_taken_away() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    let channel = schedule(&ada, to_channel(general, "one")).await;
+    let direct = schedule(&ada, to_people(&[ada.user_id], "two")).await;
+    server.set_realm_setting("topics_policy", json!("disable_empty_topic")).await;
+    let before = scheduled(&ada).await;
+    let msg = "Topics are required in this organization";
+    for topic in ["", " ", "(no topic)", "general chat"] {
+        patch(&ada, channel, json!({"topic": topic})).await.error(400, "BAD_REQUEST", msg);
+        let to_channel = json!({"type": "channel", "to": general, "topic": topic});
+        patch(&ada, direct, to_channel).await.error(400, "BAD_REQUEST", msg);
+    }
+    assert_eq!(scheduled(&ada).await, before);
+    server.set_realm_setting("topics_policy", json!("allow_empty_topic")).await;
+    for topic in ["", "(no topic)", "general chat"] {
+        patch(&ada, channel, json!({"topic": "lunch"})).await.ok();
+        patch(&ada, channel, json!({"topic": topic})).await.ok();
+        assert_eq!(scheduled(&ada).await[0]["topic"], "", "{topic:?}");
+    }
+}
+
+#[tokio::test]
+async fn one_that_failed_can_be_deleted() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let id = schedule(&ada, to_people(&[ada.user_id], "one")).await;
+    pass(&server, 3600 + 601).await;
+    let mut events = ada.register(json!({"event_types": ["scheduled_messages"]})).await;
+    ada.delete(&format!("/scheduled_messages/{id}"), ()).await.ok();
+    events.expect_kinds(&["scheduled_messages/remove"]).await;
+    assert_eq!(scheduled(&ada).await, json!([]));
 }

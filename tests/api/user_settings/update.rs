@@ -133,3 +133,20 @@ async fn administrators_hear_who_may_be_exported() {
     told.expect(&[json!({"type": "realm_export_consent", "user_id": ada.user_id, "consented": true})]).await;
     not_told.expect_nothing().await;
 }
+
+#[tokio::test]
+async fn who_receives_typing_notices_stands_where_older_clients_look() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let older = json!({"event_types": ["update_display_settings"]});
+    let mut events = ada.register(&older).await;
+    assert_eq!(events.state["receives_typing_notifications"], true);
+    ada.patch("/settings", json!({"receives_typing_notifications": false})).await.ok();
+    let told = json!({"type": "update_display_settings", "user": ada.email,
+        "setting_name": "receives_typing_notifications", "setting": false});
+    events.expect(&[told]).await;
+    assert_eq!(ada.register(&older).await.state["receives_typing_notifications"], false);
+    let mut newer = older;
+    newer["client_capabilities"] = json!({"user_settings_object": true});
+    assert_eq!(ada.register(newer).await.state.get("receives_typing_notifications"), None);
+}

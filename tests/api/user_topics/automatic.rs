@@ -168,3 +168,67 @@ async fn who_is_mentioned_follows_the_topic() {
     // Who does not receive the message is not there to follow.
     assert_eq!(policies(&eve).await, json!({}));
 }
+
+#[tokio::test]
+async fn who_is_mentioned_by_an_edit_follows_the_topic() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let mut queue = bob.register(json!({"event_types": ["user_topic", "update_message"]})).await;
+    let change = async |id: i64, content: &str| {
+        ada.patch(&format!("/messages/{id}"), json!({"content": content})).await.ok();
+    };
+    let id = ada.send(garden, "named", "who knows?").await;
+    change(id, "@**Bob** knows").await;
+    queue.expect_kinds(&["user_topic", "update_message"]).await;
+    assert_eq!(policies(&bob).await, json!({"named": 3}));
+    // Once is enough: what he chose since stays so while the mention does.
+    choose(&bob, garden, "named", 0).await;
+    change(id, "@**Bob** should know").await;
+    assert_eq!(policies(&bob).await, json!({}));
+    bob.patch("/settings", json!({"automatically_follow_topics_where_mentioned": false})).await.ok();
+    let id = ada.send(garden, "unwanted", "who knows?").await;
+    change(id, "@**Bob** knows").await;
+    assert_eq!(policies(&bob).await, json!({}));
+    queue.ignore();
+}
+
+#[tokio::test]
+async fn who_sent_the_first_of_messages_that_are_split_off_begins_their_topic() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&owner, &ada, &bob]).await;
+    let muted = server.channel("muted", &[&owner, &ada]).await;
+    let shed = server.private_channel("shed", &[&owner]).await;
+    mute(&ada, muted).await;
+    settings(&ada, 4, 4).await;
+    let split = async |topic: &str, to: Option<i64>| {
+        owner.send(garden, "old", "stays").await;
+        let id = ada.send(garden, "old", "hi").await;
+        owner.send(garden, "old", "follows").await;
+        let mut changes = json!({"topic": topic, "propagate_mode": "change_later"});
+        if let Some(stream_id) = to {
+            changes["stream_id"] = stream_id.into();
+        }
+        owner.patch(&format!("/messages/{id}"), changes).await.ok();
+    };
+    split("never", None).await;
+    settings(&ada, 2, 4).await;
+    split("only by sending", None).await;
+    settings(&ada, 3, 3).await;
+    let mut queue = ada.register(json!({"event_types": ["user_topic", "update_message"]})).await;
+    split("begun", None).await;
+    queue.expect_kinds(&["user_topic", "update_message"]).await;
+    // There is an older message in the topic already.
+    bob.send(garden, "known", "first").await;
+    split("known", None).await;
+    choose(&ada, garden, "chosen", 1).await;
+    split("chosen", None).await;
+    // Where Ada may not read she begins nothing.
+    split("away", Some(shed)).await;
+    settings(&ada, 4, 3).await;
+    split("unmuted", Some(muted)).await;
+    split("not muted", None).await;
+    assert_eq!(policies(&ada).await, json!({"old": 3, "begun": 3, "chosen": 1, "unmuted": 2}));
+    queue.ignore();
+}

@@ -1,7 +1,7 @@
 //! `PATCH /users/me/subscriptions/muted_topics`.
 
 use super::lunch;
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, START, TestServer};
 use crate::messages::finding::{stream_id, subscribe};
 use serde_json::{Value, json};
 
@@ -31,6 +31,24 @@ async fn topics_are_muted_and_unmuted_by_id_and_by_name() {
 }
 
 #[tokio::test]
+async fn muting_is_told_in_both_ways() {
+    let server = TestServer::start().await;
+    let (ada, stream_id) = lunch(&server).await;
+    let mut older = ada.register(&[("event_types", "[\"muted_topics\"]")]).await;
+    let mut newer = ada.register(&[("event_types", "[\"user_topic\"]")]).await;
+    for op in ["add", "remove"] {
+        mute(&ada, json!({"stream_id": stream_id, "topic": "soup", "op": op})).await.ok();
+    }
+    let muted = |topics: Value| json!({"type": "muted_topics", "muted_topics": topics});
+    older.expect(&[muted(json!([["lunch", "soup", START]])), muted(json!([]))]).await;
+    let policy = |policy: i64| {
+        json!({"type": "user_topic", "stream_id": stream_id, "topic_name": "soup", "last_updated": START,
+            "visibility_policy": policy})
+    };
+    newer.expect(&[policy(1), policy(0)]).await;
+}
+
+#[tokio::test]
 async fn what_cannot_be_muted_is_refused() {
     let server = TestServer::start().await;
     let (ada, _) = lunch(&server).await;
@@ -52,6 +70,8 @@ async fn what_cannot_be_muted_is_refused() {
     let both = mute(&ada, with("stream_id", json!(board))).await;
     both.error(400, "BAD_REQUEST", "Unsupported parameter combination: stream_id, stream");
     mute(&ada, with("op", json!("toggle"))).await.error(400, "BAD_REQUEST", "Invalid op");
+    let control = mute(&ada, with("topic", json!("a\nb"))).await;
+    control.error(400, "BAD_REQUEST", "Invalid character in topic, at position 2!");
     let long = mute(&ada, with("topic", json!("x".repeat(61)))).await;
     long.error(400, "BAD_REQUEST", "topic is too long (limit: 60 characters)");
     for name in ["topic", "op"] {

@@ -114,6 +114,8 @@ async fn what_cannot_be_set_is_refused() {
     set(&ada, lunch, &"x".repeat(60), 1).await.ok();
     let long = set(&ada, lunch, &"x".repeat(61), 1).await;
     long.error(400, "BAD_REQUEST", "topic is too long (limit: 60 characters)");
+    let control = set(&ada, lunch, "a\nb", 1).await;
+    control.error(400, "BAD_REQUEST", "Invalid character in topic, at position 2!");
     for policy in 0..4 {
         set(&ada, 999, "soup", policy).await.error(400, "BAD_REQUEST", "Invalid channel ID");
         set(&bob, board, "soup", policy).await.error(400, "BAD_REQUEST", "Invalid channel ID");

@@ -1,5 +1,6 @@
 //! Marks what a search found, in HTML: only in its text, never in its tags.
 
+use super::emoji;
 use super::query::SearchQuery;
 use super::text::{self, Atom, Token};
 
@@ -8,15 +9,21 @@ const AFTER: &str = "</span>";
 
 /// Marks what was found in HTML.
 pub fn in_html(html: &str, query: &SearchQuery) -> String {
-    let mut tokens = Vec::new();
+    let (mut words, mut emoji) = (Vec::new(), Vec::new());
     for (start, end) in texts(html) {
-        tokens.extend(text::tokens(&html[start..end]).into_iter().map(|token| Token {
+        let text = &html[start..end];
+        words.extend(text::tokens(text).into_iter().map(|token| Token {
             start: token.start + start,
             end: token.end + start,
             ..token
         }));
+        emoji.extend(emoji::find(text).into_iter().map(|found| Token {
+            start: found.start + start,
+            end: found.end + start,
+            atom: Atom::Emoji(found.emoji.code),
+        }));
     }
-    mark(html, &tokens, query)
+    mark(html, [&words, &emoji], query)
 }
 
 /// Marks what was found in a text, and makes HTML of it.
@@ -91,20 +98,20 @@ fn end_of_entity(bytes: &[u8], start: usize) -> Option<usize> {
     (name > 0 && rest.get(name) == Some(&b';')).then_some(start + name + 2)
 }
 
-fn mark(html: &str, tokens: &[Token], query: &SearchQuery) -> String {
-    let mut is_found = vec![false; tokens.len()];
-    for phrase in query.phrases() {
-        for (start, window) in tokens.windows(phrase.length()).enumerate() {
-            if phrase.matches(window) {
-                is_found[start..start + window.len()].fill(true);
-            }
-        }
+fn mark(html: &str, lists: [&[Token]; 2], query: &SearchQuery) -> String {
+    let mut tokens = Vec::new();
+    for list in lists {
+        tokens.extend(found_in(list, query));
     }
+    tokens.sort_by_key(|token| token.start);
     let mut marked = String::with_capacity(html.len() + 64);
     let mut copied = 0;
-    let mut found =
-        tokens.iter().zip(is_found).filter(|(_, is_found)| *is_found).map(|(token, _)| token).peekable();
+    let mut found = tokens.into_iter().peekable();
     while let Some(first) = found.next() {
+        // The name of an emoji is a word in it.
+        if first.start < copied {
+            continue;
+        }
         // Characters of one run get one mark.
         let mut end = first.end;
         while let Some(next) =
@@ -120,6 +127,19 @@ fn mark(html: &str, tokens: &[Token], query: &SearchQuery) -> String {
     }
     marked.push_str(&html[copied..]);
     marked
+}
+
+/// The tokens of a list that a query finds, in order.
+fn found_in<'t>(tokens: &'t [Token], query: &SearchQuery) -> impl Iterator<Item = &'t Token> {
+    let mut is_found = vec![false; tokens.len()];
+    for phrase in query.phrases() {
+        for (start, window) in tokens.windows(phrase.length()).enumerate() {
+            if phrase.matches(window) {
+                is_found[start..start + window.len()].fill(true);
+            }
+        }
+    }
+    tokens.iter().zip(is_found).filter(|(_, is_found)| *is_found).map(|(token, _)| token)
 }
 
 #[cfg(test)]
@@ -145,6 +165,9 @@ mod tests {
             ("\"big cat\"", "<p>big <b>cat</b>, cat, big</p>", "<p>[big] <b>[cat]</b>, cat, big</p>"),
             ("caf", "<p>Cafés, decaf</p>", "<p>[Cafés], decaf</p>"),
             ("京都", "<p>東京都。京 都</p>", "<p>東[京都]。京 都</p>"),
+            ("🎉 x", "<p>🎉 :tada: tada</p>", "<p>[🎉] [:tada:] tada</p>"),
+            ("tada :tada:", "<p>:tada:, tada</p>", "<p>[:tada:], [tada]</p>"),
+            ("tada", "<p title=\":tada:\">:tada:</p>", "<p title=\":tada:\">:[tada]:</p>"),
             ("nothing", "<p>unclosed <a title=\"nothing", "<p>unclosed <a title=\"nothing"),
             ("& <", "<p>& < a</p>", "<p>& < a</p>"),
         ];

@@ -1,5 +1,6 @@
 //! Writing the index: what a search finds of a message, and the words that the beginning of one may stand for.
 
+use super::emoji::with_words;
 use super::stem::stem;
 use super::text::{fold_into, index_text, words};
 use crate::store::{Locals, Tx};
@@ -44,13 +45,19 @@ pub(super) fn put(
     (content, subject): (&str, &str),
     insert: &str,
 ) -> rusqlite::Result<()> {
+    let (content, emoji_of_content) = with_words(content);
+    let (subject, emoji_of_subject) = with_words(subject);
     connection
         .prepare_cached(&format!(
             "{insert} INTO message_search (rowid, content, subject) VALUES (?1, ?2, ?3)"
         ))?
-        .execute((id, index_text(content), index_text(subject)))?;
-    known.put(connection, content)?;
-    known.put(connection, subject)
+        .execute((
+            id,
+            index_text(&content) + emoji_of_content.as_str(),
+            index_text(&subject) + emoji_of_subject.as_str(),
+        ))?;
+    known.put(connection, &content)?;
+    known.put(connection, &subject)
 }
 
 /// Words of which the writer knows that they are in the list. Most words of a message are, and are not asked for again.

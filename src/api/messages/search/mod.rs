@@ -8,8 +8,10 @@
 //! - [`index`]: writing the index, and the list of words that completes the beginning of one;
 //! - [`text`]: the words of a text, the same way as the index sees them;
 //! - [`stem`]: the index's stemmer, to know which words of a message it found;
+//! - [`emoji`]: emoji, which are found however they are written;
 //! - [`query`]: what a client typed; [`highlight`]: marks in HTML.
 
+pub mod emoji;
 pub mod highlight;
 pub mod index;
 pub mod query;

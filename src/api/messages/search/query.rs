@@ -1,5 +1,6 @@
 //! What a client typed into the search, taken apart.
 
+use super::emoji;
 use super::stem::stem;
 use super::text::{self, Atom, Token, index_text};
 use crate::http::ApiResult;
@@ -78,9 +79,26 @@ impl Phrase {
                     let goes_on = self.may_go_on && index == last && folded.starts_with(wanted.as_str());
                     stem == wanted_stem || goes_on
                 }
+                (Atom::Emoji(code), Atom::Emoji(wanted)) => code == wanted,
                 _ => false,
             }
         })
+    }
+
+    /// An emoji, however it is written.
+    fn emoji(code: &'static str) -> Self {
+        let token = Token { start: 0, end: 0, atom: Atom::Emoji(code) };
+        Self { tokens: vec![token], may_go_on: false, text: emoji::word(code) }
+    }
+
+    /// The words of a text; `None` if it has none.
+    fn of(text: &str, most_atoms: usize) -> Option<Self> {
+        // The quote would end the string for FTS5, and NUL its reading of the expression.
+        let text: String = text.chars().map(|c| if c == '"' || c.is_control() { ' ' } else { c }).collect();
+        let mut tokens = text::tokens(&text);
+        tokens.truncate(most_atoms);
+        let text = text[..tokens.last()?.end].to_owned();
+        Some(Self { tokens, may_go_on: false, text })
     }
 }
 
@@ -89,15 +107,23 @@ fn phrases(operand: &str) -> Vec<Phrase> {
     let mut atoms_left = MOST_ATOMS;
     let mut is_last_quoted = false;
     for (text, is_quoted) in parts(operand) {
-        // The quote would end the string for FTS5, and NUL its reading of the expression.
-        let text: String = text.chars().map(|c| if c == '"' || c.is_control() { ' ' } else { c }).collect();
-        let mut tokens = text::tokens(&text);
-        tokens.truncate(atoms_left);
-        let Some(last) = tokens.last() else { continue };
-        let text = text[..last.end].to_owned();
-        atoms_left -= tokens.len();
-        phrases.push(Phrase { tokens, may_go_on: false, text });
-        is_last_quoted = is_quoted;
+        // In a phrase an emoji is one of its words. By itself it is one however it is written.
+        let found = if is_quoted { Vec::new() } else { emoji::find(text) };
+        let text = if is_quoted { emoji::with_names(text) } else { text.into() };
+        let mut rest = 0;
+        let ends = found.iter().map(|one| (one.start, one.end, Some(one.emoji.code)));
+        for (start, end, code) in ends.chain([(text.len(), text.len(), None)]) {
+            let words = Phrase::of(&text[rest..start], atoms_left);
+            rest = end;
+            for phrase in words.into_iter().chain(code.map(Phrase::emoji)) {
+                // What is too much does not count.
+                if let Some(left) = atoms_left.checked_sub(phrase.length()) {
+                    atoms_left = left;
+                    phrases.push(phrase);
+                    is_last_quoted = is_quoted;
+                }
+            }
+        }
     }
     if let Some(last) = phrases.last_mut()
         && let [Token { atom: Atom::Word { folded, .. }, .. }] = last.tokens.as_slice()
@@ -131,6 +157,9 @@ fn parts(operand: &str) -> Vec<(&str, bool)> {
 
 /// A phrase for FTS5.
 fn expression(connection: &Connection, phrase: &Phrase) -> ApiResult<String> {
+    if let [Token { atom: Atom::Emoji(_), .. }] = phrase.tokens.as_slice() {
+        return Ok(format!("\"{}\"", phrase.text));
+    }
     let indexed = index_text(&phrase.text);
     let mut words = indexed.trim_end();
     let mut star = "";

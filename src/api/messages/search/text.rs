@@ -18,6 +18,8 @@ pub enum Atom {
     },
     /// A character of a script without spaces between words.
     Character(char),
+    /// An emoji, by its code; it is not among the words of a text, but beside them.
+    Emoji(&'static str),
 }
 
 /// An atom and where it stands, in bytes.
@@ -152,6 +154,7 @@ mod tests {
             .map(|token| match token.atom {
                 Atom::Word { folded, .. } => folded,
                 Atom::Character(character) => character.to_string(),
+                Atom::Emoji(code) => code.to_owned(),
             })
             .collect()
     }
@@ -170,7 +173,7 @@ mod tests {
         {
             let of_tokens = tokens(text).into_iter().filter_map(|token| match token.atom {
                 Atom::Word { .. } => Some(token.start..token.end),
-                Atom::Character(_) => None,
+                Atom::Character(_) | Atom::Emoji(_) => None,
             });
             assert_eq!(super::words(text).collect::<Vec<_>>(), of_tokens.collect::<Vec<_>>(), "{text}");
         }

@@ -73,7 +73,9 @@ fn record_edit(message: &mut Value, event: &Value, is_named: bool, stream_name: 
         edit["topic"] = event["subject"].clone();
         message["subject"] = event["subject"].clone();
         message["topic_links"] = event["topic_links"].clone();
-        message["last_moved_timestamp"] = event["edit_timestamp"].clone();
+        if !only_resolves(event) {
+            message["last_moved_timestamp"] = event["edit_timestamp"].clone();
+        }
     }
     if !event["new_stream_id"].is_null() {
         edit["prev_stream"] = message["stream_id"].clone();
@@ -89,6 +91,15 @@ fn record_edit(message: &mut Value, event: &Value, is_named: bool, stream_name: 
         Some(history) => history.insert(0, edit),
         None => message["edit_history"] = json!([edit]),
     }
+}
+
+/// Whether the mark of resolved topics is all that changed: that is no move.
+fn only_resolves(event: &Value) -> bool {
+    let (before, after) = (event["orig_subject"].as_str().unwrap(), event["subject"].as_str().unwrap());
+    let is_mark_of = |marked: &str, topic: &str| {
+        marked.strip_prefix("✔ ").is_some_and(|rest| rest == topic && !rest.starts_with("✔ "))
+    };
+    event["new_stream_id"].is_null() && (is_mark_of(after, before) || is_mark_of(before, after))
 }
 
 /// Messages are gone.

@@ -190,3 +190,148 @@ async fn content_and_topic_come_in_the_form_that_is_asked_for() {
     let parameters = json!({"apply_markdown": false, "allow_empty_topic_name": true});
     assert_eq!(message(parameters).await, markdown);
 }
+
+#[tokio::test]
+async fn one_message_is_fetched_with_its_markdown() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let outsider = outsider(&server).await;
+    let garden = server.channel("garden", &[&ada]).await;
+    let shed = server.private_channel("shed", &[&ada]).await;
+    let id = ada.send(garden, "", "*soup*").await;
+    let path = format!("/messages/{id}");
+    let shown = bob.get(&path, ()).await.ok();
+    assert_eq!(
+        (&shown["raw_content"], &shown["message"]["content"]),
+        (&json!("*soup*"), &json!("<p><em>soup</em></p>"))
+    );
+    assert_eq!(shown["message"]["subject"], "general chat");
+    assert_eq!(shown["message"]["flags"], json!(["read", "historical"]));
+    let raw = bob.get(&path, json!({"apply_markdown": false, "allow_empty_topic_name": true})).await.ok();
+    assert_eq!((&raw["raw_content"], &raw["message"]["content"]), (&json!("*soup*"), &json!("*soup*")));
+    assert_eq!(
+        (&raw["message"]["content_type"], &raw["message"]["subject"]),
+        (&json!("text/x-markdown"), &json!(""))
+    );
+    // What is not there, and what is not for the caller, is the same.
+    let (private, direct) = (ada.send(shed, "t", "x").await, ada.send_direct(&[&bob], "x").await);
+    for id in [private, direct, 999_999] {
+        let answer = outsider.get(&format!("/messages/{id}"), ()).await;
+        answer.error(400, "BAD_REQUEST", "Invalid message(s)");
+    }
+    let guest = server.guest("gus").await;
+    guest.get(&path, ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {garden}")).await;
+    assert_eq!(guest.get(&path, ()).await.ok()["raw_content"], "*soup*");
+    let unread =
+        json!({"anchor": "newest", "num_before": 9, "num_after": 0, "narrow": [["channels", "web-public"]]});
+    assert_eq!(ids(&guest.get("/messages", unread).await.ok()), [0; 0]);
+}
+
+#[tokio::test]
+async fn a_message_has_only_the_members_that_apply() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada]).await;
+    let members = async |id: i64| {
+        let message = ada.message(id).await;
+        message.as_object().unwrap().keys().cloned().collect::<std::collections::BTreeSet<_>>()
+    };
+    let always = [
+        "avatar_url",
+        "client",
+        "content",
+        "content_type",
+        "display_recipient",
+        "flags",
+        "id",
+        "is_me_message",
+        "reactions",
+        "recipient_id",
+        "sender_email",
+        "sender_full_name",
+        "sender_id",
+        "sender_realm_str",
+        "subject",
+        "submessages",
+        "timestamp",
+        "topic_links",
+        "type",
+    ];
+    let with = |more: &[&str]| {
+        always.iter().chain(more).map(|name| (*name).to_owned()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let direct = ada.send_direct(&[&bob], "x").await;
+    assert_eq!(members(direct).await, with(&[]));
+    let id = ada.send(garden, "t", "x").await;
+    assert_eq!(members(id).await, with(&["stream_id"]));
+    server.clock.advance(5);
+    ada.patch(&format!("/messages/{id}"), json!({"content": "y"})).await.ok();
+    assert_eq!(members(id).await, with(&["stream_id", "edit_history", "last_edit_timestamp"]));
+    server.clock.advance(5);
+    let mv = json!({"topic": "u", "send_notification_to_new_thread": false});
+    ada.patch(&format!("/messages/{id}"), mv).await.ok();
+    let all = with(&["stream_id", "edit_history", "last_edit_timestamp", "last_moved_timestamp"]);
+    assert_eq!(members(id).await, all);
+    let message = ada.message(id).await;
+    let start = crate::harness::START;
+    assert_eq!(
+        json!([message["timestamp"], message["last_edit_timestamp"], message["last_moved_timestamp"]]),
+        json!([start, start + 5, start + 10])
+    );
+    // The newest edit comes first, each with what it changed.
+    assert_eq!(
+        message["edit_history"],
+        json!([
+            {"user_id": ada.user_id, "timestamp": start + 10, "prev_topic": "t", "topic": "u"},
+            {"user_id": ada.user_id, "timestamp": start + 5, "prev_content": "x",
+                "prev_rendered_content": "<p>x</p>"},
+        ])
+    );
+}
+
+#[tokio::test]
+async fn messages_that_were_not_received_are_read_and_historical() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    subscribe(&ada, &["open"], json!({})).await;
+    subscribe(&ada, &["shared"], json!({"invite_only": true, "history_public_to_subscribers": true})).await;
+    subscribe(&ada, &["protected"], json!({"invite_only": true})).await;
+    for channel in ["open", "shared", "protected"] {
+        let before = send(&ada, channel, "t", "@**all** @**Bob**").await;
+        subscribe(&ada, &[channel], json!({"principals": [bob.user_id]})).await;
+        let after = send(&ada, channel, "t", "later").await;
+        let narrow = json!([["channel", channel]]);
+        let answer = super::newest(&bob, narrow).await;
+        let shown: Vec<Value> = answer["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|message| json!([message["id"], message["flags"]]))
+            .collect();
+        let (old, new) = (json!([before, ["read", "historical"]]), json!([after, []]));
+        let expected = if channel == "protected" { vec![new] } else { vec![old, new] };
+        assert_eq!(shown, expected, "{channel}");
+    }
+}
+
+#[tokio::test]
+async fn an_edit_brings_flags_and_takes_them_away() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    ada.send(garden, "t", "she takes part").await;
+    let id = bob.send(garden, "t", "nobody").await;
+    let mut queue = ada.register(json!({"event_types": ["update_message"]})).await;
+    for (content, expected) in [
+        ("@**Ada**", json!(["mentioned"])),
+        ("@**all**", json!(["stream_wildcard_mentioned", "wildcard_mentioned"])),
+        ("@**topic**", json!(["topic_wildcard_mentioned", "wildcard_mentioned"])),
+        ("@**Ada** @**topic**", json!(["mentioned", "topic_wildcard_mentioned", "wildcard_mentioned"])),
+        ("nobody again", json!([])),
+    ] {
+        bob.patch(&format!("/messages/{id}"), json!({"content": content})).await.ok();
+        assert_eq!(flags(&ada, id).await, expected, "{content}");
+        assert_eq!(queue.expect_kinds(&["update_message"]).await[0]["flags"], expected, "{content}");
+    }
+}

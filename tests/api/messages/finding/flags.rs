@@ -213,6 +213,10 @@ async fn what_is_wrong_with_a_change_over_a_narrow_is_said() {
         parameters[name] = value;
         world.bob.post("/messages/flags/narrow", parameters).await.error(400, "BAD_REQUEST", msg);
     }
+    let mut narrow = good.clone();
+    narrow["narrow"] = json!([["is", "nice"]]);
+    let answer = world.bob.post("/messages/flags/narrow", narrow).await;
+    answer.error(400, "BAD_NARROW", "Invalid narrow operator: unknown 'is' operand nice");
     let mut excluded = good.clone();
     excluded["include_anchor"] = false.into();
     excluded["num_after"] = 1.into();
@@ -319,4 +323,88 @@ async fn what_was_sent_before_a_user_came_can_be_marked_as_unread() {
     assert_eq!(bob.message(moved).await["flags"], json!(["historical"]));
     assert_eq!(ada.message(moved).await["flags"], json!([]));
     queue.ignore();
+}
+
+#[tokio::test]
+async fn what_a_user_stars_or_reacts_to_becomes_theirs() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada]).await;
+    let mut ids = Vec::new();
+    for text in ["one", "two", "three", "four"] {
+        ids.push(ada.send(garden, "a", text).await);
+    }
+    assert_eq!(found(&bob, json!([])).await, [0; 0]);
+    let mut queue = bob.register(json!({"event_types": ["reaction", "update_message"]})).await;
+    let change = async |id: i64, op: &str, flag: &str| {
+        bob.post("/messages/flags", json!({"messages": [id], "op": op, "flag": flag})).await.ok();
+    };
+    change(ids[0], "add", "starred").await;
+    change(ids[1], "add", "collapsed").await;
+    bob.post(&format!("/messages/{}/reactions", ids[2]), json!({"emoji_name": "tada"})).await.ok();
+    // What he reads, and what he takes no flag from, stays what it is.
+    change(ids[3], "add", "read").await;
+    change(ids[3], "remove", "starred").await;
+    assert_eq!(found(&bob, json!([])).await, ids[..3]);
+    assert_eq!(bob.message(ids[0]).await["flags"], json!(["read", "starred", "historical"]));
+    assert_eq!(bob.message(ids[2]).await["flags"], json!(["read", "historical"]));
+    // They stay his without the star; and he hears what happens to them, beginning with his own reaction.
+    change(ids[0], "remove", "starred").await;
+    assert_eq!(found(&bob, json!([["sender", "ada@example.com"]])).await, ids[..3]);
+    for id in [ids[0], ids[3]] {
+        ada.patch(&format!("/messages/{id}"), json!({"content": "edited"})).await.ok();
+    }
+    let events = queue.expect_kinds(&["reaction/add", "update_message"]).await;
+    assert_eq!((&events[0]["user_id"], &events[1]["message_id"]), (&json!(bob.user_id), &json!(ids[0])));
+    // Nothing of it is unread, nor when he subscribes.
+    subscribe(&bob, &["garden"], json!({})).await;
+    assert_eq!(found(&bob, json!([["is", "unread"]])).await, [0; 0]);
+    let later = ada.send(garden, "a", "five").await;
+    assert_eq!(found(&bob, json!([])).await, [&ids[..3], &[later]].concat());
+}
+
+#[tokio::test]
+async fn what_became_unread_is_told_so_that_clients_can_count_it() {
+    let server = TestServer::start().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let ids = [
+        ada.send(garden, "", "no topic").await,
+        ada.send(garden, "t", "@**all**").await,
+        bob.send_direct(&[&bob], "notes").await,
+        ada.send_direct(&[&bob, &cleo], "group").await,
+    ];
+    let change = async |op: &str| {
+        bob.post("/messages/flags", json!({"messages": ids, "op": op, "flag": "read"})).await.ok();
+    };
+    change("add").await;
+    let capabilities = json!({"empty_topic_name": true});
+    let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
+    let types = json!(["update_message_flags"]);
+    let mut newer = bob.register(json!({"event_types": types, "client_capabilities": capabilities})).await;
+    change("remove").await;
+    let mut event = World::event("remove", "read", &ids);
+    let stream = |topic: &str| json!({"type": "stream", "stream_id": garden, "topic": topic, "unmuted_stream_msg": true});
+    let mut mention = stream("t");
+    mention["mentioned"] = json!(true);
+    event["message_details"] = json!({
+        ids[0].to_string(): stream("general chat"),
+        ids[1].to_string(): mention,
+        ids[2].to_string(): {"type": "private", "user_ids": []},
+        ids[3].to_string(): {"type": "private", "user_ids": [ada.user_id, cleo.user_id]},
+    });
+    queue.expect(&[event.clone()]).await;
+    event["message_details"][ids[0].to_string()]["topic"] = json!("");
+    newer.expect(&[event]).await;
+    // What is so already is told to nobody.
+    change("remove").await;
+    queue.expect_nothing().await;
+    newer.expect_nothing().await;
+    for name in ["messages", "op", "flag"] {
+        let mut parameters = json!({"messages": ids, "op": "add", "flag": "read"});
+        parameters.as_object_mut().unwrap().remove(name);
+        let answer = bob.post("/messages/flags", parameters).await;
+        answer.error(400, "REQUEST_VARIABLE_MISSING", &format!("Missing '{name}' argument"));
+    }
 }

@@ -4,7 +4,9 @@ mod fetch;
 mod flags;
 mod matches_narrow;
 mod narrow;
+mod queue_narrow;
 mod search;
+mod together;
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};

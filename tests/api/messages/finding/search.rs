@@ -24,6 +24,10 @@ async fn found_words_are_marked_in_text_and_topic() {
         message["match_subject"],
         "<span class=\"highlight\">cost</span> &amp; <span class=\"highlight\">run</span>"
     );
+    // The marks are in HTML also where the content is not, and where messages were named.
+    let named = json!({"message_ids": [id], "narrow": [["search", "run cost"]], "apply_markdown": false});
+    let raw = &ada.get("/messages", named).await.ok()["messages"][0];
+    assert_eq!((&raw["match_content"], &raw["content"]), (&message["match_content"], &json!(content)));
     let without = newest(&ada, json!([["channel", "lunch"]])).await;
     assert_eq!(without["messages"][0].get("match_content"), None);
     assert_eq!(without["messages"][0].get("match_subject"), None);
@@ -106,4 +110,41 @@ async fn nobody_finds_what_they_may_not_read() {
     assert_eq!(found(&ada, purple.clone()).await, [secret, direct]);
     assert_eq!(found(&bob, purple).await, [0; 0]);
     assert_eq!(found(&bob, json!([["search", "purple"], ["channel", "board"]])).await, [0; 0]);
+}
+
+#[tokio::test]
+async fn emoji_are_found_however_they_are_written() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    subscribe(&ada, &["lunch"], json!({})).await;
+    let ids = [
+        send(&ada, "lunch", "menu", "soup :thumbs_up: today").await,
+        send(&ada, "lunch", "menu", "bread 👍 today").await,
+        send(&ada, "lunch", "menu", "thumbs up, :smile:").await,
+        send(&ada, "lunch", "news 🎉", "rice and a smile").await,
+        send(&ada, "lunch", "menu", "number 1").await,
+    ];
+    for (query, expected) in [
+        ("👍", vec![0, 1]),
+        (":thumbs_up:", vec![0, 1]),
+        // Another name of the same.
+        (":+1:", vec![0, 1]),
+        ("soup 👍", vec![0]),
+        ("bread:+1:", vec![1]),
+        ("🙂", vec![2]),
+        (":smile:", vec![2]),
+        ("smile", vec![2, 3]),
+        ("🎉", vec![3]),
+        ("tada", vec![3]),
+        ("\"👍 today\"", vec![1]),
+        ("🍕", vec![]),
+        (":no_such_emoji:", vec![]),
+    ] {
+        let expected: Vec<i64> = expected.into_iter().map(|index: usize| ids[index]).collect();
+        assert_eq!(found(&ada, json!([["search", query]])).await, expected, "{query}");
+    }
+    let answer = newest(&ada, json!([["search", "🙂 thumbs"]])).await;
+    let marked = answer["messages"][0]["match_content"].as_str().unwrap();
+    assert!(marked.starts_with("<p><span class=\"highlight\">thumbs</span> up, <span"), "{marked}");
+    assert!(marked.contains("><span class=\"highlight\">:smile:</span></span>"), "{marked}");
 }

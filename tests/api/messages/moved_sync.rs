@@ -1,0 +1,159 @@
+//! Moves between channels of every kind, as everybody knows them: what events told is what a fresh look shows.
+
+use super::{edit, say, subscribe};
+use crate::channels::channel_with;
+use crate::harness::{Client, Dice, TestServer};
+use serde_json::{Value, json};
+
+/// Public, private with shared history, private with protected history.
+const KINDS: [(&str, bool, bool); 3] =
+    [("public", false, true), ("shared", true, true), ("protected", true, false)];
+
+/// A channel of a kind, whose creator is subscribed.
+async fn channel_of(owner: &Client, name: &str, (_, invite_only, shared): (&str, bool, bool)) -> i64 {
+    channel_with(
+        owner,
+        json!({
+            "name": name, "subscribers": [owner.user_id], "invite_only": invite_only,
+            "history_public_to_subscribers": shared,
+        }),
+    )
+    .await
+}
+
+async fn flag(client: &Client, flag: &str, ids: &[i64]) {
+    client.post("/messages/flags", json!({"op": "add", "flag": flag, "messages": ids})).await.ok();
+}
+
+#[tokio::test]
+async fn what_each_audience_is_told_of_a_move_is_what_they_see() {
+    for from in KINDS {
+        for to in KINDS {
+            move_between(from, to).await;
+        }
+    }
+}
+
+async fn move_between(from_kind: (&str, bool, bool), to_kind: (&str, bool, bool)) {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    // Subscribed to both channels, to the old or the new one, to none; and one who came to the old one late, and one
+    // who left it.
+    let (both, old, new, none) = (
+        server.member("both").await,
+        server.member("old").await,
+        server.member("new").await,
+        server.member("none").await,
+    );
+    let (guest_both, guest_old, guest_new) =
+        (server.guest("guestboth").await, server.guest("guestold").await, server.guest("guestnew").await);
+    let (administrator, late, left) =
+        (server.administrator("adam").await, server.member("late").await, server.member("left").await);
+    let from = channel_of(&owner, "from", from_kind).await;
+    let to = channel_of(&owner, "to", to_kind).await;
+    subscribe(&owner, "from", &[&both, &old, &guest_both, &guest_old, &left]).await;
+    subscribe(&owner, "to", &[&both, &new, &guest_both, &guest_new, &late]).await;
+    let first = say(&owner, from, "lunch", "one @**Both**").await;
+    subscribe(&owner, "from", &[&late]).await;
+    let second = say(&both, from, "lunch", "two @**all**").await;
+    left.delete("/users/me/subscriptions", json!({"subscriptions": ["from"]})).await.ok();
+    let third = say(&owner, from, "lunch", "three @**Guestold** @**Late**").await;
+    let stays = say(&owner, from, "other", "four").await;
+    for client in [&both, &old, &guest_both] {
+        flag(client, "starred", &[first, third]).await;
+        flag(client, "read", &[second]).await;
+    }
+    old.post(&format!("/messages/{second}/reactions"), json!({"emoji_name": "tada"})).await.ok();
+    for (client, policy) in [(&both, 3), (&old, 1), (&guest_old, 2), (&late, 3)] {
+        let choice = json!({"stream_id": from, "topic": "lunch", "visibility_policy": policy});
+        client.post("/user_topics", choice).await.ok();
+    }
+    let all =
+        [&owner, &both, &old, &new, &none, &guest_both, &guest_old, &guest_new, &administrator, &late, &left];
+    let path = |id: i64| format!("/messages/{id}");
+    server
+        .check_state_sync(&all, async || {
+            // Within the channel, and resolved.
+            let changes = json!({"topic": "dinner", "propagate_mode": "change_all"});
+            owner.patch(&path(second), changes).await.ok();
+            server.clock.advance(100);
+            let changes = json!({"topic": "✔ dinner", "propagate_mode": "change_all"});
+            owner.patch(&path(third), changes).await.ok();
+            // To the other channel, with a word in both places.
+            let changes = json!({
+                "stream_id": to, "propagate_mode": "change_all", "send_notification_to_old_thread": true,
+            });
+            owner.patch(&path(second), changes).await.ok();
+        })
+        .await;
+    // One alone, with another topic; and one back again.
+    server
+        .check_state_sync(&all, async || {
+            edit(&owner, stays, json!({"stream_id": to, "topic": ""})).await.ok();
+            edit(&owner, first, json!({"stream_id": from})).await.ok();
+        })
+        .await;
+    // And gone.
+    server
+        .check_state_sync(&all, async || {
+            owner.delete(&path(first), ()).await.ok();
+            let topic = json!({"topic_name": "✔ dinner"});
+            owner.post(&format!("/streams/{to}/delete_topic"), topic).await.ok();
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn many_moves_one_after_the_other_are_told_rightly() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let mut users = vec![owner.clone()];
+    for name in ["ada", "bob", "cleo"] {
+        users.push(server.member(name).await);
+    }
+    users.push(server.guest("gus").await);
+    let mut channels = Vec::new();
+    for kind in KINDS {
+        channels.push((kind.0, channel_of(&owner, kind.0, kind).await));
+    }
+    let mut dice = Dice::new(7);
+    let mut ids: Vec<i64> = Vec::new();
+    for _ in 0..6 {
+        for user in &users[1..] {
+            let (name, _) = channels[dice.below(3)];
+            if dice.below(3) == 0 {
+                let leave = json!({"subscriptions": [name], "principals": [user.user_id]});
+                owner.delete("/users/me/subscriptions", leave).await.ok();
+            } else {
+                subscribe(&owner, name, &[user]).await;
+            }
+        }
+        for (_, channel) in &channels {
+            ids.push(say(&owner, *channel, ["a", "b"][dice.below(2)], "@**Ada** fruit").await);
+            ids.push(say(&owner, *channel, ["a", "b"][dice.below(2)], "@**all** fruit").await);
+        }
+        for user in &users[1..] {
+            let flag = ["read", "starred"][dice.below(2)];
+            let request = json!({"op": "add", "flag": flag, "messages": [dice.one(&ids)]});
+            // Some do not see the message.
+            let _invalid_message = user.post("/messages/flags", request).await;
+        }
+        let everybody: Vec<&Client> = users.iter().collect();
+        server
+            .check_state_sync(&everybody, async || {
+                for _ in 0..5 {
+                    server.clock.advance(1);
+                    let id = dice.one(&ids).unwrap();
+                    let mode = ["change_one", "change_later", "change_all"][dice.below(3)];
+                    let topic = ["a", "b", "✔ a", "A"][dice.below(4)];
+                    let mut changes: Value = json!({"topic": topic, "propagate_mode": mode});
+                    if dice.below(2) == 0 {
+                        changes["stream_id"] = channels[dice.below(3)].1.into();
+                    }
+                    // Some go where they are already.
+                    let _nothing_to_change = edit(&owner, id, changes).await;
+                }
+            })
+            .await;
+    }
+}

@@ -1,0 +1,375 @@
+//! `POST /messages`: where a message goes, what is refused, and what its receivers are told. `permissions` asks who may.
+
+use super::say;
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+async fn channel_message(by: &Client, more: Value) -> i64 {
+    let mut message = json!({"type": "channel", "topic": "t", "content": "c"});
+    message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    by.post("/messages", message).await.ok()["id"].as_i64().unwrap()
+}
+
+async fn direct_message(by: &Client, kind: &str, to: Value) -> i64 {
+    let message = json!({"type": kind, "to": to, "content": "c"});
+    by.post("/messages", message).await.ok()["id"].as_i64().unwrap()
+}
+
+/// A member of a message as its sender sees it.
+async fn seen(by: &Client, id: i64, name: &str) -> Value {
+    by.message(id).await[name].clone()
+}
+
+#[tokio::test]
+async fn a_channel_is_named_by_its_id_or_its_name() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let garden = server.channel("garden", &[&ada]).await;
+    let before = say(&ada, garden, "t", "before").await;
+    for (kind, to) in [
+        ("channel", json!(garden)),
+        ("stream", json!(garden)),
+        ("channel", json!("garden")),
+        ("stream", json!("GARDEN")),
+        ("channel", json!("\"garden\"")),
+        ("channel", json!([garden])),
+        ("channel", json!(["garden"])),
+    ] {
+        let id = channel_message(&ada, json!({"type": kind, "to": to})).await;
+        assert!(id > before);
+        assert_eq!(seen(&ada, id, "stream_id").await, garden, "{kind} {to}");
+        assert_eq!(seen(&ada, id, "type").await, "stream");
+    }
+}
+
+#[tokio::test]
+async fn people_are_named_by_ids_or_emails() {
+    let server = TestServer::start().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    let (a, b, c) = (ada.user_id, bob.user_id, cleo.user_id);
+    let first = direct_message(&bob, "direct", json!([a])).await;
+    let with_bob = seen(&ada, first, "recipient_id").await;
+    for (kind, to) in [
+        ("direct", json!([b])),
+        ("private", json!([b])),
+        // Oneself may be named, and anybody twice.
+        ("direct", json!([a, b])),
+        ("direct", json!([b, b])),
+        ("direct", json!(b)),
+        ("direct", json!(["bob@example.com"])),
+        ("direct", json!(["BOB@example.com", "ada@example.com"])),
+        ("direct", json!("bob@example.com")),
+    ] {
+        let id = direct_message(&ada, kind, to.clone()).await;
+        assert_eq!(seen(&ada, id, "recipient_id").await, with_bob, "{kind} {to}");
+        assert_eq!(seen(&bob, id, "type").await, "private");
+    }
+    let group = direct_message(&ada, "direct", json!([b, c])).await;
+    let group = seen(&ada, group, "recipient_id").await;
+    assert_ne!(group, with_bob);
+    for to in [
+        json!([a, b, c]),
+        json!(["bob@example.com", "cleo@example.com"]),
+        json!("bob@example.com, cleo@example.com"),
+    ] {
+        let id = direct_message(&ada, "direct", to.clone()).await;
+        assert_eq!(seen(&cleo, id, "recipient_id").await, group, "{to}");
+    }
+    let notes = direct_message(&ada, "direct", json!([a])).await;
+    let people = json!([{"id": a, "email": "ada@example.com", "full_name": "Ada", "is_mirror_dummy": false}]);
+    assert_eq!(seen(&ada, notes, "display_recipient").await, people);
+}
+
+#[tokio::test]
+async fn what_cannot_be_sent_is_refused_in_the_published_words() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let gone = server.member("gone").await;
+    owner.delete(&format!("/users/{}", gone.user_id), ()).await.ok();
+    let garden = server.channel("garden", &[&owner, &ada]).await;
+    let secret = server.private_channel("secret", &[&owner]).await;
+    let shut = server.channel("shut", &[&owner, &ada]).await;
+    owner.delete(&format!("/streams/{shut}"), ()).await.ok();
+    let channel = |to: Value| json!({"type": "channel", "to": to, "topic": "t", "content": "c"});
+    let direct = |to: Value| json!({"type": "direct", "to": to, "content": "c"});
+    let content = |text: &str| json!({"type": "channel", "to": garden, "topic": "t", "content": text});
+    let topic = |text: &str| json!({"type": "channel", "to": garden, "topic": text, "content": "c"});
+    let both = "Recipient lists may contain emails or user IDs, but not both.";
+    for (message, msg) in [
+        (json!({"type": "letter", "to": garden, "topic": "t", "content": "c"}), "Invalid type"),
+        (json!({"type": "channel", "to": garden, "content": "c"}), "Missing topic"),
+        (channel(json!([garden, secret])), "Expected exactly one channel"),
+        (channel(json!([])), "Expected exactly one channel"),
+        (channel(json!({})), "Invalid data type for channel"),
+        (channel(json!([1.5])), "Invalid data type for channel"),
+        (channel(json!(secret)), "Not authorized to send to channel 'secret'"),
+        (channel(json!(shut)), "Not authorized to send to channel 'shut'"),
+        (topic("a\u{7}b"), "Invalid character in topic, at position 2!"),
+        (content(""), "Message must not be empty"),
+        (content(" \n"), "Message must not be empty"),
+        (content("a\0b"), "Message must not contain null bytes"),
+        (direct(json!([])), "Message must have recipients"),
+        (direct(json!("")), "Message must have recipients"),
+        (direct(json!({})), "Invalid data type for recipients"),
+        (direct(json!([[1]])), "Invalid data type for recipients"),
+        (direct(json!([ada.user_id, "ada@example.com"])), both),
+        (direct(json!([9999])), "Invalid user ID 9999"),
+        (direct(json!(["nobody@example.com"])), "Invalid email 'nobody@example.com'"),
+        (direct(json!([gone.user_id])), "'Gone' is no longer using this organization."),
+    ] {
+        ada.post("/messages", &message).await.error(400, "BAD_REQUEST", msg);
+    }
+    let unknown = ada.post("/messages", channel(json!("nowhere"))).await;
+    let unknown = unknown.error(400, "STREAM_DOES_NOT_EXIST", "Channel 'nowhere' does not exist");
+    assert_eq!(unknown["stream"], "nowhere");
+    let unknown = ada.post("/messages", channel(json!(9999))).await;
+    let unknown = unknown.error(400, "STREAM_DOES_NOT_EXIST", "Channel with ID '9999' does not exist");
+    assert_eq!(unknown["stream_id"], 9999);
+    for name in ["type", "to", "content"] {
+        let mut message = channel(json!(garden));
+        message.as_object_mut().unwrap().remove(name);
+        let msg = format!("Missing '{name}' argument");
+        let error = ada.post("/messages", message).await.error(400, "REQUEST_VARIABLE_MISSING", &msg);
+        assert_eq!(error["var_name"], name);
+    }
+    // Nothing of all this was sent.
+    assert_eq!(super::contents(&ada, garden, "t").await, [""; 0]);
+    // Who is not subscribed to a public channel may write there; guests may not.
+    let (eve, guest) = (server.member("eve").await, server.guest("guest").await);
+    eve.post("/messages", content("hi")).await.ok();
+    let refused = guest.post("/messages", content("hi")).await;
+    refused.error(400, "BAD_REQUEST", "Not authorized to send to channel 'garden'");
+}
+
+#[tokio::test]
+async fn topics_are_trimmed_shortened_and_may_be_empty() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let garden = server.channel("garden", &[&owner]).await;
+    let longest = "é".repeat(60);
+    for (topic, expected) in [
+        ("  roses ", "roses"),
+        ("", ""),
+        ("  ", ""),
+        ("(no topic)", ""),
+        ("general chat", ""),
+        (longest.as_str(), longest.as_str()),
+        (&"é".repeat(61), &("é".repeat(57) + "...")),
+    ] {
+        let id = channel_message(&owner, json!({"to": garden, "topic": topic})).await;
+        assert_eq!(seen(&owner, id, "subject").await, expected, "{topic}");
+    }
+    // The older name of the parameter.
+    let subject = json!({"type": "stream", "to": garden, "subject": "tulips", "content": "c"});
+    let id = owner.post("/messages", subject).await.ok()["id"].as_i64().unwrap();
+    assert_eq!(seen(&owner, id, "subject").await, "tulips");
+    // Direct messages have none, whatever is said.
+    let notes = json!({"type": "direct", "to": [owner.user_id], "topic": "tulips", "content": "c"});
+    let id = owner.post("/messages", notes).await.ok()["id"].as_i64().unwrap();
+    assert_eq!(seen(&owner, id, "subject").await, "");
+    // Where topics are required, none of the empty one's spellings will do.
+    server.set_realm_setting("topics_policy", json!("disable_empty_topic")).await;
+    for topic in ["", "(no topic)", "general chat"] {
+        let message = json!({"type": "channel", "to": garden, "topic": topic, "content": "c"});
+        let refused = owner.post("/messages", message).await;
+        refused.error(400, "BAD_REQUEST", "Topics are required in this organization");
+    }
+    channel_message(&owner, json!({"to": garden})).await;
+}
+
+#[tokio::test]
+async fn contents_are_trimmed_at_their_end_and_shortened() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let state = ada.post("/register", json!({"fetch_event_types": ["realm"]})).await.ok();
+    let limit = usize::try_from(state["max_message_length"].as_i64().unwrap()).unwrap();
+    assert_eq!(limit, 10_000);
+    for (content, expected) in [
+        ("  code \n\n", "  code".to_owned()),
+        (&"é".repeat(limit), "é".repeat(limit)),
+        (&"é".repeat(limit + 1), "é".repeat(limit - 20) + "\n[message truncated]"),
+    ] {
+        let message = json!({"type": "direct", "to": [ada.user_id], "content": content});
+        let id = ada.post("/messages", message).await.ok()["id"].clone();
+        let raw = ada.get(&format!("/messages/{id}"), ()).await.ok()["raw_content"].clone();
+        assert_eq!(raw, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_sender_has_read_a_message_if_they_say_so_or_use_a_client_for_people() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let garden = server.channel("garden", &[&ada]).await;
+    for (more, expected) in [
+        (json!({"read_by_sender": true}), json!(["read"])),
+        (json!({"read_by_sender": false, "client": "website"}), json!([])),
+        (json!({}), json!([])),
+        (json!({"client": "ZulipPython"}), json!([])),
+        (json!({"client": "website"}), json!(["read"])),
+        (json!({"client": "ZulipTerminal"}), json!(["read"])),
+        (json!({"client": "ios"}), json!(["read"])),
+    ] {
+        let mut parameters = more.clone();
+        parameters["to"] = garden.into();
+        let id = channel_message(&ada, parameters).await;
+        assert_eq!(seen(&ada, id, "flags").await, expected, "{more}");
+        let client = more.get("client").and_then(Value::as_str).unwrap_or("teamchat-tests");
+        assert_eq!(seen(&ada, id, "client").await, client);
+    }
+    let maybe =
+        json!({"type": "channel", "to": garden, "topic": "t", "content": "c", "read_by_sender": "maybe"});
+    let refused = ada.post("/messages", maybe).await;
+    refused.error(400, "BAD_REQUEST", "read_by_sender is not valid JSON");
+}
+
+#[tokio::test]
+async fn the_senders_own_queue_hears_what_it_called_the_message() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let register = json!({"event_types": ["message"]});
+    let (mut here, mut elsewhere) = (ada.register(&register).await, ada.register(&register).await);
+    let mut of_bob = bob.register(&register).await;
+    let echo = json!({"to": garden, "queue_id": here.queue_id, "local_id": "100.01"});
+    channel_message(&ada, echo).await;
+    // A name without a queue, or for a queue that is not there, is told to nobody.
+    channel_message(&ada, json!({"to": garden, "local_id": "100.02"})).await;
+    channel_message(&ada, json!({"to": garden, "queue_id": "gone", "local_id": "100.03"})).await;
+    let plain = json!({"type": "message", "message": "*", "flags": []});
+    let mut echoed = plain.clone();
+    echoed["local_message_id"] = json!("100.01");
+    here.expect(&[echoed, plain.clone(), plain.clone()]).await;
+    for queue in [&mut elsewhere, &mut of_bob] {
+        queue.expect(&[plain.clone(), plain.clone(), plain.clone()]).await;
+    }
+}
+
+/// What a client is told of a message, in HTML.
+fn record(id: i64, by: &Client, content: &str) -> Value {
+    json!({
+        "id": id,
+        "sender_id": by.user_id,
+        "sender_full_name": by.full_name,
+        "sender_email": by.email,
+        "sender_realm_str": "",
+        "avatar_url": format!("/user_avatars/{}", by.user_id),
+        "client": "teamchat-tests",
+        "content": content,
+        "content_type": "text/html",
+        "is_me_message": false,
+        "reactions": [],
+        "recipient_id": "*",
+        "submessages": [],
+        "timestamp": crate::harness::START,
+        "topic_links": [],
+    })
+}
+
+#[tokio::test]
+async fn a_message_is_told_to_its_receivers_as_it_is_fetched() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let (eve, guest) = (server.member("eve").await, server.guest("guest").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let shed = server.private_channel("shed", &[&ada, &bob]).await;
+    let html = json!({"event_types": ["message"], "apply_markdown": true});
+    let mut raw = json!({"event_types": ["message"]});
+    raw["client_capabilities"] = json!({"empty_topic_name": true});
+    let public = json!({"event_types": ["message"], "apply_markdown": true, "all_public_streams": true});
+    let mut of_bob = bob.register(&html).await;
+    let mut raw_of_bob = bob.register(&raw).await;
+    let (mut of_eve, mut all_of_eve) = (eve.register(&html).await, eve.register(&public).await);
+    let mut of_guest = guest.register(&html).await;
+    let content = "*hi* @**Bob**";
+    let rendered = format!(
+        "<p><em>hi</em> <span class=\"user-mention\" data-user-id=\"{}\">@Bob</span></p>",
+        bob.user_id
+    );
+    let in_garden = say(&ada, garden, "", content).await;
+    let in_shed = say(&ada, shed, "t", "c").await;
+    let direct = ada.send_direct(&[&bob], "/me waves").await;
+    let mut first = record(in_garden, &ada, &rendered);
+    first["avatar_url"] = json!("*");
+    first["type"] = json!("stream");
+    first["stream_id"] = garden.into();
+    first["display_recipient"] = json!("garden");
+    first["subject"] = json!("general chat");
+    let mut second = record(in_shed, &ada, "<p>c</p>");
+    second["avatar_url"] = json!("*");
+    second["type"] = json!("stream");
+    second["stream_id"] = shed.into();
+    second["display_recipient"] = json!("shed");
+    second["subject"] = json!("t");
+    let mut third = record(direct, &ada, "<p>/me waves</p>");
+    third["avatar_url"] = json!("*");
+    third["is_me_message"] = json!(true);
+    third["type"] = json!("private");
+    third["subject"] = json!("");
+    let person = |client: &Client| json!({"id": client.user_id, "email": client.email, "full_name": client.full_name, "is_mirror_dummy": false});
+    third["display_recipient"] = json!([person(&ada), person(&bob)]);
+    let event =
+        |message: &Value, flags: Value| json!({"type": "message", "message": message, "flags": flags});
+    let told = [event(&first, json!(["mentioned"])), event(&second, json!([])), event(&third, json!([]))];
+    of_bob.expect(&told).await;
+    let mut fetched = first.clone();
+    fetched["flags"] = json!(["mentioned"]);
+    let answer = bob.get(&format!("/messages/{in_garden}"), ()).await.ok();
+    assert_eq!(crate::harness::differences(&fetched, &answer["message"]), [""; 0]);
+    // Another client wants Markdown, and knows the empty topic.
+    for (message, content) in [(&mut first, content), (&mut second, "c"), (&mut third, "/me waves")] {
+        message["content"] = json!(content);
+        message["content_type"] = json!("text/x-markdown");
+    }
+    let mut in_raw = told.clone();
+    for (event, message) in in_raw.iter_mut().zip([&first, &second, &third]) {
+        event["message"] = message.clone();
+    }
+    in_raw[0]["message"]["subject"] = json!("");
+    raw_of_bob.expect(&in_raw).await;
+    // Who is not subscribed hears of public channels where they asked for all of them, and then without flags.
+    of_eve.expect_nothing().await;
+    all_of_eve.expect(&[event(&told[0]["message"], json!([]))]).await;
+    of_guest.expect_nothing().await;
+}
+
+#[tokio::test]
+async fn a_bot_that_is_called_hears_it_though_it_is_not_subscribed() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let (bot, other) = (server.bot("helper", &ada).await, server.bot("other", &ada).await);
+    let garden = server.channel("garden", &[&ada]).await;
+    let shed = server.private_channel("shed", &[&ada]).await;
+    let register = json!({"event_types": ["message", "reaction"]});
+    let (mut of_bot, mut of_other) = (bot.register(&register).await, other.register(&register).await);
+    let called = say(&ada, garden, "t", "@**Helper** and @_**Other**").await;
+    say(&ada, garden, "t", "`@**Helper**` and nobody").await;
+    say(&ada, shed, "t", "@**Helper** in private").await;
+    let events = of_bot.expect_kinds(&["message"]).await;
+    assert_eq!((&events[0]["message"]["id"], &events[0]["flags"]), (&json!(called), &json!(["mentioned"])));
+    assert_eq!(seen(&bot, called, "flags").await, json!(["mentioned"]));
+    assert_eq!(super::finding::found(&bot, json!([])).await, [called]);
+    // It also hears what happens to that message.
+    ada.post(&format!("/messages/{called}/reactions"), json!({"emoji_name": "tada"})).await.ok();
+    of_bot.expect_kinds(&["reaction/add"]).await;
+    of_other.expect_nothing().await;
+    // People who are mentioned where they are not get nothing.
+    let eve = server.member("eve").await;
+    say(&ada, garden, "t", "@**Eve**").await;
+    assert_eq!(super::finding::found(&eve, json!([])).await, [0; 0]);
+}
+
+#[tokio::test]
+async fn what_a_text_looks_like_is_told_without_sending_it() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let render = async |content: &str| ada.post("/messages/render", json!({"content": content})).await;
+    assert_eq!(render("**foo**").await.ok()["rendered"], "<p><strong>foo</strong></p>");
+    assert_eq!(render("").await.ok()["rendered"], "");
+    let missing = ada.post("/messages/render", ()).await;
+    missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'content' argument");
+    assert_eq!(super::finding::found(&ada, json!([])).await, [0; 0]);
+    let unknown = ada.post("/messages/render", json!({"content": "a", "stream_id": 1, "about": 2})).await;
+    unknown.ok_ignoring(&["about", "stream_id"]);
+}

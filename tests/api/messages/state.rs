@@ -1,0 +1,205 @@
+//! Messages in the answer of `POST /register`: `unread_msgs`, `max_message_id`, starred messages, recent conversations.
+
+use super::{edit, say, subscribe};
+use crate::harness::{Client, TestServer};
+use serde_json::{Value, json};
+
+async fn state(client: &Client) -> Value {
+    let capabilities = json!({"empty_topic_name": true});
+    client.post("/register", json!({"client_capabilities": capabilities})).await.ok()
+}
+
+async fn unread(client: &Client) -> Value {
+    state(client).await["unread_msgs"].clone()
+}
+
+async fn mark(client: &Client, op: &str, flag: &str, ids: &[i64]) {
+    client.post("/messages/flags", json!({"messages": ids, "op": op, "flag": flag})).await.ok();
+}
+
+#[tokio::test]
+async fn unread_messages_are_told_by_conversation() {
+    let server = TestServer::start().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    let empty = json!({"count": 0, "pms": [], "streams": [], "huddles": [], "mentions": [],
+        "old_unreads_missing": false});
+    assert_eq!(unread(&ada).await, empty);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let apples = say(&bob, garden, "Apples", "one").await;
+    let both = ada.send_direct(&[&bob, &cleo], "unread by its sender too").await;
+    let from_bob = bob.send_direct(&[&ada], "@**Ada**").await;
+    let again = say(&bob, garden, "APPLES", "@**all**").await;
+    let plain = say(&bob, garden, "", "no topic").await;
+    let notes = ada.send_direct(&[&ada], "notes").await;
+    let to_bob = ada.send_direct(&[&bob], "unread by its sender too").await;
+    let ids = format!("{},{},{}", ada.user_id, bob.user_id, cleo.user_id);
+    assert_eq!(
+        unread(&ada).await,
+        json!({
+            "count": 7,
+            "pms": [
+                {"other_user_id": ada.user_id, "sender_id": ada.user_id, "unread_message_ids": [notes]},
+                {"other_user_id": bob.user_id, "sender_id": bob.user_id,
+                    "unread_message_ids": [from_bob, to_bob]},
+            ],
+            "streams": [
+                {"stream_id": garden, "topic": "", "unread_message_ids": [plain]},
+                {"stream_id": garden, "topic": "APPLES", "unread_message_ids": [apples, again]},
+            ],
+            "huddles": [{"user_ids_string": ids, "unread_message_ids": [both]}],
+            "mentions": [from_bob, again],
+            "old_unreads_missing": false,
+        })
+    );
+    // A client that does not know the empty topic gets its name.
+    let older = ada.post("/register", ()).await.ok();
+    assert_eq!(older["unread_msgs"]["streams"][0]["topic"], "general chat");
+    // It needs both event types: the messages, and what keeps the numbers true.
+    for (types, there) in [
+        (json!(["message", "update_message_flags"]), true),
+        (json!(["message"]), false),
+        (json!(["update_message_flags"]), false),
+    ] {
+        let state = ada.post("/register", json!({"fetch_event_types": types})).await.ok();
+        assert_eq!(state.get("unread_msgs").is_some(), there, "{types}");
+    }
+}
+
+#[tokio::test]
+async fn unread_messages_go_where_messages_go() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let garden = server.channel("garden", &[&owner, &ada]).await;
+    let shed = server.channel("shed", &[&owner, &ada]).await;
+    let far = server.channel("far", &[&owner]).await;
+    let topics = async || {
+        let found = unread(&ada).await["streams"].clone();
+        let told = found.as_array().unwrap().iter();
+        told.map(|entry| json!([entry["stream_id"], entry["topic"], entry["unread_message_ids"]]))
+            .collect::<Vec<Value>>()
+    };
+    let mut sent = Vec::new();
+    for text in ["a", "b", "c", "d"] {
+        sent.push(say(&owner, garden, "t", text).await);
+    }
+    edit(&owner, sent[0], json!({"topic": "u"})).await.ok();
+    edit(&owner, sent[1], json!({"stream_id": shed})).await.ok();
+    assert_eq!(
+        topics().await,
+        [
+            json!([garden, "t", [sent[2], sent[3]]]),
+            json!([garden, "u", [sent[0]]]),
+            json!([shed, "t", [sent[1]]])
+        ]
+    );
+    // Where she is not subscribed, nothing is unread.
+    edit(&owner, sent[2], json!({"stream_id": far})).await.ok();
+    owner.delete(&format!("/messages/{}", sent[3]), ()).await.ok();
+    assert_eq!(topics().await, [json!([garden, "u", [sent[0]]]), json!([shed, "t", [sent[1]]])]);
+    ada.delete("/users/me/subscriptions", json!({"subscriptions": ["shed"]})).await.ok();
+    assert_eq!(topics().await, [json!([garden, "u", [sent[0]]])]);
+    subscribe(&owner, "shed", &[&ada]).await;
+    assert_eq!(topics().await, [json!([garden, "u", [sent[0]]])]);
+}
+
+#[tokio::test]
+async fn what_is_muted_is_told_of_and_not_counted() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let named = say(&bob, garden, "t", "@**Ada**").await;
+    let all = say(&bob, garden, "t", "@**all**").await;
+    let mute = async |policy: i64| {
+        let parameters = json!({"stream_id": garden, "topic": "T", "visibility_policy": policy});
+        ada.post("/user_topics", parameters).await.ok();
+    };
+    let told = async || {
+        let unread = unread(&ada).await;
+        let ids = unread["streams"][0]["unread_message_ids"].clone();
+        json!([unread["count"], ids, unread["mentions"]])
+    };
+    assert_eq!(told().await, json!([2, [named, all], [named, all]]));
+    // A mention by name is one wherever it is; one of everybody is none where it is muted.
+    mute(1).await;
+    assert_eq!(told().await, json!([0, [named, all], [named]]));
+    mute(0).await;
+    let data = json!([{"stream_id": garden, "property": "is_muted", "value": true}]);
+    ada.post("/users/me/subscriptions/properties", json!({"subscription_data": data})).await.ok();
+    assert_eq!(told().await, json!([0, [named, all], [named]]));
+    mute(3).await;
+    assert_eq!(told().await, json!([2, [named, all], [named, all]]));
+}
+
+#[tokio::test]
+async fn only_the_newest_unread_messages_are_told() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let first = say(&bob, garden, "t", "x").await;
+    server
+        .sql(&format!(
+            "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 50000)
+             INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
+                 rendered_content, rendered_version, attributes)
+             SELECT recipient_id, topic_id, subject, sender_id, client_id, timestamp, content, rendered_content,
+                 rendered_version, attributes FROM message CROSS JOIN numbers WHERE id = {first}"
+        ))
+        .await;
+    let told = unread(&ada).await;
+    assert_eq!((&told["count"], &told["old_unreads_missing"]), (&json!(50_000), &json!(true)));
+    assert_eq!(told["streams"][0]["unread_message_ids"][0], first + 1);
+    mark(&ada, "add", "read", &[first + 1]).await;
+    let told = unread(&ada).await;
+    assert_eq!((&told["count"], &told["old_unreads_missing"]), (&json!(50_000), &json!(false)));
+}
+
+#[tokio::test]
+async fn the_newest_message_is_the_newest_that_the_user_received() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let eve = server.member("eve").await;
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let newest = async |client: &Client| {
+        let told = state(client).await["max_message_id"].clone();
+        assert_eq!(client.get("/users/me", ()).await.ok()["max_message_id"], told);
+        told
+    };
+    assert_eq!(newest(&ada).await, -1);
+    let first = say(&bob, garden, "t", "x").await;
+    let direct = bob.send_direct(&[&ada], "x").await;
+    let other = bob.send_direct(&[&bob], "x").await;
+    assert_eq!((newest(&ada).await, newest(&bob).await), (json!(direct), json!(other)));
+    // Reading a channel is not receiving its messages.
+    assert_eq!(newest(&eve).await, -1);
+    mark(&eve, "add", "starred", &[first]).await;
+    assert_eq!(newest(&eve).await, first);
+    bob.delete(&format!("/messages/{direct}"), ()).await.ok();
+    assert_eq!(newest(&ada).await, first);
+}
+
+#[tokio::test]
+async fn starred_messages_and_recent_conversations_are_told() {
+    let server = TestServer::start().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    let garden = server.channel("garden", &[&ada]).await;
+    let first = say(&ada, garden, "t", "x").await;
+    let from_bob = bob.send_direct(&[&ada], "x").await;
+    let group = ada.send_direct(&[&bob, &cleo], "x").await;
+    let notes = ada.send_direct(&[&ada], "x").await;
+    let to_bob = ada.send_direct(&[&bob], "x").await;
+    mark(&ada, "add", "starred", &[group, first, from_bob]).await;
+    mark(&ada, "remove", "starred", &[from_bob]).await;
+    let told = state(&ada).await;
+    assert_eq!(told["starred_messages"], json!([first, group]));
+    assert_eq!(
+        told["recent_private_conversations"],
+        json!([
+            {"max_message_id": to_bob, "user_ids": [bob.user_id]},
+            {"max_message_id": notes, "user_ids": []},
+            {"max_message_id": group, "user_ids": [bob.user_id, cleo.user_id]},
+        ])
+    );
+    assert_eq!(state(&cleo).await["starred_messages"], json!([]));
+}
