@@ -4,10 +4,17 @@
 //! and the text goes on with a single character that is neither a letter nor punctuation nor space.
 
 use super::html::{Node, text_content, text_with_references};
+use super::tree;
 
 /// Atoms are U+F0001, U+F0002 and so on (a private use area).
 const FIRST: u32 = 0xF_0001;
 const LAST: u32 = 0xF_FFFD;
+
+/// Stands for nothing. Beside a mark of emphasis it is "not space, not punctuation" for the CommonMark parser.
+pub const NOTHING: char = '\u{F0000}';
+
+/// Stands for nothing. Beside a mark of emphasis it is "space" for the CommonMark parser.
+pub const NO_SPACE: char = '\u{2028}';
 
 /// The atoms of one text.
 #[derive(Debug, Default)]
@@ -30,9 +37,11 @@ impl Atoms {
         self.held.get(usize::try_from(index).ok()?).map(Vec::as_slice)
     }
 
-    /// Whether the character could be mistaken for an atom's.
+    /// Whether the character could be mistaken for an atom's, or for one that is put in for the CommonMark parser.
     pub fn is_reserved(character: char) -> bool {
-        (FIRST..=LAST).contains(&u32::from(character))
+        matches!(character, NOTHING | NO_SPACE)
+            || tree::is_reserved(character)
+            || (FIRST..=LAST).contains(&u32::from(character))
     }
 
     /// The nodes of a text that no rule reads any more.

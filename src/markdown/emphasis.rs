@@ -1,63 +1,112 @@
 //! Marks of emphasis: `***`, `**`, `*` and `~~`.
 //!
 //! The dialect knows no flanking and no `_`. Each kind of mark is looked for in turn, from the strongest to the
-//! weakest: the leftmost pair within a line counts, whatever surrounds it. What a pair encloses becomes an atom, and
-//! only weaker marks are looked for inside. So a weaker pair may enclose a stronger one, but none cross. `***` comes
-//! before mentions and links ([`replace_both`]), the others come after them ([`nodes`]).
+//! weakest: the leftmost pair within a line counts, whatever surrounds it. What a pair encloses becomes one character,
+//! and only weaker marks are looked for inside. So a weaker pair may enclose a stronger one, but none cross. `***` comes
+//! before mentions and links ([`replace_both`]), the others come after them ([`nodes`]). The pairs that were found make
+//! a [`MarkedText`].
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 
 use super::{
     MAXIMUM_DEPTH,
     atoms::Atoms,
-    html::{Element, Node, Tag},
+    html::Node,
+    tree::{self, MarkedText},
 };
 
-/// Reads text without marks: emoji, line ends.
-pub type ReadPlain<'a> = &'a dyn Fn(&str, &mut Atoms) -> Vec<Node>;
+/// Replaces emoji by atoms, in text without marks.
+pub type ReplaceEmoji<'a> = &'a dyn Fn(&str, &mut Atoms) -> String;
 
 /// The kinds of marks that come last, the strongest first.
 const MARKS: [&str; 3] = ["**", "*", "~~"];
 
-/// Replaces `***a***` by atoms. `read` makes nodes of what is inside: it holds no further star.
+/// Replaces `***a***` by atoms. `recognise` replaces what is not text inside: there is no further star.
 pub fn replace_both(
     source: &str,
     atoms: &mut Atoms,
-    read: &mut dyn FnMut(&str, &mut Atoms) -> Vec<Node>,
+    replace_emoji: ReplaceEmoji<'_>,
+    recognise: &mut dyn FnMut(&str, &mut Atoms) -> String,
 ) -> String {
-    replace(source, atoms, find_both, &mut |inside, atoms| {
-        let emphasis = Element::new(Tag::Emphasis, read(inside, atoms));
-        Element::new(Tag::Strong, vec![emphasis.node()])
+    replace(source, find_both, &mut |inside| {
+        let inside = recognise(inside, atoms);
+        let mut pairs = Pairs::new(atoms, replace_emoji);
+        let text = pairs.weaker_than(None, &inside);
+        let mut marked = MarkedText::default();
+        marked.open("**");
+        marked.open("*");
+        pairs.write(&text, &mut marked);
+        marked.close("*");
+        marked.close("**");
+        let nodes = marked.nodes(atoms);
+        atoms.hold(nodes)
     })
 }
 
 /// The nodes of a text in which all that is neither a mark nor plain is an atom already.
-pub fn nodes(source: &str, atoms: &mut Atoms, plain: ReadPlain<'_>) -> Vec<Node> {
-    weaker_than(None, source, atoms, plain)
+pub fn nodes(source: &str, atoms: &mut Atoms, replace_emoji: ReplaceEmoji<'_>) -> Vec<Node> {
+    let mut pairs = Pairs::new(atoms, replace_emoji);
+    let text = pairs.weaker_than(None, source);
+    // Most texts have no marks: then there is no tree.
+    if pairs.found.is_empty() {
+        return tree::plain(&text, atoms);
+    }
+    let mut marked = MarkedText::default();
+    pairs.write(&text, &mut marked);
+    marked.nodes(atoms)
 }
 
-/// The nodes of a text that stands inside of marks of this index.
-fn weaker_than(around: Option<usize>, source: &str, atoms: &mut Atoms, plain: ReadPlain<'_>) -> Vec<Node> {
-    let mut replaced = source.to_owned();
-    for (index, mark) in MARKS.iter().enumerate().skip(around.map_or(0, |around| around + 1)) {
-        if !replaced.contains(mark) {
-            continue;
-        }
-        let mut element = |inside: &str, atoms: &mut Atoms| {
-            let content = weaker_than(Some(index), inside, atoms, plain);
-            match *mark {
-                "**" => Element::new(Tag::Strong, content),
-                "*" => Element::new(Tag::Emphasis, content),
-                _ => Element::new(Tag::Deletion, content),
-            }
-        };
-        replaced = match *mark {
-            "**" => replace(&replaced, atoms, find_strong, &mut element),
-            "*" => replace_emphasis(&replaced, atoms, &mut element),
-            _ => replace(&replaced, atoms, find_deletion, &mut element),
-        };
+/// The pairs found in a text. One character stands for each: an atom that holds nothing.
+struct Pairs<'a> {
+    atoms: &'a mut Atoms,
+    replace_emoji: ReplaceEmoji<'a>,
+    /// The mark, and the text inside.
+    found: HashMap<char, (&'static str, String)>,
+}
+
+impl<'a> Pairs<'a> {
+    fn new(atoms: &'a mut Atoms, replace_emoji: ReplaceEmoji<'a>) -> Self {
+        Self { atoms, replace_emoji, found: HashMap::new() }
     }
-    plain(&replaced, atoms)
+
+    /// Replaces the pairs in a text that stands inside of marks of this index, and then its emoji.
+    fn weaker_than(&mut self, around: Option<usize>, source: &str) -> String {
+        let mut replaced = source.to_owned();
+        for (index, mark) in MARKS.iter().enumerate().skip(around.map_or(0, |around| around + 1)) {
+            if !replaced.contains(mark) {
+                continue;
+            }
+            let mut hold = |inside: &str| self.hold(index, inside);
+            replaced = match *mark {
+                "**" => replace(&replaced, find_strong, &mut hold),
+                "*" => replace_emphasis(&replaced, &mut hold),
+                _ => replace(&replaced, find_deletion, &mut hold),
+            };
+        }
+        (self.replace_emoji)(&replaced, self.atoms)
+    }
+
+    /// The character that stands for a pair; `None` when there are too many.
+    fn hold(&mut self, index: usize, inside: &str) -> Option<char> {
+        let inside = self.weaker_than(Some(index), inside);
+        let place = self.atoms.hold(Vec::new())?;
+        self.found.insert(place, (MARKS[index], inside));
+        Some(place)
+    }
+
+    /// Writes a text with the marks back in their places.
+    fn write(&self, text: &str, marked: &mut MarkedText) {
+        for character in text.chars() {
+            match self.found.get(&character) {
+                Some((mark, inside)) => {
+                    marked.open(mark);
+                    self.write(inside, marked);
+                    marked.close(mark);
+                }
+                None => marked.push(character),
+            }
+        }
+    }
 }
 
 /// A pair of marks: where it stands with its marks, and what it encloses, in bytes.
@@ -72,19 +121,17 @@ impl Pair {
     }
 }
 
-/// Replaces pairs by atoms, from the left to the right.
+/// Replaces pairs by what `hold` gives for what is inside, from the left to the right.
 fn replace(
     source: &str,
-    atoms: &mut Atoms,
     find: fn(&str, usize) -> Option<Pair>,
-    element: &mut dyn FnMut(&str, &mut Atoms) -> Element,
+    hold: &mut dyn FnMut(&str) -> Option<char>,
 ) -> String {
     let mut output = String::with_capacity(source.len());
     let mut position = 0;
     while let Some(pair) = find(source, position) {
         output.push_str(&source[position..pair.whole.start]);
-        let node = element(&source[pair.inside], atoms).node();
-        match atoms.hold(vec![node]) {
+        match hold(&source[pair.inside]) {
             Some(place) => output.push(place),
             None => output.push_str(&source[pair.whole.clone()]),
         }
@@ -141,13 +188,9 @@ fn find_deletion(source: &str, from: usize) -> Option<Pair> {
     None
 }
 
-/// Replaces `*a*` by atoms: no star, `^` or line end inside, and no space beside the marks. What has become an atom
-/// counts as inside, so that the stars around it can be a pair in their turn.
-fn replace_emphasis(
-    source: &str,
-    atoms: &mut Atoms,
-    element: &mut dyn FnMut(&str, &mut Atoms) -> Element,
-) -> String {
+/// Replaces `*a*`: no star, `^` or line end inside, and no space beside the marks. A pair that was replaced counts as
+/// inside, so that the stars around it can be a pair in their turn.
+fn replace_emphasis(source: &str, hold: &mut dyn FnMut(&str) -> Option<char>) -> String {
     let mut output = String::with_capacity(source.len());
     // The text before each star that waits for its partner, from the last such star on, and how deep it nests.
     let mut waiting: Vec<(String, usize)> = Vec::new();
@@ -155,9 +198,8 @@ fn replace_emphasis(
     for character in source.chars() {
         match character {
             '*' if !waiting.is_empty() && depth < MAXIMUM_DEPTH && may_be_emphasised(&text) => {
-                let node = element(&text, atoms).node();
                 let (before, depth_before) = waiting.pop().unwrap_or_default();
-                let place = atoms.hold(vec![node]).map_or_else(|| format!("*{text}*"), String::from);
+                let place = hold(&text).map_or_else(|| format!("*{text}*"), String::from);
                 text = before + &place;
                 depth = depth_before.max(depth + 1);
             }

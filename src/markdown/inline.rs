@@ -5,7 +5,7 @@
 //! emphasis and emoji.
 
 use super::{
-    atoms::{Atoms, push_node},
+    atoms::Atoms,
     autolinks,
     directory::Directory,
     emoji_text, emphasis,
@@ -37,31 +37,14 @@ pub fn nodes(source: &str, context: &mut Context<'_>) -> Vec<Node> {
     if text.contains('`') {
         text = code_spans(&text, &mut atoms);
     }
+    let directory = context.directory;
+    let replace_emoji = |text: &str, atoms: &mut Atoms| emoji_text::replace(text, directory, atoms);
     if text.contains("***") {
-        text = emphasis::replace_both(&text, &mut atoms, &mut |inside, atoms| {
-            let inside = recognise(inside, context, atoms);
-            emphasis::nodes(&inside, atoms, &read_plain(context.directory))
-        });
+        let mut recognise = |inside: &str, atoms: &mut Atoms| recognise(inside, context, atoms);
+        text = emphasis::replace_both(&text, &mut atoms, &replace_emoji, &mut recognise);
     }
     let text = recognise(&text, context, &mut atoms);
-    emphasis::nodes(&text, &mut atoms, &read_plain(context.directory))
-}
-
-/// What reads the text between marks: emoji become atoms, atoms nodes, and line ends breaks.
-fn read_plain(directory: &dyn Directory) -> impl Fn(&str, &mut Atoms) -> Vec<Node> {
-    move |source, atoms| {
-        let source = emoji_text::replace(source, directory, atoms);
-        let mut nodes = Vec::new();
-        for (index, line) in source.split('\n').enumerate() {
-            if index > 0 {
-                nodes.push(Element::new(Tag::Break, Vec::new()).node());
-            }
-            for node in atoms.restore(line) {
-                push_node(&mut nodes, node);
-            }
-        }
-        nodes
-    }
+    emphasis::nodes(&text, &mut atoms, &replace_emoji)
 }
 
 /// Applies the rules from mentions on. The returned text has atoms instead of everything recognised.

@@ -1,9 +1,11 @@
 //! Pass 4: leaves (paragraphs, headings, rules, tables) to nodes.
 
 use super::{
-    html::{Attribute, Element, Node, Tag},
+    atoms::Atoms,
+    html::{Element, Node, Tag},
     inline::{self, Context},
     tables::Table,
+    tree,
 };
 
 /// The content of a paragraph, a tight list item, a heading or a cell.
@@ -39,21 +41,10 @@ pub fn rule() -> Node {
     Element::new(Tag::Rule, Vec::new()).node()
 }
 
-/// A table. One without rows gets an empty row.
+/// A table.
 pub fn table(table: &Table, context: &mut Context<'_>) -> Node {
-    let mut row = |cells: &[String], tag: Tag| {
-        let cells = table.alignments.iter().zip(cells).map(|(alignment, cell)| {
-            let attributes = alignment.map(Attribute::TextAlign).into_iter().collect();
-            Element::new(tag, running_text(cell, context)).with(attributes).node()
-        });
-        Element::new(Tag::TableRow, cells.collect()).node()
-    };
-    let head = Element::new(Tag::TableHead, vec![row(&table.header, Tag::TableHeaderCell)]);
-    let mut rows: Vec<Node> = table.rows.iter().map(|cells| row(cells, Tag::TableCell)).collect();
-    if rows.is_empty() {
-        let cells = table.alignments.iter().map(|_| Element::new(Tag::TableCell, Vec::new()).node());
-        rows.push(Element::new(Tag::TableRow, cells.collect()).node());
-    }
-    let body = Element::new(Tag::TableBody, rows);
-    Element::new(Tag::Table, vec![head.node(), body.node()]).node()
+    let mut atoms = Atoms::default();
+    let source = table.to_gfm(|cell| atoms.hold(running_text(cell, context)));
+    tree::table(&source, &atoms)
+        .unwrap_or_else(|| Element::new(Tag::Paragraph, atoms.restore(&source)).node())
 }

@@ -11,6 +11,7 @@
 //! 3. `inline` finds mentions, links, code spans and so on in a leaf, and puts `atoms` in their places
 //!    (`mentions`, `links`, `autolinks`, `linkifiers`, `times`, `math`, `emoji_text`).
 //! 4. `leaves` puts paragraphs, headings and `tables` together; `emphasis` pairs the marks in what is left of a text.
+//!    Both write what they found as CommonMark and GFM, of which `tree` takes the `markdown` crate's syntax tree.
 //! 5. `previews` adds pictures and videos behind the links to them.
 //! 6. `code` frames code, which `highlight` cuts into the pieces that clients colour.
 //! 7. `html` writes the tree. It is the only way to a tag, and knows no unsafe one.
@@ -40,6 +41,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod times;
+mod tree;
 
 pub use directory::{
     CustomEmoji, Directory, LinkedChannel, MentionedGroup, MentionedUser, NoDirectory, UploadedFile,

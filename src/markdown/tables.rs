@@ -1,15 +1,12 @@
 //! Tables: a line of cells, a line of dashes and colons, and lines of cells.
 
-use super::html::TextAlign;
-
 /// A table as it was typed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Table {
-    /// One for each column.
-    pub alignments: Vec<Option<TextAlign>>,
-    /// The source of the cells of the header. There are as many as columns, here and in each row.
-    pub header: Vec<String>,
-    pub rows: Vec<Vec<String>>,
+    /// The delimiter of each column, in the shortest form.
+    delimiters: Vec<&'static str>,
+    /// The source of the cells of the header, one for each column, and of the rows.
+    rows: Vec<Vec<String>>,
 }
 
 impl Table {
@@ -29,25 +26,39 @@ impl Table {
         {
             return None;
         }
-        let columns = header.len();
-        let row = |mut cells: Vec<&str>| {
-            cells.resize(columns, "");
-            cells.into_iter().map(|cell| cell.trim_matches(' ').to_owned()).collect()
-        };
+        let row =
+            |cells: Vec<&str>| cells.into_iter().map(|cell| cell.trim_matches(' ').to_owned()).collect();
         Some(Self {
-            alignments: delimiters.iter().map(|cell| alignment(cell.trim_matches(' '))).collect(),
-            header: row(header),
-            rows: lines.map(|line| row(cells(line, has_border))).collect(),
+            delimiters: delimiters.iter().map(|cell| delimiter(cell.trim_matches(' '))).collect(),
+            rows: std::iter::once(header).chain(lines.map(|line| cells(line, has_border))).map(row).collect(),
         })
+    }
+
+    /// The table as GFM has it, with a character for each cell.
+    pub fn to_gfm(&self, mut cell: impl FnMut(&str) -> Option<char>) -> String {
+        let mut source = String::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            for content in row {
+                source.push('|');
+                source.extend(cell(content));
+            }
+            source.push_str("|\n");
+            if index == 0 {
+                source.push('|');
+                source.push_str(&self.delimiters.join("|"));
+                source.push_str("|\n");
+            }
+        }
+        source
     }
 }
 
-fn alignment(delimiter: &str) -> Option<TextAlign> {
-    match (delimiter.starts_with(':'), delimiter.ends_with(':')) {
-        (true, true) => Some(TextAlign::Center),
-        (true, false) => Some(TextAlign::Left),
-        (false, true) => Some(TextAlign::Right),
-        (false, false) => None,
+fn delimiter(typed: &str) -> &'static str {
+    match (typed.starts_with(':'), typed.ends_with(':')) {
+        (true, true) => ":-:",
+        (true, false) => ":-",
+        (false, true) => "-:",
+        (false, false) => "-",
     }
 }
 
@@ -173,8 +184,7 @@ mod tests {
             assert_eq!(Table::of(block), None, "{block}");
         }
         let table = Table::of("|a|b|c|\n|:-|-:|:-:|\n|d|\n").unwrap();
-        assert_eq!(table.alignments, [TextAlign::Left, TextAlign::Right, TextAlign::Center].map(Some));
-        assert_eq!(table.rows, [["d", "", ""], ["", "", ""]]);
-        assert_eq!(Table::of("|a|\n|-|\n|b|").unwrap().rows, [["b"]]);
+        assert_eq!(table.to_gfm(|cell| cell.chars().next()), "|a|b|c|\n|:-|-:|:-:|\n|d|\n||\n");
+        assert_eq!(Table::of("|a|\n|-|\n|b|").unwrap().rows, [["a"], ["b"]]);
     }
 }
