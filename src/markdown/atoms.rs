@@ -3,7 +3,8 @@
 //! What a rule has recognised (a code span, a mention, a link) no later rule may look into. So it becomes an atom,
 //! and the text goes on with a single character that is neither a letter nor punctuation nor space.
 
-use super::html::Node;
+use super::html::{Node, text_content, text_with_references};
+use super::tree;
 
 /// Atoms are U+F0001, U+F0002 and so on (a private use area).
 const FIRST: u32 = 0xF_0001;
@@ -36,9 +37,11 @@ impl Atoms {
         self.held.get(usize::try_from(index).ok()?).map(Vec::as_slice)
     }
 
-    /// Whether the character could be mistaken for an atom's.
+    /// Whether the character could be mistaken for an atom's, or for one that is put in for the CommonMark parser.
     pub fn is_reserved(character: char) -> bool {
-        character == NOTHING || character == NO_SPACE || (FIRST..=LAST).contains(&u32::from(character))
+        matches!(character, NOTHING | NO_SPACE)
+            || tree::is_reserved(character)
+            || (FIRST..=LAST).contains(&u32::from(character))
     }
 
     /// The nodes of a text that no rule reads any more.
@@ -51,11 +54,28 @@ impl Atoms {
                 for node in held {
                     push_node(&mut nodes, node.clone());
                 }
-            } else if character != NOTHING && character != NO_SPACE {
+            } else {
                 plain.push(character);
             }
         }
         push_text(&mut nodes, plain);
+        nodes
+    }
+
+    /// A part of a text as its reader sees it.
+    pub fn plain(&self, part: &str) -> String {
+        text_content(&self.restore(part))
+    }
+
+    /// The nodes of a part that becomes the text of a link: character references stay what they are.
+    pub fn label(&self, part: &str) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        for node in self.restore(part) {
+            match node {
+                Node::Text(text) => nodes.extend(text_with_references(&text)),
+                other => nodes.push(other),
+            }
+        }
         nodes
     }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 const TOP_LEVEL_DOMAINS: &str = include_str!("top_level_domains.txt");
 
 /// How deep parentheses in a path may nest.
-const MAXIMUM_PARENTHESES: usize = 6;
+const MAXIMUM_PARENTHESES: usize = 7;
 
 /// The first address at or after a position, in bytes.
 pub fn find_at(text: &str, from: usize) -> Option<Range<usize>> {

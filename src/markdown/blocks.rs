@@ -2,11 +2,10 @@
 //!
 //! The dialect is older than CommonMark, and its containers differ from it: two spaces nest a list, a list may
 //! follow a paragraph directly, quotes swallow the lines below them, and only items behind a blank line are loose.
-//! So containers are found here, and the syntax tree of a CommonMark parser is asked for the leaves.
 
 use std::collections::VecDeque;
 
-use super::{MAXIMUM_DEPTH, fences::Section};
+use super::{MAXIMUM_DEPTH, fences::Section, tables::Table};
 
 /// A block of a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,8 +14,13 @@ pub enum Block {
     Paragraph(String),
     /// Text of a tight list item: like a paragraph, without a tag of its own.
     TightText(String),
-    /// A heading, a rule or a table, for the CommonMark parser to read.
-    Special(String),
+    Heading {
+        level: u8,
+        source: String,
+    },
+    /// A line across.
+    Rule,
+    Table(Table),
     List(List),
     Quote(Vec<Block>),
     /// The language as typed, empty if none.
@@ -54,7 +58,7 @@ enum Place {
 
 /// Blocks of the sections of a message.
 pub fn blocks(sections: Vec<Section>) -> Vec<Block> {
-    of_sections(sections, Hanging::Allowed, 0)
+    of_sections(sections, false, Hanging::Allowed, 0)
 }
 
 /// Whether a list may follow a line of text without a blank line.
@@ -65,21 +69,32 @@ enum Hanging {
 }
 
 /// `depth` counts the fences around, so that quotes in quotes by either syntax end at the same depth.
-fn of_sections(sections: Vec<Section>, hanging: Hanging, depth: usize) -> Vec<Block> {
+fn of_sections(sections: Vec<Section>, is_quote: bool, hanging: Hanging, depth: usize) -> Vec<Block> {
     let mut found = Vec::new();
-    for section in sections {
+    let mut sections = sections.into_iter().peekable();
+    while let Some(section) = sections.next() {
         match section {
             Section::Lines(lines) => {
                 let lines = if hanging == Hanging::Allowed { detach_lists(lines) } else { lines };
-                parse(&mut found, false, chunks(&lines), Place::Open, depth);
+                let ends_quote = is_quote && sections.peek().is_none();
+                let chunks = if ends_quote { quoted_chunks(&lines) } else { chunks(&lines) };
+                parse(&mut found, false, chunks, Place::Open, depth);
             }
             Section::Code { language, text } => found.push(Block::Code { language, text }),
             Section::Math(text) => found.push(Block::Math(text)),
-            Section::Quote(inner) => found.push(Block::Quote(of_sections(inner, hanging, depth + 1))),
+            Section::Quote(inner) => {
+                let inner = of_sections(inner, true, hanging, depth + 1);
+                // As with a mark at the start of a line: a quote of nothing is the mark.
+                found.push(if inner.is_empty() {
+                    Block::Paragraph("> ".to_owned())
+                } else {
+                    Block::Quote(inner)
+                });
+            }
             Section::Spoiler { header, content } => {
                 let mut header_blocks = Vec::new();
                 parse(&mut header_blocks, false, chunks(&[header]), Place::Open, depth + 1);
-                let content = of_sections(content, Hanging::Refused, depth + 1);
+                let content = of_sections(content, false, Hanging::Refused, depth + 1);
                 found.push(Block::Spoiler { header: header_blocks, content });
             }
         }
@@ -113,22 +128,51 @@ fn detach_lists(lines: Vec<String>) -> Vec<String> {
     detached
 }
 
-/// Runs of lines that are not blank.
+/// Runs of lines that are not empty. Of the empty lines before a run all but the first stand at its start.
 fn chunks(lines: &[String]) -> VecDeque<String> {
-    lines
-        .split(|line| line.trim().is_empty())
-        .filter(|run| !run.is_empty())
-        .map(|run| run.join("\n"))
-        .collect()
+    let mut chunks: VecDeque<String> = VecDeque::new();
+    let mut empty_lines = 0_usize;
+    for line in lines {
+        match chunks.back_mut() {
+            _ if line.is_empty() => empty_lines += 1,
+            Some(chunk) if empty_lines == 0 => {
+                chunk.push('\n');
+                chunk.push_str(line);
+            }
+            _ => {
+                chunks.push_back("\n".repeat(empty_lines.saturating_sub(1)) + line);
+                empty_lines = 0;
+            }
+        }
+    }
+    chunks
+}
+
+/// The chunks of a quote. A single empty line at its end is a line of what stands above it.
+fn quoted_chunks(lines: &[String]) -> VecDeque<String> {
+    let mut chunks = chunks(lines);
+    if let ([.., above, last], Some(chunk)) = (lines, chunks.back_mut())
+        && last.is_empty()
+        && !above.is_empty()
+    {
+        chunk.push('\n');
+    }
+    chunks
 }
 
 /// Reads chunks one after another into `parent`, a list of blocks that may be a list item's.
 fn parse(parent: &mut Vec<Block>, is_item: bool, mut queue: VecDeque<String>, place: Place, depth: usize) {
     while let Some(chunk) = queue.pop_front() {
-        if chunk.trim().is_empty() {
-            continue;
-        }
-        if depth >= MAXIMUM_DEPTH {
+        let rest = chunk.trim_start_matches('\n');
+        if rest.len() < chunk.len() {
+            // Between two chunks of code, empty lines are code.
+            if let Some(Block::IndentedCode(text)) = parent.last_mut() {
+                text.push_str(&chunk[..chunk.len() - rest.len()]);
+            }
+            queue.push_front(rest.to_owned());
+        } else if chunk.trim().is_empty() && !chunk.starts_with("    ") {
+            // Nothing to show.
+        } else if depth >= MAXIMUM_DEPTH {
             push_text(parent, chunk, place);
         } else if chunk.starts_with("  ")
             && place != Place::Detabbed
@@ -140,14 +184,23 @@ fn parse(parent: &mut Vec<Block>, is_item: bool, mut queue: VecDeque<String>, pl
             if !rest.is_empty() {
                 queue.push_front(rest);
             }
-        } else if is_heading(&chunk) || is_rule(&chunk) {
-            parent.push(Block::Special(chunk));
-        } else if let Some(parts) = parts_around(&chunk, is_heading) {
+        } else if let Some(heading) = heading(&chunk) {
+            parent.push(heading);
+        } else if is_rule(&chunk) {
+            parent.push(Block::Rule);
+        } else if let Some(parts) = parts_around(&chunk, |line| heading(line).is_some()) {
             prepend(&mut queue, parts);
-        } else if is_table(&chunk) {
-            parent.push(Block::Special(chunk));
+        } else if let Some(table) = Table::of(&chunk) {
+            parent.push(Block::Table(table));
         } else if let Some(parts) = parts_around(&chunk, is_rule) {
-            prepend(&mut queue, parts);
+            for part in parts {
+                // A rule never goes on with a list above it, even if it is indented like that.
+                if is_rule(&part) {
+                    parent.push(Block::Rule);
+                } else {
+                    parse(parent, is_item, VecDeque::from([part]), place, depth);
+                }
+            }
         } else if let Some(marker) = Marker::of(&chunk) {
             push_list(parent, &chunk, marker, depth);
         } else if let Some(at) = quote_start(&chunk) {
@@ -175,12 +228,18 @@ fn push_text(parent: &mut Vec<Block>, chunk: String, place: Place) {
 
 // Lines with a meaning of their own ---------------------------------------------------------------------------
 
-fn is_heading(line: &str) -> bool {
-    if line.contains('\n') {
-        return false;
-    }
+/// One to six `#` and a space. Those at the end of the line do not count unless a backslash escapes them, and a
+/// backslash that escapes nothing cannot end it.
+fn heading(line: &str) -> Option<Block> {
     let rest = line.trim_start_matches('#');
-    (1..=6).contains(&(line.len() - rest.len())) && rest.starts_with(char::is_whitespace)
+    let level = u8::try_from(line.len() - rest.len()).ok().filter(|level| (1..=6).contains(level))?;
+    let source = rest.strip_prefix(char::is_whitespace).filter(|_| !line.contains('\n'))?;
+    let mut end = source.trim_end_matches('#').len();
+    let backslashes = end - source[..end].trim_end_matches('\\').len();
+    if !backslashes.is_multiple_of(2) {
+        end += 1;
+    }
+    Some(Block::Heading { level, source: source.get(..end)?.trim().to_owned() })
 }
 
 fn is_rule(line: &str) -> bool {
@@ -191,19 +250,6 @@ fn is_rule(line: &str) -> bool {
         && marks.chars().all(|c| c == mark || c == ' ')
         && marks.matches(mark).count() >= 3
         && !marks.contains("   ")
-}
-
-/// The second line of a table consists of dashes between bars, one per cell of the first.
-fn is_table(chunk: &str) -> bool {
-    let mut lines = chunk.split('\n');
-    let (Some(header), Some(delimiter)) = (lines.next(), lines.next()) else { return false };
-    let cells = delimiter.trim().trim_start_matches('|').trim_end_matches('|').split('|');
-    header.contains('|')
-        && delimiter.contains('|')
-        && cells.into_iter().all(|cell| {
-            let dashes = cell.trim().trim_start_matches(':').trim_end_matches(':');
-            !dashes.is_empty() && dashes.bytes().all(|byte| byte == b'-')
-        })
 }
 
 /// The lines that `wanted` recognises, each on its own, and what stands around them; `None` without such a line.
@@ -252,6 +298,9 @@ fn push_indented_code(parent: &mut Vec<Block>, chunk: &str) -> String {
 
 /// A line of a quote without its mark; `None` if it has no mark.
 fn unquoted(line: &str) -> Option<&str> {
+    if line.trim() == ">" {
+        return Some("");
+    }
     let marked = line.trim_start_matches(' ');
     let rest = (line.len() - marked.len() <= 3).then(|| marked.strip_prefix('>')).flatten()?;
     Some(rest.strip_prefix(' ').unwrap_or(rest))
@@ -259,7 +308,7 @@ fn unquoted(line: &str) -> Option<&str> {
 
 /// The first line with a quote's mark, if anything at all is quoted from there on.
 fn quote_start(chunk: &str) -> Option<usize> {
-    let is_empty_quote = |line: &str| unquoted(line).is_some_and(|rest| rest.trim().is_empty());
+    let is_empty_quote = |line: &str| unquoted(line).unwrap_or(line).trim().is_empty();
     let lines: Vec<&str> = chunk.split('\n').collect();
     let last_with_content = lines.iter().rposition(|line| !is_empty_quote(line))?;
     lines[..=last_with_content].iter().position(|line| unquoted(line).is_some())
@@ -273,7 +322,7 @@ fn push_quote(parent: &mut Vec<Block>, is_item: bool, chunk: &str, at: usize, pl
     let inner: Vec<String> =
         lines[at..].iter().map(|line| unquoted(line).unwrap_or(line).to_owned()).collect();
     let mut content = Vec::new();
-    parse(&mut content, false, chunks(&inner), Place::Open, depth + 1);
+    parse(&mut content, false, quoted_chunks(&inner), Place::Open, depth + 1);
     parent.push(Block::Quote(content));
 }
 
@@ -388,7 +437,7 @@ fn continue_list(parent: &mut Vec<Block>, is_item: bool, chunk: &str, place: Pla
         let chunk = detab(chunk, level_below(parent, wanted, own_level));
         // A list in this item goes on; anything else is content of the item.
         match (parent.last_mut(), Marker::of(&chunk)) {
-            (Some(Block::List(list)), Some(marker)) if list.start.is_some() == marker.number.is_some() => {
+            (Some(Block::List(list)), Some(marker)) => {
                 let items = items(&chunk, marker.number.is_some());
                 push_items(list, items, depth + 1);
             }

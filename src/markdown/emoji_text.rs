@@ -27,14 +27,13 @@ const EMOTICONS: [(&str, &str); 14] = [
 
 /// Puts atoms in the places of emoji.
 pub fn replace(source: &str, directory: &dyn Directory, atoms: &mut Atoms) -> String {
-    let emoticons = directory.translates_emoticons();
     let mut output = String::with_capacity(source.len());
     let mut rest = source;
     let mut before: Option<char> = None;
     while let Some(character) = rest.chars().next() {
         // A `:name:` that names nothing is passed over with both colons.
         let (length, found) = named(rest, directory)
-            .or_else(|| emoticon(rest, before).filter(|_| emoticons))
+            .or_else(|| emoticon(rest, before).filter(|_| directory.translates_emoticons()))
             .or_else(|| character_sequence(rest))
             .unwrap_or((character.len_utf8(), None));
         match found.and_then(|node| atoms.hold(vec![node])) {
@@ -67,7 +66,7 @@ fn named(source: &str, directory: &dyn Directory) -> Option<(usize, Option<Node>
 
 /// An emoticon at the start of a text, between spaces or punctuation.
 fn emoticon(source: &str, before: Option<char>) -> Option<(usize, Option<Node>)> {
-    const ENDS: &str = ",.;?!()[] \"'\n\t*~";
+    const ENDS: &str = ",.;?!()[] \"'\n\t";
     let ends = |c: char| ENDS.contains(c);
     if !before.is_none_or(ends) {
         return None;

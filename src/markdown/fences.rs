@@ -35,7 +35,7 @@ fn opening(line: &str) -> Option<Opening<'_>> {
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let rest = line.trim_start_matches(mark);
     let fence = &line[..line.len() - rest.len()];
-    let rest = rest.trim();
+    let rest = rest.trim_start_matches(' ');
     // Text in backticks that happens to start a line is not a fence.
     if fence.len() < 3 || rest.contains(['`', '~']) {
         return None;
@@ -45,7 +45,12 @@ fn opening(line: &str) -> Option<Opening<'_>> {
     let rest = rest.strip_prefix('.').unwrap_or(rest);
     let is_language = |c: char| c.is_ascii_alphanumeric() || "_+-,./#".contains(c);
     let (language, header) = rest.split_at(rest.find(|c| !is_language(c)).unwrap_or(rest.len()));
-    Some(Opening { fence, language, header: header.trim() })
+    let header = header.trim_start_matches(' ');
+    // What follows the marks names a language first of all, or the line is text.
+    if language.is_empty() && !header.is_empty() {
+        return None;
+    }
+    Some(Opening { fence, language, header })
 }
 
 /// Splits lines into sections.
@@ -75,6 +80,11 @@ fn until(lines: &[&str], position: &mut usize, closing: Option<&str>, depth: usi
         found.push(match language.as_str() {
             "quote" | "quoted" if depth < MAXIMUM_DEPTH => {
                 Section::Quote(until(lines, position, Some(opening.fence), depth + 1))
+            }
+            "spoiler" if lines.get(*position).is_some_and(|line| line.trim_end() == opening.fence) => {
+                // A spoiler of nothing is not shown.
+                *position += 1;
+                continue;
             }
             "spoiler" if depth < MAXIMUM_DEPTH => Section::Spoiler {
                 header: opening.header.to_owned(),
@@ -126,6 +136,7 @@ mod tests {
         assert_eq!(of("~~~~ {.rust}\na"), [code("rust", "a")]);
         assert_eq!(of("``` a ```"), [Section::Lines(vec!["``` a ```".to_owned()])]);
         assert_eq!(of("```x: y\na"), [code("x", "a")]);
+        assert_eq!(of("```* x"), [Section::Lines(vec!["```* x".to_owned()])]);
         assert_eq!(of("``x\n```x`"), [Section::Lines(vec!["``x".to_owned(), "```x`".to_owned()])]);
     }
 

@@ -92,6 +92,8 @@ pub enum Attribute {
     DataCodeLanguage(String),
     DataOriginalContentType(String),
     DataOriginalDimensions(u32, u32),
+    /// Where a player's file is really from, if clients load it from elsewhere.
+    DataOriginalUrl(SafeUrl),
     DataStreamId(i64),
     DataUserGroupId(i64),
     /// A user's id as text, or `*` for everybody.
@@ -129,6 +131,7 @@ impl Attribute {
             Self::DataId(_) => "data-id",
             Self::DataOriginalContentType(_) => "data-original-content-type",
             Self::DataOriginalDimensions(..) => "data-original-dimensions",
+            Self::DataOriginalUrl(_) => "data-original-url",
             Self::DataStreamId(_) => "data-stream-id",
             Self::DataUserGroupId(_) => "data-user-group-id",
             Self::DataUserId(_) => "data-user-id",
@@ -155,7 +158,7 @@ impl Attribute {
             | Self::DataUserId(text)
             | Self::DateTime(text)
             | Self::Title(text) => text.clone(),
-            Self::Href(url) | Self::Src(url) => url.as_str().to_owned(),
+            Self::DataOriginalUrl(url) | Self::Href(url) | Self::Src(url) => url.as_str().to_owned(),
             Self::AriaHidden => "true".to_owned(),
             Self::DataOriginalDimensions(width, height) => format!("{width}x{height}"),
             Self::DataStreamId(id) | Self::DataUserGroupId(id) => id.to_string(),
@@ -182,6 +185,9 @@ impl SafeUrl {
         if text.is_empty() || text.chars().any(char::is_control) {
             return None;
         }
+        // The marks of an empty fragment and an empty query say nothing.
+        let text = without_last(without_last(text, &['#']), &['#', '?']);
+        let text = &text.replace(' ', "%20");
         let scheme_end = text.find([':', '/', '?', '#']).filter(|&at| text.as_bytes()[at] == b':');
         if let Some((scheme, rest)) = scheme_end.map(|at| (text[..at].to_ascii_lowercase(), &text[at + 1..]))
         {
@@ -199,8 +205,9 @@ impl SafeUrl {
                 _ => None,
             };
         }
+        // Of no scheme in particular, and no path on this server.
         if text.starts_with("//") {
-            return (text.len() > 2).then(|| Self(format!("http:{text}")));
+            return None;
         }
         if text.starts_with('/') || (text.starts_with('#') && text.len() > 1) {
             return Some(Self(text.to_owned()));
@@ -217,6 +224,14 @@ impl SafeUrl {
     /// The address as it is written into the attribute, before escaping.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// The text without its last character, if that is the first of these in it.
+fn without_last<'a>(text: &'a str, marks: &[char]) -> &'a str {
+    match text.find(marks) {
+        Some(at) if at > 0 && at + 1 == text.len() => &text[..at],
+        _ => text,
     }
 }
 
@@ -297,6 +312,42 @@ pub fn text(content: impl Into<String>) -> Node {
     Node::Text(content.into())
 }
 
+/// Text in which `&amp;`, `&#38;` and the like stay what they are.
+pub fn text_with_references(source: &str) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    let mut position = 0;
+    while let Some(range) = find_reference(source, position) {
+        if position < range.start {
+            nodes.push(text(&source[position..range.start]));
+        }
+        nodes.push(Node::Reference(source[range.start + 1..range.end - 1].to_owned()));
+        position = range.end;
+    }
+    if position < source.len() {
+        nodes.push(text(&source[position..]));
+    }
+    nodes
+}
+
+/// The next character reference, from `&` to `;`.
+pub fn find_reference(source: &str, from: usize) -> Option<std::ops::Range<usize>> {
+    /// No reference has a longer name.
+    const MAXIMUM_LENGTH: usize = 40;
+    source[from..].match_indices('&').find_map(|(at, _)| {
+        let start = from + at;
+        let end = start + source[start..].bytes().take(MAXIMUM_LENGTH).position(|byte| byte == b';')?;
+        let name = &source[start + 1..end];
+        let is_reference = match name.strip_prefix('#') {
+            Some(number) => match number.strip_prefix(['x', 'X']) {
+                Some(digits) => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+                None => !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()),
+            },
+            None => !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+        };
+        is_reference.then_some(start..end + 1)
+    })
+}
+
 /// All text below these nodes, as a reader sees it.
 pub fn text_content(nodes: &[Node]) -> String {
     fn collect(nodes: &[Node], into: &mut String) {
@@ -363,7 +414,7 @@ fn write_element(element: &Element, in_plain_code: bool, output: &mut String) {
         output.push_str(attribute.name());
         if let Some(value) = attribute.value() {
             output.push_str("=\"");
-            escape(&value, true, output);
+            escape_attribute(&value, output);
             output.push('"');
         }
     }
@@ -450,6 +501,16 @@ fn escape_all(text: &str, apostrophe: &str, output: &mut String) {
     }
 }
 
+/// Writes the value of an attribute. Character references in it stay what they are, as in text.
+fn escape_attribute(value: &str, output: &mut String) {
+    for node in text_with_references(value) {
+        match node {
+            Node::Text(text) => escape(&text, true, output),
+            other => write_node(&other, false, output),
+        }
+    }
+}
+
 /// Writes text so that it is text: `quotes` also for the inside of attribute values.
 fn escape(text: &str, quotes: bool, output: &mut String) {
     for character in text.chars() {
@@ -475,7 +536,11 @@ mod tests {
             ("someone@example.com", Some("mailto:someone@example.com")),
             ("/user_uploads/1/x", Some("/user_uploads/1/x")),
             ("#narrow/search/x", Some("#narrow/search/x")),
-            ("//example.com", Some("http://example.com")),
+            ("//example.com", None),
+            ("example.com/a b", Some("http://example.com/a%20b")),
+            ("http://example.com/#", Some("http://example.com/")),
+            ("http://example.com/?#", Some("http://example.com/")),
+            ("http://example.com/?#a", Some("http://example.com/?#a")),
             ("example.com:8080/x", Some("http://example.com:8080/x")),
             ("tel:+14155551234", Some("tel:+14155551234")),
             ("javascript:alert(1)", None),

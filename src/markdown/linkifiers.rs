@@ -76,7 +76,13 @@ impl Linkifier {
     }
 
     /// The first match at or after a position, in bytes. One whose address clients must not follow is skipped.
-    pub fn find_at(&self, text: &str, start: usize) -> Option<LinkifierMatch> {
+    /// `plain` says what a part of the text stands for, for the values in the address.
+    pub fn find_at(
+        &self,
+        text: &str,
+        start: usize,
+        plain: impl Fn(&str) -> String,
+    ) -> Option<LinkifierMatch> {
         let mut from = start;
         while from <= text.len() {
             let captures = self.pattern.captures_at(text, from)?;
@@ -84,7 +90,7 @@ impl Linkifier {
             let mut template = UriTemplate::new(&self.url_template);
             for name in &self.group_names {
                 if let Some(group) = captures.name(name) {
-                    template.set(name, TemplateVar::Scalar(group.as_str().to_owned()));
+                    template.set(name, TemplateVar::Scalar(plain(group.as_str())));
                 }
             }
             if !matched.is_empty()
@@ -174,7 +180,7 @@ pub fn topic_links(topic: &str, linkifiers: &[Linkifier]) -> Vec<TopicLink> {
     };
     for linkifier in linkifiers {
         let mut position = 0;
-        while let Some(found) = linkifier.find_at(topic, position) {
+        while let Some(found) = linkifier.find_at(topic, position, str::to_owned) {
             position = found.range.end;
             take(found.range, &found.url);
         }
@@ -182,7 +188,11 @@ pub fn topic_links(topic: &str, linkifiers: &[Linkifier]) -> Vec<TopicLink> {
     let mut position = 0;
     while let Some(range) = autolinks::find_at(topic, position) {
         position = range.end;
-        if let Some(url) = SafeUrl::from_text(&topic[range.clone()]) {
+        let typed = &topic[range.clone()];
+        // Here, unlike in messages, an address without a scheme is a secure one.
+        let is_bare = !typed.contains("://") && !typed.contains(['@', ':']);
+        let url = if is_bare { &format!("https://{typed}") } else { typed };
+        if let Some(url) = SafeUrl::from_text(url) {
             take(range, &url);
         }
     }
@@ -215,6 +225,75 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_beside_a_match_decides() {
+        for (topic, is_link) in [
+            ("#1", true),
+            ("#1.", true),
+            ("(#1)", true),
+            ("'#1'", true),
+            ("\"#1\"", true),
+            ("<#1>", true),
+            ("a,#1", true),
+            ("a:#1!", true),
+            ("\u{3000}#1\u{3000}", true),
+            ("\u{a0}#1", true),
+            ("#1-2", true),
+            ("#1_", true),
+            ("[#1]", false),
+            ("*#1*", false),
+            ("-#1", false),
+            ("#1a", false),
+            ("#1é", false),
+            ("é#1", false),
+            ("漢#1", false),
+            ("#1漢", false),
+            ("#1e\u{301}", false),
+        ] {
+            assert_eq!(links(topic, &[tickets()]).len(), usize::from(is_link), "{topic}");
+        }
+    }
+
+    #[test]
+    fn overlapping_and_adjacent_matches_go_by_the_order_of_the_linkifiers() {
+        let special = Linkifier::compile("site#(?P<id>[0-9]+)", "https://special.example.com/{id}").unwrap();
+        let general =
+            Linkifier::compile("(?P<repo>[a-z-]+)#(?P<id>[0-9]+)", "https://e.example.com/{repo}/{id}")
+                .unwrap();
+        let to = |text: &str, path: &str| pair(text, &format!("https://{path}"));
+        assert_eq!(
+            links("site#1 other#2,site#3", &[special.clone(), general.clone()]),
+            [
+                to("site#1", "special.example.com/1"),
+                to("other#2", "e.example.com/other/2"),
+                to("site#3", "special.example.com/3"),
+            ]
+        );
+        assert_eq!(links("site#1", &[general, special]), [to("site#1", "e.example.com/site/1")]);
+        let wide = Linkifier::compile("see #(?P<id>[0-9]+)", "https://wide.example.com/{id}").unwrap();
+        assert_eq!(
+            links("see #1 #2", &[wide.clone(), tickets()]),
+            [to("see #1", "wide.example.com/1"), to("#2", "tickets.example.com/2")]
+        );
+        assert_eq!(
+            links("see #1 #2", &[tickets(), wide]),
+            [to("#1", "tickets.example.com/1"), to("#2", "tickets.example.com/2")]
+        );
+    }
+
+    #[test]
+    fn addresses_in_topics_lead_out() {
+        assert_eq!(
+            links("see example.com/a, (http://example.org) or x@example.com", &[]),
+            [
+                pair("example.com/a", "https://example.com/a"),
+                pair("http://example.org", "http://example.org"),
+                pair("x@example.com", "mailto:x@example.com"),
+            ]
+        );
+        assert_eq!(links("javascript://example.com readme.md", &[]), []);
+    }
+
+    #[test]
     fn values_are_encoded_as_the_template_says() {
         let search =
             Linkifier::compile(r"find:(?P<words>\S+)(?P<rest>!)?", "https://example.com/{?words,rest}")
@@ -234,7 +313,7 @@ mod tests {
             links("see https://example.com/home and example.org or #7", &[tickets(), pages]),
             [
                 pair("https://example.com/home", "https://wiki.example.com/home"),
-                pair("example.org", "http://example.org"),
+                pair("example.org", "https://example.org"),
                 pair("#7", "https://tickets.example.com/7"),
             ]
         );

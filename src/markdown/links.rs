@@ -1,11 +1,12 @@
 //! Links: to channels, topics and messages (`#**channel>topic@123**`), and `[text](address)`.
 
-use std::{fmt::Write as _, ops::Range};
+use std::{collections::HashMap, fmt::Write as _, ops::Range};
 
 use super::{
     atoms::Atoms,
     directory::Directory,
-    html::{Attribute, Element, Node, SafeUrl, Tag, text, text_content},
+    html::{Attribute, Element, Node, SafeUrl, Tag, text, text_content, text_with_references},
+    previews,
 };
 
 type Found = (Range<usize>, Option<Vec<Node>>);
@@ -36,9 +37,10 @@ fn message_reference(inner: &str) -> Option<(&str, &str, i64)> {
 }
 
 /// The next link to a message.
-pub fn find_message(source: &str, from: usize, directory: &dyn Directory) -> Option<Found> {
+pub fn find_message(source: &str, from: usize, atoms: &Atoms, directory: &dyn Directory) -> Option<Found> {
     let (range, inner) = find_reference(source, from, |inner| message_reference(inner).is_some())?;
     let (channel, topic, message_id) = message_reference(inner)?;
+    let topic = &atoms.plain(topic);
     let nodes = directory.channel(channel).map(|channel| {
         let href = message_url(channel.stream_id, &channel.name, topic, message_id);
         let mut shown = topic_text(&channel.name, topic, directory);
@@ -49,10 +51,11 @@ pub fn find_message(source: &str, from: usize, directory: &dyn Directory) -> Opt
 }
 
 /// The next link to a topic. It names the topic's newest message, so that it survives a move of the topic.
-pub fn find_topic(source: &str, from: usize, directory: &dyn Directory) -> Option<Found> {
+pub fn find_topic(source: &str, from: usize, atoms: &Atoms, directory: &dyn Directory) -> Option<Found> {
     let is_topic = |inner: &str| inner.split_once('>').is_some_and(|(channel, _)| !channel.is_empty());
     let (range, inner) = find_reference(source, from, is_topic)?;
     let (channel, topic) = inner.split_once('>')?;
+    let topic = &atoms.plain(topic);
     let nodes = directory.channel(channel).and_then(|channel| {
         let mut href = topic_url(channel.stream_id, &channel.name, topic);
         if let Some(message_id) = directory.newest_message_in_topic(channel.stream_id, topic) {
@@ -67,7 +70,7 @@ pub fn find_topic(source: &str, from: usize, directory: &dyn Directory) -> Optio
 }
 
 /// The next link to a channel.
-pub fn find_channel(source: &str, from: usize, directory: &dyn Directory) -> Option<Found> {
+pub fn find_channel(source: &str, from: usize, _: &Atoms, directory: &dyn Directory) -> Option<Found> {
     let (range, inner) = find_reference(source, from, |_| true)?;
     let nodes = directory.channel(inner).and_then(|channel| {
         let href = channel_url(channel.stream_id, &channel.name);
@@ -135,17 +138,17 @@ pub fn relative_to_realm(url: SafeUrl, directory: &dyn Directory) -> SafeUrl {
 
 /// Replaces `[text](address "title")` by links; one whose address is not safe stays text.
 pub fn markdown_links(source: &str, directory: &dyn Directory, atoms: &mut Atoms) -> String {
-    let closing = matching_brackets(source);
+    let punctuation = Punctuation::of(source);
     atoms.replace(source, |atoms, source, from| {
         source[from..].match_indices('[').find_map(|(at, _)| {
             let start = from + at;
-            let close = *closing.get(&start)?;
-            let Target { address, title, end } = target(source, close + 1)?;
-            let address = text_content(&atoms.restore(address));
+            let close = *punctuation.closings.get(&start)?;
+            let Target { address, title, end } = punctuation.target(source, close + 1)?;
+            let address = atoms.plain(address);
             let url = relative_to_realm(SafeUrl::from_text(&address)?, directory);
-            let label = atoms.restore(&source[start + 1..close]);
+            let label = atoms.label(&source[start + 1..close]);
             let label = if text_content(&label).trim().is_empty() && !label.iter().any(is_element) {
-                vec![text(url.as_str())]
+                text_with_references(url.as_str())
             } else {
                 label
             };
@@ -155,26 +158,39 @@ pub fn markdown_links(source: &str, directory: &dyn Directory, atoms: &mut Atoms
                 return Some((start - 1..end, Some(vec![player])));
             }
             let mut attributes = vec![Attribute::Href(url)];
-            attributes.extend(title.map(|title| Attribute::Title(text_content(&atoms.restore(title)))));
+            attributes.extend(
+                title.map(|title| {
+                    Attribute::Title(atoms.plain(title.trim()).replace(char::is_whitespace, " "))
+                }),
+            );
             Some((start..end, Some(vec![Element::new(Tag::Anchor, label).with(attributes).node()])))
         })
     })
 }
 
-/// `![title](address)` of an uploaded sound.
+/// `![title](address)` of a sound: an uploaded one, or one of another site by its ending.
 fn audio_player(url: &SafeUrl, label: &[Node], directory: &dyn Directory) -> Option<Node> {
     const TYPES: [&str; 6] =
         ["audio/aac", "audio/flac", "audio/mpeg", "audio/vnd.wave", "audio/wav", "audio/x-wav"];
-    let file = directory.uploaded_file(path_id(url)?)?;
-    let attributes = vec![
-        Attribute::Controls,
+    const ENDINGS: [&str; 4] = [".aac", ".flac", ".mp3", ".wav"];
+    let source = match path_id(url) {
+        Some(path_id) => {
+            let file = directory.uploaded_file(path_id)?;
+            TYPES.contains(&file.content_type.as_str()).then(|| url.clone())?
+        }
+        None => SafeUrl::from_text(&directory.external_media_url(url.as_str()))
+            .filter(|_| previews::is_elsewhere_with_ending(url, &ENDINGS))?,
+    };
+    let mut attributes = vec![Attribute::Controls];
+    if source != *url {
+        attributes.push(Attribute::DataOriginalUrl(url.clone()));
+    }
+    attributes.extend([
         Attribute::PreloadMetadata,
-        Attribute::Src(url.clone()),
+        Attribute::Src(source),
         Attribute::Title(text_content(label)),
-    ];
-    TYPES
-        .contains(&file.content_type.as_str())
-        .then(|| Element::new(Tag::Audio, Vec::new()).with(attributes).node())
+    ]);
+    Some(Element::new(Tag::Audio, Vec::new()).with(attributes).node())
 }
 
 /// The path id of an uploaded file: what follows `/user_uploads/`.
@@ -188,22 +204,85 @@ fn is_element(node: &Node) -> bool {
     matches!(node, Node::Element(_))
 }
 
-/// Where each `[` that has a matching `]` is closed.
-fn matching_brackets(source: &str) -> std::collections::HashMap<usize, usize> {
-    let mut open = Vec::new();
-    let mut closing = std::collections::HashMap::new();
-    for (at, byte) in source.bytes().enumerate() {
-        match byte {
-            b'[' => open.push(at),
-            b']' => {
-                if let Some(start) = open.pop() {
-                    closing.insert(start, at);
+/// The punctuation of links in a text, found in one go, so that no text makes us look at a part of it again and again.
+#[derive(Default)]
+struct Punctuation {
+    /// Where each `[` or `(` that has a partner is closed.
+    closings: HashMap<usize, usize>,
+    /// The quotation marks, of each kind in the order they stand.
+    quotes: [Vec<usize>; 2],
+    /// Those before a `)`, with what is behind it: a title may end there.
+    title_ends: [Vec<(usize, usize)>; 2],
+}
+
+impl Punctuation {
+    fn of(source: &str) -> Self {
+        let mut found = Self::default();
+        let (mut brackets, mut parentheses) = (Vec::new(), Vec::new());
+        for (at, byte) in source.bytes().enumerate() {
+            match byte {
+                b'[' => brackets.push(at),
+                b'(' => parentheses.push(at),
+                b']' => found.close(&mut brackets, at),
+                b')' => found.close(&mut parentheses, at),
+                b'"' | b'\'' => {
+                    let kind = usize::from(byte == b'"');
+                    found.quotes[kind].push(at);
+                    let after = source[at + 1..].trim_start_matches(' ');
+                    if after.starts_with(')') {
+                        found.title_ends[kind].push((at, source.len() - after.len() + 1));
+                    }
                 }
+                _ => {}
             }
-            _ => {}
+        }
+        found
+    }
+
+    fn close(&mut self, open: &mut Vec<usize>, at: usize) {
+        if let Some(start) = open.pop() {
+            self.closings.insert(start, at);
         }
     }
-    closing
+
+    /// Where the title stands whose first quotation mark this may be, and what is behind the `)` after it. It may start
+    /// with the next mark of the other kind as well, if that one is closed earlier.
+    fn title(&self, quote: usize) -> Option<(Range<usize>, usize)> {
+        let titles = self.quotes.iter().zip(&self.title_ends).filter_map(|(quotes, ends)| {
+            let &start = quotes.get(quotes.partition_point(|&at| at < quote))?;
+            let &(at, end) = ends.get(ends.partition_point(|&(at, _)| at <= start))?;
+            Some((start..at, end))
+        });
+        titles.min_by_key(|(_, end)| *end)
+    }
+
+    /// The first quotation mark behind a position.
+    fn next_quote(&self, from: usize) -> Option<usize> {
+        let next = |quotes: &Vec<usize>| quotes.get(quotes.partition_point(|&at| at < from)).copied();
+        self.quotes.iter().filter_map(next).min()
+    }
+
+    /// Reads `(address "title")` at a position. Parentheses in an address may nest.
+    fn target<'a>(&self, source: &'a str, from: usize) -> Option<Target<'a>> {
+        let inner = source[from..].strip_prefix('(')?;
+        if let Some(target) = pointed_target(source, inner) {
+            return Some(target);
+        }
+        let closing = self.closings.get(&from).copied();
+        let quote = self.next_quote(from).filter(|&quote| closing.is_none_or(|closing| quote < closing));
+        match quote.and_then(|quote| self.title(quote)) {
+            Some((title, end)) => Some(Target {
+                address: source[from + 1..title.start].trim(),
+                title: Some(&source[title.start + 1..title.end]),
+                end,
+            }),
+            None => closing.map(|closing| Target {
+                address: source[from + 1..closing].trim(),
+                title: None,
+                end: closing + 1,
+            }),
+        }
+    }
 }
 
 /// What stands in the parentheses of a link.
@@ -215,46 +294,20 @@ struct Target<'a> {
     end: usize,
 }
 
-/// Reads `(address "title")` at `from`. Parentheses in an address may nest.
-fn target(source: &str, from: usize) -> Option<Target<'_>> {
-    let inner = source[from..].strip_prefix('(')?;
-    if let Some(pointed) = inner.trim_start().strip_prefix('<') {
-        let end = pointed.find(['>', '\n', '<']).filter(|&end| pointed[end..].starts_with('>'))?;
-        let after = pointed[end + 1..].trim_start().strip_prefix(')')?;
-        return Some(Target { address: &pointed[..end], title: None, end: source.len() - after.len() });
-    }
-    let mut depth = 0;
-    // The quotation mark that may have opened a title, and where.
-    let mut opened: Option<(char, usize)> = None;
-    for (at, character) in inner.char_indices() {
-        let after = &inner[at + character.len_utf8()..];
-        match (opened, character) {
-            (Some((mark, start)), _) if character == mark => {
-                if let Some(after) = after.trim_start().strip_prefix(')') {
-                    let title = Some(&inner[start + 1..at]);
-                    return Some(Target {
-                        address: inner[..start].trim(),
-                        title,
-                        end: source.len() - after.len(),
-                    });
-                }
-            }
-            (None, '"' | '\'') if inner[..at].ends_with(char::is_whitespace) => {
-                opened = after.contains(character).then_some((character, at));
-            }
-            (_, '(') => depth += 1,
-            (_, ')') if depth == 0 => {
-                return Some(Target {
-                    address: inner[..at].trim(),
-                    title: None,
-                    end: source.len() - after.len(),
-                });
-            }
-            (_, ')') => depth -= 1,
-            _ => {}
+/// `<address>` or `<address> "title"`, up to the parenthesis.
+fn pointed_target<'a>(source: &'a str, inner: &'a str) -> Option<Target<'a>> {
+    let pointed = inner.trim_start().strip_prefix('<')?;
+    let end = pointed.find(['>', '<']).filter(|&end| pointed[end..].starts_with('>'))?;
+    let after = pointed[end + 1..].trim_start();
+    let (title, after) = match after.strip_prefix(['"', '\'']) {
+        Some(title) => {
+            let length = title.find(&after[..1])?;
+            (Some(&title[..length]), title[length + 1..].trim_start())
         }
-    }
-    None
+        None => (None, after),
+    };
+    let after = after.strip_prefix(')')?;
+    Some(Target { address: pointed[..end].trim(), title, end: source.len() - after.len() })
 }
 
 #[cfg(test)]
@@ -269,13 +322,23 @@ mod tests {
             ("(a \"title\") b", "a", Some("title"), " b"),
             ("(a 't\"') b", "a", Some("t\""), " b"),
             ("(a \"x) \" b", "a \"x", None, " \" b"),
+            ("(a \"x) y\") b", "a", Some("x) y"), " b"),
+            ("(a'b') c", "a", Some("b"), " c"),
+            ("(a'b \"c\") d", "a'b", Some("c"), " d"),
+            ("(it's) b", "it's", None, " b"),
             ("(<a b>) c", "a b", None, " c"),
+            ("(<a> \"b\" ) c", "a", Some("b"), " c"),
+            ("(<a) c", "<a", None, " c"),
         ] {
             let end = source.len() - after.len();
-            assert_eq!(target(source, 0), Some(Target { address, title, end }), "{source}");
+            assert_eq!(
+                Punctuation::of(source).target(source, 0),
+                Some(Target { address, title, end }),
+                "{source}"
+            );
         }
-        for source in ["(a", "a)", "", "((a)", "(<a)"] {
-            assert_eq!(target(source, 0), None, "{source}");
+        for source in ["(a", "a)", "", "((a)"] {
+            assert_eq!(Punctuation::of(source).target(source, 0), None, "{source}");
         }
     }
 

@@ -10,8 +10,8 @@
 //! 2. `blocks` splits the lines between them into lists, quotes, indented code and leaves.
 //! 3. `inline` finds mentions, links, code spans and so on in a leaf, and puts `atoms` in their places
 //!    (`mentions`, `links`, `autolinks`, `linkifiers`, `times`, `math`, `emoji_text`).
-//! 4. `leaves` asks the `markdown` crate for the syntax tree of what is left (emphasis, headings, tables), and
-//!    translates it.
+//! 4. `leaves` puts paragraphs, headings and `tables` together; `emphasis` pairs the marks in what is left of a text.
+//!    Both write what they found as CommonMark and GFM, of which `tree` takes the `markdown` crate's syntax tree.
 //! 5. `previews` adds pictures and videos behind the links to them.
 //! 6. `code` frames code, which `highlight` cuts into the pieces that clients colour.
 //! 7. `html` writes the tree. It is the only way to a tag, and knows no unsafe one.
@@ -26,6 +26,7 @@ mod code;
 mod directory;
 pub mod emoji;
 mod emoji_text;
+mod emphasis;
 mod fences;
 mod highlight;
 mod html;
@@ -36,9 +37,11 @@ mod links;
 mod math;
 mod mentions;
 mod previews;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod times;
+mod tree;
 
 pub use directory::{
     CustomEmoji, Directory, LinkedChannel, MentionedGroup, MentionedUser, NoDirectory, UploadedFile,
@@ -97,8 +100,8 @@ pub fn render(message: &str, directory: &dyn Directory) -> Rendered {
     let lines: Vec<&str> = normalised.iter().map(String::as_str).collect();
     let mut context = Context { directory, in_quote: false, mentions: Mentions::default() };
     let mut nodes = Vec::new();
-    for block in blocks::blocks(fences::sections(&lines)) {
-        push_block(&mut nodes, block, &mut context);
+    if !message.trim().is_empty() {
+        nodes = block_nodes(blocks::blocks(fences::sections(&lines)), &mut context);
     }
     let found_links = previews::add(&mut nodes, directory);
     let html = html::write_blocks(&nodes);
@@ -118,14 +121,15 @@ pub fn render(message: &str, directory: &dyn Directory) -> Rendered {
     }
 }
 
-/// Lines with one kind of line end, no control characters, and spaces for tabs.
+/// Lines with one kind of line end, no control characters, and spaces for tabs. Only the first may consist of spaces.
 fn normalised_lines(message: &str) -> Vec<String> {
     let is_forbidden = |c: char| c.is_control() && !matches!(c, '\t' | '\n');
     message
         .replace("\r\n", "\n")
         .replace('\r', "\n")
         .split('\n')
-        .map(|line| {
+        .enumerate()
+        .map(|(index, line)| {
             let mut expanded = String::with_capacity(line.len());
             let mut column = 0;
             for character in line.chars().filter(|&c| !is_forbidden(c)) {
@@ -138,6 +142,9 @@ fn normalised_lines(message: &str) -> Vec<String> {
                     column += 1;
                 }
             }
+            if index > 0 && expanded.trim_matches(' ').is_empty() {
+                expanded.clear();
+            }
             expanded
         })
         .collect()
@@ -149,12 +156,14 @@ fn push_block(nodes: &mut Vec<Node>, block: Block, context: &mut Context<'_>) {
             nodes.push(Element::new(Tag::Paragraph, leaves::running_text(&source, context)).node());
         }
         Block::TightText(source) => nodes.extend(leaves::running_text(&source, context)),
-        Block::Special(source) => nodes.extend(leaves::special(&source, context)),
+        Block::Heading { level, source } => nodes.push(leaves::heading(level, &source, context)),
+        Block::Rule => nodes.push(leaves::rule()),
+        Block::Table(table) => nodes.push(leaves::table(&table, context)),
         Block::Code { language, text } => {
             let default = context.directory.default_code_block_language();
             nodes.push(code::block(if language.is_empty() { default } else { &language }, &text));
         }
-        Block::IndentedCode(text) => nodes.push(code::block("", &text)),
+        Block::IndentedCode(text) => nodes.push(code::block("", text.trim_matches('\n'))),
         Block::Math(tex) => {
             nodes.push(Element::new(Tag::Paragraph, vec![math::display(&tex)]).node());
         }

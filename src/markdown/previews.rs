@@ -143,7 +143,7 @@ impl Previews<'_> {
         let (preview, may_replace) = if let Some(path_id) = path_id(url) {
             let file = self.directory.uploaded_file(path_id)?;
             (uploaded(url, &file, title)?, true)
-        } else if !matches!(url.as_str().split_once("://"), Some(("http" | "https", _))) {
+        } else if !is_elsewhere(url) {
             return None;
         } else if ends_with_any(url, &VIDEO_ENDINGS) {
             (video(url, &self.external(url)?), true)
@@ -167,6 +167,16 @@ fn is_container(node: &Node) -> bool {
         Tag::Paragraph | Tag::UnorderedList | Tag::OrderedList | Tag::BlockQuote | Tag::Division | Tag::Table
             | Tag::Heading(_) | Tag::Rule
     ))
+}
+
+/// Whether the address is on the web, and not on this server.
+fn is_elsewhere(url: &SafeUrl) -> bool {
+    matches!(url.as_str().split_once("://"), Some(("http" | "https", _)))
+}
+
+/// Whether the address is of a file on the web with one of these endings.
+pub fn is_elsewhere_with_ending(url: &SafeUrl, endings: &[&str]) -> bool {
+    is_elsewhere(url) && ends_with_any(url, endings)
 }
 
 fn ends_with_any(url: &SafeUrl, endings: &[&str]) -> bool {

@@ -4,8 +4,9 @@ use crate::api::channels::{access, sql as channels};
 use crate::api::groups::system::SystemGroup;
 use crate::api::uploads::{access as files, thumbnails};
 use crate::api::users::access::Accessible;
+use crate::api::users::record::UserRow;
 use crate::api::users::sql as users;
-use crate::api::{emoji, linkifiers, realm};
+use crate::api::{emoji, linkifiers, realm, user_settings};
 use crate::http::{ApiResult, Caller};
 use crate::markdown::{
     CustomEmoji, Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UploadedFile,
@@ -24,10 +25,14 @@ struct Organization<'a> {
     caller: Option<&'a Caller>,
     now: i64,
     origin: &'a str,
-    /// Whether pictures are shown beside the links to them, where the organization wants it.
-    may_preview: bool,
-    /// Asked for only where a text needs it.
+    /// Only in messages pictures are shown beside the links to them, where the organization wants it, and emoticons
+    /// become emoji, where the sender wants it.
+    is_message: bool,
+    /// Asked for only where a text needs it, like those below.
     code_block_language: OnceCell<String>,
+    translates_emoticons: OnceCell<bool>,
+    /// Names that are not ASCII.
+    other_names: OnceCell<Vec<(UserId, String)>>,
     linkifiers: OnceCell<Rc<[Linkifier]>>,
     /// The renderer's questions cannot fail; a statement that did is told afterwards.
     failure: RefCell<Option<crate::http::ApiError>>,
@@ -44,7 +49,8 @@ pub fn render_for(
     render_with(connection, Some(caller), now, origin, true, content)
 }
 
-/// Renders what describes a channel, a folder or a person, as its author sees the organization: HTML without previews.
+/// Renders what describes a channel, a folder or a person, as its author sees the organization: HTML without previews,
+/// and emoticons stay text.
 pub fn render_description(
     connection: &Connection,
     caller: &Caller,
@@ -65,7 +71,7 @@ fn render_with(
     caller: Option<&Caller>,
     now: i64,
     origin: &str,
-    may_preview: bool,
+    is_message: bool,
     content: &str,
 ) -> ApiResult<Rendered> {
     let organization = Organization {
@@ -73,8 +79,10 @@ fn render_with(
         caller,
         now,
         origin,
-        may_preview,
+        is_message,
         code_block_language: OnceCell::new(),
+        translates_emoticons: OnceCell::new(),
+        other_names: OnceCell::new(),
         linkifiers: OnceCell::new(),
         failure: RefCell::default(),
     };
@@ -96,7 +104,7 @@ impl Organization<'_> {
     fn find_user(&self, wanted: UserQuery<'_>) -> ApiResult<Option<MentionedUser>> {
         let user = match wanted {
             UserQuery::Id(id) => users::by_id(self.connection, UserId(id))?,
-            UserQuery::FullName(name) => users::by_full_name(self.connection, name)?,
+            UserQuery::FullName(name) => self.find_by_name(name)?,
             UserQuery::FullNameAndId(name, id) => users::by_id(self.connection, UserId(id))?
                 .filter(|user| user.full_name.to_lowercase() == name.to_lowercase()),
         };
@@ -109,6 +117,37 @@ impl Organization<'_> {
             full_name: user.full_name,
             is_active: user.is_active,
         }))
+    }
+
+    /// The user of a name, upper and lower case alike. Of several, the only one that is active.
+    fn find_by_name(&self, name: &str) -> ApiResult<Option<UserRow>> {
+        let mut found = users::by_full_name(self.connection, name)?;
+        if found.is_empty() && !name.is_ascii() {
+            let wanted = name.to_lowercase();
+            let names = self.names_with_other_letters()?;
+            let alike = names.iter().filter(|(_, known)| *known == wanted).take(2);
+            for (user_id, _) in alike {
+                found.extend(users::by_id(self.connection, *user_id)?);
+            }
+        }
+        let alone = match found.as_slice() {
+            [_] => true,
+            [first, second] => first.is_active && !second.is_active,
+            _ => false,
+        };
+        Ok(if alone { found.drain(..).next() } else { None })
+    }
+
+    /// Names that are not ASCII, in lower case.
+    fn names_with_other_letters(&self) -> ApiResult<&[(UserId, String)]> {
+        if let Some(names) = self.other_names.get() {
+            return Ok(names);
+        }
+        let mut names = users::with_other_letters(self.connection)?;
+        for (_, name) in &mut names {
+            *name = name.to_lowercase();
+        }
+        Ok(self.other_names.get_or_init(|| names))
     }
 
     fn find_group(&self, name: &str) -> ApiResult<Option<MentionedGroup>> {
@@ -216,9 +255,17 @@ impl Directory for Organization<'_> {
     }
 
     fn previews_media(&self) -> bool {
-        self.may_preview && {
+        self.is_message && {
             let previews = realm::settings::get(self.connection, "inline_image_preview");
             self.answer(previews.map(Some)).unwrap_or(false)
         }
+    }
+
+    fn translates_emoticons(&self) -> bool {
+        *self.translates_emoticons.get_or_init(|| {
+            let Some(caller) = self.caller.filter(|_| self.is_message) else { return false };
+            let wanted = user_settings::get(self.connection, caller.user_id, "translate_emoticons");
+            self.answer(wanted.map(Some)).unwrap_or(false)
+        })
     }
 }

@@ -279,18 +279,25 @@ pub fn password_of(
         .optional()
 }
 
-/// The user of a name, upper and lower case alike; `None` also when several have it. Active users come first.
-pub fn by_full_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<UserRow>> {
-    let mut users: Vec<UserRow> = connection
+/// Two users of a name, or fewer if there are fewer; active ones come first. Upper and lower case are alike in ASCII
+/// only: that is what the index can compare.
+pub fn by_full_name(connection: &Connection, name: &str) -> rusqlite::Result<Vec<UserRow>> {
+    connection
         .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM user WHERE lower(full_name) = ?1 ORDER BY is_active DESC, user_id LIMIT 2"
+            "SELECT {COLUMNS} FROM user WHERE lower(full_name) = lower(?1)
+             ORDER BY is_active DESC, user_id LIMIT 2"
         ))?
-        .query_map([name.to_lowercase()], UserRow::read)?
-        .collect::<Result<_, _>>()?;
-    let alone = match users.as_slice() {
-        [_] => true,
-        [first, second] => first.is_active && !second.is_active,
-        _ => false,
-    };
-    Ok(if alone { users.drain(..).next() } else { None })
+        .query_map([name], UserRow::read)?
+        .collect()
+}
+
+/// The users whose names are not ASCII, active ones first.
+pub fn with_other_letters(connection: &Connection) -> rusqlite::Result<Vec<(UserId, String)>> {
+    connection
+        .prepare_cached(
+            "SELECT user_id, full_name FROM user WHERE full_name GLOB '*[^ -~]*'
+             ORDER BY is_active DESC, user_id",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
 }

@@ -128,6 +128,9 @@ pub fn yaml(scanner: &mut Scanner<'_>) {
     }
 }
 
+/// The marks of YAML's own.
+const INDICATOR: &str = "p p-Indicator";
+
 /// One line; answers whether a block of text begins with it.
 fn yaml_line(scanner: &mut Scanner<'_>) -> bool {
     let mut flow = 0_usize;
@@ -142,17 +145,21 @@ fn yaml_line(scanner: &mut Scanner<'_>) -> bool {
             _ if is_blank(next) => scanner.take_blanks("w"),
             '#' if scanner.before().is_none_or(char::is_whitespace) => scanner.take_line("c1"),
             '-' | '?' if flow == 0 && rest[1..].chars().next().is_none_or(char::is_whitespace) => {
-                scanner.take_char("p");
+                scanner.take_char(INDICATOR);
             }
             '{' | '[' => {
                 flow += 1;
-                scanner.take_char("p");
+                scanner.take_char(INDICATOR);
             }
             '}' | ']' | ',' if flow > 0 => {
                 flow -= usize::from(next != ',');
-                scanner.take_char("p");
+                scanner.take_char(INDICATOR);
             }
-            ':' => scanner.take_char("p"),
+            ':' => {
+                // Behind a key that is a text it is a mark like the others.
+                let follows_text = scanner.before().is_some_and(|c| matches!(c, '"' | '\''));
+                scanner.take_char(if follows_text { INDICATOR } else { "p" });
+            }
             '&' => {
                 scanner.take_while("nl", |c| !c.is_whitespace());
             }
@@ -163,13 +170,11 @@ fn yaml_line(scanner: &mut Scanner<'_>) -> bool {
                 scanner.take_while("kt", |c| !c.is_whitespace());
             }
             '|' | '>' if flow == 0 => {
-                scanner.take_while("p", |c| "|>+-0123456789".contains(c));
+                scanner.take_while(INDICATOR, |c| "|>+-0123456789".contains(c));
                 begins_block = true;
             }
             '"' | '\'' => {
-                let length = string_length(rest);
-                let is_key = rest[length..].starts_with(':');
-                take_words(scanner, length, if is_key { "nt" } else { "s" });
+                take_words(scanner, string_length(rest), "s");
             }
             _ => take_plain(scanner, flow > 0),
         }
@@ -205,7 +210,7 @@ fn take_plain(scanner: &mut Scanner<'_>, in_flow: bool) {
     }
     let is_key = rest[end..].starts_with(':');
     let text = rest[..end].trim_end_matches(is_blank);
-    let value = if in_flow { "nv" } else { "l" };
+    let value = if in_flow { "nv" } else { "l l-Scalar l-Scalar-Plain" };
     scanner.take(text.len().max(1), if is_key { "nt" } else { value });
 }
 

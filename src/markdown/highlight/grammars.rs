@@ -49,7 +49,7 @@ const JAVASCRIPT_STRINGS: &[Quote] = &[
 ];
 
 const JAVASCRIPT_NUMBERS: Numbers =
-    Numbers { integer: "mf", suffixes: "n", suffix_class: "", separator: '_', signed: true };
+    Numbers { integer: "mf", suffixes: "n", suffix_class: "", separator: '_', signed: false };
 
 static JAVASCRIPT: Grammar = Grammar {
     words: &[

@@ -2,7 +2,7 @@
 
 use super::grammars::{COMMON, doubled};
 use super::numbers::Numbers;
-use super::programs::{Grammar, Quote, State, nothing, scan};
+use super::programs::{Grammar, Quote, State, scan};
 use super::scanner::{Scanner, class_of, is_blank, is_name, is_name_start};
 
 /// PHP, which need not begin with a mark here.
@@ -114,12 +114,20 @@ static SQL: Grammar = Grammar {
     any_case: true,
     line_comments: &[("--", "c1")],
     quotes: &[doubled("'", "s1"), doubled("\"", "ss")],
-    numbers: Numbers { suffixes: "", separator: '\0', signed: false, ..Numbers::C },
     operators: "+*/<>=~!@#%^&|`?-",
     punctuation: ";:()[],.",
-    special: nothing,
+    special: take_whole_number,
     ..COMMON
 };
+
+/// Numbers have no fractions: their points are punctuation.
+fn take_whole_number(scanner: &mut Scanner<'_>, _: &State) -> bool {
+    if scanner.peek() == Some('.') {
+        scanner.take_char("p");
+        return true;
+    }
+    !scanner.take_while("mi", |c| c.is_ascii_digit()).is_empty()
+}
 
 /// Ruby.
 pub fn ruby(scanner: &mut Scanner<'_>) {

@@ -253,16 +253,17 @@ fn brace_format(text: &str) -> usize {
 }
 
 fn scan_code(scanner: &mut Scanner<'_>, next: char, modes: &mut Vec<Mode>) {
-    if next == '\n' {
+    if scanner.at() == 0 && take_docstring(scanner) {
+    } else if next == '\n' {
         scanner.take_while("", |c| c == '\n');
         take_docstring(scanner);
     } else if next.is_whitespace() {
-        scanner.take_while("", |c| c.is_whitespace() && c != '\n');
+        let class = if modes.is_empty() { "" } else { "w" };
+        scanner.take_while(class, |c| c.is_whitespace() && c != '\n');
     } else if scanner.at() == 0 && scanner.starts_with("#!") {
         scanner.take_line("ch");
     } else if next == '#' {
         scanner.take_line("c1");
-    } else if scanner.at() == 0 && take_docstring(scanner) {
     } else if let Some(text) = take_opening(scanner) {
         modes.push(Mode::Text(text));
     } else if numbers::take(scanner, NUMBERS) {
@@ -318,15 +319,36 @@ fn take_opening(scanner: &mut Scanner<'_>) -> Option<Text> {
     Some(Text { class, close, is_raw: has('r'), is_bytes: has('b'), is_formatted: has('f') })
 }
 
+/// One keyword of two words.
+const YIELD_FROM: &str = "yield from";
+
 fn take_word(scanner: &mut Scanner<'_>) {
     let word = scanner.name_ahead();
     let is_member = scanner.before() == Some('.');
     let is_statement = scanner.is_first_in_line();
     if is_statement && matches!(word, "match" | "case") && is_soft_keyword(&scanner.rest()[word.len()..]) {
         scanner.take(word.len(), "k");
+        let line = scanner.ahead(|c| c != '\n');
+        if line
+            .find('_')
+            .is_some_and(|at| !line[at + 1..].starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        {
+            scanner.take_while("w", is_blank);
+        }
         return;
     }
-    if let Some(class) = class_of(WORDS, word) {
+    if word == "_" && is_first_wildcard(scanner) {
+        scanner.take(1, "k");
+        return;
+    }
+    if scanner.starts_with(YIELD_FROM) && !scanner.rest()[YIELD_FROM.len()..].starts_with(is_name) {
+        scanner.take(YIELD_FROM.len(), "k");
+        return;
+    }
+    // Without a name behind it, it declares nothing.
+    let declares = !matches!(word, "def" | "class")
+        || scanner.rest()[word.len()..].starts_with(|c: char| c.is_whitespace() || c == '\\');
+    if let Some(class) = class_of(WORDS, word).filter(|_| declares) {
         let class = if word == "from" && ends_with_word(scanner, "yield") { "k" } else { class };
         scanner.take(word.len(), class);
         match word {
@@ -349,6 +371,17 @@ fn is_soft_keyword(after: &str) -> bool {
     after.starts_with(is_blank)
         && !rest.is_empty()
         && !rest.starts_with([':', ',', ';', '=', '^', '&', '|', '@', '~', ')', ']', '}', '\n'])
+}
+
+/// Whether a `_` here is the first in a line that begins with `match` or `case`.
+fn is_first_wildcard(scanner: &Scanner<'_>) -> bool {
+    let before = scanner.text_before();
+    // Only as far back as the one before.
+    let start = before.rfind(['_', '\n']).unwrap_or(0);
+    let line = before[start..].trim_start_matches(['\n', ' ', '\t']);
+    ["match", "case"]
+        .iter()
+        .any(|word| line.strip_prefix(word).is_some_and(|after| after.starts_with(is_blank)))
 }
 
 /// Whether the word before this one is it.

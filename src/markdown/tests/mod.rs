@@ -1,5 +1,7 @@
 //! The cases of `cases.json`, and what every construct becomes.
 
+mod dialect_of_blocks;
+mod dialect_of_lines;
 mod safety;
 
 use std::collections::HashMap;
@@ -360,6 +362,10 @@ fn previews_follow_what_they_belong_to() {
             "![song.mp3](/user_uploads/2/ab/song.mp3)",
             r#"<p><audio controls preload="metadata" src="/user_uploads/2/ab/song.mp3" title="song.mp3"></audio></p>"#,
         ),
+        (
+            "a ![song](https://example.com/b.MP3?c) ![d](https://example.com/e.txt)",
+            r#"<p>a <audio controls preload="metadata" src="https://example.com/b.MP3?c" title="song"></audio> ![d](<a href="https://example.com/e.txt">https://example.com/e.txt</a>)</p>"#,
+        ),
         ("[n](/user_uploads/2/ab/notes.txt)", r#"<p><a href="/user_uploads/2/ab/notes.txt">n</a></p>"#),
         (
             "> https://example.com/a.png",
@@ -371,6 +377,14 @@ fn previews_follow_what_they_belong_to() {
 <div class="youtube-video message_inline_image"><a data-id="0c46YHS3RY8" href="https://youtu.be/0c46YHS3RY8"><img src="https://i.ytimg.com/vi/0c46YHS3RY8/mqdefault.jpg"></a></div>"#,
         ),
     ]);
+    // A sound that is loaded from elsewhere says where it is from.
+    let address = "https://example.com/b.wav".to_owned();
+    let external_media = HashMap::from([(address, "https://proxy.example.com/1".to_owned())]);
+    let directory = TestDirectory { external_media, ..TestDirectory::default() };
+    assert_eq!(
+        render("![b](https://example.com/b.wav)", &directory).html,
+        r#"<p><audio controls data-original-url="https://example.com/b.wav" preload="metadata" src="https://proxy.example.com/1" title="b"></audio></p>"#
+    );
     let rendered = render(
         "[a](/user_uploads/2/ab/zoe.png) [b](http://zulip.testserver/user_uploads/2/cd/x) [a](/user_uploads/2/ab/zoe.png)",
         &TestDirectory::default(),
@@ -383,10 +397,20 @@ fn previews_follow_what_they_belong_to() {
 
 #[test]
 fn linkifiers_link_their_matches() {
+    let compile = |pattern: &str, template: &str| Linkifier::compile(pattern, template).unwrap();
     let directory = TestDirectory {
-        linkifiers: vec![Linkifier::compile("#(?P<id>[0-9]+)", "https://tickets.example.com/{id}").unwrap()],
+        linkifiers: vec![
+            compile("#(?P<id>[0-9]+)", "https://tickets.example.com/{id}"),
+            compile("find:(?P<words>\\S+)", "https://example.com/{?words}"),
+        ],
         ..TestDirectory::default()
     };
+    let rendered = |markdown: &str| render(markdown, &directory).html;
+    // What is in code, in a link or an address already stays as it is; what is in a match is read for code.
+    assert_eq!(
+        rendered("https://example.com/#1 ***#2*** find:a`b`c&amp;"),
+        "<p><a href=\"https://example.com/#1\">https://example.com/#1</a> <strong><em><a href=\"https://tickets.example.com/2\">#2</a></em></strong> <a href=\"https://example.com/?words=abc%26amp%3B\">find:a<code>b</code>c&amp;</a></p>"
+    );
     assert_eq!(
         render("**#12**, `#13` [#14](/x)", &directory).html,
         "<p><strong>#12</strong>, <code>#13</code> <a href=\"/x\">#14</a></p>"

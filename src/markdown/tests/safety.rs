@@ -30,6 +30,61 @@ fn hostile_texts_stay_text() {
         "https://e.example/<script>.png",
         "http://e.example/x.png?\"onerror=\"alert(1)",
         "https://youtu.be/\"onerror=\"x",
+        // Schemes in disguise.
+        "[x](&#106;avascript:alert(1))",
+        "[x](javascript&colon;alert(1))",
+        "[x](javascript&#58;alert(1))",
+        "[x](JAVASCRIPT&#x3a;alert(1))",
+        "[x](<javascript:alert(1)>)",
+        "[x]( \n javascript:alert(1))",
+        "[x](java script:alert(1))",
+        "[x](\u{2028}javascript:alert(1))",
+        "[x](\u{feff}javascript:alert(1))",
+        "[x](jav`a`script:alert(1))",
+        "[x](`javascript:alert(1)`)",
+        "[x](blob:https://e.example/x)",
+        "[x](file:///etc/passwd)",
+        "[x](//e.example)",
+        "[x](/\\e.example)",
+        "[x](/&#47;e.example)",
+        "[x](view-source:x) [x](about:blank) [x](intent:x) [x](ms-word:x)",
+        "javascript:alert(1) data:text/html,x //e.example",
+        "<javascript:alert(1)>",
+        // Values that would like to end.
+        "[x](https://e.example \"t\\\" onclick=\\\"x\")",
+        "[x](https://e.example '\" onclick=\"x')",
+        "[x](https://e.example/`\"><b>`)",
+        "[`\"><b>`](https://e.example/x.png)",
+        "https://e.example/`\"><b>`.png",
+        "#**announce now>\"><script>**",
+        "#**announce now>`\"><b>`@1**",
+        "#**announce now>\" onclick=\"x@1**",
+        "@**Gone <b>** @**|9**",
+        "[x](https://e.example/&quot;onclick=&quot;x)",
+        "[x](/x \"&quot;><script>\")",
+        "bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa\"onclick=\"x",
+        "x@e.example\"onclick=\"x",
+        // Tags from everywhere.
+        "|a\"><b>|c|\n|:-\"|-|\n|d|e|",
+        "|`</td><script>`|a|\n|-|-|",
+        "# </h1><script>",
+        "* </li></ul><script>",
+        "1. </li></ol><script>\n  2. <b>",
+        "> </blockquote><script>",
+        "***</em></strong><script>***",
+        "~~</del><script>~~",
+        "```spoiler `</p></div>` **<b>**\n</div>\n```",
+        "````quote\n```spoiler <b>\n```py\n</code></pre></div><script>\n```\n````",
+        "```py\n\"\"\"</code><script>\n```",
+        "    </code></pre><script>",
+        "```math\n\\href{javascript:alert(1)}{x}\n```",
+        "```math\n\\htmlData{x=y\" onclick=\"z}{a}\\htmlStyle{color:expression(x)}{b}\n```",
+        "```math\n\\includegraphics[height=1em,alt=\"x]{https://e.example/x.png}\n```",
+        "$$\\url{javascript:alert(1)}$$ $$\\text{</span><script>}$$ $$\\color{\"onclick=x}a$$",
+        "$$\\class{x\" onclick=\"y}{a}$$ $$\\cssId{x}{a}$$ $$\\unknown{<script>}$$",
+        "&#0; &#x110000; &#xd800; &#60;script&#62; &lt;script&gt; &amp;lt;script&amp;gt;",
+        "<math><annotation-xml encoding=\"text/html\"><script>",
+        "<svg onload=alert(1)> <style>@import x</style> <!--><script>--> <![CDATA[<script>]]> <?php ?>",
     ] {
         assert_harmless(&html_of(markdown));
     }
@@ -122,6 +177,37 @@ fn pathological_texts_end() {
         "<",
         "é",
         "a ",
+        "\u{202e}\u{5d0}",
+        "\u{200d}👨",
+        "🇩🇪",
+        "👍🏽",
+        "#️⃣",
+        "[a](/x '",
+        "[a](<b",
+        "![a](b)",
+        "[[",
+        "]",
+        "**a **b",
+        "*a^",
+        "^*a",
+        "**`",
+        "``a`",
+        "`a``b`",
+        "\\|",
+        "|`",
+        "a:",
+        "a#",
+        "#",
+        "((http://a.com/",
+        "x.com/(",
+        "#**announce now>a** ",
+        "@**Zoe** ",
+        "@*support* ",
+        "~~~quote\na\n~~~\n",
+        "```\na\n```\n",
+        ">a\n>>b\n",
+        "    a\n\n",
+        "<time:Jun 5th 2017, 10:30PM> ",
     ] {
         let text = part.repeat(10_000 / part.len());
         assert_harmless(&html_of(&text));
@@ -210,7 +296,7 @@ fn assert_harmless_attributes(attributes: &str, html: &str) {
         };
         let value_end = quoted.find('"').unwrap_or_else(|| panic!("an open value in {html}"));
         let value = &quoted[..value_end];
-        if name == "href" || name == "src" {
+        if name == "href" || name == "src" || name == "data-original-url" {
             let known =
                 ["http://", "https://", "ftp://", "mailto:", "tel:", "sms:", "news:", "bitcoin:", "/", "#"];
             assert!(known.iter().any(|start| value.starts_with(start)), "address {value} in {html}");
@@ -283,7 +369,7 @@ const KNOWN_TAGS: [&str; 60] = [
     "video",
 ];
 
-const KNOWN_ATTRIBUTES: [&str; 63] = [
+const KNOWN_ATTRIBUTES: [&str; 64] = [
     "accent",
     "accentunder",
     "align",
@@ -301,6 +387,7 @@ const KNOWN_ATTRIBUTES: [&str; 63] = [
     "data-id",
     "data-original-content-type",
     "data-original-dimensions",
+    "data-original-url",
     "data-stream-id",
     "data-user-group-id",
     "data-user-id",

@@ -11,6 +11,7 @@ mod moved_sync;
 mod moves;
 mod permissions;
 mod read_receipts;
+mod render;
 mod resolve;
 mod retention;
 mod send;
