@@ -13,8 +13,12 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-/// Ids asked of an index at a time, at most.
+/// Ids asked of an index at a time, at most; of the search index, at first.
 const BATCH: usize = 256;
+
+/// Ids asked of the search index at a time, at most. To find where a query goes on takes that index long, so that a
+/// narrower cursor which leaps through very many hits must not start a query every few hundred of them.
+const SEARCH_BATCH: usize = 1 << 18;
 
 /// Which way ids are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +117,10 @@ impl Index {
             attribute::HAS_REACTION => Some(Self::Reaction),
             _ => None,
         }
+    }
+
+    fn largest_batch(self) -> usize {
+        if self == Self::Search { SEARCH_BATCH } else { BATCH }
     }
 
     /// `?1` is the key, `?2` and `?3` the bounds, `?4` the limit. The masks of flags and attributes are those of the indexes
@@ -283,7 +291,7 @@ impl<'c> IndexCursor<'c> {
             }
         }
         self.exhausted = self.found.len() < self.batch;
-        self.batch = (self.batch * 4).min(BATCH);
+        self.batch = (self.batch * 4).min(self.index.largest_batch());
         Ok(())
     }
 }
@@ -434,6 +442,37 @@ mod tests {
 
     fn known(ids: &[u32], direction: Direction) -> Box<dyn Cursor> {
         Box::new(Known::new(ids.to_vec(), direction))
+    }
+
+    #[test]
+    fn a_search_goes_on_behind_each_of_its_growing_batches() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = crate::store::Database::open(&folder.path().join("chat.sqlite")).unwrap();
+        let connection = database.connect_writer().unwrap();
+        let fill =
+            "WITH RECURSIVE number (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number LIMIT 6000)
+            INSERT INTO message_search (rowid, content, subject)
+                SELECT value, iif(value % 3, 'leek soup', 'soup'), '' FROM number";
+        connection.execute_batch(fill).unwrap();
+        for direction in [Direction::Down, Direction::Up] {
+            let start = if direction == Direction::Down { 5900 } else { 100 };
+            let order = |ids: Vec<u32>| match direction {
+                Direction::Down => ids.into_iter().rev().filter(|id| *id <= start).collect::<Vec<_>>(),
+                Direction::Up => ids.into_iter().filter(|id| *id >= start).collect(),
+            };
+            let search = || {
+                let within = Within::Ranges(vec![10..=2500, 2600..=5950]);
+                let key = Key::Expression(Rc::from("leek"));
+                IndexCursor::new(&connection, Index::Search, key, within, direction, 1)
+            };
+            let found = (1..=6000).filter(|id| id % 3 != 0 && (10..=5950).contains(id));
+            let found: Vec<u32> = found.filter(|id| !(2501..2600).contains(id)).collect();
+            assert_eq!(all(search(), direction, start), order(found.clone()));
+            let sparse: Vec<u32> = (1..60).map(|number| number * 97).collect();
+            let met = Intersection::new(vec![Box::new(search()), known(&sparse, direction)]);
+            let both = found.into_iter().filter(|id| sparse.contains(id)).collect();
+            assert_eq!(all(met, direction, start), order(both));
+        }
     }
 
     #[test]
