@@ -218,6 +218,7 @@ impl From<i64> for Key {
 }
 
 /// Which ids of an index count.
+#[derive(Clone)]
 pub enum Within {
     /// Those in these ranges.
     Ranges(Ranges),

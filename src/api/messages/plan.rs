@@ -7,7 +7,6 @@
 use super::feed::{Cursor, Direction, Index, IndexCursor, Intersection, Key, Known, Union, Within};
 use super::flags::bit;
 use super::holds::{Candidate, holds, holds_for_all};
-use super::message::attribute;
 use super::narrow::{Narrow, Term, Test};
 use super::sight::{ALL_IDS, Ranges, Sight, View};
 use super::sql;
@@ -17,6 +16,12 @@ use crate::api::user_topics::policy::VisibilityPolicy;
 use crate::http::ApiResult;
 use crate::types::{MessageId, RecipientId, StreamId, TopicId};
 use std::rc::Rc;
+
+/// Messages that are walked rather than found by an index across places.
+const LITTLE_WORK: i64 = 10_000;
+
+/// What to start on a range of ids costs, in messages walked.
+const WORK_OF_RANGE: i64 = 200;
 
 /// How a narrow is answered in one direction.
 pub struct Plan<'a> {
@@ -147,7 +152,11 @@ impl<'a> Planner<'a> {
         }
         // Without a place, an index across places leads, and each message is checked by itself. The unread are found in
         // the gaps of places.
-        let by_place = cursors.is_empty() || self.unread || self.left_of_places.iter().any(names_place);
+        let by_place = cursors.is_empty()
+            || self.unread
+            || self.left_of_places.iter().any(names_place)
+            || (may_walk_received(narrow)
+                && (self.left_of_places.iter().any(asks_for_few) || self.received_little()?));
         let whose = if by_place && !has_own_flag { Whose::Known } else { Whose::Own };
         if by_place {
             let lone_batch = if cursors.is_empty() { self.wanted } else { 1 };
@@ -156,11 +165,7 @@ impl<'a> Planner<'a> {
         } else {
             self.left.append(&mut self.left_of_places);
         }
-        let cursor = match cursors.len() {
-            1 => cursors.remove(0),
-            _ => Box::new(Intersection::new(cursors)),
-        };
-        let asks_stars = asks_stars(narrow);
+        let (cursor, asks_stars) = (intersection(cursors), asks_stars(narrow));
         Ok(Plan { sight: self.sight, cursor, direction: self.direction, left: self.left, whose, asks_stars })
     }
 
@@ -202,34 +207,63 @@ impl<'a> Planner<'a> {
             }
         }
         let (places, of_messages) = self.topics(places, of_messages)?;
-        let index = of_messages.iter().find_map(|term| match &term.test {
-            _ if term.negated => None,
-            Test::Attribute(mask) => Index::with_attribute(*mask),
-            Test::Reaction => Index::with_attribute(attribute::HAS_REACTION),
-            _ => None,
-        });
+        let mut attributes = Vec::new();
         self.left = of_messages;
-        let batch = if places.len() == 1 { lone_batch } else { 1 };
-        let mut parts: Vec<Box<dyn Cursor + 'a>> = Vec::with_capacity(places.len());
-        for place in places {
-            let view = self.sight.view(place.recipient_id)?;
-            let ranges = self.ranges(&view, has_own_flag).clone();
-            let within = if self.unread {
-                Within::Unread(ranges, self.sight.read_set(place.recipient_id)?)
-            } else {
-                Within::Ranges(ranges)
+        self.left.retain(|term| {
+            let index = match &term.test {
+                _ if term.negated => None,
+                Test::Attribute(mask) => Index::with_attribute(*mask),
+                Test::Reaction => Some(Index::Reaction),
+                _ => None,
             };
-            let (index, key) = match place.topic_id {
-                Some(topic_id) => (Index::Topic, topic_id.0),
-                None => (index.unwrap_or(Index::Recipient), place.recipient_id.0),
-            };
-            let connection = self.sight.connection;
-            parts.push(Box::new(IndexCursor::new(connection, index, key, within, self.direction, batch)));
+            attributes.extend(index);
+            // The last reaction may have been taken away.
+            index.is_none_or(|index| index == Index::Reaction)
+        });
+        let batch = if places.len() == 1 && attributes.is_empty() { lone_batch } else { 1 };
+        let mut parts = Vec::new();
+        for places in places.chunk_by(|one, next| one.recipient_id == next.recipient_id) {
+            parts.push(self.conversation(places, &attributes, has_own_flag, batch)?);
         }
-        Ok(match parts.len() {
-            1 => parts.remove(0),
-            _ => Box::new(Union::new(parts, self.direction)),
-        })
+        Ok(self.union(parts))
+    }
+
+    /// The messages of places that are all in one conversation, with all of some attributes.
+    fn conversation(
+        &self,
+        places: &[Place],
+        attributes: &[Index],
+        has_own_flag: bool,
+        batch: usize,
+    ) -> ApiResult<Box<dyn Cursor + 'a>> {
+        let recipient_id = places[0].recipient_id;
+        let view = self.sight.view(recipient_id)?;
+        let ranges = self.ranges(&view, has_own_flag).clone();
+        let within = if self.unread {
+            Within::Unread(ranges, self.sight.read_set(recipient_id)?)
+        } else {
+            Within::Ranges(ranges)
+        };
+        let connection = self.sight.connection;
+        let cursor = |index, key: i64| -> Box<dyn Cursor + 'a> {
+            Box::new(IndexCursor::new(connection, index, key, within.clone(), self.direction, batch))
+        };
+        let mut met: Vec<_> = attributes.iter().map(|index| cursor(*index, recipient_id.0)).collect();
+        let topic_ids = places.iter().filter_map(|place| place.topic_id);
+        let topics: Vec<_> = topic_ids.map(|topic_id| cursor(Index::Topic, topic_id.0)).collect();
+        if !topics.is_empty() {
+            met.push(self.union(topics));
+        } else if met.is_empty() {
+            met.push(cursor(Index::Recipient, recipient_id.0));
+        }
+        Ok(intersection(met))
+    }
+
+    fn union(&self, mut cursors: Vec<Box<dyn Cursor + 'a>>) -> Box<dyn Cursor + 'a> {
+        match cursors.len() {
+            1 => cursors.remove(0),
+            _ => Box::new(Union::new(cursors, self.direction)),
+        }
     }
 
     /// The conversations that can have matches, as narrowly as one term can name them.
@@ -357,6 +391,22 @@ impl<'a> Planner<'a> {
         Ok(channels.into_iter().chain(direct).collect())
     }
 
+    /// Whether the viewer received so little that to walk all of it is less work than to look at each message that an
+    /// index across places gives.
+    fn received_little(&self) -> ApiResult<bool> {
+        let mut work = 0;
+        for recipient_id in self.everywhere()? {
+            for ids in &self.sight.view(recipient_id)?.received {
+                let limit = LITTLE_WORK - work;
+                work += WORK_OF_RANGE + sql::count_of(self.sight.connection, recipient_id, ids, limit)?;
+                if work >= LITTLE_WORK {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// The ids of a conversation that may be shown.
     fn ranges<'v>(&self, view: &'v View, has_own_flag: bool) -> &'v Ranges {
         if !self.unread && (self.shared || has_own_flag) { &view.visible } else { &view.received }
@@ -385,8 +435,30 @@ impl<'a> Planner<'a> {
     }
 }
 
+/// What all of several cursors have; there is at least one.
+fn intersection<'a>(mut cursors: Vec<Box<dyn Cursor + 'a>>) -> Box<dyn Cursor + 'a> {
+    match cursors.len() {
+        1 => cursors.remove(0),
+        _ => Box::new(Intersection::new(cursors)),
+    }
+}
+
 fn asks_stars(narrow: &Narrow) -> bool {
     narrow.terms.iter().any(|term| !term.negated && matches!(term.test, Test::Flag(bit::STARRED)))
+}
+
+/// Whether all that a narrow can find is where the viewer received something, and may be more than one message. A star
+/// stays on what they never received.
+fn may_walk_received(narrow: &Narrow) -> bool {
+    let is_one = |term: &Term| !term.negated && matches!(term.test, Test::Id(_));
+    !asks_stars(narrow) && !narrow.terms.iter().any(is_one)
+}
+
+/// Whether a term asks for what few messages of a conversation have, or few of its topics: most conversations then drop
+/// out at once.
+fn asks_for_few(term: &Term) -> bool {
+    !term.negated
+        && matches!(term.test, Test::Attribute(_) | Test::Reaction | Test::Topic(_) | Test::Resolved)
 }
 
 /// Whether a term says in which places to look, so that an index across places need not lead.

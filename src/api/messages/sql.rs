@@ -56,6 +56,22 @@ pub fn insert(tx: &mut Tx<'_>, message: &NewMessage<'_>) -> rusqlite::Result<Mes
     Ok(id)
 }
 
+/// How many messages a conversation has in a range of ids, counted up to a limit.
+pub fn count_of(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    ids: &RangeInclusive<u32>,
+    limit: i64,
+) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached(
+            "SELECT count(*) FROM (
+                 SELECT 1 FROM message WHERE recipient_id = ?1 AND id BETWEEN ?2 AND ?3 LIMIT ?4
+             )",
+        )?
+        .query_row((recipient_id, ids.start(), ids.end(), limit), |row| row.get(0))
+}
+
 /// The newest message of a topic in a range of ids.
 pub fn newest_of_topic_in(
     connection: &Connection,
