@@ -224,13 +224,15 @@ pub enum Within {
     Ranges(Ranges),
     /// Those in these ranges that are not read.
     Unread(Ranges, Rc<ReadSet>),
+    /// Those in these ranges that are read.
+    Read(Ranges, Rc<ReadSet>),
 }
 
 impl Within {
     /// The ranges from a bound on, in order.
     fn pieces(&self, direction: Direction, bound: u32) -> Box<dyn Iterator<Item = RangeInclusive<u32>> + '_> {
         let ranges = match self {
-            Self::Ranges(ranges) | Self::Unread(ranges, _) => ranges,
+            Self::Ranges(ranges) | Self::Unread(ranges, _) | Self::Read(ranges, _) => ranges,
         };
         let cut = move |range: &RangeInclusive<u32>| {
             let (start, end) = match direction {
@@ -247,6 +249,12 @@ impl Within {
             }
             (Self::Unread(_, set), Direction::Up) => {
                 Box::new(ranges.iter().filter_map(cut).flat_map(|range| set.gaps(range)))
+            }
+            (Self::Read(_, set), Direction::Down) => {
+                Box::new(ranges.iter().rev().filter_map(cut).flat_map(|range| set.runs_down(range)))
+            }
+            (Self::Read(_, set), Direction::Up) => {
+                Box::new(ranges.iter().filter_map(cut).flat_map(|range| set.runs(range)))
             }
         }
     }

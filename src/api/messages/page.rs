@@ -2,7 +2,7 @@
 
 use super::feed::Direction;
 use super::narrow::{Narrow, Term, Test};
-use super::plan::Plan;
+use super::plan::{Plan, is_muted};
 use super::sight::{ALL_IDS, Sight};
 use crate::http::{ApiError, ApiResult};
 use crate::types::MessageId;
@@ -120,8 +120,11 @@ impl Range {
 
 /// The oldest unread message that matches and is not muted; behind the newest if there is none.
 fn first_unread(sight: &Sight<'_>, narrow: &Narrow) -> ApiResult<i64> {
-    let mut unread = narrow.clone();
     let with_channels = !narrow.names_channel;
+    if narrow.terms.iter().any(|term| is_muted(term, with_channels)) {
+        return Ok(NEWEST);
+    }
+    let mut unread = narrow.clone();
     for test in [Test::Unread, Test::Home { with_channels }] {
         unread.terms.push(Term { test, negated: false });
     }

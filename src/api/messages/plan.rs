@@ -15,6 +15,7 @@ use crate::api::subscriptions::sql as subscriptions;
 use crate::api::user_topics::policy::VisibilityPolicy;
 use crate::http::ApiResult;
 use crate::types::{MessageId, RecipientId, StreamId, TopicId};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Messages that are walked rather than found by an index across places.
@@ -67,6 +68,7 @@ impl<'a> Plan<'a> {
             wanted,
             shared: narrow.wants_shared_history,
             unread: narrow.terms.iter().any(|term| !term.negated && matches!(term.test, Test::Unread)),
+            read: false,
             left: Vec::new(),
             left_of_places: Vec::new(),
         };
@@ -133,6 +135,8 @@ struct Planner<'a> {
     wanted: usize,
     shared: bool,
     unread: bool,
+    /// Whether places are walked where they are read, for a term that asks for nothing unread.
+    read: bool,
     left: Vec<Term>,
     /// Terms that places may answer; what they leave goes to `left`.
     left_of_places: Vec<Term>,
@@ -207,8 +211,12 @@ impl<'a> Planner<'a> {
             }
         }
         let (places, of_messages) = self.topics(places, of_messages)?;
+        // Of what was received, all that is not unread is in the set of what is read.
+        let is_read = |term: &Term| term.negated && matches!(term.test, Test::Unread);
+        self.read = !self.unread && !self.shared && !has_own_flag && of_messages.iter().any(is_read);
         let mut attributes = Vec::new();
         self.left = of_messages;
+        self.left.retain(|term| !self.read || !is_read(term));
         self.left.retain(|term| {
             let index = match &term.test {
                 _ if term.negated => None,
@@ -239,10 +247,10 @@ impl<'a> Planner<'a> {
         let recipient_id = places[0].recipient_id;
         let view = self.sight.view(recipient_id)?;
         let ranges = self.ranges(&view, has_own_flag).clone();
-        let within = if self.unread {
-            Within::Unread(ranges, self.sight.read_set(recipient_id)?)
-        } else {
-            Within::Ranges(ranges)
+        let within = match (self.unread, self.read) {
+            (true, _) => Within::Unread(ranges, self.sight.read_set(recipient_id)?),
+            (_, true) => Within::Read(ranges, self.sight.read_set(recipient_id)?),
+            _ => Within::Ranges(ranges),
         };
         let connection = self.sight.connection;
         let cursor = |index, key: i64| -> Box<dyn Cursor + 'a> {
@@ -294,16 +302,24 @@ impl<'a> Planner<'a> {
         }
         if wanted(|test| matches!(test, Test::Followed)).is_some() {
             let followed = self.sight.muting()?.topics(|policy| policy == VisibilityPolicy::Followed);
-            let mut stream_ids: Vec<_> = followed.map(|(stream_id, _)| stream_id).collect();
-            stream_ids.sort_unstable();
-            stream_ids.dedup();
-            let mut recipients = Vec::with_capacity(stream_ids.len());
-            for stream_id in stream_ids {
-                recipients.extend(channels::by_id(connection, stream_id)?.map(|stream| stream.recipient_id));
-            }
-            return Ok(recipients);
+            return self.channels(followed.map(|(stream_id, _)| stream_id).collect());
+        }
+        if of_messages.iter().any(|term| term.negated && matches!(term.test, Test::Home { .. })) {
+            let muting = self.sight.muting()?;
+            let topics = muting.topics(|policy| policy == VisibilityPolicy::Muted);
+            return self.channels(muting.channels().chain(topics.map(|(stream_id, _)| stream_id)).collect());
         }
         self.everywhere()
+    }
+
+    /// The conversations of channels, each once.
+    fn channels(&self, stream_ids: BTreeSet<StreamId>) -> ApiResult<Vec<RecipientId>> {
+        let mut recipients = Vec::with_capacity(stream_ids.len());
+        for stream_id in stream_ids {
+            let stream = channels::by_id(self.sight.connection, stream_id)?;
+            recipients.extend(stream.map(|stream| stream.recipient_id));
+        }
+        Ok(recipients)
     }
 
     /// Puts topics in the place of conversations where a term names topics, and drops the terms that this answers.
@@ -332,21 +348,32 @@ impl<'a> Planner<'a> {
                 .collect();
             return Ok((topics, left));
         }
-        self.at_home(places, terms)
+        let home = |negated| {
+            terms.iter().find_map(|term| match term.test {
+                Test::Home { with_channels } if term.negated == negated => Some(with_channels),
+                _ => None,
+            })
+        };
+        match (home(false), home(true)) {
+            (Some(with_channels), _) => self.at_home(places, terms, with_channels),
+            (None, Some(with_channels)) => self.muted(places, terms, with_channels),
+            (None, None) => Ok((places, terms)),
+        }
     }
 
     /// The same for what is not muted: a muted channel is shown as far as single topics of it are not muted.
-    fn at_home(&self, places: Vec<Place>, terms: Vec<Term>) -> ApiResult<(Vec<Place>, Vec<Term>)> {
+    fn at_home(
+        &self,
+        places: Vec<Place>,
+        terms: Vec<Term>,
+        with_channels: bool,
+    ) -> ApiResult<(Vec<Place>, Vec<Term>)> {
         let is_home = |term: &Term| !term.negated && matches!(term.test, Test::Home { .. });
-        let Some(Term { test: Test::Home { with_channels }, .. }) = terms.iter().find(|term| is_home(term))
-        else {
-            return Ok((places, terms));
-        };
         let muting = self.sight.muting()?;
         let mut shown = Vec::with_capacity(places.len());
         for place in places {
             let stream = self.sight.view(place.recipient_id)?.stream.as_ref().map(|stream| stream.stream_id);
-            let is_muted = |stream_id: &StreamId| *with_channels && muting.is_channel_muted(*stream_id);
+            let is_muted = |stream_id: &StreamId| with_channels && muting.is_channel_muted(*stream_id);
             let Some(stream_id) = stream.filter(is_muted) else {
                 shown.push(place);
                 continue;
@@ -360,6 +387,35 @@ impl<'a> Planner<'a> {
         let mutes_topics = muting.topics(|policy| policy == VisibilityPolicy::Muted).next().is_some();
         let left = terms.into_iter().filter(|term| mutes_topics || !is_home(term)).collect();
         Ok((shown, left))
+    }
+
+    /// The same for what is muted: of a channel that is not muted, single topics.
+    fn muted(
+        &self,
+        places: Vec<Place>,
+        terms: Vec<Term>,
+        with_channels: bool,
+    ) -> ApiResult<(Vec<Place>, Vec<Term>)> {
+        let muting = self.sight.muting()?;
+        let mut muted = Vec::new();
+        let mut shows_topics = false;
+        for place in places {
+            let view = self.sight.view(place.recipient_id)?;
+            let Some(stream_id) = view.stream.as_ref().map(|stream| stream.stream_id) else { continue };
+            if with_channels && muting.is_channel_muted(stream_id) {
+                shows_topics |= muting.topics_of(stream_id, |policy| !policy.mutes(true)).next().is_some();
+                muted.push(place);
+                continue;
+            }
+            for (_, key) in muting.topics_of(stream_id, |policy| policy == VisibilityPolicy::Muted) {
+                if let Some(topic_id) = sql::topic(self.sight.connection, stream_id, key)? {
+                    muted.push(Place { recipient_id: place.recipient_id, topic_id: Some(topic_id) });
+                }
+            }
+        }
+        let is_answered = |term: &Term| !shows_topics && is_muted(term, with_channels);
+        let left = terms.into_iter().filter(|term| !is_answered(term)).collect();
+        Ok((muted, left))
     }
 
     /// The topics of a place that a term names.
@@ -457,8 +513,16 @@ fn may_walk_received(narrow: &Narrow) -> bool {
 /// Whether a term asks for what few messages of a conversation have, or few of its topics: most conversations then drop
 /// out at once.
 fn asks_for_few(term: &Term) -> bool {
-    !term.negated
-        && matches!(term.test, Test::Attribute(_) | Test::Reaction | Test::Topic(_) | Test::Resolved)
+    match term.test {
+        Test::Attribute(_) | Test::Reaction | Test::Topic(_) | Test::Resolved => !term.negated,
+        Test::Home { .. } => term.negated,
+        _ => false,
+    }
+}
+
+/// Whether a term asks for what is muted, in the same meaning of that.
+pub fn is_muted(term: &Term, with_channels: bool) -> bool {
+    term.negated && matches!(term.test, Test::Home { with_channels: same } if same == with_channels)
 }
 
 /// Whether a term says in which places to look, so that an index across places need not lead.

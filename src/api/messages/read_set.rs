@@ -135,6 +135,25 @@ impl ReadSet {
         })
     }
 
+    /// The ranges of ids within bounds that are in the set, the lowest first.
+    pub fn runs(&self, within: RangeInclusive<u32>) -> impl Iterator<Item = RangeInclusive<u32>> {
+        let (marked, mut above) = self.parts(within);
+        marked.into_iter().chain(std::iter::from_fn(move || above.next_range()))
+    }
+
+    /// The same, the highest first.
+    pub fn runs_down(&self, within: RangeInclusive<u32>) -> impl Iterator<Item = RangeInclusive<u32>> {
+        let (marked, mut above) = self.parts(within);
+        std::iter::from_fn(move || above.next_range_back()).chain(marked)
+    }
+
+    /// What is in the set within bounds: up to the mark, and above it.
+    fn parts(&self, within: RangeInclusive<u32>) -> (Option<RangeInclusive<u32>>, roaring::bitmap::Iter<'_>) {
+        let marked = *within.start()..=self.until.min(*within.end());
+        let above = if within.is_empty() { self.above.range(..0) } else { self.above.range(within) };
+        (Some(marked).filter(|marked| !marked.is_empty()), above)
+    }
+
     /// The pieces to store, by number; one without ids is to be removed. They count as stored from here.
     pub fn take_changed(&mut self) -> Vec<(u32, RoaringBitmap)> {
         std::mem::take(&mut self.changed)
@@ -243,7 +262,16 @@ mod tests {
                 prop_assert_eq!(&found, &unread);
                 let mut down: Vec<_> = set.gaps_down(within.clone()).collect();
                 down.reverse();
-                prop_assert_eq!(down, set.gaps(within).collect::<Vec<_>>());
+                prop_assert_eq!(down, set.gaps(within.clone()).collect::<Vec<_>>());
+                let bounds = next / 3..=next - next / 5;
+                let read: Vec<u32> = plain.read.range(bounds.clone()).copied().collect();
+                let runs = set.runs(bounds.clone());
+                let found: Vec<u32> =
+                    runs.flat_map(|run| plain.messages.range(run).copied().collect::<Vec<_>>()).collect();
+                prop_assert_eq!(&found, &read);
+                let mut down: Vec<_> = set.runs_down(bounds.clone()).collect();
+                down.reverse();
+                prop_assert_eq!(down, set.runs(bounds).collect::<Vec<_>>());
                 for id in &plain.messages {
                     prop_assert_eq!(set.contains(*id), plain.read.contains(id));
                 }

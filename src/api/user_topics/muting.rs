@@ -26,6 +26,11 @@ impl Muting {
         Ok(Self { muted_channels, topics })
     }
 
+    /// The channels that are muted as a whole.
+    pub fn channels(&self) -> impl Iterator<Item = StreamId> {
+        self.muted_channels.iter().copied()
+    }
+
     /// Whether a channel is muted as a whole; single topics of it may not be.
     pub fn is_channel_muted(&self, stream_id: StreamId) -> bool {
         self.muted_channels.contains(&stream_id)
