@@ -8,6 +8,7 @@ use super::feed::{Cursor, Direction, Index, IndexCursor, Intersection, Key, Know
 use super::flags::bit;
 use super::holds::{Candidate, holds, holds_for_all};
 use super::narrow::{Narrow, Term, Test};
+use super::search::SearchQuery;
 use super::sight::{ALL_IDS, Ranges, Sight, View};
 use super::sql;
 use crate::api::channels::sql as channels;
@@ -29,7 +30,9 @@ pub struct Plan<'a> {
     sight: &'a Sight<'a>,
     cursor: Box<dyn Cursor + 'a>,
     direction: Direction,
-    /// Terms that the cursor does not answer.
+    /// What searches find that are turned around: it is left out.
+    left_out: Vec<Box<dyn Cursor + 'a>>,
+    /// Terms that no cursor answers.
     left: Vec<Term>,
     whose: Whose,
     /// Whether starred messages are asked for: a star stays on a message that went where the viewer receives nothing.
@@ -69,6 +72,7 @@ impl<'a> Plan<'a> {
             shared: narrow.wants_shared_history,
             unread: narrow.terms.iter().any(|term| !term.negated && matches!(term.test, Test::Unread)),
             read: false,
+            left_out: Vec::new(),
             left: Vec::new(),
             left_of_places: Vec::new(),
         };
@@ -87,9 +91,22 @@ impl<'a> Plan<'a> {
 
     fn for_known(sight: &'a Sight<'a>, narrow: &Narrow, ids: &[MessageId], whose: Whose) -> Self {
         let direction = Direction::Up;
-        let known = Known::new(ids.iter().filter_map(|id| id.bit()).collect(), direction);
+        let ids: Vec<u32> = ids.iter().filter_map(|id| id.bit()).collect();
+        let (first, last) = (ids.iter().min().copied(), ids.iter().max().copied());
+        let within = first.zip(last).map_or_else(Vec::new, |(first, last)| vec![first..=last]);
+        let mut cursors: Vec<Box<dyn Cursor + 'a>> = vec![Box::new(Known::new(ids, direction))];
+        let (mut left, mut left_out) = (Vec::new(), Vec::new());
+        for term in &narrow.terms {
+            match &term.test {
+                Test::Search(query) => {
+                    let found = search(sight, query, within.clone(), direction);
+                    if term.negated { left_out.push(found) } else { cursors.push(found) }
+                }
+                _ => left.push(term.clone()),
+            }
+        }
         let asks_stars = asks_stars(narrow);
-        Self { sight, cursor: Box::new(known), direction, left: narrow.terms.clone(), whose, asks_stars }
+        Self { sight, cursor: intersection(cursors), direction, left_out, left, whose, asks_stars }
     }
 
     /// Up to `limit` messages from a bound on, in the plan's direction.
@@ -101,12 +118,21 @@ impl<'a> Plan<'a> {
         {
             let Some(bit) = self.cursor.seek(from)? else { break };
             let id = MessageId::from(bit);
-            if self.matches(id)? {
+            if !self.is_left_out(bit)? && self.matches(id)? {
                 ids.push(id);
             }
             bound = self.direction.past(bit);
         }
         Ok(ids)
+    }
+
+    fn is_left_out(&mut self, id: u32) -> ApiResult<bool> {
+        for cursor in &mut self.left_out {
+            if cursor.seek(id)? == Some(id) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn matches(&self, id: MessageId) -> ApiResult<bool> {
@@ -137,6 +163,7 @@ struct Planner<'a> {
     unread: bool,
     /// Whether places are walked where they are read, for a term that asks for nothing unread.
     read: bool,
+    left_out: Vec<Box<dyn Cursor + 'a>>,
     left: Vec<Term>,
     /// Terms that places may answer; what they leave goes to `left`.
     left_of_places: Vec<Term>,
@@ -147,6 +174,12 @@ impl<'a> Planner<'a> {
         let mut cursors = Vec::new();
         let mut has_own_flag = false;
         for term in &narrow.terms {
+            if let Test::Search(query) = &term.test
+                && term.negated
+            {
+                self.left_out.push(search(self.sight, query, vec![ALL_IDS], self.direction));
+                continue;
+            }
             has_own_flag |= !term.negated && matches!(term.test, Test::Flag(_) | Test::Mentioned);
             match self.across(term)? {
                 Some(cursor) => cursors.push(cursor),
@@ -169,8 +202,9 @@ impl<'a> Planner<'a> {
         } else {
             self.left.append(&mut self.left_of_places);
         }
+        let Self { sight, direction, left_out, left, .. } = self;
         let (cursor, asks_stars) = (intersection(cursors), asks_stars(narrow));
-        Ok(Plan { sight: self.sight, cursor, direction: self.direction, left: self.left, whose, asks_stars })
+        Ok(Plan { sight, cursor, direction, left_out, left, whose, asks_stars })
     }
 
     /// The index across places that answers a term, if there is one.
@@ -185,12 +219,7 @@ impl<'a> Planner<'a> {
             Test::Flag(bit::HAS_ALERT_WORD) => Some(self.index(Index::Alerted, own)),
             Test::Mentioned => Some(self.mentions()?),
             Test::Id(id) => Some(Box::new(Known::new(id.bit().into_iter().collect(), self.direction))),
-            Test::Search(query) if query.expression().is_empty() => {
-                Some(Box::new(Known::new(Vec::new(), self.direction)))
-            }
-            Test::Search(query) => {
-                Some(self.index(Index::Search, Key::Expression(Rc::from(query.expression()))))
-            }
+            Test::Search(query) => Some(search(self.sight, query, vec![ALL_IDS], self.direction)),
             _ => None,
         })
     }
@@ -489,6 +518,21 @@ impl<'a> Planner<'a> {
         }
         Ok(Box::new(Union::new(cursors, self.direction)))
     }
+}
+
+/// The messages with the words of a search.
+fn search<'a>(
+    sight: &Sight<'a>,
+    query: &SearchQuery,
+    within: Ranges,
+    direction: Direction,
+) -> Box<dyn Cursor + 'a> {
+    if query.expression().is_empty() {
+        return Box::new(Known::new(Vec::new(), direction));
+    }
+    let key = Key::Expression(Rc::from(query.expression()));
+    let within = Within::Ranges(within);
+    Box::new(IndexCursor::new(sight.connection, Index::Search, key, within, direction, usize::MAX))
 }
 
 /// What all of several cursors have; there is at least one.

@@ -83,18 +83,6 @@ pub fn newest_of_topic_in(
         .query_row((topic_id, ids.start(), ids.end()), |row| row.get(0))
 }
 
-/// Whether a message has the words of an FTS5 expression.
-pub fn has_words(connection: &Connection, id: MessageId, expression: &str) -> rusqlite::Result<bool> {
-    if expression.is_empty() {
-        return Ok(false);
-    }
-    connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM message_search WHERE message_search MATCH ?1 AND rowid = ?2)",
-        )?
-        .query_row((expression, id), |row| row.get(0))
-}
-
 /// The columns of [`MessageRow`].
 const COLUMNS: &str =
     "message.id, recipient_id, topic_id, subject, sender_id, timestamp, content, rendered_content,
