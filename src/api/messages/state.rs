@@ -6,20 +6,20 @@ use super::narrow::Narrow;
 use super::plan::Plan;
 use super::sight::{ALL_IDS, Sight};
 use super::{sql, unread_msgs};
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::http::ApiResult;
 use crate::types::{MessageId, UserId};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Direct conversations told of as recent.
 const RECENT_CONVERSATIONS: usize = 1000;
 
 /// `max_message_id`, and `unread_msgs` where flag events will keep it true.
-pub fn message(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn message(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let sight = Sight::new(request.connection, request.caller, request.now);
     state.insert("max_message_id".into(), newest_received(&sight)?.into());
     if request.wants("update_message_flags") {
-        state.insert("unread_msgs".into(), serde_json::to_value(unread_msgs::of(request)?)?);
+        state.insert_large("unread_msgs", &unread_msgs::of(request)?)?;
     }
     Ok(())
 }
@@ -32,7 +32,7 @@ pub fn newest_received(sight: &Sight<'_>) -> ApiResult<i64> {
 }
 
 /// `starred_messages`: ids, ascending.
-pub fn starred(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn starred(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let all = Within::Ranges(vec![ALL_IDS]);
     let user_id = request.caller.user_id;
     let sight = Sight::new(request.connection, request.caller, request.now);
@@ -55,7 +55,7 @@ pub fn starred(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> Ap
 }
 
 /// `recent_private_conversations`: the people of each, and its newest message.
-pub fn recent_conversations(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn recent_conversations(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let own = request.caller.user_id;
     let mut recent = Vec::new();
     for recipient_id in sql::direct_recipients(request.connection, own)? {
