@@ -301,4 +301,17 @@ async fn a_star_makes_a_message_ones_own() {
     assert_eq!(world.found(&outsider, json!([["is", "starred"]])).await, [1]);
     assert_eq!(world.found(&outsider, json!([["is", "starred"], ["channel", "lunch"]])).await, [1]);
     assert_eq!(world.found(&outsider, json!([["is", "starred"], ["channel", "talk"]])).await, [0; 0]);
+    // It stays on a message that goes where its owner received nothing, whatever else is asked for.
+    let star = json!({"messages": [world.ids[0]], "op": "add", "flag": "starred"});
+    world.bob.post("/messages/flags", star).await.ok();
+    subscribe(&world.ada, &["garden"], json!({"principals": [world.ada.user_id]})).await;
+    let garden = stream_id(&world.ada, "garden").await;
+    let message = format!("/messages/{}", world.ids[0]);
+    let quietly = json!({"stream_id": garden, "topic": "✔ soup", "send_notification_to_new_thread": false});
+    world.server.owner().await.patch(&message, quietly).await.ok();
+    let terms =
+        [["has", "link"], ["topic", "✔ soup"], ["is", "resolved"], ["search", "menu"], ["channel", "garden"]];
+    for term in terms {
+        assert_eq!(world.found(&world.bob, json!([["is", "starred"], term])).await, [0], "{term:?}");
+    }
 }
