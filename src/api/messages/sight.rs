@@ -181,5 +181,15 @@ pub fn invalid_message() -> ApiError {
 
 /// Whether an id is in one of these ranges.
 pub fn contains(ranges: &Ranges, id: MessageId) -> bool {
-    id.bit().is_some_and(|id| ranges.iter().any(|range| range.contains(&id)))
+    id.bit().is_some_and(|id| {
+        let index = ranges.partition_point(|range| *range.end() < id);
+        ranges.get(index).is_some_and(|range| range.contains(&id))
+    })
+}
+
+/// The parts of ranges that lie in another one.
+pub fn within(ranges: &Ranges, bounds: RangeInclusive<u32>) -> Ranges {
+    let parts =
+        ranges.iter().map(|range| *range.start().max(bounds.start())..=*range.end().min(bounds.end()));
+    parts.filter(|part| !part.is_empty()).collect()
 }
