@@ -1,4 +1,4 @@
-//! `/navigation_views`: views that a user keeps at hand (feature level 390, `semantics.md` section 17).
+//! `/navigation_views`: views that a user keeps at hand (feature level 390).
 
 use super::Slice;
 use super::register::{StatePart, StateRequest};

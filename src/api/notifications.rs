@@ -1,4 +1,4 @@
-//! The server's own bots, and what the notification bot says (`semantics.md` section 8).
+//! The server's own bots, and what the notification bot says.
 //!
 //! A notice is a message like any other: it is written in the job that it tells of, so there is neither one without the
 //! other.

@@ -16,7 +16,7 @@ const IDLE_MILLISECONDS: i64 = 10 * 60 * 1000;
 /// Events in one answer; a queue that is further behind asks again.
 pub(super) const MAX_EVENTS_IN_ANSWER: usize = 1000;
 
-/// Why a poll was refused (`semantics.md`, "Events").
+/// Why a poll was refused (spec, "Events").
 #[derive(Debug)]
 pub enum QueueError {
     /// No such queue, or another user's.

@@ -1,4 +1,4 @@
-//! What a client asks of a queue (`POST /register`; `semantics.md` names the parameters).
+//! What a client asks of a queue (`POST /register`).
 
 use crate::types::UserId;
 use rand::RngExt;

@@ -1,4 +1,4 @@
-//! Folders that channels are shown in (feature levels 389, 414 and 418; `semantics.md` section 17). Administrators make
+//! Folders that channels are shown in (feature levels 389, 414 and 418). Administrators make
 //! them; everybody sees them.
 
 mod create;

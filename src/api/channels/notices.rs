@@ -1,4 +1,4 @@
-//! What the notification bot says about channels (`semantics.md` section 8): the texts, and where they go.
+//! What the notification bot says about channels: the texts, and where they go.
 
 use super::row::{StreamRow, TopicsPolicy};
 use crate::api::groups::setting::GroupSetting;

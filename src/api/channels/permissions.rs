@@ -1,4 +1,4 @@
-//! Permissions of the organization that are about channels (`semantics.md` section 10).
+//! Permissions of the organization that are about channels.
 
 use super::access::{StreamSetting, Viewer};
 use super::row::StreamRow;

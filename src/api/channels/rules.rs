@@ -1,4 +1,4 @@
-//! What a channel may be called and may be: pure rules, with tables of cases (`semantics.md` sections 3 and 9).
+//! What a channel may be called and may be: pure rules, with tables of cases.
 
 use crate::api::groups::system::SystemGroup;
 use crate::http::params::JsonOrText;

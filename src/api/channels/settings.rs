@@ -1,4 +1,4 @@
-//! The group settings of a channel: who may do what in it (spec, "Channel"; `semantics.md` section 9).
+//! The group settings of a channel: who may do what in it (spec, "Channel").
 
 use crate::api::groups::permission::{DefaultGroup, Permission};
 use crate::api::groups::setting::{self, DirectGroup, GroupSetting, Owner};

@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 
-/// A group on the wire (`semantics.md` section 10).
+/// A group on the wire.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupRecord {
     id: GroupId,

@@ -1,5 +1,5 @@
 //! User groups: system groups that follow from roles, named groups, and the anonymous groups that hold the value of a
-//! single `can_..._group` setting (`semantics.md` section 10).
+//! single `can_..._group` setting.
 //!
 //! - [`membership::Membership`] answers every "is this user in the group that may" with one rule; [`members`] and
 //!   [`graph`] answer it from the group's end, for one group and for all;

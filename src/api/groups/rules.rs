@@ -1,4 +1,4 @@
-//! Who may change a group, and what it may be called (`semantics.md` sections 3 and 10).
+//! Who may change a group, and what it may be called.
 
 use super::membership::Membership;
 use super::permission::UserGroupSetting;

@@ -1,4 +1,4 @@
-//! Files of forms on their way to images of ours (`semantics.md` section 4: five MiB each).
+//! Files of forms on their way to images of ours (five MiB each).
 
 use super::decoding::{Format, ImageError};
 use crate::http::form::UploadedFile;

@@ -1,4 +1,4 @@
-//! Invitations: links by which people get an account (`semantics.md` section 14). `join` has the page behind them.
+//! Invitations: links by which people get an account. `join` has the page behind them.
 //!
 //! No email leaves this server. An invitation by email is a link for one person all the same: the notification bot
 //! gives it to the inviter, who hands it over.

@@ -1,5 +1,5 @@
 //! The page behind an invitation link, `/join/{key}/`: a person becomes a user there, without a client and without a
-//! script (`semantics.md` section 14). The first owner of a new file comes the same way, by the link that `teamchat
+//! script. The first owner of a new file comes the same way, by the link that `teamchat
 //! serve` prints.
 //!
 //! Everything that is shown goes through `html::Html`, which escapes it. The page loads nothing from elsewhere, may

@@ -1,4 +1,4 @@
-//! What the server's bots say when somebody joined (`semantics.md` section 8).
+//! What the server's bots say when somebody joined.
 
 use crate::api::channels::sql as channels;
 use crate::api::invites::record::InviteRow;

@@ -1,4 +1,4 @@
-//! Linkifiers: patterns that become links in messages and topics (`semantics.md` section 16).
+//! Linkifiers: patterns that become links in messages and topics.
 //!
 //! - `sql`: the patterns in their order; who renders takes them from [`compiled`];
 //! - `rules`: what a pattern and its template have to be.

@@ -1,5 +1,5 @@
 //! Custom profile fields: what the organization wants to know of people, and what they say (spec, "Custom profile
-//! field"; `semantics.md` section 15).
+//! field").
 //!
 //! - [`field`]: a field, and the eight types;
 //! - [`external_accounts`]: the accounts elsewhere that need no further description;

@@ -1,4 +1,4 @@
-//! What may be a field. Texts are those of `semantics.md` section 3, "Profile fields".
+//! What may be a field. The texts of refusals are the published ones.
 
 use super::external_accounts::{self, CUSTOM, USERNAME};
 use super::field::FieldType;

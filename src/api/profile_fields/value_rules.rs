@@ -1,4 +1,4 @@
-//! What may be a value of a field, by its type (`semantics.md` section 15).
+//! What may be a value of a field, by its type.
 
 use super::field::{FieldType, ProfileField};
 use super::values::NewValue;

@@ -1,4 +1,4 @@
-//! The organization's group settings: who may do what in it (`semantics.md` section 10).
+//! The organization's group settings: who may do what in it.
 
 use crate::api::groups::membership::Membership;
 use crate::api::groups::permission::Permission;

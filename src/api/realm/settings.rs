@@ -16,8 +16,8 @@ const fn row(name: &'static str, kind: Kind) -> Property {
     Property { name, kind }
 }
 
-/// All of them, by the name that follows `realm_` in `POST /register`, with the defaults of a new organization
-/// (`semantics.md` section 10). A change may be refused for reasons that a type cannot tell: that is its endpoint's.
+/// All of them, by the name that follows `realm_` in `POST /register`, with the defaults of a new organization.
+/// A change may be refused for reasons that a type cannot tell: that is its endpoint's.
 pub const PROPERTIES: &[Property] = &[
     row("allow_message_editing", Bool(true)),
     row("avatar_changes_disabled", Bool(false)),

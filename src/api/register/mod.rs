@@ -86,7 +86,7 @@ impl<'de> Deserialize<'de> for Subscribers {
     }
 }
 
-/// Parameters of `POST /register` (`semantics.md` section 11).
+/// Parameters of `POST /register`.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct RegisterParams {

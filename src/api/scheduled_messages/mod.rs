@@ -1,4 +1,4 @@
-//! Messages that are sent at a time (`semantics.md` section 13).
+//! Messages that are sent at a time.
 //!
 //! A scheduled message is checked and rendered when it is made, when it is changed, and again when it is sent: what the
 //! sender may do then decides. One that could not be sent stays, marked as failed.

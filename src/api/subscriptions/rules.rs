@@ -54,7 +54,7 @@ const SWITCHES: [&str; 6] = [
 ];
 
 impl Choice {
-    /// Reads a property and its value (`semantics.md` section 3 has the texts).
+    /// Reads a property and its value (in the published words where it is refused).
     pub fn read(property: &str, value: &Value) -> ApiResult<Self> {
         if property == "color" {
             let text = value.as_str().unwrap_or_default();

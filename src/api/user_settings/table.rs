@@ -8,7 +8,7 @@ const fn row(name: &'static str, kind: Kind) -> Property {
     Property { name, kind }
 }
 
-/// All of them, with the program's defaults (`semantics.md` section 10). An organization may have its own for new users.
+/// All of them, with the program's defaults. An organization may have its own for new users.
 pub const PROPERTIES: &[Property] = &[
     // What things look like, and where keys and links lead.
     row("color_scheme", NumberOf(&[1, 2, 3], 1)),
