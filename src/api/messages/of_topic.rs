@@ -192,15 +192,13 @@ pub fn relocate(connection: &Connection, ids: &[MessageId], place: &NewPlace<'_>
     // Apart, so that the channel's index is not written where the channel stays.
     let mut channel = connection.prepare_cached("UPDATE message SET recipient_id = ?2 WHERE id = ?1")?;
     let mut no_links = connection.prepare_cached("DELETE FROM message_topic_link WHERE message_id = ?1")?;
-    let mut links = connection
-        .prepare_cached("INSERT OR REPLACE INTO message_topic_link (message_id, links) VALUES (?1, ?2)")?;
     for id in ids {
         row.execute((id, place.topic_id, place.subject, lost, gained, place.moved_at))?;
         if let Some(recipient_id) = place.recipient_id {
             channel.execute((id, recipient_id))?;
         }
         match place.links {
-            Some(json) => _ = links.execute((id, json))?,
+            Some(json) => sql::put_topic_links(connection, *id, json)?,
             None if place.subject.is_some() => _ = no_links.execute([id])?,
             None => {}
         }
