@@ -8,7 +8,7 @@ use super::message::{EditRecord, MessageRow};
 use super::move_rules::{self, Limits, MoveFacts, PropagateMode, Resolving};
 use super::of_topic::{self, NewPlace};
 use super::search::index;
-use super::sight::{Sight, within};
+use super::sight::{Ranges, Sight, within};
 use super::{sql, unread};
 use crate::api::channels::access::{self, StreamSetting, Viewer};
 use crate::api::channels::row::StreamRow;
@@ -19,7 +19,7 @@ use crate::api::subscriptions::sql as subscriptions;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::TopicLink;
 use crate::store::Tx;
-use crate::types::{MessageId, Role, StreamId, Topic, UserId};
+use crate::types::{MessageId, Role, StreamId, Topic, TopicId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
@@ -129,24 +129,12 @@ pub fn plan(
     if facts.stream_changes {
         check_may_post(connection, caller, now, &to)?;
     }
-    let view = Sight::new(connection, caller, now).view_of_stream(from)?;
-    let named = message.id.bit().ok_or_else(ApiError::internal)?;
-    let before = within(&view.visible, 0..=named.saturating_sub(1));
-    let has_before = || of_topic::has_any(connection, topic_id, &before);
-    let from_named = within(&view.visible, named..=u32::MAX);
-    let (ids, is_whole_topic) = match destination.propagate_mode {
-        PropagateMode::ChangeOne => {
-            let after = within(&view.visible, named.saturating_add(1)..=u32::MAX);
-            let is_alone = !has_before()? && !of_topic::has_any(connection, topic_id, &after)?;
-            (vec![message.id], is_alone)
-        }
-        PropagateMode::ChangeLater => (of_topic::ids(connection, topic_id, &from_named)?, !has_before()?),
-        PropagateMode::ChangeAll => {
-            let ids = of_topic::ids(connection, topic_id, &view.visible)?;
-            check_age_of_all(connection, facts, &ids, now)?;
-            (ids, true)
-        }
-    };
+    let visible = &Sight::new(connection, caller, now).view_of_stream(from)?.visible;
+    let (ids, is_whole_topic) =
+        choose(connection, visible, topic_id, message.id, destination.propagate_mode)?;
+    if destination.propagate_mode == PropagateMode::ChangeAll {
+        check_age_of_all(connection, facts, &ids, now)?;
+    }
     Ok(Move {
         from: from.clone(),
         is_whole_topic,
@@ -159,6 +147,29 @@ pub fn plan(
         named: message.id,
         sender_id: message.sender_id,
         ids,
+    })
+}
+
+/// The messages of a topic that go along with the one that was named, ascending; and whether there is no other in these
+/// ranges of ids. The topic is listed only as far as it goes.
+fn choose(
+    connection: &Connection,
+    visible: &Ranges,
+    topic_id: TopicId,
+    named: MessageId,
+    propagate_mode: PropagateMode,
+) -> ApiResult<(Vec<MessageId>, bool)> {
+    let bit = named.bit().ok_or_else(ApiError::internal)?;
+    let has_any = |ids| of_topic::has_any(connection, topic_id, &within(visible, ids));
+    let has_before = || has_any(0..=bit.saturating_sub(1));
+    Ok(match propagate_mode {
+        PropagateMode::ChangeOne => {
+            (vec![named], !has_before()? && !has_any(bit.saturating_add(1)..=u32::MAX)?)
+        }
+        PropagateMode::ChangeLater => {
+            (of_topic::ids(connection, topic_id, &within(visible, bit..=u32::MAX))?, !has_before()?)
+        }
+        PropagateMode::ChangeAll => (of_topic::ids(connection, topic_id, visible)?, true),
     })
 }
 
