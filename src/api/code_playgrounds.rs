@@ -1,7 +1,7 @@
 //! `/realm/playgrounds`: places where clients can try the code of a block, by language (feature levels 49 and 196).
 
 use super::Slice;
-use super::register::{StatePart, StateRequest};
+use super::register::{State, StatePart, StateRequest};
 use super::users::sql as users;
 use crate::events::{Audience, Event};
 use crate::http::params::{BoundedText, Trimmed};
@@ -11,7 +11,7 @@ use crate::store::Tx;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// Code playgrounds.
 pub const SLICE: Slice = Slice { name: "code_playgrounds", routes, state: STATE, ..Slice::EMPTY };
@@ -101,7 +101,7 @@ fn remove_playground(tx: &mut Tx<'_>, _caller: &Administrator, params: RemovePar
 }
 
 /// Word `realm_playgrounds`.
-fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("realm_playgrounds".into(), json!(all(request.connection)?));
     Ok(())
 }

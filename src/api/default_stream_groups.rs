@@ -4,7 +4,7 @@
 use super::Slice;
 use super::channels::visible::People;
 use super::channels::{access, permissions, row::StreamRow, sql as channels};
-use super::register::{StatePart, StateRequest};
+use super::register::{State, StatePart, StateRequest};
 use crate::events::{Audience, Event};
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
 use crate::store::Tx;
@@ -12,7 +12,7 @@ use crate::types::StreamId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// Default channel groups.
 pub const SLICE: Slice = Slice { name: "default_stream_groups", routes, state: STATE, ..Slice::EMPTY };
@@ -194,7 +194,7 @@ pub fn forget(tx: &mut Tx<'_>, stream_id: StreamId) -> ApiResult<()> {
 }
 
 /// Word `default_stream_groups`: guests have none.
-fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let groups = if request.caller.is_guest() { Vec::new() } else { all(request.connection)? };
     state.insert("realm_default_stream_groups".into(), json!(groups));
     Ok(())

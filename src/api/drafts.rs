@@ -3,7 +3,7 @@
 use super::Slice;
 use super::channels::access;
 use super::messages::{address, rules};
-use super::register::{StatePart, StateRequest};
+use super::register::{State, StatePart, StateRequest};
 use super::user_settings;
 use super::users::sql as users;
 use crate::events::{Audience, Event};
@@ -15,7 +15,7 @@ use hyper::Method;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::de;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// Drafts.
 pub const SLICE: Slice = Slice { name: "drafts", routes, state: STATE, ..Slice::EMPTY };
@@ -200,7 +200,7 @@ pub fn forget_all(connection: &Connection, user_id: UserId) -> ApiResult<()> {
 }
 
 /// Word `drafts`: none, for whoever does not want them on the server.
-fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let drafts = if is_synchronized(request.connection, request.caller)? {
         newest(request.connection, request.caller.user_id, MAX_IN_STATE)?
     } else {

@@ -3,7 +3,7 @@
 
 use super::Slice;
 use super::messages::muted_sender;
-use super::register::{StatePart, StateRequest};
+use super::register::{State, StatePart, StateRequest};
 use super::users::{access::Accessible, find, record::UserRow};
 use crate::events::{Audience, Event};
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
@@ -12,7 +12,7 @@ use crate::types::UserId;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// Muted users.
 pub const SLICE: Slice = Slice { name: "muted_users", routes, state: STATE, ..Slice::EMPTY };
@@ -99,7 +99,7 @@ fn tell(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<Reply> {
 }
 
 /// Word `muted_users`.
-fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let muted = muted_by(request.connection, request.caller.user_id)?;
     state.insert("muted_users".into(), json!(muted));
     Ok(())

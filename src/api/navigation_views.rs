@@ -1,7 +1,7 @@
 //! `/navigation_views`: views that a user keeps at hand (feature level 390).
 
 use super::Slice;
-use super::register::{StatePart, StateRequest};
+use super::register::{State, StatePart, StateRequest};
 use crate::events::{Audience, Event};
 use crate::http::params::{NoParams, RequiredText};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
@@ -10,7 +10,7 @@ use crate::types::UserId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// Navigation views.
 pub const SLICE: Slice = Slice { name: "navigation_views", routes, state: STATE, ..Slice::EMPTY };
@@ -202,7 +202,7 @@ fn remove_navigation_view(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) 
 }
 
 /// Word `navigation_views`.
-fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("navigation_views".into(), json!(all(request.connection, request.caller.user_id)?));
     Ok(())
 }

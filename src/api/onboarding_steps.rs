@@ -1,7 +1,7 @@
 //! `/users/me/onboarding_steps`: hints that clients show a beginner once (feature level 233).
 
 use super::Slice;
-use super::register::{StatePart, StateRequest};
+use super::register::{State, StatePart, StateRequest};
 use crate::events::{Audience, Event};
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
 use crate::store::Tx;
@@ -9,7 +9,7 @@ use crate::types::UserId;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Onboarding steps.
 pub const SLICE: Slice = Slice { name: "onboarding_steps", routes, state: STATE, ..Slice::EMPTY };
@@ -84,7 +84,7 @@ fn mark_as_read(tx: &mut Tx<'_>, caller: &User, params: MarkParams) -> ApiResult
 }
 
 /// Word `onboarding_steps`.
-fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let left = left(request.connection, request.caller.user_id)?;
     state.insert("onboarding_steps".into(), json!(left));
     state.insert("navigation_tour_video_url".into(), Value::Null);

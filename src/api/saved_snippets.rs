@@ -1,7 +1,7 @@
 //! `/saved_snippets`: texts that a user keeps to use again (feature levels 297 and 368).
 
 use super::Slice;
-use super::register::{StatePart, StateRequest};
+use super::register::{State, StatePart, StateRequest};
 use super::server_state::MAX_MESSAGE_LENGTH;
 use crate::events::{Audience, Event};
 use crate::http::params::{NoParams, RequiredText};
@@ -11,7 +11,7 @@ use crate::types::UserId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// Saved snippets.
 pub const SLICE: Slice = Slice { name: "saved_snippets", routes, state: STATE, ..Slice::EMPTY };
@@ -145,7 +145,7 @@ fn delete_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) ->
 }
 
 /// Word `saved_snippets`.
-fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("saved_snippets".into(), json!(all(request.connection, request.caller.user_id)?));
     Ok(())
 }

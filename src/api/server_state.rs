@@ -5,7 +5,7 @@ use super::channels::settings::StreamSetting;
 use super::groups::permission::UserGroupSetting;
 use super::profile_fields::external_accounts;
 use super::realm::settings::RealmGroup;
-use super::register::{StatePart, StateRequest};
+use super::register::{State, StatePart, StateRequest};
 use super::uploads::{MAX_FILE_UPLOAD_SIZE_MIB, thumbnails};
 use super::users::passwords;
 use crate::http::ApiResult;
@@ -61,7 +61,7 @@ pub const EVENT_QUEUE_LONGPOLL_TIMEOUT_SECONDS: i64 = 90;
 pub const EMOJI_DATA_PATH: &str = "/static/generated/emoji/emoji_api.json";
 
 /// Word `realm`. The published server sends its own facts with the organization's.
-fn server(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn server(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let limits = [
         ("max_message_length", MAX_MESSAGE_LENGTH),
         ("max_topic_length", Topic::MAX_LENGTH),
@@ -169,25 +169,25 @@ fn giphy_rating_options() -> Value {
 }
 
 /// Word `realm_billing`: there is nothing to pay for.
-fn billing(_request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn billing(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("realm_billing".into(), json!({"has_pending_sponsorship_request": false}));
     Ok(())
 }
 
 /// Word `video_calls`: nobody can log in to Zoom through this server.
-fn video_calls(_request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn video_calls(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("has_zoom_token".into(), false.into());
     Ok(())
 }
 
 /// Word `giphy`: an empty key is how the published server says that it has none.
-fn giphy(_request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn giphy(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("giphy_api_key".into(), "".into());
     Ok(())
 }
 
 /// Word `stop_words`: every word can be searched for.
-fn stop_words(_request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn stop_words(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("stop_words".into(), json!([]));
     Ok(())
 }

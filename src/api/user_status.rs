@@ -1,7 +1,7 @@
 //! What people say they are doing: `/users/me/status` and `/users/{user_id}/status`.
 
 use super::emoji::choose::{UNICODE, choose};
-use super::register::{StatePart, StateRequest};
+use super::register::{State, StatePart, StateRequest};
 use super::users::access::{self, Accessible};
 use super::users::{find, record::UserRow, sql as users};
 use super::{Slice, presence, user_settings};
@@ -270,7 +270,7 @@ fn wire(status: &UserStatus, away: bool) -> Map<String, Value> {
 }
 
 /// Word `user_status`: whoever says something or is away, by id.
-fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let accessible = Accessible::to(request.connection, request.caller)?;
     let mut all = Map::new();
     for (user_id, status, away) in all_of_active(request.connection)? {

@@ -5,10 +5,10 @@ mod change;
 mod sql;
 
 use super::Slice;
-use super::register::{StatePart, StateRequest};
+use super::register::{State, StatePart, StateRequest};
 use crate::http::{ApiResult, Route, USER};
 use hyper::Method;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// Alert words.
 pub const SLICE: Slice = Slice { name: "alert_words", routes, state: STATE, ..Slice::EMPTY };
@@ -24,7 +24,7 @@ fn routes() -> Vec<Route> {
 }
 
 /// Word `alert_words`.
-fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("alert_words".into(), json!(sql::words_of(request.connection, request.caller.user_id)?));
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::record::BotRecord;
 use super::sql;
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::api::users::record::UserRow;
 use crate::api::users::sql as users;
 use crate::events::{Audience, Event};
@@ -89,7 +89,7 @@ pub fn owner_changed(tx: &mut Tx<'_>, bot: &UserRow, former: Option<UserId>) -> 
 }
 
 /// Word `realm_bot`: the bots that the caller can administer, deactivated ones too.
-pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let owner = (!request.caller.role.is_administrator()).then_some(request.caller.user_id);
     let bots = sql::all(request.connection, owner)?;
     let records: Vec<_> = bots.iter().map(|(user, bot)| BotRecord::new(user, bot)).collect();
@@ -98,13 +98,13 @@ pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
 }
 
 /// Word `realm_embedded_bots`: programs that the server itself would run as bots. It runs none.
-pub fn embedded_bots(_request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn embedded_bots(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("realm_embedded_bots".into(), json!([]));
     Ok(())
 }
 
 /// Word `realm_incoming_webhook_bots`: what bots that only deliver can be for.
-pub fn incoming_webhook_bots(_request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn incoming_webhook_bots(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let integrations: Vec<Value> = super::rules::INTEGRATIONS
         .iter()
         .map(|(name, display_name)| {

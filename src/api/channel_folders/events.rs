@@ -2,13 +2,13 @@
 
 use super::folder::ChannelFolder;
 use super::sql;
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::api::users::events::everyone;
 use crate::events::Event;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// `channel_folder`, `op: add`.
 #[derive(Serialize)]
@@ -72,7 +72,7 @@ pub fn reordered(tx: &mut Tx<'_>) -> ApiResult<()> {
 }
 
 /// Word `channel_folders`: all folders, also archived ones.
-pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("channel_folders".into(), json!(sql::all(request.connection)?));
     Ok(())
 }

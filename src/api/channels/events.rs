@@ -8,7 +8,7 @@ use super::record::{ChannelRecord, Records};
 use super::row::StreamRow;
 use super::sql;
 use super::visible::People;
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -196,7 +196,7 @@ pub fn without_hidden(event: &Value) -> Value {
 }
 
 /// `streams` in the answer of `POST /register`: every channel that the caller may know of, in the order of names.
-pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let viewer = Viewer::new(request.connection, request.caller, request.now);
     let records = Records::new(request.connection, request.now)?;
     let with_archived = request.registration.client_capabilities.archived_channels;
@@ -206,12 +206,12 @@ pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
             streams.push(records.of(&stream)?);
         }
     }
-    state.insert("streams".into(), serde_json::to_value(streams)?);
+    state.insert_large("streams", &streams)?;
     Ok(())
 }
 
 /// `realm_default_streams` in the answer of `POST /register`; guests have none.
-pub fn default_streams_state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn default_streams_state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let ids = if request.caller.is_guest() { Vec::new() } else { sql::default_streams(request.connection)? };
     state.insert("realm_default_streams".into(), json!(ids));
     Ok(())

@@ -1,13 +1,13 @@
 //! Events about domains, and the domains in the answer of `POST /register`.
 
 use super::{RealmDomain, sql};
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::api::users::sql as users;
 use crate::events::{Audience, Event};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// `realm_domains`, `op: add` and `change`.
 #[derive(Serialize)]
@@ -48,7 +48,7 @@ pub fn tell_removed(tx: &mut Tx<'_>, domain: &str) -> ApiResult<()> {
 }
 
 /// Word `realm_domains`.
-pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("realm_domains".into(), json!(sql::all(request.connection)?));
     Ok(())
 }

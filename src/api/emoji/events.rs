@@ -2,7 +2,7 @@
 
 use super::sql::{self, RealmEmoji};
 use crate::api::images::public;
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::api::users::events::everyone;
 use crate::events::Event;
 use crate::http::ApiResult;
@@ -70,7 +70,7 @@ pub fn announce(tx: &mut Tx<'_>) -> ApiResult<()> {
 }
 
 /// Word `realm_emoji`.
-pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("realm_emoji".into(), all(request.connection)?.into());
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::sql::{self, GroupRow};
 use super::system::SystemGroup;
 use super::waiting_period::WaitingPeriod;
 use crate::api::channels::events::without_hidden;
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::api::users::record::UserRow;
 use crate::api::users::sql as users;
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
@@ -290,9 +290,9 @@ fn settings(connection: &Connection, row: &GroupRow) -> ApiResult<Map<String, Va
 }
 
 /// Word `realm_user_groups`.
-pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let include_deactivated = request.registration.client_capabilities.include_deactivated_groups;
     let groups = all(request.connection, include_deactivated, request.now)?;
-    state.insert("realm_user_groups".into(), serde_json::to_value(groups)?);
+    state.insert_large("realm_user_groups", &groups)?;
     Ok(())
 }

@@ -2,13 +2,13 @@
 //! templates (feature level 176).
 
 use super::{LinkifierRecord, sql};
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::api::users::sql as users;
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// `realm_linkifiers`: all of them, whatever has changed.
 #[derive(Serialize)]
@@ -43,7 +43,7 @@ pub fn event_types() -> Vec<EventType> {
 }
 
 /// Word `realm_linkifiers`: empty for clients that do not know URL templates.
-pub fn linkifiers(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn linkifiers(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let knows = request.registration.client_capabilities.linkifier_url_template;
     let all = if knows { sql::all(request.connection)? } else { Vec::new() };
     state.insert("realm_linkifiers".into(), json!(all));
@@ -51,7 +51,7 @@ pub fn linkifiers(request: &StateRequest<'_>, state: &mut Map<String, Value>) ->
 }
 
 /// Word `realm_filters`: what the linkifiers were before templates; always empty since.
-pub fn filters(_request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn filters(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("realm_filters".into(), json!([]));
     Ok(())
 }

@@ -51,6 +51,7 @@ pub mod sight;
 pub mod sql;
 pub mod state;
 pub mod unread;
+mod unread_msgs;
 mod update_flags;
 mod update_flags_for_narrow;
 mod view;

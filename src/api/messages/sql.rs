@@ -486,13 +486,6 @@ pub fn subject_of(connection: &Connection, id: MessageId) -> rusqlite::Result<St
     connection.prepare_cached("SELECT subject FROM message WHERE id = ?1")?.query_row([id], |row| row.get(0))
 }
 
-/// The attributes of a message.
-pub fn attributes_of(connection: &Connection, id: MessageId) -> rusqlite::Result<i64> {
-    connection
-        .prepare_cached("SELECT attributes FROM message WHERE id = ?1")?
-        .query_row([id], |row| row.get(0))
-}
-
 /// The newest message of a conversation.
 pub fn newest_of(connection: &Connection, recipient_id: RecipientId) -> rusqlite::Result<Option<MessageId>> {
     connection

@@ -2,32 +2,24 @@
 //! conversations.
 
 use super::feed::{Cursor, Direction, Index, IndexCursor, Within};
-use super::flags::bit;
-use super::message::{attribute, shown_topic};
 use super::narrow::Narrow;
 use super::plan::Plan;
 use super::sight::{ALL_IDS, Sight};
-use super::sql;
-use crate::api::register::StateRequest;
-use crate::api::subscriptions::sql as subscriptions;
+use super::{sql, unread_msgs};
+use crate::api::register::{State, StateRequest};
 use crate::http::ApiResult;
-use crate::types::{MessageId, RecipientId, StreamId, UserId, fold};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
-
-/// Unread messages told of; beyond these, the oldest are left out and the client is told so.
-const MAX_UNREAD: usize = 50_000;
+use crate::types::{MessageId, UserId};
+use serde_json::{Value, json};
 
 /// Direct conversations told of as recent.
 const RECENT_CONVERSATIONS: usize = 1000;
 
 /// `max_message_id`, and `unread_msgs` where flag events will keep it true.
-pub fn message(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn message(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let sight = Sight::new(request.connection, request.caller, request.now);
     state.insert("max_message_id".into(), newest_received(&sight)?.into());
     if request.wants("update_message_flags") {
-        state.insert("unread_msgs".into(), serde_json::to_value(unread(request)?)?);
+        state.insert_large("unread_msgs", &unread_msgs::of(request)?)?;
     }
     Ok(())
 }
@@ -40,7 +32,7 @@ pub fn newest_received(sight: &Sight<'_>) -> ApiResult<i64> {
 }
 
 /// `starred_messages`: ids, ascending.
-pub fn starred(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn starred(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let all = Within::Ranges(vec![ALL_IDS]);
     let user_id = request.caller.user_id;
     let sight = Sight::new(request.connection, request.caller, request.now);
@@ -63,7 +55,7 @@ pub fn starred(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> Ap
 }
 
 /// `recent_private_conversations`: the people of each, and its newest message.
-pub fn recent_conversations(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn recent_conversations(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let own = request.caller.user_id;
     let mut recent = Vec::new();
     for recipient_id in sql::direct_recipients(request.connection, own)? {
@@ -80,178 +72,4 @@ pub fn recent_conversations(request: &StateRequest<'_>, state: &mut Map<String, 
         .collect();
     state.insert("recent_private_conversations".into(), list.into());
     Ok(())
-}
-
-#[derive(Serialize)]
-struct UnreadMessages {
-    /// All of them, without those in muted conversations.
-    count: usize,
-    pms: Vec<UnreadDirect>,
-    streams: Vec<UnreadTopic>,
-    huddles: Vec<UnreadGroup>,
-    /// Those that mention the user: by name or through a group, and with everybody where that is not muted.
-    mentions: Vec<MessageId>,
-    old_unreads_missing: bool,
-}
-
-#[derive(Serialize)]
-struct UnreadDirect {
-    other_user_id: UserId,
-    /// Deprecated, the same; the terminal client reads it.
-    sender_id: UserId,
-    unread_message_ids: Vec<MessageId>,
-}
-
-#[derive(Serialize)]
-struct UnreadTopic {
-    stream_id: StreamId,
-    topic: String,
-    unread_message_ids: Vec<MessageId>,
-}
-
-#[derive(Serialize)]
-struct UnreadGroup {
-    /// All ids, the user's own included, ascending.
-    user_ids_string: String,
-    unread_message_ids: Vec<MessageId>,
-}
-
-/// An unread message, as far as counting needs it.
-struct Unread {
-    id: MessageId,
-    recipient_id: RecipientId,
-    mention: Mention,
-}
-
-/// How a message mentions the user.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mention {
-    Not,
-    /// By name, or through a group.
-    Directly,
-    /// As one of everybody in the channel or the topic.
-    WithEverybody,
-}
-
-fn unread(request: &StateRequest<'_>) -> ApiResult<UnreadMessages> {
-    let sight = Sight::new(request.connection, request.caller, request.now);
-    let knows_empty = request.registration.client_capabilities.empty_topic_name;
-    let (found, old_unreads_missing) = newest_unread(&sight)?;
-    let muting = sight.muting()?;
-    let mut conversations = UnreadConversations::default();
-    let (mut count, mut mentions) = (0, Vec::new());
-    for unread in found {
-        let view = sight.view(unread.recipient_id)?;
-        let is_muted = match &view.stream {
-            Some(stream) => {
-                let subject = sql::subject_of(request.connection, unread.id)?;
-                let key = fold(&subject);
-                let is_muted = muting.is_muted(stream.stream_id, &key);
-                let (shown, ids) = conversations.topics.entry((stream.stream_id, key)).or_default();
-                shown_topic(&subject, knows_empty).clone_into(shown);
-                ids.push(unread.id);
-                is_muted
-            }
-            None => {
-                conversations.add_direct(request.caller.user_id, &view.people, unread.id);
-                false
-            }
-        };
-        count += usize::from(!is_muted);
-        if unread.mention == Mention::Directly || (unread.mention == Mention::WithEverybody && !is_muted) {
-            mentions.push(unread.id);
-        }
-    }
-    Ok(conversations.answer(count, mentions, old_unreads_missing))
-}
-
-/// The newest unread messages of all conversations, ascending, and whether there are older ones.
-fn newest_unread(sight: &Sight<'_>) -> ApiResult<(Vec<Unread>, bool)> {
-    let (connection, user_id) = (sight.connection, sight.caller.user_id);
-    let channels = subscriptions::own(connection, user_id)?.into_iter().map(|own| own.recipient_id);
-    let mut found = Vec::new();
-    for recipient_id in channels.chain(sql::direct_recipients(connection, user_id)?) {
-        found.extend(unread_of(sight, recipient_id)?);
-    }
-    found.sort_unstable_by_key(|unread| unread.id);
-    let too_many = found.len().saturating_sub(MAX_UNREAD);
-    found.drain(..too_many);
-    Ok((found, too_many > 0))
-}
-
-/// Unread messages by where they are.
-#[derive(Default)]
-struct UnreadConversations {
-    direct: BTreeMap<UserId, Vec<MessageId>>,
-    groups: BTreeMap<String, Vec<MessageId>>,
-    /// By channel and topic key; each with the topic as its newest unread message spells it.
-    topics: BTreeMap<(StreamId, String), (String, Vec<MessageId>)>,
-}
-
-impl UnreadConversations {
-    fn add_direct(&mut self, own: UserId, people: &[UserId], id: MessageId) {
-        let ids = match people {
-            [_] => self.direct.entry(own).or_default(),
-            [one, other] => self.direct.entry(if *one == own { *other } else { *one }).or_default(),
-            people => self.groups.entry(sql::joined(people)).or_default(),
-        };
-        ids.push(id);
-    }
-
-    fn answer(self, count: usize, mentions: Vec<MessageId>, old_unreads_missing: bool) -> UnreadMessages {
-        let pms = self.direct.into_iter().map(|(user_id, ids)| UnreadDirect {
-            other_user_id: user_id,
-            sender_id: user_id,
-            unread_message_ids: ids,
-        });
-        let streams = self.topics.into_iter().map(|((stream_id, _), (topic, ids))| UnreadTopic {
-            stream_id,
-            topic,
-            unread_message_ids: ids,
-        });
-        let huddles = self
-            .groups
-            .into_iter()
-            .map(|(user_ids_string, ids)| UnreadGroup { user_ids_string, unread_message_ids: ids });
-        UnreadMessages {
-            count,
-            pms: pms.collect(),
-            streams: streams.collect(),
-            huddles: huddles.collect(),
-            mentions,
-            old_unreads_missing,
-        }
-    }
-}
-
-/// The unread messages of a conversation, newest first: the messages in the gaps of its read set.
-fn unread_of(sight: &Sight<'_>, recipient_id: RecipientId) -> ApiResult<Vec<Unread>> {
-    let view = sight.view(recipient_id)?;
-    if view.received.is_empty() {
-        return Ok(Vec::new());
-    }
-    let within = Within::Unread(view.received.clone(), sight.read_set(recipient_id)?);
-    let connection = sight.connection;
-    let mut cursor =
-        IndexCursor::new(connection, Index::Recipient, recipient_id.0, within, Direction::Down, 16);
-    let mut unread = Vec::new();
-    let mut bound = Some(*ALL_IDS.end());
-    while let Some(from) = bound
-        && unread.len() <= MAX_UNREAD
-        && let Some(id) = cursor.seek(from)?
-    {
-        bound = Direction::Down.past(id);
-        let id = MessageId::from(id);
-        let attributes = sql::attributes_of(connection, id)?;
-        let flags = sql::flags(connection, sight.caller.user_id, id)?;
-        let mention = if flags & bit::MENTIONED != 0 {
-            Mention::Directly
-        } else if attributes & attribute::STREAM_WILDCARD != 0 || flags & bit::TOPIC_WILDCARD_MENTIONED != 0 {
-            Mention::WithEverybody
-        } else {
-            Mention::Not
-        };
-        unread.push(Unread { id, recipient_id, mention });
-    }
-    Ok(unread)
 }

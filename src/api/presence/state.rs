@@ -3,7 +3,7 @@
 use super::record::Presence;
 use super::{events, sql};
 use crate::api::realm;
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::api::users::access::Accessible;
 use crate::http::{ApiResult, Caller};
 use rusqlite::Connection;
@@ -66,7 +66,7 @@ pub fn load(connection: &Connection, caller: &Caller, wanted: Wanted, millisecon
 }
 
 /// Word `presence`.
-pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let wanted = Wanted {
         last_update_id: None,
         history_limit_days: request.presence_history_limit_days,

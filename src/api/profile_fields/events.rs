@@ -2,7 +2,7 @@
 
 use super::field::{FieldType, ProfileField};
 use super::sql;
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::api::users::events::{UserUpdated, everyone};
 use crate::api::users::{access, find};
 use crate::events::Event;
@@ -50,7 +50,7 @@ pub fn value_changed(
 }
 
 /// Word `custom_profile_fields`: the fields, and the types that fields may have.
-pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let kind = |kind: FieldType| {
         let (key, name) = kind.names();
         (key.to_owned(), json!({"id": kind.code(), "name": name}))

@@ -6,11 +6,11 @@ use super::policies;
 use super::settings::{self, PROPERTIES};
 use crate::api::groups::membership::Membership;
 use crate::api::groups::setting::{self, Owner};
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::api::users::emails::DUMMY_DOMAIN;
 use crate::http::ApiResult;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use std::collections::HashMap;
 
 /// Settings that say how something else is shown and are not on the wire themselves.
@@ -30,7 +30,7 @@ impl Permissions {
 }
 
 /// Word `realm`: every setting, and the older fields that follow from them.
-pub fn realm(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn realm(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let settings = settings::all(request.connection)?;
     for property in PROPERTIES.iter().filter(|property| !NOT_SHOWN.contains(&property.name)) {
         state.insert(format!("realm_{}", property.name), settings.value(property.name).clone());
@@ -81,7 +81,7 @@ pub fn realm(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
 }
 
 /// Word `realm_user`: what the caller may do in the organization.
-pub fn own_permissions(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn own_permissions(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let membership = Membership::of(request.connection, request.caller.user_id, request.now)?;
     let may = |permission| is_held(request.connection, request.caller, &membership, permission);
     let public = may(RealmGroup::CanCreatePublicChannel)?;

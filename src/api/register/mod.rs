@@ -3,6 +3,10 @@
 //! The queue is there before the state is read, and the state names the last event it includes: between the two
 //! nothing is lost and nothing comes twice. Slices give their share of the state as [`StatePart`]s.
 
+mod state;
+
+pub use state::State;
+
 use super::Slice;
 use super::server_settings::versions;
 use crate::app::App;
@@ -12,7 +16,6 @@ use crate::types::EventId;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Registration.
@@ -27,7 +30,7 @@ pub struct StatePart {
     /// The word of `fetch_event_types` that asks for it.
     pub name: &'static str,
     /// Adds its fields.
-    pub fetch: fn(&StateRequest<'_>, &mut Map<String, Value>) -> ApiResult<()>,
+    pub fetch: fn(&StateRequest<'_>, &mut State) -> ApiResult<()>,
 }
 
 /// What the state is asked for.
@@ -195,7 +198,7 @@ fn state(
     call: &Call<User>,
     params: &RegisterParams,
     registration: &Registration,
-) -> ApiResult<(Map<String, Value>, EventId)> {
+) -> ApiResult<(State, EventId)> {
     let wanted = params.fetch_event_types.as_ref().or(params.event_types.as_ref());
     let request = StateRequest {
         connection,
@@ -208,7 +211,8 @@ fn state(
         now: call.app.clock.seconds(),
         wanted: wanted.map(Vec::as_slice),
     };
-    let mut state = versions();
+    let mut state = State::default();
+    state.extend(versions());
     for part in super::SLICES.iter().flat_map(|slice| slice.state) {
         if request.wants(part.name) {
             (part.fetch)(&request, &mut state)?;

@@ -6,11 +6,11 @@ mod record;
 mod sql;
 mod text;
 
-use super::register::{StatePart, StateRequest};
+use super::register::{State, StatePart, StateRequest};
 use super::{Background, Slice, timetable};
 use crate::http::{ApiResult, Route, USER};
 use hyper::Method;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// Reminders.
 pub const SLICE: Slice =
@@ -31,7 +31,7 @@ fn routes() -> Vec<Route> {
 }
 
 /// Word `reminders`.
-fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let rows = sql::of_user(request.connection, request.caller.user_id)?;
     let records: Vec<_> = rows.iter().map(record::ReminderRecord::new).collect();
     state.insert("reminders".into(), json!(records));

@@ -9,11 +9,11 @@ mod record;
 mod sql;
 mod update;
 
-use super::register::{StatePart, StateRequest};
+use super::register::{State, StatePart, StateRequest};
 use super::{Background, Slice, timetable};
 use crate::http::{ApiResult, Route, USER};
 use hyper::Method;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// Scheduled messages.
 pub const SLICE: Slice =
@@ -45,7 +45,7 @@ fn routes() -> Vec<Route> {
 }
 
 /// Word `scheduled_messages`.
-fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let rows = sql::of_sender(request.connection, request.caller.user_id)?;
     let records: Vec<_> = rows.iter().map(record::ScheduledMessageRecord::new).collect();
     state.insert("scheduled_messages".into(), json!(records));

@@ -5,12 +5,11 @@ use super::record::{SubscriberLists, SubscriptionRecord};
 use super::sql::{self, Defaults, OwnSubscription};
 use crate::api::channels::access::{self, Viewer};
 use crate::api::channels::record::Records;
-use crate::api::register::{StateRequest, Subscribers};
+use crate::api::register::{State, StateRequest, Subscribers};
 use crate::api::{channels, users};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{StreamId, UserId};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -79,7 +78,7 @@ pub fn members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply>
 
 /// `subscriptions`, `unsubscribed` and `never_subscribed` in the answer of `POST /register`: every channel that the
 /// caller may know of, in one of the three, by name.
-pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let (connection, capabilities) = (request.connection, request.registration.client_capabilities);
     let viewer = Viewer::new(connection, request.caller, request.now);
     let records = Records::new(connection, request.now)?;
@@ -111,7 +110,7 @@ pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
         ("unsubscribed", unsubscribed),
         ("never_subscribed", never_subscribed),
     ] {
-        state.insert(name.into(), serde_json::to_value(list)?);
+        state.insert_large(name, &list)?;
     }
     Ok(())
 }

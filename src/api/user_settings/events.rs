@@ -2,7 +2,7 @@
 
 use super::table::{EMOJISET_CHOICES, LEGACY_DISPLAY, LEGACY_NOTIFICATIONS, NOTIFICATION_SOUNDS};
 use super::{all, defaults, languages};
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::api::users::sql as users;
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
 use crate::http::{ApiError, ApiResult};
@@ -162,7 +162,7 @@ fn own_timezone(request: &StateRequest<'_>) -> ApiResult<Value> {
 }
 
 /// Word `user_settings`.
-pub fn user_settings(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn user_settings(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let mut settings = all(request.connection, request.caller.user_id)?.into_map();
     settings.insert("timezone".into(), own_timezone(request)?);
     insert_choices(&mut settings);
@@ -171,7 +171,7 @@ pub fn user_settings(request: &StateRequest<'_>, state: &mut Map<String, Value>)
 }
 
 /// Word `realm_user_settings_defaults`.
-pub fn realm_defaults(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn realm_defaults(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let mut settings = defaults::all(request.connection)?.into_map();
     insert_choices(&mut settings);
     state.insert("realm_user_settings_defaults".into(), settings.into());
@@ -179,7 +179,7 @@ pub fn realm_defaults(request: &StateRequest<'_>, state: &mut Map<String, Value>
 }
 
 /// Word `update_display_settings`: at the top of the state, for clients without `user_settings_object`.
-pub fn legacy_display(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn legacy_display(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     if request.registration.client_capabilities.user_settings_object {
         return Ok(());
     }
@@ -193,7 +193,7 @@ pub fn legacy_display(request: &StateRequest<'_>, state: &mut Map<String, Value>
 }
 
 /// Word `update_global_notifications`: at the top of the state, for clients without `user_settings_object`.
-pub fn legacy_notifications(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn legacy_notifications(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     if request.registration.client_capabilities.user_settings_object {
         return Ok(());
     }

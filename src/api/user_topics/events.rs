@@ -3,13 +3,13 @@
 use super::policy::VisibilityPolicy;
 use super::sql::{self, UserTopic};
 use crate::api::messages::message::shown_topic;
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{StreamId, Topic, UserId};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// `user_topic`: the policy for a topic is another one now.
 #[derive(Serialize)]
@@ -126,7 +126,7 @@ fn show(topic: &mut Value, knows_empty: bool) {
 }
 
 /// `user_topics`: all policies in channels that are not archived.
-pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let knows_empty = request.registration.client_capabilities.empty_topic_name;
     let topics = sql::of_user(request.connection, request.caller.user_id)?;
     let list = topics.iter().map(|topic| {
@@ -142,7 +142,7 @@ pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
 }
 
 /// `muted_topics`, unless the newer `user_topic` is asked for by name.
-pub fn muted_state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn muted_state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     if request.names(UserTopicChanged::TYPE) {
         return Ok(());
     }

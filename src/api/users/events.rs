@@ -4,7 +4,7 @@ use super::access::{Accessible, UNKNOWN_USER};
 use super::record::{UserRecord, UserRow};
 use super::{emails, sql};
 use crate::api::profile_fields::values;
-use crate::api::register::StateRequest;
+use crate::api::register::{State, StateRequest};
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -12,7 +12,7 @@ use crate::types::UserId;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// `realm_user`, `op: add`: somebody joined, or the receivers can access them now.
 #[derive(Serialize)]
@@ -129,7 +129,7 @@ fn form(event: &Value, number: u8) -> String {
 
 /// The users in the answer of `POST /register`: `realm_users`, `realm_non_active_users`, `cross_realm_bots`, and the
 /// caller's own fields.
-pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiResult<()> {
+pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let mut active = Vec::new();
     let mut inactive = Vec::new();
     let accessible = Accessible::to(request.connection, request.caller)?;
@@ -145,8 +145,8 @@ pub fn state(request: &StateRequest<'_>, state: &mut Map<String, Value>) -> ApiR
         }
     }
     let bots: Vec<_> = sql::system_bots(request.connection)?.iter().map(UserRecord::new).collect();
-    state.insert("realm_users".into(), json!(active));
-    state.insert("realm_non_active_users".into(), json!(inactive));
+    state.insert_large("realm_users", &active)?;
+    state.insert_large("realm_non_active_users", &inactive)?;
     state.insert("cross_realm_bots".into(), json!(bots));
     if let Some(own) = sql::by_id(request.connection, request.caller.user_id)? {
         for (name, value) in [

@@ -136,6 +136,7 @@ async fn only_the_newest_unread_messages_are_told() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let garden = server.channel("garden", &[&ada, &bob]).await;
+    let oldest = bob.send_direct(&[&ada], "@**Ada**").await;
     let first = say(&bob, garden, "t", "x").await;
     server
         .sql(&format!(
@@ -146,12 +147,23 @@ async fn only_the_newest_unread_messages_are_told() {
                  rendered_version, attributes FROM message CROSS JOIN numbers WHERE id = {first}"
         ))
         .await;
-    let told = unread(&ada).await;
-    assert_eq!((&told["count"], &told["old_unreads_missing"]), (&json!(50_000), &json!(true)));
-    assert_eq!(told["streams"][0]["unread_message_ids"][0], first + 1);
-    mark(&ada, "add", "read", &[first + 1]).await;
-    let told = unread(&ada).await;
-    assert_eq!((&told["count"], &told["old_unreads_missing"]), (&json!(50_000), &json!(false)));
+    let newest = bob.send_direct(&[&ada], "@**Ada**").await;
+    let told = async || {
+        let told = unread(&ada).await;
+        let ids = &told["streams"][0]["unread_message_ids"];
+        json!([
+            told["count"],
+            told["old_unreads_missing"],
+            ids[0],
+            told["pms"][0]["unread_message_ids"],
+            told["mentions"]
+        ])
+    };
+    assert_eq!(told().await, json!([50_000, true, first + 2, [newest], [newest]]));
+    mark(&ada, "add", "read", &[first + 2, first + 3]).await;
+    assert_eq!(told().await, json!([50_000, true, first, [newest], [newest]]));
+    mark(&ada, "add", "read", &[first]).await;
+    assert_eq!(told().await, json!([50_000, false, first + 1, [oldest, newest], [oldest, newest]]));
 }
 
 #[tokio::test]
