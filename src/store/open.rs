@@ -202,7 +202,8 @@ pub(super) fn connect(path: &Path, read_only: bool) -> rusqlite::Result<Connecti
 }
 
 /// The pragmas of a connection. An acknowledged change is on the disk (`synchronous=FULL`); readers never wait for the
-/// writer (`WAL`). The page caches hold what a busy channel needs at a time, and fill only as it is read.
+/// writer (`WAL`). The page caches fill only as they are used: a reader's holds what a busy channel needs at a time, the
+/// writer's also the pages that a job changes in a whole topic.
 pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
@@ -210,11 +211,17 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
     // Plans do not depend on bound values; otherwise SQLite would plan some statements anew at each use.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "temp_store", "memory")?;
-    connection.pragma_update(None, "cache_size", -2048)?;
     if read_only {
+        connection.pragma_update(None, "temp_store", "memory")?;
+        connection.pragma_update(None, "cache_size", -2048)?;
         connection.pragma_update(None, "query_only", true)?;
     } else {
+        // What a job can undo is kept aside. In memory that is a list, which SQLite walks from its start after each
+        // statement: a large job would take the square of its size. So it may go to a temporary file when it is more
+        // than a little. The file has no name, and is made in the folder that the system has for such files, or in the
+        // one that the server runs in.
+        connection.pragma_update(None, "temp_store", "file")?;
+        connection.pragma_update(None, "cache_size", -16 * 1024)?;
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
         connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "wal_autocheckpoint", 1000)?;

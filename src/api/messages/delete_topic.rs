@@ -2,11 +2,11 @@
 
 use super::address::read_topic;
 use super::sight::Sight;
-use super::{removal, sql};
+use super::{of_topic, removal, sql};
 use crate::api::channels::access;
 use crate::http::{Administrator, ApiError, ApiResult, Call, Caller, Reply};
 use crate::store::Tx;
-use crate::types::{MessageId, StreamId, Topic};
+use crate::types::{StreamId, Topic};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -53,17 +53,16 @@ fn delete_batch(tx: &mut Tx<'_>, mut caller: Caller, stream_id: StreamId, topic:
         return Err(access::no_such_channel());
     }
     let Some(topic_id) = sql::topic(tx, stream_id, &topic.key())? else { return Ok(true) };
-    let sight = Sight::new(tx, &caller, tx.now());
-    let mut ids: Vec<MessageId> = Vec::new();
-    for (id, _) in sql::messages_of_topic(tx, topic_id)? {
-        if sight.visible(stream.recipient_id, id)? {
-            ids.push(id);
-        }
+    let view = Sight::new(tx, &caller, tx.now()).view_of_stream(&stream)?;
+    // One more than are deleted tells whether there are more.
+    let mut batch = of_topic::newest_ids(tx, topic_id, &view.visible, BATCH + 1)?;
+    let complete = batch.len() <= BATCH;
+    if !complete {
+        batch.remove(0);
     }
-    let batch = ids.split_off(ids.len().saturating_sub(BATCH));
     if let Some(newest) = batch.last() {
         let subject = sql::subject_of(tx, *newest)?;
         removal::remove_from_channel(tx, &stream, &subject, &batch, Some(caller.user_id))?;
     }
-    Ok(ids.is_empty())
+    Ok(complete)
 }

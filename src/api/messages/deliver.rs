@@ -6,7 +6,7 @@ use super::flags::bit;
 use super::message::{
     DisplayRecipient, MessageRecord, OwnPart, RecipientPart, SenderPart, Submessage, attribute,
 };
-use super::{arrivals, first_message, mention_rules, sight, sql, unread};
+use super::{arrivals, first_message, mention_rules, of_topic, sight, sql, unread};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::bots::rules::GENERIC;
 use crate::api::channels::row::StreamRow;
@@ -46,12 +46,23 @@ pub struct Draft {
     pub known_to: Vec<UserId>,
     /// The sender's queue and the client's own name of the message.
     pub echo: Option<(QueueId, String)>,
+    /// Who took part in the topic, if that is known; ascending.
+    pub took_part: Option<Vec<UserId>>,
 }
 
 impl Draft {
     /// A message that nobody has read yet.
     pub fn new(address: Address, content: String, rendered: Rendered, client: String) -> Self {
-        Self { address, content, rendered, client, read_by_sender: false, known_to: Vec::new(), echo: None }
+        Self {
+            address,
+            content,
+            rendered,
+            client,
+            read_by_sender: false,
+            known_to: Vec::new(),
+            echo: None,
+            took_part: None,
+        }
     }
 }
 
@@ -67,7 +78,7 @@ pub struct Sent {
 /// Sends a message: checks again that the sender may, writes it, and tells its receivers.
 pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<Sent> {
     address::recheck(tx, caller, tx.now(), &mut draft.address)?;
-    mention_rules::check(tx, caller, tx.now(), draft.address.place(), &draft.rendered)?;
+    draft.took_part = mention_rules::check(tx, caller, tx.now(), draft.address.place(), &draft.rendered)?;
     deliver(tx, caller.user_id, &draft)
 }
 
@@ -75,7 +86,7 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<Sen
 pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<Sent> {
     let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
     let place = Place::prepare(tx, draft)?;
-    let flagged = Flagged::find(tx, sender_id, &place, &draft.rendered)?;
+    let flagged = Flagged::find(tx, sender_id, &place, draft)?;
     let automatic_new_visibility_policy = choose_policies(tx, &sender, draft, &place, &flagged)?;
     let written = write(tx, sender_id, draft, &place)?;
     let id = written.id;
@@ -146,11 +157,15 @@ struct Flagged {
 }
 
 impl Flagged {
-    fn find(tx: &mut Tx<'_>, sender_id: UserId, place: &Place<'_>, rendered: &Rendered) -> ApiResult<Self> {
+    fn find(tx: &mut Tx<'_>, sender_id: UserId, place: &Place<'_>, draft: &Draft) -> ApiResult<Self> {
+        let rendered = &draft.rendered;
         let mentioned = mentioned(tx, rendered, &place.audience)?;
         let topic_wildcard = match place.topic_id {
             Some(topic_id) if rendered.mentions_topic_wildcard => {
-                let took_part = sql::topic_participants(tx, topic_id)?;
+                let took_part = match &draft.took_part {
+                    Some(known) => known.clone(),
+                    None => of_topic::participants(tx, topic_id)?,
+                };
                 // Who sends it takes part.
                 receivers_among(took_part.into_iter().chain([sender_id]).collect(), &place.audience)
             }

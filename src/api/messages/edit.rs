@@ -13,7 +13,7 @@ use super::receivers::Told;
 use super::rules::{self, EditFacts};
 use super::search::index;
 use super::sight::Sight;
-use super::{first_message, mention_rules, moved, receivers, sql};
+use super::{first_message, mention_rules, moved, of_topic, receivers, sql};
 use crate::api::alert_words::automaton::alerted;
 use crate::api::channels::row::StreamRow;
 use crate::api::realm;
@@ -24,6 +24,7 @@ use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::markdown::Rendered;
 use crate::store::Tx;
 use crate::types::{MessageId, StreamId, UserId};
+use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -173,11 +174,13 @@ fn apply(
     params: &EditParams,
 ) -> ApiResult<Vec<AttachmentRecord>> {
     let content = edit.content.as_deref().zip(rendered);
+    let mut took_part = None;
     if let Some((_, rendered)) = content {
         // Where the message is before it moves.
         let topic = edit.message.topic();
         let place = edit.stream.as_ref().map(|stream| (stream.stream_id, &topic));
-        mention_rules::check(tx, caller, tx.now(), place, rendered)?;
+        took_part =
+            mention_rules::check(tx, caller, tx.now(), place, rendered)?.filter(|_| edit.mv.is_none());
     }
     if content.is_none() && edit.mv.is_none() {
         return Ok(Vec::new());
@@ -189,7 +192,7 @@ fn apply(
         None => None,
     };
     let detached = match content {
-        Some((content, rendered)) => write_content(tx, caller, edit, content, rendered)?,
+        Some((content, rendered)) => write_content(tx, caller, edit, (content, rendered), took_part)?,
         None => Vec::new(),
     };
     emit(tx, caller, edit, content, told)?;
@@ -213,13 +216,14 @@ fn summaries(tx: &Tx<'_>, mv: &Move) -> ApiResult<(first_message::Summary, first
 }
 
 /// Writes a new content with its history, its words, the files it links to and the flags that follow from it. The message
-/// has moved already. Answers the caller's files that nothing links to any more.
+/// has moved already. `took_part` is who took part in its topic, if that is known. Answers the caller's files that nothing
+/// links to any more.
 fn write_content(
     tx: &mut Tx<'_>,
     caller: &Caller,
     edit: &Edit,
-    content: &str,
-    rendered: &Rendered,
+    (content, rendered): (&str, &Rendered),
+    took_part: Option<Vec<UserId>>,
 ) -> ApiResult<Vec<AttachmentRecord>> {
     let (before, id, now) = (&edit.message, edit.message.id, tx.now());
     let moved = edit.mv.as_ref().map(|mv| mv.record(caller.user_id, now, &before.subject));
@@ -240,12 +244,15 @@ fn write_content(
     let before_mentioned = sql::users_with_flag(tx, id, bit::MENTIONED)?;
     let mut mentioned = mentioned(tx, rendered, &audience)?;
     replace_flag(tx, id, bit::MENTIONED, &mentioned)?;
-    mentioned.retain(|user_id| !before_mentioned.contains(user_id));
+    mentioned.retain(|user_id| before_mentioned.binary_search(user_id).is_err());
     if let Some(stream_id) = sql::stream_of(tx, message.recipient_id)? {
         automatic::where_mentioned(tx, &mentioned, stream_id, &message.topic())?;
     }
     let mut topic_wildcard = match message.topic_id {
-        Some(topic_id) if rendered.mentions_topic_wildcard => sql::topic_participants(tx, topic_id)?,
+        Some(topic_id) if rendered.mentions_topic_wildcard => match took_part {
+            Some(known) => known,
+            None => of_topic::participants(tx, topic_id)?,
+        },
         _ => Vec::new(),
     };
     topic_wildcard.retain(|user_id| audience.contains(*user_id));
@@ -257,14 +264,18 @@ fn write_content(
 
 /// Makes these users, and no others, have a flag on a message.
 fn replace_flag(tx: &Tx<'_>, id: MessageId, flag: i64, user_ids: &[UserId]) -> ApiResult<()> {
-    for user_id in sql::users_with_flag(tx, id, flag)? {
-        if !user_ids.contains(&user_id) {
-            let flags = sql::flags(tx, user_id, id)?;
-            sql::put_flags(tx, user_id, id, flags & !flag)?;
+    let have = sql::users_with_flag(tx, id, flag)?;
+    let wanted: RoaringBitmap = user_ids.iter().filter_map(|user_id| user_id.bit()).collect();
+    for user_id in &have {
+        if !user_id.bit().is_some_and(|bit| wanted.contains(bit)) {
+            let flags = sql::flags(tx, *user_id, id)?;
+            sql::put_flags(tx, *user_id, id, flags & !flag)?;
         }
     }
     for user_id in user_ids {
-        sql::add_flags(tx, *user_id, id, flag)?;
+        if have.binary_search(user_id).is_err() {
+            sql::add_flags(tx, *user_id, id, flag)?;
+        }
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Who may mention many people at once, and groups (`can_mention_many_users_group` of the organization,
 //! `can_mention_group` of a group).
 
-use super::sql;
+use super::{of_topic, sql};
 use crate::api::groups::membership::Membership;
 use crate::api::groups::permission::UserGroupSetting;
 use crate::api::groups::setting::{Owner, group_of};
@@ -11,55 +11,64 @@ use crate::api::realm::group_settings::{RealmGroup, is_held};
 use crate::api::subscriptions::sql as subscriptions;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::Rendered;
-use crate::types::{GroupId, StreamId, Topic};
+use crate::types::{GroupId, StreamId, Topic, UserId};
 use rusqlite::Connection;
 
 /// So many people may be mentioned by everybody.
-const MANY: u64 = 15;
+const MANY: usize = 15;
 
 /// Whether a sender may mention whom their message mentions. `place` is its channel and topic; in direct conversations,
 /// where everybody is told anyway, everybody may be mentioned.
+///
+/// Answers who took part in the topic, ascending, if that had to be found out and they are few: it need not be asked
+/// again.
 pub fn check(
     connection: &Connection,
     sender: &Caller,
     now: i64,
     place: Option<(StreamId, &Topic)>,
     rendered: &Rendered,
-) -> ApiResult<()> {
+) -> ApiResult<Option<Vec<UserId>>> {
+    let mut took_part = None;
     let may_mention_many = || -> ApiResult<bool> {
         let membership = Membership::of(connection, sender.user_id, now)?;
         is_held(connection, sender, &membership, RealmGroup::CanMentionManyUsers)
     };
     if let Some((stream_id, topic)) = place {
         if rendered.mentions_stream_wildcard
-            && subscriptions::subscribers(connection, stream_id)?.len() > MANY
+            && subscriptions::subscribers(connection, stream_id)?.len() > MANY as u64
             && !may_mention_many()?
         {
             let msg = "You do not have permission to use channel wildcard mentions in this channel.";
             return Err(ApiError::new(400, "STREAM_WILDCARD_MENTION_NOT_ALLOWED", msg));
         }
-        if rendered.mentions_topic_wildcard
-            && participants(connection, sender, stream_id, topic)? > MANY
-            && !may_mention_many()?
-        {
-            let msg = "You do not have permission to use topic wildcard mentions in this topic.";
-            return Err(ApiError::new(400, "TOPIC_WILDCARD_MENTION_NOT_ALLOWED", msg));
+        if rendered.mentions_topic_wildcard {
+            took_part = few_participants(connection, stream_id, topic)?;
+            if !are_few(took_part.as_deref(), sender.user_id) && !may_mention_many()? {
+                let msg = "You do not have permission to use topic wildcard mentions in this topic.";
+                return Err(ApiError::new(400, "TOPIC_WILDCARD_MENTION_NOT_ALLOWED", msg));
+            }
         }
     }
-    check_groups(connection, sender, now, rendered)
+    check_groups(connection, sender, now, rendered)?;
+    Ok(took_part)
 }
 
-/// How many people take part in a topic, the sender included.
-fn participants(
+/// Who took part in a topic; `None` if they are too many to be mentioned by everybody, whoever sends.
+fn few_participants(
     connection: &Connection,
-    sender: &Caller,
     stream_id: StreamId,
     topic: &Topic,
-) -> ApiResult<u64> {
-    let Some(topic_id) = sql::topic(connection, stream_id, &topic.key())? else { return Ok(1) };
-    let people = sql::topic_participants(connection, topic_id)?;
-    let others = people.iter().filter(|user_id| **user_id != sender.user_id).count();
-    Ok(others as u64 + 1)
+) -> ApiResult<Option<Vec<UserId>>> {
+    match sql::topic(connection, stream_id, &topic.key())? {
+        Some(topic_id) => Ok(of_topic::few_participants(connection, topic_id, MANY)?),
+        None => Ok(Some(Vec::new())),
+    }
+}
+
+/// Whether these people and the sender are few.
+fn are_few(took_part: Option<&[UserId]>, sender_id: UserId) -> bool {
+    took_part.is_some_and(|people| people.iter().filter(|user_id| **user_id != sender_id).count() < MANY)
 }
 
 /// Whether a sender may mention the groups that their message mentions.

@@ -32,6 +32,7 @@ mod moved;
 mod moving;
 pub mod muted_sender;
 pub mod narrow;
+pub mod of_topic;
 pub mod page;
 pub mod plan;
 pub mod queue_narrow;

@@ -6,7 +6,7 @@ use super::move_rules::Resolving;
 use super::moving::Move;
 use super::quote::topic_link;
 use super::sight::Sight;
-use super::{removal, sql};
+use super::{of_topic, removal, sql};
 use crate::api::notifications::{name_of, send_and_read};
 use crate::api::subscriptions::members;
 use crate::api::user_settings;
@@ -35,14 +35,13 @@ pub struct Wanted {
 /// Says what a move was, where that is wanted. To be called when the messages have moved. To the caller it is no news.
 pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, wanted: Wanted) -> ApiResult<()> {
     let user = name_of(tx, caller)?;
-    let new_topic_was_empty = is_alone(tx, caller, mv)?;
     if let Some(resolving) = mv.resolving.filter(|_| wanted.of_resolving)
         && !undo(tx, caller, mv)?
     {
         say_resolved(tx, caller, mv, resolving, &user)?;
     }
     if wanted.in_new_topic && !mv.only_resolves() {
-        let content = in_new_topic(mv, new_topic_was_empty, &user);
+        let content = in_new_topic(mv, mv.is_whole_topic && is_alone(tx, caller, mv)?, &user);
         send_and_read(tx, new_place(mv), content, vec![caller.user_id])?;
     }
     if wanted.in_old_topic {
@@ -70,9 +69,9 @@ fn say_resolved(
     Ok(sql::add_attributes(tx, id, attribute::IS_RESOLVE_NOTICE)?)
 }
 
-fn in_new_topic(mv: &Move, was_empty: bool, user: &str) -> String {
+fn in_new_topic(mv: &Move, is_whole_and_alone: bool, user: &str) -> String {
     let from = topic_link(&mv.from, mv.old_topic.as_str());
-    if mv.is_whole_topic && was_empty {
+    if is_whole_and_alone {
         return format!("This topic was moved here from {from} by {user}.");
     }
     match mv.ids.len() {
@@ -127,14 +126,8 @@ fn new_place(mv: &Move) -> Address {
 /// Whether the caller sees nothing in the new topic but what they moved there. What they do not see must not show.
 fn is_alone(tx: &Tx<'_>, caller: &Caller, mv: &Move) -> ApiResult<bool> {
     let Some(topic_id) = sql::topic(tx, mv.to.stream_id, &mv.topic.key())? else { return Ok(true) };
-    let moved = mv.id_set();
-    let sight = Sight::new(tx, caller, tx.now());
-    for (id, _) in sql::messages_of_topic(tx, topic_id)? {
-        if !id.bit().is_some_and(|bit| moved.contains(bit)) && sight.visible(mv.to.recipient_id, id)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let view = Sight::new(tx, caller, tx.now()).view_of_stream(&mv.to)?;
+    Ok(!of_topic::has_others(tx, topic_id, &view.visible, &mv.id_set())?)
 }
 
 /// Deletes the notice that stands last in the topic, if it is young: the caller undoes what it tells of.

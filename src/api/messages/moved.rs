@@ -4,8 +4,8 @@ use super::events::{FlagsChanged, MessagesDeleted};
 use super::flags::bit;
 use super::moving::{self, Move, Receipts};
 use super::receivers::{Told, by_what_they_know, hearers, readers_besides_subscribers, without_guests};
-use super::sight::Sight;
-use super::{arrivals, sql};
+use super::sight::{Sight, within};
+use super::{arrivals, of_topic, sql};
 use crate::api::channels::row::StreamRow;
 use crate::api::subscriptions::{members, sql as subscriptions};
 use crate::api::user_topics::automatic;
@@ -57,13 +57,8 @@ fn begins_topic(tx: &Tx<'_>, mv: &Move) -> ApiResult<bool> {
         return Ok(false);
     };
     let view = Sight::new(tx, &sender, tx.now()).view_of_stream(&mv.to)?;
-    for range in view.visible.iter().filter(|range| *range.start() < named) {
-        let before = *range.start()..=named.saturating_sub(1).min(*range.end());
-        if sql::newest_of_topic_in(tx, topic_id, &before)?.is_some() {
-            return Ok(false);
-        }
-    }
-    Ok(view.stream.is_some())
+    let before = within(&view.visible, 0..=named.saturating_sub(1));
+    Ok(view.stream.is_some() && !of_topic::has_any(tx, topic_id, &before)?)
 }
 
 fn between_channels(

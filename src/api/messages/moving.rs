@@ -4,10 +4,11 @@
 use super::address::{check_may_post, check_topic};
 use super::arrivals::{self, Groups};
 use super::flags::bit;
-use super::message::{EditRecord, MessageRow, attribute};
+use super::message::{EditRecord, MessageRow};
 use super::move_rules::{self, Limits, MoveFacts, PropagateMode, Resolving};
+use super::of_topic::{self, NewPlace};
 use super::search::index;
-use super::sight::{Sight, contains};
+use super::sight::{Ranges, Sight, within};
 use super::{sql, unread};
 use crate::api::channels::access::{self, StreamSetting, Viewer};
 use crate::api::channels::row::StreamRow;
@@ -128,19 +129,15 @@ pub fn plan(
     if facts.stream_changes {
         check_may_post(connection, caller, now, &to)?;
     }
-    let all = visible_messages(connection, caller, now, from, topic_id)?;
+    let visible = &Sight::new(connection, caller, now).view_of_stream(from)?.visible;
+    let (ids, is_whole_topic) =
+        choose(connection, visible, topic_id, message.id, destination.propagate_mode)?;
     if destination.propagate_mode == PropagateMode::ChangeAll {
-        check_age_of_all(facts, &all, now)?;
+        check_age_of_all(connection, facts, &ids, now)?;
     }
-    let goes = |id: MessageId| match destination.propagate_mode {
-        PropagateMode::ChangeOne => id == message.id,
-        PropagateMode::ChangeLater => id >= message.id,
-        PropagateMode::ChangeAll => true,
-    };
-    let ids: Vec<MessageId> = all.iter().map(|(id, _)| *id).filter(|id| goes(*id)).collect();
     Ok(Move {
         from: from.clone(),
-        is_whole_topic: ids.len() == all.len(),
+        is_whole_topic,
         topic_links: topic_links(connection, topic.as_str())?,
         to,
         old_topic,
@@ -153,32 +150,40 @@ pub fn plan(
     })
 }
 
-/// The messages of a topic that the caller sees, with the time they were sent; ascending.
-fn visible_messages(
+/// The messages of a topic that go along with the one that was named, ascending; and whether there is no other in these
+/// ranges of ids. The topic is listed only as far as it goes.
+fn choose(
     connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    stream: &StreamRow,
+    visible: &Ranges,
     topic_id: TopicId,
-) -> ApiResult<Vec<(MessageId, i64)>> {
-    let view = Sight::new(connection, caller, now).view_of_stream(stream)?;
-    let mut messages = sql::messages_of_topic(connection, topic_id)?;
-    messages.retain(|(id, _)| contains(&view.visible, *id));
-    Ok(messages)
+    named: MessageId,
+    propagate_mode: PropagateMode,
+) -> ApiResult<(Vec<MessageId>, bool)> {
+    let bit = named.bit().ok_or_else(ApiError::internal)?;
+    let has_any = |ids| of_topic::has_any(connection, topic_id, &within(visible, ids));
+    let has_before = || has_any(0..=bit.saturating_sub(1));
+    Ok(match propagate_mode {
+        PropagateMode::ChangeOne => {
+            (vec![named], !has_before()? && !has_any(bit.saturating_add(1)..=u32::MAX)?)
+        }
+        PropagateMode::ChangeLater => {
+            (of_topic::ids(connection, topic_id, &within(visible, bit..=u32::MAX))?, !has_before()?)
+        }
+        PropagateMode::ChangeAll => (of_topic::ids(connection, topic_id, visible)?, true),
+    })
 }
 
 /// Whether the oldest of the messages is young enough to move with the others.
-fn check_age_of_all(facts: MoveFacts, messages: &[(MessageId, i64)], now: i64) -> ApiResult<()> {
+fn check_age_of_all(connection: &Connection, facts: MoveFacts, ids: &[MessageId], now: i64) -> ApiResult<()> {
     // Resolving a topic is no move, however old the topic is.
     let counts_as_topic_change = facts.topic_changes && facts.resolving.is_none();
     let Some(limit) = facts.limits.strictest(counts_as_topic_change, facts.stream_changes) else {
         return Ok(());
     };
-    let allowed: Vec<_> = messages.iter().filter(|(_, timestamp)| now - timestamp <= limit).collect();
-    if allowed.len() == messages.len() {
-        return Ok(());
+    match of_topic::count_before(connection, ids, now - limit)? {
+        0 => Ok(()),
+        old => Err(move_rules::too_old(ids.get(old).map(|id| id.0), ids.len(), ids.len() - old)),
     }
-    Err(move_rules::too_old(allowed.first().map(|(id, _)| id.0), messages.len(), allowed.len()))
 }
 
 /// What a caller may do to the topics of the channel that messages are in, and of the one that they go to.
@@ -244,22 +249,20 @@ pub fn write_rows(
 ) -> ApiResult<()> {
     let topic_id = sql::topic_or_new(tx, mv.to.stream_id, &mv.topic.key())?;
     let subject = mv.changes_topic().then(|| mv.topic.as_str());
-    let moved_at = (!mv.only_resolves()).then(|| tx.now());
     let links = if mv.topic_links.is_empty() { None } else { Some(serde_json::to_string(&mv.topic_links)?) };
-    for id in &mv.ids {
-        if skip_history_of != Some(*id) {
-            let old_subject = sql::subject_of(tx, *id)?;
-            sql::insert_edit(tx, *id, &mv.record(caller.user_id, tx.now(), &old_subject))?;
-        }
-        sql::relocate(tx, *id, mv.to.recipient_id, topic_id, subject, moved_at)?;
-        if subject.is_some() {
+    let with_history = mv.ids.iter().copied().filter(|id| skip_history_of != Some(*id));
+    of_topic::insert_moves(tx, with_history, &mv.record(caller.user_id, tx.now(), mv.old_topic.as_str()))?;
+    let place = NewPlace {
+        recipient_id: mv.changes_stream().then_some(mv.to.recipient_id),
+        topic_id,
+        subject,
+        links: links.as_deref().filter(|_| subject.is_some()),
+        moved_at: (!mv.only_resolves()).then(|| tx.now()),
+    };
+    of_topic::relocate(tx, &mv.ids, &place)?;
+    if subject.is_some() {
+        for id in &mv.ids {
             index::renew(tx, *id);
-            if let Some(links) = &links {
-                sql::put_topic_links(tx, *id, links)?;
-                sql::add_attributes(tx, *id, attribute::HAS_TOPIC_LINKS)?;
-            } else {
-                sql::remove_topic_links(tx, *id)?;
-            }
         }
     }
     Ok(())

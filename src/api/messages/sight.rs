@@ -181,5 +181,33 @@ pub fn invalid_message() -> ApiError {
 
 /// Whether an id is in one of these ranges.
 pub fn contains(ranges: &Ranges, id: MessageId) -> bool {
-    id.bit().is_some_and(|id| ranges.iter().any(|range| range.contains(&id)))
+    id.bit().is_some_and(|id| {
+        let index = ranges.partition_point(|range| *range.end() < id);
+        ranges.get(index).is_some_and(|range| range.contains(&id))
+    })
+}
+
+/// The parts of ranges that lie in another one.
+pub fn within(ranges: &Ranges, bounds: RangeInclusive<u32>) -> Ranges {
+    let parts =
+        ranges.iter().map(|range| *range.start().max(bounds.start())..=*range.end().min(bounds.end()));
+    parts.filter(|part| !part.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_cut_and_looked_into() {
+        let ranges: Ranges = vec![3..=5, 9..=9, 20..=30];
+        for id in 0..40 {
+            let expected = ranges.iter().any(|range| range.contains(&id));
+            assert_eq!(contains(&ranges, MessageId::from(id)), expected, "{id}");
+        }
+        assert!(!contains(&ranges, MessageId(i64::MAX)));
+        assert_eq!(within(&ranges, 4..=22), [4..=5, 9..=9, 20..=22]);
+        assert_eq!(within(&ranges, 9..=9), [9..=9]);
+        assert_eq!(within(&ranges, 6..=8), []);
+    }
 }

@@ -1,6 +1,6 @@
 //! Statements about messages, and rows to structs. What only one index or table needs stands beside its rule: feeds in
-//! [`super::feed`], pages in `view.rs`, words in [`super::search`], who received and who has read what in
-//! [`super::receivers`], [`super::arrivals`] and [`super::unread`].
+//! [`super::feed`], topics as a whole in [`super::of_topic`], pages in `view.rs`, words in [`super::search`], who received
+//! and who has read what in [`super::receivers`], [`super::arrivals`] and [`super::unread`].
 
 use super::message::{EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute};
 use super::search::index;
@@ -331,17 +331,6 @@ pub fn update_content(
         .map(|_| ())
 }
 
-/// The messages of a topic with the time they were sent, ascending.
-pub fn messages_of_topic(
-    connection: &Connection,
-    topic_id: TopicId,
-) -> rusqlite::Result<Vec<(MessageId, i64)>> {
-    connection
-        .prepare_cached("SELECT id, timestamp FROM message WHERE topic_id = ?1 ORDER BY id")?
-        .query_map([topic_id], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect()
-}
-
 /// The newest message of a topic.
 pub fn newest_of_topic(connection: &Connection, topic_id: TopicId) -> rusqlite::Result<Option<MessageId>> {
     connection
@@ -354,26 +343,6 @@ pub fn has_messages(connection: &Connection, topic_id: TopicId) -> rusqlite::Res
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM message WHERE topic_id = ?1)")?
         .query_row([topic_id], |row| row.get(0))
-}
-
-/// Moves a message. It keeps its topic without a `subject`, and `last_moved_timestamp` without a time. The words for
-/// searching are renewed apart.
-pub fn relocate(
-    connection: &Connection,
-    id: MessageId,
-    recipient_id: RecipientId,
-    topic_id: TopicId,
-    subject: Option<&str>,
-    moved_at: Option<i64>,
-) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE message SET recipient_id = ?2, topic_id = ?3, subject = coalesce(?4, subject),
-                 attributes = attributes | ?6, last_moved_timestamp = coalesce(?5, last_moved_timestamp)
-             WHERE id = ?1",
-        )?
-        .execute((id, recipient_id, topic_id, subject, moved_at, attribute::IS_EDITED))
-        .map(|_| ())
 }
 
 /// Stores the links in a message's topic, as JSON. The attribute that says so is set apart.
@@ -390,18 +359,6 @@ pub fn topic_links(connection: &Connection, id: MessageId) -> rusqlite::Result<O
         .prepare_cached("SELECT links FROM message_topic_link WHERE message_id = ?1")?
         .query_row([id], |row| row.get(0))
         .optional()
-}
-
-/// Forgets the links in a message's topic, if it had any.
-pub fn remove_topic_links(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
-    let removed =
-        connection.prepare_cached("DELETE FROM message_topic_link WHERE message_id = ?1")?.execute([id])?;
-    if removed > 0 {
-        connection
-            .prepare_cached("UPDATE message SET attributes = attributes & ~?2 WHERE id = ?1")?
-            .execute((id, attribute::HAS_TOPIC_LINKS))?;
-    }
-    Ok(())
 }
 
 /// Sets bits of a message's attributes.
@@ -518,19 +475,6 @@ pub fn add_flags(
         )?
         .execute((user_id, id, flags))
         .map(|_| ())
-}
-
-/// Who took part in a topic: everybody who sent to it or reacted in it, ascending.
-pub fn topic_participants(connection: &Connection, topic_id: TopicId) -> rusqlite::Result<Vec<UserId>> {
-    connection
-        .prepare_cached(
-            "SELECT sender_id AS user_id FROM message WHERE topic_id = ?1
-             UNION SELECT reaction.user_id FROM message JOIN reaction ON message_id = message.id
-                 WHERE topic_id = ?1 AND attributes & 32
-             ORDER BY user_id",
-        )?
-        .query_map([topic_id], |row| row.get(0))?
-        .collect()
 }
 
 /// The set of receivers of a message, if it exists.
