@@ -352,12 +352,8 @@ fn has_seen_any(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, topic_id: Topi
     }
     let spans = subscriptions::spans(tx, user_id, stream.stream_id)?;
     let arrivals = arrivals::of(tx, stream.recipient_id)?;
-    for range in arrivals::correct(sight::ranges(&spans), &arrivals, user_id) {
-        if sql::newest_of_topic_in(tx, topic_id, &range)?.is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let received = arrivals::correct(sight::ranges(&spans), &arrivals, user_id);
+    Ok(of_topic::has_any(tx, topic_id, &received)?)
 }
 
 /// The set of receivers. People who never wrote to each other are introduced where one of them is a guest who could not

@@ -158,6 +158,18 @@ impl TestServer {
         done.await.unwrap();
     }
 
+    /// Gives a message so many copies with later ids: a past that would take long to send.
+    pub async fn add_copies(&self, message_id: i64, copies: u32) {
+        self.sql(&format!(
+            "WITH RECURSIVE copy (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < {copies})
+             INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
+                 rendered_content, rendered_version, attributes)
+             SELECT recipient_id, topic_id, subject, sender_id, client_id, timestamp, content, rendered_content,
+                 rendered_version, attributes FROM message CROSS JOIN copy WHERE id = {message_id}"
+        ))
+        .await;
+    }
+
     /// Looks into the file: the first column of a query, as text.
     pub async fn column(&self, query: &str) -> Vec<String> {
         let (app, query) = (Arc::clone(self.app()), query.to_owned());

@@ -82,15 +82,7 @@ async fn a_deletion_is_told_in_the_form_that_clients_know() {
 async fn a_large_topic_is_deleted_in_parts() {
     let Place { server, owner, garden, .. } = Place::new().await;
     let first = say(&owner, garden, "large", "x").await;
-    server
-        .sql(&format!(
-            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
-             INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
-                 rendered_content, rendered_version, attributes)
-             SELECT recipient_id, topic_id, subject, sender_id, client_id, timestamp, content, rendered_content,
-                 rendered_version, attributes FROM n JOIN message ON id = {first}"
-        ))
-        .await;
+    server.add_copies(first, 10_000).await;
     let path = format!("/streams/{garden}/delete_topic");
     let topic = json!({"topic_name": "LARGE"});
     assert_eq!(owner.post(&path, &topic).await.ok()["complete"], false);

@@ -105,15 +105,7 @@ async fn many_messages_are_many_jobs_also_over_a_restart() {
     let ada = server.member("ada").await;
     let id = server.channel("verona", &[&ada]).await;
     let first = ada.send(id, "topic", "x").await;
-    // A channel with a past: copies of one message.
-    let copies = format!(
-        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1199)
-         INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
-             rendered_content, rendered_version, attributes)
-         SELECT recipient_id, topic_id, subject, sender_id, client_id, timestamp, content, rendered_content,
-             rendered_version, attributes FROM n, message WHERE id = {first}"
-    );
-    server.sql(&copies).await;
+    server.add_copies(first, 1199).await;
     assert_eq!(ids(&ada).await.len(), 1200);
     server.set_realm_setting("message_retention_days", json!(3)).await;
     server.app().clock.advance(4 * DAY);

@@ -138,15 +138,7 @@ async fn only_the_newest_unread_messages_are_told() {
     let garden = server.channel("garden", &[&ada, &bob]).await;
     let oldest = bob.send_direct(&[&ada], "@**Ada**").await;
     let first = say(&bob, garden, "t", "x").await;
-    server
-        .sql(&format!(
-            "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 50000)
-             INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
-                 rendered_content, rendered_version, attributes)
-             SELECT recipient_id, topic_id, subject, sender_id, client_id, timestamp, content, rendered_content,
-                 rendered_version, attributes FROM message CROSS JOIN numbers WHERE id = {first}"
-        ))
-        .await;
+    server.add_copies(first, 50_000).await;
     let newest = bob.send_direct(&[&ada], "@**Ada**").await;
     let told = async || {
         let told = unread(&ada).await;
