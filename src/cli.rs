@@ -12,10 +12,11 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use teamchat::api::command_line::{self, Command, CreatedUser, ListedUser};
-use teamchat::api::keys::KeyRecord;
-use teamchat::api::uploads::MAX_FILE_UPLOAD_SIZE_MIB;
+use teamchat::api::control;
+use teamchat::api::control::{Command, CreatedUser, ListedUser};
 use teamchat::app::Options;
+use teamchat::domain::keys::KeyRecord;
+use teamchat::domain::limits::MAX_FILE_UPLOAD_SIZE_MIB;
 use teamchat::server::{Engine, Server};
 use teamchat::store::Database;
 use teamchat::types::{Clock, Role};
@@ -447,7 +448,7 @@ fn carry_out<T: DeserializeOwned>(db: &Path, command: Command) -> Result<T, Fail
             Some(announcement) => send(&announcement, &command).await?,
             None => {
                 let engine = Engine::open(db, Clock::System, Options::default()).await?;
-                let answer = command_line::run(&engine.app, command).await;
+                let answer = control::run(&engine.app, command).await;
                 tokio::task::spawn_blocking(move || engine.close()).await?;
                 answer?
             }
@@ -457,7 +458,7 @@ fn carry_out<T: DeserializeOwned>(db: &Path, command: Command) -> Result<T, Fail
 }
 
 async fn ask<T: DeserializeOwned>(server: &Server, command: Command) -> Result<T, Failure> {
-    Ok(serde_json::from_value(command_line::run(server.app(), command).await?)?)
+    Ok(serde_json::from_value(control::run(server.app(), command).await?)?)
 }
 
 /// Sends a command to the running server.
@@ -476,7 +477,7 @@ async fn send(announcement: &str, command: &Command) -> Result<Value, Failure> {
         .append_pair("token", server["token"].as_str().unwrap_or_default())
         .append_pair("command", &serde_json::to_string(command)?)
         .finish();
-    let request = hyper::Request::post(command_line::PATH)
+    let request = hyper::Request::post(control::PATH)
         .header("Host", reachable.to_string())
         .header("Content-Type", "application/x-www-form-urlencoded")
         .body(Full::new(bytes::Bytes::from(body)))?;

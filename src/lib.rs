@@ -13,9 +13,11 @@
 
 pub mod api;
 pub mod app;
+pub mod domain;
 pub mod events;
 pub mod http;
 pub mod markdown;
+pub mod scheduler;
 pub mod server;
 pub mod store;
 pub mod types;

@@ -1,7 +1,8 @@
 //! A running server: listening, connections, housekeeping, and the way down. The one place that spawns tasks.
 
-use crate::api::{self, outgoing_webhooks};
+use crate::api;
 use crate::app::{App, Options};
+use crate::domain::messages::webhook_queue;
 use crate::events::{self, Hub};
 use crate::http::caller::KeyHolder;
 use crate::http::{ApiError, JsonRefusals, KnownCallers, Limits, Router, service};
@@ -90,9 +91,7 @@ impl Engine {
         let bell = timetable.clone();
         let (writer, writer_thread) =
             Writer::start(&database, clock.clone(), KeyHolder::TABLES, move |committed| {
-                let is_due = committed
-                    .iter()
-                    .any(|committed| committed.event.kind == outgoing_webhooks::queue::QUEUED);
+                let is_due = committed.iter().any(|committed| committed.event.kind == webhook_queue::QUEUED);
                 publisher.publish(committed);
                 if is_due {
                     bell.send_replace(());

@@ -1,17 +1,19 @@
 //! Default channel groups: lists of channels, by name, among which new users may choose when they join. The published
 //! interface calls them experimental; only administrators change them.
 
-use super::Slice;
-use super::channels::visible::People;
-use super::channels::{access, permissions, row::StreamRow, sql as channels};
-use super::register::{State, StatePart, StateRequest};
-use crate::events::{Audience, Event};
+use crate::api::Slice;
+use crate::api::queues::register::state::State;
+use crate::api::queues::register::{StatePart, StateRequest};
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::{channels as access, permissions};
+use crate::domain::channels::default_groups::{GroupRecord, all, delete_stream, tell};
+use crate::domain::channels::sql as channels;
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::StreamId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 
 /// Default channel groups.
@@ -29,27 +31,6 @@ fn routes() -> Vec<Route> {
         Route::write(Method::DELETE, "/default_stream_groups/{group_id}", USER, remove),
         Route::write(Method::PATCH, "/default_stream_groups/{group_id}/streams", USER, update_streams),
     ]
-}
-
-/// A group on the wire.
-#[derive(Serialize)]
-struct GroupRecord {
-    name: String,
-    id: i64,
-    description: String,
-    /// Ids, ascending.
-    streams: Vec<StreamId>,
-}
-
-/// `default_stream_groups`: all of them, whatever changed.
-#[derive(Serialize)]
-struct GroupsChanged {
-    r#type: &'static str,
-    default_stream_groups: Vec<GroupRecord>,
-}
-
-impl Event for GroupsChanged {
-    const TYPE: &'static str = "default_stream_groups";
 }
 
 /// Parameters of `POST /default_stream_groups/create`.
@@ -184,26 +165,10 @@ fn update_streams(tx: &mut Tx<'_>, caller: &User, params: StreamsParams) -> ApiR
     Ok(Reply::ok())
 }
 
-/// Takes a channel out of all groups: it is no longer one to join.
-pub fn forget(tx: &mut Tx<'_>, stream_id: StreamId) -> ApiResult<()> {
-    let statement = "DELETE FROM default_stream_group_stream WHERE stream_id = ?1";
-    if tx.prepare_cached(statement)?.execute([stream_id])? > 0 {
-        tell(tx)?;
-    }
-    Ok(())
-}
-
 /// Word `default_stream_groups`: guests have none.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let groups = if request.caller.is_guest() { Vec::new() } else { all(request.connection)? };
     state.insert("realm_default_stream_groups".into(), json!(groups));
-    Ok(())
-}
-
-fn tell(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let event = GroupsChanged { r#type: GroupsChanged::TYPE, default_stream_groups: all(tx)? };
-    let members = People::load(tx)?.members();
-    tx.emit(&event, Audience::set(members));
     Ok(())
 }
 
@@ -277,35 +242,12 @@ fn find(connection: &Connection, group_id: i64) -> ApiResult<GroupRecord> {
     })
 }
 
-/// All groups, by name.
-fn all(connection: &Connection) -> rusqlite::Result<Vec<GroupRecord>> {
-    let mut streams = connection.prepare_cached(
-        "SELECT stream_id FROM default_stream_group_stream WHERE group_id = ?1 ORDER BY stream_id",
-    )?;
-    connection
-        .prepare_cached("SELECT name, id, description FROM default_stream_group ORDER BY name")?
-        .query_map([], |row| {
-            let id: i64 = row.get(1)?;
-            let streams = streams.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
-            Ok(GroupRecord { name: row.get(0)?, id, description: row.get(2)?, streams })
-        })?
-        .collect()
-}
-
 /// Answers whether the channel was not there yet.
 fn insert_stream(connection: &Connection, group_id: i64, stream_id: StreamId) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
             "INSERT OR IGNORE INTO default_stream_group_stream (group_id, stream_id) VALUES (?1, ?2)",
         )?
-        .execute((group_id, stream_id))
-        .map(|rows| rows > 0)
-}
-
-/// Answers whether the channel was there.
-fn delete_stream(connection: &Connection, group_id: i64, stream_id: StreamId) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached("DELETE FROM default_stream_group_stream WHERE group_id = ?1 AND stream_id = ?2")?
         .execute((group_id, stream_id))
         .map(|rows| rows > 0)
 }

@@ -1,11 +1,11 @@
 //! `/drafts`: unsent texts that a user's clients share.
 
-use super::Slice;
-use super::channels::access;
-use super::messages::{address, rules};
-use super::register::{State, StatePart, StateRequest};
-use super::user_settings;
-use super::users::sql as users;
+use crate::api::Slice;
+use crate::api::queues::register::state::State;
+use crate::api::queues::register::{StatePart, StateRequest};
+use crate::domain::access::{channels, user_rows as users};
+use crate::domain::messages::{destination, rules};
+use crate::domain::user_settings;
 use crate::events::{Audience, Event};
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Caller, Read, Reply, Route, USER, User};
@@ -13,8 +13,7 @@ use crate::store::Tx;
 use crate::types::{StreamId, UserId};
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension, Row};
-use serde::de;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::json;
 
 /// Drafts.
@@ -192,13 +191,6 @@ fn delete_draft(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResu
     Ok(Reply::ok())
 }
 
-/// Removes a user's drafts, who does not want them on the server any more. Their clients keep their own copies, so
-/// nothing is told.
-pub fn forget_all(connection: &Connection, user_id: UserId) -> ApiResult<()> {
-    connection.prepare_cached("DELETE FROM draft WHERE user_id = ?1")?.execute([user_id])?;
-    Ok(())
-}
-
 /// Word `drafts`: none, for whoever does not want them on the server.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let drafts = if is_synchronized(request.connection, request.caller)? {
@@ -239,8 +231,8 @@ fn checked(connection: &Connection, caller: &Caller, now: i64, params: DraftPara
                 let msg = "Must specify exactly 1 channel ID for channel messages";
                 return Err(ApiError::bad_request(msg));
             };
-            let stream = access::find_for_content(connection, caller, now, StreamId(stream_id))?;
-            (vec![stream.stream_id.0], address::read_topic(&params.topic)?.as_str().to_owned())
+            let stream = channels::find_for_content(connection, caller, now, StreamId(stream_id))?;
+            (vec![stream.stream_id.0], destination::read_topic(&params.topic)?.as_str().to_owned())
         }
         DraftType::Private => (people(connection, caller, params.to)?, String::new()),
     };

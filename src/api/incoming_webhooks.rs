@@ -3,13 +3,13 @@
 //!
 //! Without `stream` the bot's owner gets a direct message.
 
-use super::Slice;
-use super::bots::rules::INTEGRATIONS;
-use super::messages::address::{self, Address, MessageType};
-use super::messages::deliver::{Draft, send};
-use super::messages::directory::render_for;
-use super::messages::quote::unused_fence;
-use super::messages::rules;
+use crate::api::Slice;
+use crate::domain::bots::rules::INTEGRATIONS;
+use crate::domain::messages::create::{Draft, send};
+use crate::domain::messages::destination::{Address, MessageType};
+use crate::domain::messages::quote::unused_fence;
+use crate::domain::messages::render_context::render_for;
+use crate::domain::messages::{destination, rules};
 use crate::http::params::JsonOrText;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Caller, Reply, Route};
 use crate::store::Snapshot;
@@ -79,7 +79,9 @@ fn prepare(
     let now = call.app.clock.seconds();
     let topic = params.topic.as_deref().unwrap_or(JSON_TOPIC);
     let address = match &params.stream {
-        Some(stream) => address::resolve(snapshot, &caller, now, MessageType::Channel, stream, Some(topic))?,
+        Some(stream) => {
+            destination::resolve(snapshot, &caller, now, MessageType::Channel, stream, Some(topic))?
+        }
         None => {
             let mut user_ids = vec![caller.user_id];
             user_ids.extend(caller.bot_owner_id);

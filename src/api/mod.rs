@@ -9,7 +9,7 @@ pub mod bots;
 pub mod channel_folders;
 pub mod channels;
 pub mod code_playgrounds;
-pub mod command_line;
+pub mod control;
 pub mod default_stream_groups;
 pub mod domains;
 pub mod drafts;
@@ -24,7 +24,6 @@ pub mod linkifiers;
 pub mod messages;
 pub mod muted_users;
 pub mod navigation_views;
-pub mod notifications;
 pub mod onboarding_steps;
 pub mod outgoing_webhooks;
 pub mod presence;
@@ -33,7 +32,6 @@ pub mod queues;
 pub mod reactions;
 pub mod realm;
 pub mod realm_images;
-pub mod register;
 pub mod reminders;
 pub mod reports;
 pub mod saved_snippets;
@@ -42,7 +40,6 @@ pub mod server_settings;
 pub mod server_state;
 pub mod submessages;
 pub mod subscriptions;
-pub mod timetable;
 pub mod topics;
 pub mod typing;
 pub mod uploads;
@@ -50,13 +47,13 @@ pub mod user_settings;
 pub mod user_status;
 pub mod user_topics;
 pub mod users;
-pub mod who_is_who;
 
+use crate::api::queues::register::StatePart;
 use crate::app::App;
+use crate::domain::notices;
 use crate::events::EventType;
 use crate::http::{ApiResult, Route};
 use crate::store::Tx;
-use register::StatePart;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use tokio::sync::watch;
@@ -98,7 +95,7 @@ pub static SLICES: &[Slice] = &[
     realm::SLICE,
     users::SLICE,
     invites::SLICE,
-    notifications::SLICE,
+    Slice { name: "notices", set_up: notices::set_up, ..Slice::EMPTY },
     user_settings::SLICE,
     profile_fields::SLICE,
     presence::SLICE,
@@ -137,9 +134,9 @@ pub static SLICES: &[Slice] = &[
     emoji::SLICE,
     images::SLICE,
     realm_images::SLICE,
-    register::SLICE,
+    queues::register::SLICE,
     queues::SLICE,
-    command_line::SLICE,
+    control::SLICE,
 ];
 
 /// The whole table of routes.

@@ -1,10 +1,13 @@
 //! `/users/me/muted_users/{muted_user_id}`: people whose messages a user does not want to see. What they sent is read,
 //! and so is what they send from now on; clients hide it.
 
-use super::Slice;
-use super::messages::muted_sender;
-use super::register::{State, StatePart, StateRequest};
-use super::users::{access::Accessible, find, record::UserRow};
+use crate::api::Slice;
+use crate::api::queues::register::state::State;
+use crate::api::queues::register::{StatePart, StateRequest};
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::users::Accessible;
+use crate::domain::messages::muted_sender;
+use crate::domain::users::find;
 use crate::events::{Audience, Event};
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
 use crate::store::Tx;
@@ -112,24 +115,5 @@ fn muted_by(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<Mu
             "SELECT muted_user_id, date_muted FROM muted_user WHERE user_id = ?1 ORDER BY date_muted, muted_user_id",
         )?
         .query_map([user_id], |row| Ok(MutedUser { id: row.get(0)?, timestamp: row.get(1)? }))?
-        .collect()
-}
-
-/// Who has muted a user, ascending: their messages are read when they come.
-pub fn muters_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<UserId>> {
-    connection
-        .prepare_cached("SELECT user_id FROM muted_user WHERE muted_user_id = ?1 ORDER BY user_id")?
-        .query_map([user_id], |row| row.get(0))?
-        .collect()
-}
-
-/// Who does not want to know of a user, in either direction: neither is told what the other has read.
-pub fn estranged_from(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<UserId>> {
-    connection
-        .prepare_cached(
-            "SELECT user_id FROM muted_user WHERE muted_user_id = ?1
-             UNION SELECT muted_user_id FROM muted_user WHERE user_id = ?1",
-        )?
-        .query_map([user_id], |row| row.get(0))?
         .collect()
 }

@@ -1,7 +1,8 @@
 //! `/navigation_views`: views that a user keeps at hand (feature level 390).
 
-use super::Slice;
-use super::register::{State, StatePart, StateRequest};
+use crate::api::Slice;
+use crate::api::queues::register::state::State;
+use crate::api::queues::register::{StatePart, StateRequest};
 use crate::events::{Audience, Event};
 use crate::http::params::{NoParams, RequiredText};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};

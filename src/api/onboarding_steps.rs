@@ -1,7 +1,8 @@
 //! `/users/me/onboarding_steps`: hints that clients show a beginner once (feature level 233).
 
-use super::Slice;
-use super::register::{State, StatePart, StateRequest};
+use crate::api::Slice;
+use crate::api::queues::register::state::State;
+use crate::api::queues::register::{StatePart, StateRequest};
 use crate::events::{Audience, Event};
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
 use crate::store::Tx;

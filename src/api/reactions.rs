@@ -1,13 +1,13 @@
 //! `POST` and `DELETE /messages/{message_id}/reactions`.
 
-use super::Slice;
-use super::emoji::choose::{UNICODE, check, complete};
-use super::messages::events::is_unknown_to;
-use super::messages::message::{MessageRow, Reaction, attribute};
-use super::messages::sight::Sight;
-use super::messages::{historical, receivers, sql as messages};
-use super::user_topics::automatic;
-use super::users::{access, sql as users};
+use crate::api::Slice;
+use crate::domain::access::{user_rows as users, users as access};
+use crate::domain::emoji::resolve::{UNICODE, check, complete};
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::events::is_unknown_to;
+use crate::domain::messages::record::{MessageRow, Reaction, attribute};
+use crate::domain::messages::{historical, receivers, sql as messages};
+use crate::domain::user_topics::auto_follow;
 use crate::events::{Event, EventType, Verdict};
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
 use crate::store::Tx;
@@ -103,7 +103,7 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     insert(tx, message.id, &reaction)?;
     messages::add_attributes(tx, message.id, attribute::HAS_REACTION)?;
     if let Some(stream_id) = messages::stream_of(tx, message.recipient_id)? {
-        automatic::at_participation(tx, caller.user_id, stream_id, &message.topic())?;
+        auto_follow::at_participation(tx, caller.user_id, stream_id, &message.topic())?;
     }
     tell(tx, "add", &message, reaction)
 }

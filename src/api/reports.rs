@@ -1,17 +1,17 @@
 //! `POST /messages/{message_id}/report`: tells the moderators of a message (feature level 382).
 
-use super::channels::row::{StreamRow, TopicsPolicy};
-use super::channels::sql as channels;
-use super::messages::address::Address;
-use super::messages::message::MessageRow;
-use super::messages::quote::{
+use crate::api::Slice;
+use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
+use crate::domain::access::{channel_rows as channels, user_rows as users};
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::destination::Address;
+use crate::domain::messages::quote::{
     Whereabouts, enumerated, global_time, mentions_of_others, shortened, silent_mention, unused_fence,
 };
-use super::messages::rules::MAX_LENGTH;
-use super::messages::sight::Sight;
-use super::notifications::BotMessage;
-use super::users::sql as users;
-use super::{Slice, realm};
+use crate::domain::messages::record::MessageRow;
+use crate::domain::messages::rules::MAX_LENGTH;
+use crate::domain::notices::BotMessage;
+use crate::domain::realm;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
 use crate::types::{MessageId, StreamId, Topic};

@@ -1,8 +1,9 @@
 //! `/saved_snippets`: texts that a user keeps to use again (feature levels 297 and 368).
 
-use super::Slice;
-use super::register::{State, StatePart, StateRequest};
-use super::server_state::MAX_MESSAGE_LENGTH;
+use crate::api::Slice;
+use crate::api::queues::register::state::State;
+use crate::api::queues::register::{StatePart, StateRequest};
+use crate::domain::limits::MAX_MESSAGE_LENGTH;
 use crate::events::{Audience, Event};
 use crate::http::params::{NoParams, RequiredText};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};

@@ -1,40 +1,24 @@
 //! `GET /server_settings`: what a client asks before anybody logs in.
 
-use super::channels::sql as channels;
-use super::{Slice, realm};
+use crate::api::Slice;
+use crate::domain::channels::sql as channels;
+use crate::domain::{images, realm as domain_realm};
 use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiResult, Read, Reply, Route};
+use crate::types::version::versions;
 use hyper::Method;
 use serde_json::{Map, Value, json};
 
 /// Server settings.
 pub const SLICE: Slice = Slice { name: "server_settings", routes, ..Slice::EMPTY };
 
-/// The feature level that we announce: nothing below it is missing from what we serve, and clients take the ways of
-/// release 11.0.
-pub const FEATURE_LEVEL: i64 = 421;
-
-/// The release whose ways we follow, with our own version behind it.
-pub const VERSION: &str = concat!("11.0-teamchat-", env!("CARGO_PKG_VERSION"));
-
 fn routes() -> Vec<Route> {
     vec![Route::read(Method::GET, "/server_settings", ANYONE, server_settings)]
 }
 
-/// The version fields, under the published names and under those of the spec.
-pub fn versions() -> Map<String, Value> {
-    let mut fields = Map::new();
-    for prefix in ["zulip", "svc"] {
-        fields.insert(format!("{prefix}_version"), VERSION.into());
-        fields.insert(format!("{prefix}_feature_level"), FEATURE_LEVEL.into());
-        fields.insert(format!("{prefix}_merge_base"), VERSION.into());
-    }
-    fields
-}
-
 /// `GET /server_settings` (spec, "get server settings").
 pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    let settings = realm::settings::all(read)?;
+    let settings = domain_realm::settings::all(read)?;
     let password_auth = settings.is_on("password_auth_enabled");
     let web_public_access = settings.is_on("enable_spectator_access") && channels::has_web_public(read)?;
     let methods = ["password", "email"].map(|name| (name, password_auth));
@@ -67,7 +51,7 @@ pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<
         "realm_uri": read.info.origin,
         "realm_url": read.info.origin,
         "realm_name": settings.value("name"),
-        "realm_icon": realm::images::RealmImage::Icon.url(&settings),
+        "realm_icon": images::realm::RealmImage::Icon.url(&settings),
         "realm_description": settings.value("rendered_description"),
         "realm_web_public_access_enabled": web_public_access,
     }) else {

@@ -1,13 +1,21 @@
 //! What the answer of `POST /register` says of the server itself: limits, and what it can and cannot do.
 
-use super::Slice;
-use super::channels::settings::StreamSetting;
-use super::groups::permission::UserGroupSetting;
-use super::profile_fields::external_accounts;
-use super::realm::settings::RealmGroup;
-use super::register::{State, StatePart, StateRequest};
-use super::uploads::{MAX_FILE_UPLOAD_SIZE_MIB, thumbnails};
-use super::users::passwords;
+use crate::api::Slice;
+use crate::api::queues::register::state::State;
+use crate::api::queues::register::{StatePart, StateRequest};
+use crate::domain::files::thumbnails;
+use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::groups::permission::UserGroupSetting;
+use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::images::public::EMOJI_DATA_PATH;
+use crate::domain::limits::{
+    MAX_AVATAR_FILE_SIZE_MIB, MAX_BULK_NEW_SUBSCRIPTION_MESSAGES, MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH,
+    MAX_CHANNEL_FOLDER_NAME_LENGTH, MAX_FILE_UPLOAD_SIZE_MIB, MAX_ICON_FILE_SIZE_MIB, MAX_LOGO_FILE_SIZE_MIB,
+    MAX_MESSAGE_LENGTH, MAX_REMINDER_NOTE_LENGTH, MAX_STREAM_DESCRIPTION_LENGTH, MAX_STREAM_NAME_LENGTH,
+    PRESENCE_OFFLINE_THRESHOLD_SECONDS, PRESENCE_PING_INTERVAL_SECONDS,
+};
+use crate::domain::profile_fields::external_accounts;
+use crate::domain::users::passwords;
 use crate::http::ApiResult;
 use crate::types::Topic;
 use serde_json::{Map, Value, json};
@@ -23,42 +31,20 @@ const STATE: &[StatePart] = &[
     StatePart { name: "stop_words", fetch: stop_words },
 ];
 
-/// The longest message, in characters.
-pub const MAX_MESSAGE_LENGTH: usize = 10_000;
-/// The longest channel name, in characters.
-pub const MAX_STREAM_NAME_LENGTH: usize = 60;
-/// The longest channel description, in characters.
-pub const MAX_STREAM_DESCRIPTION_LENGTH: usize = 1024;
-/// The longest name of a channel folder, in characters.
-pub const MAX_CHANNEL_FOLDER_NAME_LENGTH: usize = 60;
-/// The longest description of a channel folder, in characters.
-pub const MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH: usize = 1024;
-/// The longest note of a reminder, in characters.
-pub const MAX_REMINDER_NOTE_LENGTH: usize = 1000;
-/// Nobody is told of their new subscription when more people than this are subscribed at once.
-pub const MAX_BULK_NEW_SUBSCRIPTION_MESSAGES: usize = 100;
-/// The largest avatar, in MiB.
-pub const MAX_AVATAR_FILE_SIZE_MIB: usize = 5;
-/// The largest organization icon, in MiB.
-pub const MAX_ICON_FILE_SIZE_MIB: usize = 5;
-/// The largest organization logo, in MiB.
-pub const MAX_LOGO_FILE_SIZE_MIB: usize = 5;
 /// Whether digests are sent: nothing here sends mail.
 pub const SEND_DIGEST_EMAILS: bool = false;
-/// Clients report presence this often, in seconds.
-pub const PRESENCE_PING_INTERVAL_SECONDS: i64 = 60;
-/// After so many seconds without a report a user is offline.
-pub const PRESENCE_OFFLINE_THRESHOLD_SECONDS: i64 = 200;
+
 /// Clients stop showing that somebody types after so many milliseconds without news.
 pub const TYPING_STARTED_EXPIRY_PERIOD_MILLISECONDS: i64 = 45_000;
+
 /// Clients say that typing stopped after so many milliseconds without a key.
 pub const TYPING_STOPPED_WAIT_PERIOD_MILLISECONDS: i64 = 12_000;
+
 /// Clients say so again when typing goes on for so many milliseconds.
 pub const TYPING_STARTED_WAIT_PERIOD_MILLISECONDS: i64 = 30_000;
+
 /// Clients give up a poll after so many seconds: somewhat later than the heartbeat.
 pub const EVENT_QUEUE_LONGPOLL_TIMEOUT_SECONDS: i64 = 90;
-/// Where the names of the Unicode emoji are, below the origin.
-pub const EMOJI_DATA_PATH: &str = "/static/generated/emoji/emoji_api.json";
 
 /// Word `realm`. The published server sends its own facts with the organization's.
 fn server(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {

@@ -1,10 +1,11 @@
 //! `GET /users/me/{stream_id}/topics`: the topics of a channel.
 
-use super::Slice;
-use super::channels::{access, row::StreamRow, sql as channels};
-use super::messages::message::shown_topic;
-use super::messages::sight::{Ranges, Sight};
+use crate::api::Slice;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::{channel_rows as channels, channels as access};
+use crate::domain::messages::access::{Ranges, Sight};
 use crate::http::{ApiResult, Caller, Read, Reply, Route, USER, User};
+use crate::types::shown_topic;
 use crate::types::{MessageId, StreamId, TopicId};
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};

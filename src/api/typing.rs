@@ -1,15 +1,17 @@
 //! `POST /typing` and `POST /messages/{message_id}/typing`: somebody is writing. Nothing of it is kept.
 
-use super::channels::access;
-use super::messages::message::{MessageRow, shown_topic};
-use super::messages::rules::{self, EditFacts};
-use super::messages::sight::Sight;
-use super::messages::{address, sql as messages};
-use super::subscriptions::sql as subscriptions;
-use super::users::{access as access_to_users, sql as users};
-use super::{Slice, realm, user_settings};
+use crate::api::Slice;
+use crate::domain::access::{
+    channel_rows as subscriptions, channels, user_rows as users, users as access_to_users,
+};
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::record::MessageRow;
+use crate::domain::messages::rules::EditFacts;
+use crate::domain::messages::{destination, rules, sql as messages};
+use crate::domain::{realm, user_settings};
 use crate::events::{Audience, Event, EventType, Receiver, Registration, Verdict};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
+use crate::types::shown_topic;
 use crate::types::{MessageId, StreamId, UserId};
 use hyper::Method;
 use rusqlite::Connection;
@@ -198,9 +200,9 @@ fn channel(
     let stream_id = stream_id.ok_or_else(|| ApiError::bad_request("Missing 'stream_id' argument"))?;
     let topic = topic.ok_or_else(|| ApiError::bad_request("Missing topic"))?;
     check_shares(connection, caller, Where::Channel)?;
-    let stream = access::find_for_content(connection, caller, now, stream_id)?;
-    address::check_may_post(connection, caller, now, &stream)?;
-    let topic = address::read_topic(&topic)?.as_str().to_owned();
+    let stream = channels::find_for_content(connection, caller, now, stream_id)?;
+    destination::check_may_post(connection, caller, now, &stream)?;
+    let topic = destination::read_topic(&topic)?.as_str().to_owned();
     Ok((Place::Stream { stream_id, topic }, subscribers(connection, caller, stream_id)?))
 }
 

@@ -1,20 +1,23 @@
 //! What people say they are doing: `/users/me/status` and `/users/{user_id}/status`.
 
-use super::emoji::choose::{UNICODE, choose};
-use super::register::{State, StatePart, StateRequest};
-use super::users::access::{self, Accessible};
-use super::users::{find, record::UserRow, sql as users};
-use super::{Slice, presence, user_settings};
-use crate::events::{Audience, Event};
+use crate::api::Slice;
+use crate::api::queues::register::state::State;
+use crate::api::queues::register::{StatePart, StateRequest};
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::users::Accessible;
+use crate::domain::access::{user_rows as users, users as access};
+use crate::domain::emoji::resolve::{UNICODE, choose};
+use crate::domain::user_status::{EmojiParts, StatusChanged, UserStatus, load, put, read_status, wire};
+use crate::domain::users::find;
+use crate::domain::{accounts, presence, user_settings as domain_user_settings};
 use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Both, Caller, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
-use roaring::RoaringBitmap;
-use rusqlite::{Connection, OptionalExtension, Row};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use rusqlite::Connection;
+use serde::Deserialize;
+use serde_json::{Map, json};
 
 /// Statuses.
 pub const SLICE: Slice = Slice { name: "user_status", routes, state: STATE, ..Slice::EMPTY };
@@ -32,15 +35,6 @@ fn routes() -> Vec<Route> {
 
 /// The longest text, in characters.
 const MAX_TEXT_LENGTH: usize = 60;
-
-/// What somebody says. Texts are empty for what they do not say.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct UserStatus {
-    status_text: String,
-    emoji_name: String,
-    emoji_code: String,
-    reaction_type: String,
-}
 
 /// Parameters about the status, of both endpoints that change one.
 #[derive(Deserialize)]
@@ -70,37 +64,6 @@ pub struct OwnStatusParams {
     away: Option<bool>,
 }
 
-/// `user_status`: the parts that are new.
-#[derive(Serialize)]
-struct StatusChanged {
-    r#type: &'static str,
-    user_id: UserId,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    away: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status_text: Option<String>,
-    #[serde(flatten)]
-    emoji: Option<EmojiParts>,
-}
-
-/// The emoji of a status, or of an event; `unicode_emoji` also when there is none, as older clients know it.
-#[derive(Clone, Serialize)]
-struct EmojiParts {
-    emoji_name: String,
-    emoji_code: String,
-    reaction_type: String,
-}
-
-impl Event for StatusChanged {
-    const TYPE: &'static str = "user_status";
-}
-
-impl StatusChanged {
-    fn of(user_id: UserId) -> Self {
-        Self { r#type: Self::TYPE, user_id, away: None, status_text: None, emoji: None }
-    }
-}
-
 /// `POST /users/me/status`: changes what is given of the caller's own.
 fn update_status(
     tx: &mut Tx<'_>,
@@ -113,9 +76,9 @@ fn update_status(
     let change = Change::read(tx, &params, own.away.is_some())?;
     if let Some(away) = own.away {
         let user = users::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
-        let is_visible: bool = user_settings::get(tx, user.user_id, presence::change::SETTING)?;
+        let is_visible: bool = domain_user_settings::get(tx, user.user_id, presence::change::SETTING)?;
         if is_visible == away {
-            user_settings::change::setting(tx, &user, presence::change::SETTING, &json!(!away))?;
+            accounts::settings::setting(tx, &user, presence::change::SETTING, &json!(!away))?;
         }
     }
     apply(tx, caller.user_id, change)?;
@@ -147,7 +110,7 @@ fn get_status(read: &Read<'_, User>, params: GetParams) -> ApiResult<Reply> {
     let user = find::by_id(read, params.user_id)?;
     check_is_active(&user)?;
     access::check(read, read.caller, &user)?;
-    let is_visible: bool = user_settings::get(read, user.user_id, presence::change::SETTING)?;
+    let is_visible: bool = domain_user_settings::get(read, user.user_id, presence::change::SETTING)?;
     let status = load(read, user.user_id)?;
     Reply::field("status", &wire(&status, !is_visible))
 }
@@ -226,49 +189,6 @@ fn apply(tx: &mut Tx<'_>, user_id: UserId, change: Change) -> ApiResult<()> {
     Ok(())
 }
 
-/// Somebody's presence is hidden from now on, or not any more. Older clients know it as being away.
-pub fn away_changed(tx: &mut Tx<'_>, user: &UserRow, away: bool) -> ApiResult<()> {
-    let audience = access::audience(tx, user)?;
-    tx.emit(&StatusChanged { away: Some(away), ..StatusChanged::of(user.user_id) }, audience);
-    Ok(())
-}
-
-/// Tells others, who can access a user from now on, what they say, if they say anything.
-pub fn introduce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResult<()> {
-    let UserStatus { status_text, emoji_name, emoji_code, reaction_type } = load(tx, user.user_id)?;
-    let is_hidden = !user_settings::get::<bool>(tx, user.user_id, presence::change::SETTING)?;
-    let emoji = EmojiParts { emoji_name, emoji_code, reaction_type };
-    let event = StatusChanged {
-        away: is_hidden.then_some(true),
-        status_text: Some(status_text).filter(|text| !text.is_empty()),
-        emoji: Some(emoji).filter(|emoji| !emoji.emoji_name.is_empty()),
-        ..StatusChanged::of(user.user_id)
-    };
-    if event.away.is_some() || event.status_text.is_some() || event.emoji.is_some() {
-        tx.emit(&event, Audience::set(to.clone()));
-    }
-    Ok(())
-}
-
-/// A status as clients see it: only what is there.
-fn wire(status: &UserStatus, away: bool) -> Map<String, Value> {
-    let mut object = Map::new();
-    if away {
-        object.insert("away".into(), true.into());
-    }
-    for (name, text) in [
-        ("status_text", &status.status_text),
-        ("emoji_name", &status.emoji_name),
-        ("emoji_code", &status.emoji_code),
-        ("reaction_type", &status.reaction_type),
-    ] {
-        if !text.is_empty() {
-            object.insert(name.into(), text.as_str().into());
-        }
-    }
-    object
-}
-
 /// Word `user_status`: whoever says something or is away, by id.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let accessible = Accessible::to(request.connection, request.caller)?;
@@ -280,43 +200,6 @@ fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         }
     }
     state.insert("user_status".into(), all.into());
-    Ok(())
-}
-
-fn read_status(row: &Row<'_>, first: usize) -> rusqlite::Result<UserStatus> {
-    Ok(UserStatus {
-        status_text: row.get(first)?,
-        emoji_name: row.get(first + 1)?,
-        emoji_code: row.get(first + 2)?,
-        reaction_type: row.get(first + 3)?,
-    })
-}
-
-fn load(connection: &Connection, user_id: UserId) -> ApiResult<UserStatus> {
-    let found = connection
-        .prepare_cached(
-            "SELECT status_text, emoji_name, emoji_code, reaction_type FROM user_status WHERE user_id = ?1",
-        )?
-        .query_row([user_id], |row| read_status(row, 0))
-        .optional()?;
-    Ok(found.unwrap_or_default())
-}
-
-fn put(connection: &Connection, user_id: UserId, status: &UserStatus) -> ApiResult<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO user_status (user_id, status_text, emoji_name, emoji_code, reaction_type)
-             VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT DO UPDATE SET status_text = excluded.status_text, emoji_name = excluded.emoji_name,
-                 emoji_code = excluded.emoji_code, reaction_type = excluded.reaction_type",
-        )?
-        .execute((
-            user_id,
-            &status.status_text,
-            &status.emoji_name,
-            &status.emoji_code,
-            &status.reaction_type,
-        ))?;
     Ok(())
 }
 

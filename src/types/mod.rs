@@ -3,13 +3,16 @@
 //! Nothing here knows about HTTP, SQL statements or events.
 
 mod clock;
+mod email_visibility;
 mod ids;
 mod property;
 mod role;
 mod topic;
+pub mod version;
 
 pub use clock::Clock;
+pub use email_visibility::EmailVisibility;
 pub use ids::{ClientId, EventId, GroupId, MessageId, RecipientId, StreamId, TopicId, UserId};
 pub use property::{Kind, Property, Values};
 pub use role::Role;
-pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, Topic, fold};
+pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, Topic, fold, shown_topic};

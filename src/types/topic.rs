@@ -79,6 +79,11 @@ fn shorten(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept + "...")
 }
 
+/// A topic as a client may see it: those that do not know the empty one see its display name.
+pub fn shown_topic(topic: &str, knows_empty: bool) -> &str {
+    if topic.is_empty() && !knows_empty { EMPTY_TOPIC_DISPLAY_NAME } else { topic }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use crate::harness::{TestServer, pictures};
 use reqwest::Method;
 use serde_json::Value;
-use teamchat::api::images::decoding::Format;
+use teamchat::domain::images::decoding::Format;
 
 async fn load(server: &TestServer, path: &str) -> (u16, String, Vec<u8>) {
     let answer = server.anonymous().request_outside(Method::GET, path).send().await;

@@ -3,7 +3,7 @@
 use crate::harness::{Answer, Client, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
-use teamchat::api::command_line::Command;
+use teamchat::api::control::Command;
 
 /// A browser with the page open.
 struct Page {

@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use teamchat::api::timetable;
 use teamchat::app::Options;
+use teamchat::scheduler;
 
 /// A server at the other end: gives each request that comes to the test, and answers with the next of its answers.
 struct Hook {
@@ -264,7 +264,7 @@ async fn a_server_that_is_down_is_tried_four_times() {
         }
         let next: i64 = server.column("SELECT next_try FROM outgoing_webhook").await[0].parse().unwrap();
         server.clock.advance(next - server.clock.seconds());
-        timetable::ring(server.app());
+        scheduler::ring(server.app());
     }
     let said = messages(&mut of_bob, 2).await;
     assert_eq!((said[1].0, said[1].2.as_str()), (bot, "Failure! Bot is unavailable"));

@@ -3,7 +3,7 @@
 use crate::channels::{channel, channel_with, private_channel, seen};
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-use teamchat::api::who_is_who;
+use teamchat::domain::visibility;
 use teamchat::http::ApiError;
 
 /// Runs statements as a change of who is who.
@@ -11,7 +11,7 @@ async fn change(server: &TestServer, statements: String) {
     let done = server
         .app()
         .writer
-        .run(move |tx| who_is_who::change(tx, |tx| Ok::<_, ApiError>(tx.execute_batch(&statements)?)));
+        .run(move |tx| visibility::change(tx, |tx| Ok::<_, ApiError>(tx.execute_batch(&statements)?)));
     done.await.unwrap();
 }
 

@@ -1,6 +1,6 @@
 //! `GET`, `POST` and `DELETE /users/me/alert_words`.
 
-use super::{automaton, sql};
+use crate::domain::alert_words::{automaton, sql};
 use crate::events::{Audience, Event};
 use crate::http::params::{BoundedText, NoParams};
 use crate::http::{ApiResult, Read, Reply, User};

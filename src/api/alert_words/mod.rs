@@ -1,11 +1,11 @@
 //! Words that users want to hear of: `/users/me/alert_words`, and who has one of theirs in a message.
 
-pub mod automaton;
 mod change;
-mod sql;
 
-use super::Slice;
-use super::register::{State, StatePart, StateRequest};
+use crate::api::Slice;
+use crate::api::queues::register::state::State;
+use crate::api::queues::register::{StatePart, StateRequest};
+use crate::domain::alert_words::sql;
 use crate::http::{ApiResult, Route, USER};
 use hyper::Method;
 use serde_json::json;

@@ -1,12 +1,14 @@
 //! `POST /bots`: makes a bot.
 
-use super::rules::{self, GENERIC, INCOMING_WEBHOOK, OUTGOING_WEBHOOK};
-use super::sql::{self, NewBotRow, Service};
-use super::{make, record::OwnBotRecord};
-use crate::api::realm;
-use crate::api::users::avatar::{self, AvatarImage};
-use crate::api::users::create::NewUser;
-use crate::api::users::names;
+use crate::domain::accounts::avatar::AvatarImage;
+use crate::domain::accounts::create::NewUser;
+use crate::domain::accounts::{avatar, create_bot as make};
+use crate::domain::bots::record::OwnBotRecord;
+use crate::domain::bots::rules::{GENERIC, INCOMING_WEBHOOK, OUTGOING_WEBHOOK};
+use crate::domain::bots::sql::{NewBotRow, Service};
+use crate::domain::bots::{rules, sql};
+use crate::domain::realm::bot_domain;
+use crate::domain::users::names;
 use crate::http::caller::API_KEY_LENGTH;
 use crate::http::params::{JsonOrText, Trimmed};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User, members_of};
@@ -61,7 +63,7 @@ fn own_interface() -> i64 {
 /// `POST /bots`: a bot of the caller's. A multipart body may bring its image.
 pub async fn create_bot(mut call: Call<User>, params: CreateBotParams) -> ApiResult<Reply> {
     let image = avatar::from_files(std::mem::take(&mut call.files)).await?;
-    let domain = realm::state::bot_domain(&call.info.origin);
+    let domain = bot_domain(&call.info.origin);
     call.write(move |tx, caller| create(tx, caller, params, &domain, image.as_ref())).await
 }
 

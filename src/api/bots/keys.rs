@@ -1,6 +1,6 @@
 //! `GET /bots/{bot_id}/api_key` and `POST /bots/{bot_id}/api_key/regenerate`.
 
-use super::{change, events, rules, sql};
+use crate::domain::bots::{change, events, rules, sql};
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::UserId;

@@ -1,7 +1,7 @@
 //! `GET /bots`: the caller's own bots.
 
-use super::record::OwnBotRecord;
-use super::{rules, sql};
+use crate::domain::bots::record::OwnBotRecord;
+use crate::domain::bots::{rules, sql};
 use crate::http::params::NoParams;
 use crate::http::{ApiResult, Read, Reply, User};
 

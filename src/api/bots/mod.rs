@@ -3,20 +3,15 @@
 //! - [`make`] and [`change`]: what can happen to a bot, whoever asks for it;
 //! - [`events`]: `realm_bot`, which tells owners and administrators what `realm_user` does not tell everybody.
 
-pub mod change;
 mod create;
-pub mod events;
 mod keys;
 mod list;
-pub mod make;
-pub mod record;
-pub mod rules;
-pub mod sql;
 mod update;
 
-use super::Slice;
-use super::images::upload::BODY_LIMIT;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
+use crate::domain::bots::{change, events, sql};
+use crate::domain::images::upload::BODY_LIMIT;
 use crate::http::{ApiResult, Route, USER};
 use crate::store::Tx;
 use hyper::Method;

@@ -1,10 +1,12 @@
 //! `PATCH /bots/{bot_id}` and `DELETE /bots/{bot_id}`.
 
-use super::record::ServiceRecord;
-use super::{change, events, rules, sql};
-use crate::api::users::avatar::{self, AvatarImage};
-use crate::api::users::record::UserRow;
-use crate::api::users::{activity, change as change_user, names, role, rules as users_rules, sql as users};
+use crate::domain::access::user_rows as users;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::accounts::avatar::AvatarImage;
+use crate::domain::accounts::{avatar, change as change_user, deactivation, role};
+use crate::domain::bots::record::ServiceRecord;
+use crate::domain::bots::{change, events, rules, sql};
+use crate::domain::users::{names, rules as users_rules};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
@@ -170,7 +172,7 @@ pub async fn deactivate_bot(call: Call<User>, params: DeactivateBotParams) -> Ap
     let app = Arc::clone(&call.app);
     let job = move |tx: &mut Tx<'_>, caller: &User| {
         let bot = rules::find(tx, caller, params.bot_id)?;
-        if bot.is_active { activity::deactivate(tx, &bot) } else { Ok(Vec::new()) }
+        if bot.is_active { deactivation::deactivate(tx, &bot) } else { Ok(Vec::new()) }
     };
     let gone = call.write(job).await?;
     app.hub.remove_of(&gone);

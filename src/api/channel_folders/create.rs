@@ -1,9 +1,10 @@
 //! `POST /channel_folders/create`.
 
-use super::folder::ChannelFolder;
-use super::{events, rules, sql};
-use crate::api::messages::directory::render_description;
-use crate::api::server_state::{MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH};
+use crate::api::channel_folders::{events, rules};
+use crate::domain::channels::folder::ChannelFolder;
+use crate::domain::channels::folder_sql;
+use crate::domain::limits::{MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH};
+use crate::domain::messages::render_context::render_description;
 use crate::http::params::BoundedText;
 use crate::http::{Administrator, ApiResult, Call, Reply};
 use crate::store::Tx;
@@ -35,7 +36,7 @@ pub async fn create_channel_folder(call: Call<Administrator>, params: CreatePara
             order: 0,
             is_archived: false,
         };
-        folder.id = sql::insert(tx, &folder)?;
+        folder.id = folder_sql::insert(tx, &folder)?;
         folder.order = folder.id;
         events::added(tx, &folder)?;
         Ok(folder.id)

@@ -1,9 +1,10 @@
 //! `channel_folder` events, and the folders in the answer of `POST /register`.
 
-use super::folder::ChannelFolder;
-use super::sql;
-use crate::api::register::{State, StateRequest};
-use crate::api::users::events::everyone;
+use crate::api::queues::register::StateRequest;
+use crate::api::queues::register::state::State;
+use crate::domain::channels::folder::ChannelFolder;
+use crate::domain::channels::folder_sql;
+use crate::domain::users::events::everyone;
 use crate::events::Event;
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -65,7 +66,7 @@ pub fn updated(tx: &mut Tx<'_>, channel_folder_id: i64, data: Value) -> ApiResul
 
 /// Tells everybody of another order.
 pub fn reordered(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let order = sql::all(tx)?.iter().map(|folder| folder.id).collect();
+    let order = folder_sql::all(tx)?.iter().map(|folder| folder.id).collect();
     let audience = everyone(tx)?;
     tx.emit(&FoldersReordered { r#type: FoldersReordered::TYPE, op: "reorder", order }, audience);
     Ok(())
@@ -73,6 +74,6 @@ pub fn reordered(tx: &mut Tx<'_>) -> ApiResult<()> {
 
 /// Word `channel_folders`: all folders, also archived ones.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("channel_folders".into(), json!(sql::all(request.connection)?));
+    state.insert("channel_folders".into(), json!(folder_sql::all(request.connection)?));
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `GET /channel_folders`.
 
-use super::sql;
+use crate::domain::channels::folder_sql;
 use crate::http::{ApiResult, Read, Reply, User};
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ pub struct ListParams {
 
 /// `GET /channel_folders`: the folders, as they are shown.
 pub fn get_channel_folders(read: &Read<'_, User>, params: ListParams) -> ApiResult<Reply> {
-    let mut folders = sql::all(read)?;
+    let mut folders = folder_sql::all(read)?;
     folders.retain(|folder| params.include_archived || !folder.is_archived);
     Reply::field("channel_folders", &folders)
 }

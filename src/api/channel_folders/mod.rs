@@ -3,15 +3,13 @@
 
 mod create;
 mod events;
-mod folder;
 mod list;
 mod reorder;
 mod rules;
-pub mod sql;
 mod update;
 
-use super::Slice;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
 use crate::http::{ADMINISTRATOR, Route, USER};
 use hyper::Method;
 

@@ -1,6 +1,7 @@
 //! `PATCH /channel_folders`.
 
-use super::{events, sql};
+use crate::api::channel_folders::events;
+use crate::domain::channels::folder_sql;
 use crate::http::{Administrator, ApiError, ApiResult, Reply};
 use crate::store::Tx;
 use serde::Deserialize;
@@ -19,12 +20,12 @@ pub fn reorder_channel_folders(
     params: ReorderParams,
 ) -> ApiResult<Reply> {
     let mut has_changed = false;
-    for folder in sql::all(tx)? {
+    for folder in folder_sql::all(tx)? {
         let place = params.order.iter().rposition(|id| *id == folder.id);
         let place = place.and_then(|place| i64::try_from(place).ok());
         let place = place.ok_or_else(|| ApiError::bad_request("Invalid order mapping."))?;
         if place != folder.order {
-            sql::set_position(tx, folder.id, place)?;
+            folder_sql::set_position(tx, folder.id, place)?;
             has_changed = true;
         }
     }

@@ -1,6 +1,6 @@
 //! What may be the name of a folder.
 
-use super::sql;
+use crate::domain::channels::folder_sql;
 use crate::http::{ApiError, ApiResult};
 use rusqlite::Connection;
 
@@ -22,7 +22,7 @@ pub fn name(text: &str) -> ApiResult<String> {
 
 /// Refuses a name that another folder in use has, upper and lower case alike.
 pub fn check_is_free(connection: &Connection, name: &str, but: Option<i64>) -> ApiResult<()> {
-    if sql::is_taken(connection, name, but)? {
+    if folder_sql::is_taken(connection, name, but)? {
         return Err(ApiError::bad_request(format!("Channel folder '{name}' already exists")));
     }
     Ok(())

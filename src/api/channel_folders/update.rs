@@ -1,8 +1,9 @@
 //! `PATCH /channel_folders/{channel_folder_id}`.
 
-use super::create::render;
-use super::{events, rules, sql};
-use crate::api::server_state::{MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH};
+use crate::api::channel_folders::create::render;
+use crate::api::channel_folders::{events, rules};
+use crate::domain::channels::folder_sql;
+use crate::domain::limits::{MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH};
 use crate::http::params::BoundedText;
 use crate::http::{Administrator, ApiError, ApiResult, Call, Reply};
 use crate::store::Tx;
@@ -36,7 +37,7 @@ pub async fn update_channel_folder(call: Call<Administrator>, params: UpdatePara
 }
 
 fn change(tx: &mut Tx<'_>, params: UpdateParams, rendered: Option<String>) -> ApiResult<()> {
-    let before = sql::find(tx, params.channel_folder_id)?;
+    let before = folder_sql::find(tx, params.channel_folder_id)?;
     let mut folder = before.clone();
     if let Some(name) = params.name {
         folder.name = rules::name(&name)?;
@@ -51,12 +52,12 @@ fn change(tx: &mut Tx<'_>, params: UpdateParams, rendered: Option<String>) -> Ap
     if is_renamed || is_back {
         rules::check_is_free(tx, &folder.name, Some(folder.id))?;
     }
-    if folder.is_archived && !before.is_archived && sql::has_channels(tx, folder.id)? {
+    if folder.is_archived && !before.is_archived && folder_sql::has_channels(tx, folder.id)? {
         return Err(ApiError::bad_request(
             "You need to remove all the channels from this folder to archive it.",
         ));
     }
-    sql::update(tx, &folder)?;
+    folder_sql::update(tx, &folder)?;
     if is_renamed {
         events::updated(tx, folder.id, json!({"name": folder.name}))?;
     }

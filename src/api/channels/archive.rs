@@ -1,16 +1,17 @@
 //! `DELETE /streams/{stream_id}`: archiving a channel. Its messages stay and can be read; nothing can be sent to it.
 
-use super::access;
-use super::default;
-use super::events::StreamUpdated;
-use super::notices;
-use super::record::record;
-use super::row::StreamRow;
-use super::sql;
-use super::visible::{self, People};
-use crate::api::messages::events::FlagsChanged;
-use crate::api::messages::{arrivals, unread};
-use crate::api::{default_stream_groups, subscriptions};
+use crate::api::channels::default;
+use crate::domain::access::channel_rows;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channel_viewers::People;
+use crate::domain::access::{channel_viewers, channels};
+use crate::domain::channels::events::StreamUpdated;
+use crate::domain::channels::record::record;
+use crate::domain::channels::{default_groups, sql};
+use crate::domain::messages::events::FlagsChanged;
+use crate::domain::messages::{moved_receipts, unread};
+use crate::domain::notices::channels as notices;
+use crate::domain::{membership, subscriptions as domain_subscriptions};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
@@ -27,7 +28,7 @@ pub struct ArchiveParams {
 
 /// `DELETE /streams/{stream_id}`: archives a channel.
 pub fn archive(tx: &mut Tx<'_>, caller: &User, params: ArchiveParams) -> ApiResult<Reply> {
-    let stream = access::find_to_administer(tx, caller, tx.now(), params.stream_id)?;
+    let stream = channels::find_to_administer(tx, caller, tx.now(), params.stream_id)?;
     set_archived(tx, caller.user_id, &stream, true)?;
     Ok(Reply::ok())
 }
@@ -37,16 +38,16 @@ pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived
     check(tx, stream, is_archived)?;
     if is_archived {
         default::set(tx, stream.stream_id, false)?;
-        default_stream_groups::forget(tx, stream.stream_id)?;
+        default_groups::forget(tx, stream.stream_id)?;
     }
     let mut changed = stream.clone();
     changed.is_archived = is_archived;
     sql::update(tx, &changed)?;
     let record = record(tx, tx.now(), &changed)?;
-    let audience = visible::to(tx, &People::load(tx)?, tx.now(), stream)?;
+    let audience = channel_viewers::to(tx, &People::load(tx)?, tx.now(), stream)?;
     tx.emit(&StreamUpdated::archived(stream, &record), Audience::set(audience));
     if !is_archived {
-        subscriptions::join::emit_unarchived(tx, &changed, &record)?;
+        membership::subscribe::emit_unarchived(tx, &changed, &record)?;
     }
     notices::send(tx, vec![notices::archived(&changed)], by)?;
     if is_archived { read_by_everybody(tx, stream) } else { Ok(()) }
@@ -54,9 +55,9 @@ pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived
 
 /// Nothing of an archived channel stays unread: many clients show no way to it any more.
 fn read_by_everybody(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
-    let arrivals = arrivals::of(tx, stream.recipient_id)?;
+    let arrivals = moved_receipts::of(tx, stream.recipient_id)?;
     let mut unread_by: BTreeMap<Vec<MessageId>, Vec<UserId>> = BTreeMap::new();
-    for user_id in subscriptions::sql::subscribers_with_deactivated(tx, stream.stream_id)? {
+    for user_id in domain_subscriptions::sql::subscribers_with_deactivated(tx, stream.stream_id)? {
         let user_id = UserId::from(user_id);
         let read = unread::read_all(tx, user_id, stream, &arrivals)?;
         if !read.is_empty() {
@@ -77,7 +78,7 @@ fn check(tx: &Tx<'_>, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {
         return Err(ApiError::bad_request("Channel is not currently deactivated"));
     }
     // Bringing it back would show it to nobody but administrators who cannot read it.
-    let subscribers = subscriptions::sql::subscribers(tx, stream.stream_id)?;
+    let subscribers = channel_rows::subscribers(tx, stream.stream_id)?;
     if !is_archived && stream.invite_only && subscribers.is_empty() {
         return Err(ApiError::bad_request("Channel is private and have no subscribers"));
     }

@@ -1,9 +1,11 @@
 //! `POST /channels/create`: one new channel with its first subscribers (feature level 417).
 
-use super::make::{self, CreationParams, NewChannel};
-use super::notices;
-use super::{rules, sql};
-use crate::api::subscriptions::{join, principals};
+use crate::domain::channels::{rules, sql};
+use crate::domain::membership::create_channel::{CreationParams, NewChannel};
+use crate::domain::membership::{create_channel, subscribe};
+use crate::domain::notices as domain_notices;
+use crate::domain::notices::channels;
+use crate::domain::subscriptions::principals;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
 use crate::store::Tx;
@@ -33,7 +35,8 @@ pub async fn create(
     Both(params, creation): Both<CreateParams, CreationParams>,
 ) -> ApiResult<Reply> {
     let named = (rules::name(&params.name)?, rules::description(&params.description));
-    let channel = make::new_channels(&call, vec![named]).await?.pop().ok_or_else(ApiError::internal)?;
+    let channel =
+        create_channel::new_channels(&call, vec![named]).await?.pop().ok_or_else(ApiError::internal)?;
     let job = move |tx: &mut Tx<'_>, caller: &User| make_one(tx, caller, &params, &creation, channel);
     Reply::field("id", &call.write(job).await?)
 }
@@ -52,15 +55,15 @@ fn make_one(
         return Err(already_exists(&channel.name));
     }
     let subscribers = principals::by_ids(tx, &params.subscribers)?;
-    let made = make::channels(tx, caller, &[channel], creation)?;
+    let made = create_channel::channels(tx, caller, &[channel], creation)?;
     let [stream] = made.as_slice() else { return Err(ApiError::internal()) };
-    join::subscribe(tx, &made, &subscribers, &HashMap::new())?;
-    let by = notices::name_of(tx, caller)?;
-    let mut notices = vec![notices::created(stream, &by)];
+    subscribe::subscribe(tx, &made, &subscribers, &HashMap::new())?;
+    let by = domain_notices::name_of(tx, caller)?;
+    let mut notices = vec![channels::created(stream, &by)];
     if params.announce {
-        notices.extend(notices::announced(tx, &made, &by)?);
+        notices.extend(channels::announced(tx, &made, &by)?);
     }
-    notices::send(tx, notices, caller.user_id)?;
+    channels::send(tx, notices, caller.user_id)?;
     Ok(stream.stream_id)
 }
 

@@ -1,7 +1,8 @@
 //! `POST /default_streams` and `DELETE /default_streams`: which channels new users are subscribed to.
 
-use super::visible::People;
-use super::{access, events, permissions, sql};
+use crate::domain::access::channel_viewers::People;
+use crate::domain::access::{channels, permissions};
+use crate::domain::channels::{events, sql};
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::StreamId;
@@ -17,9 +18,9 @@ pub struct DefaultStreamParams {
 /// `POST /default_streams`: new users will be subscribed to the channel.
 pub fn add(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiResult<Reply> {
     permissions::require_default_channels(caller)?;
-    let stream = access::find_for_metadata(tx, caller, tx.now(), params.stream_id)?;
+    let stream = channels::find_for_metadata(tx, caller, tx.now(), params.stream_id)?;
     if stream.is_archived {
-        return Err(access::no_such_channel());
+        return Err(channels::no_such_channel());
     }
     if stream.invite_only {
         return Err(ApiError::bad_request("Private channels cannot be made default."));
@@ -31,7 +32,7 @@ pub fn add(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiRe
 /// `DELETE /default_streams`: new users will not be subscribed to the channel.
 pub fn remove(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiResult<Reply> {
     permissions::require_default_channels(caller)?;
-    let stream = access::find_for_metadata(tx, caller, tx.now(), params.stream_id)?;
+    let stream = channels::find_for_metadata(tx, caller, tx.now(), params.stream_id)?;
     set(tx, stream.stream_id, false)?;
     Ok(Reply::ok())
 }

@@ -3,9 +3,9 @@
 //! The address is for a gateway that hands mail on; this server does not take mail itself. It is made when it is first
 //! asked for, and stays the same for who asked and whom it shows as the sender.
 
-use super::access;
-use crate::api::notifications;
-use crate::api::users::sql as users;
+use crate::domain::access::{channels, user_rows};
+use crate::domain::notices;
+use crate::domain::users::sql as users;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
@@ -27,7 +27,7 @@ pub struct EmailParams {
 pub async fn email_address(call: Call<User>, params: EmailParams) -> ApiResult<Reply> {
     let host = host_of(&call.info.origin).to_owned();
     let email = call.write(move |tx, caller| {
-        let stream = access::find_for_content(tx, caller, tx.now(), params.stream_id)?;
+        let stream = channels::find_for_content(tx, caller, tx.now(), params.stream_id)?;
         let sender_id = sender(tx, caller, params.sender_id)?;
         let token = token(tx, stream.stream_id, caller.user_id, sender_id)?;
         Ok(address(&stream.name, &token, &host))
@@ -36,15 +36,14 @@ pub async fn email_address(call: Call<User>, params: EmailParams) -> ApiResult<R
 }
 
 fn sender(tx: &Tx<'_>, caller: &Caller, sender_id: Option<UserId>) -> ApiResult<UserId> {
-    let gateway =
-        users::by_delivery_email(tx, notifications::EMAIL_GATEWAY)?.ok_or_else(ApiError::internal)?;
+    let gateway = users::by_delivery_email(tx, notices::EMAIL_GATEWAY)?.ok_or_else(ApiError::internal)?;
     let Some(sender_id) = sender_id.filter(|sender_id| *sender_id != gateway.user_id) else {
         return Ok(gateway.user_id);
     };
     if sender_id == caller.user_id {
         return Ok(sender_id);
     }
-    let bot = users::by_id(tx, sender_id)?.filter(|user| user.is_bot() && !user.is_system_bot);
+    let bot = user_rows::by_id(tx, sender_id)?.filter(|user| user.is_bot() && !user.is_system_bot);
     let bot = bot.ok_or_else(|| ApiError::bad_request("No such bot"))?;
     if bot.bot_owner_id == Some(caller.user_id) || caller.role.is_administrator() {
         Ok(sender_id)

@@ -1,10 +1,11 @@
 //! `GET /streams`, `GET /streams/{stream_id}` and `GET /get_stream_id`.
 
-use super::access::{self, Viewer};
-use super::record::{Records, record};
-use super::row::StreamRow;
-use super::sql;
-use crate::api::subscriptions;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channels;
+use crate::domain::access::channels::Viewer;
+use crate::domain::channels::record::{Records, record};
+use crate::domain::channels::sql;
+use crate::domain::subscriptions;
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{StreamId, UserId};
 use serde::Deserialize;
@@ -145,7 +146,7 @@ pub struct StreamParams {
 /// `GET /streams/{stream_id}`: one channel that the caller may know of.
 pub fn stream(read: &Read<'_, User>, params: StreamParams) -> ApiResult<Reply> {
     let now = read.app.clock.seconds();
-    let stream = access::find_for_metadata(read, read.caller, now, params.stream_id)?;
+    let stream = channels::find_for_metadata(read, read.caller, now, params.stream_id)?;
     Reply::field("stream", &record(read, now, &stream)?)
 }
 
@@ -161,7 +162,7 @@ pub fn stream_id(read: &Read<'_, User>, params: StreamIdParams) -> ApiResult<Rep
     let now = read.app.clock.seconds();
     let found = sql::by_name(read, &params.stream)?.filter(|stream| !stream.is_archived);
     if let Some(stream) = found
-        && access::has_content_access(read, read.caller, now, &stream)?
+        && channels::has_content_access(read, read.caller, now, &stream)?
     {
         return Reply::field("stream_id", &stream.stream_id);
     }

@@ -6,28 +6,16 @@
 //! - [`make`], [`notices`]: making channels, and what the notification bot says about it;
 //! - the others are operations.
 
-pub mod access;
 mod archive;
 mod create;
 mod default;
-pub mod description;
 mod email_address;
-pub mod events;
-mod folders;
 mod list;
-pub mod make;
-pub mod notices;
-pub mod permissions;
-pub mod record;
-pub mod row;
-pub mod rules;
-pub mod settings;
-pub mod sql;
 mod update;
-pub mod visible;
 
-use super::Slice;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
+use crate::domain::channels::events;
 use crate::http::{Route, USER};
 use hyper::Method;
 

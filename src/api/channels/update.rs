@@ -1,17 +1,23 @@
 //! `PATCH /streams/{stream_id}`: changing a channel.
 
-use super::access::{self, Viewer};
-use super::events::StreamUpdated;
-use super::notices::{self, Notice};
-use super::permissions;
-use super::row::{StreamRow, TopicsPolicy};
-use super::rules::{self, Privacy};
-use super::settings::StreamSetting;
-use super::visible::{self, People};
-use super::{archive, default, description, folders, sql};
-use crate::api::groups::setting::{self, GroupSetting, Owner, SettingChange};
-use crate::api::groups::system::SystemGroup;
-use crate::api::realm::{self, settings::RealmGroup};
+use crate::api::channels::{archive, default};
+use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
+use crate::domain::access::channel_viewers::People;
+use crate::domain::access::channels::Viewer;
+use crate::domain::access::{channel_viewers, channels, permissions};
+use crate::domain::channels::events::StreamUpdated;
+use crate::domain::channels::rules::Privacy;
+use crate::domain::channels::{folders, rules, sql};
+use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::groups::setting;
+use crate::domain::groups::setting::{GroupSetting, Owner, SettingChange};
+use crate::domain::groups::system::SystemGroup;
+use crate::domain::messages::channel_description;
+use crate::domain::notices::channels as notices;
+use crate::domain::notices::channels::Notice;
+use crate::domain::visibility::channels as visibility_channels;
+use crate::domain::{notices as domain_notices, realm};
 use crate::events::Audience;
 use crate::http::params::{BoundedText, JsonOrText, nullable};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
@@ -119,7 +125,7 @@ pub async fn update(call: Call<User>, params: UpdateParams) -> ApiResult<Reply> 
         None => None,
         Some(text) => {
             let text = rules::description(text);
-            let html = description::render(&call, std::slice::from_ref(&text)).await?.pop();
+            let html = channel_description::render(&call, std::slice::from_ref(&text)).await?.pop();
             html.map(|html| (text, html))
         }
     };
@@ -134,14 +140,14 @@ fn change(
     rendered: Option<Rendered>,
 ) -> ApiResult<()> {
     let now = tx.now();
-    let old = access::find_to_administer(tx, caller, now, params.stream_id)?;
+    let old = channels::find_to_administer(tx, caller, now, params.stream_id)?;
     let privacy = proposed_privacy(tx, caller, params, &old)?;
     if params.is_default_stream.is_some() {
         permissions::require_default_channels(caller)?;
     }
     let people = People::load(tx)?;
-    let seen_before = visible::to(tx, &people, now, &old)?;
-    let by = notices::name_of(tx, caller)?;
+    let seen_before = channel_viewers::to(tx, &people, now, &old)?;
+    let by = domain_notices::name_of(tx, caller)?;
     let (updates, notices) = Default::default();
     let mut change = Change { old: &old, new: old.clone(), by, updates, notices };
     change.set_privacy(privacy);
@@ -154,8 +160,8 @@ fn change(
     change.set_groups(tx, caller, params)?;
     let Change { new, updates, notices, .. } = change;
 
-    let seen_after = visible::to(tx, &people, now, &new)?;
-    visible::emit_changes(tx, &new, &seen_before, &seen_after)?;
+    let seen_after = channel_viewers::to(tx, &people, now, &new)?;
+    visibility_channels::emit_changes(tx, &new, &seen_before, &seen_after)?;
     emit_updates(tx, &updates, &seen_before & &seen_after);
     if let Some(is_default) = params.is_default_stream {
         default::set(tx, new.stream_id, is_default)?;
@@ -360,7 +366,7 @@ impl Change<'_> {
     fn set_post_policy(&mut self, before: i64, after: i64) {
         if before != after {
             self.push("stream_post_policy", after);
-            self.push("is_announcement_only", super::record::is_announcement_only(after));
+            self.push("is_announcement_only", crate::domain::channels::record::is_announcement_only(after));
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Adding, changing and removing domains.
 
-use super::{RealmDomain, events, rules, sql};
-use crate::api::realm;
+use crate::api::domains::events;
+use crate::domain::domains::{RealmDomain, rules, sql};
+use crate::domain::realm;
 use crate::http::{ApiError, ApiResult, Owner, Reply};
 use crate::store::Tx;
 use serde::Deserialize;

@@ -1,8 +1,9 @@
 //! Events about domains, and the domains in the answer of `POST /register`.
 
-use super::{RealmDomain, sql};
-use crate::api::register::{State, StateRequest};
-use crate::api::users::sql as users;
+use crate::api::queues::register::StateRequest;
+use crate::api::queues::register::state::State;
+use crate::domain::domains::{RealmDomain, sql};
+use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, Event};
 use crate::http::ApiResult;
 use crate::store::Tx;

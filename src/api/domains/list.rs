@@ -1,6 +1,6 @@
 //! `GET /realm/domains`.
 
-use super::sql;
+use crate::domain::domains::sql;
 use crate::http::params::NoParams;
 use crate::http::{ApiResult, Read, Reply, User};
 

@@ -3,14 +3,11 @@
 mod change;
 mod events;
 mod list;
-pub mod rules;
-mod sql;
 
-use super::Slice;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
 use crate::http::{OWNER, Route, USER};
 use hyper::Method;
-use serde::Serialize;
 
 /// Domains.
 pub const SLICE: Slice = Slice { name: "domains", routes, state: STATE, ..Slice::EMPTY };
@@ -24,13 +21,4 @@ fn routes() -> Vec<Route> {
         Route::write(Method::PATCH, "/realm/domains/{domain}", OWNER, change::update_domain),
         Route::write(Method::DELETE, "/realm/domains/{domain}", OWNER, change::remove_domain),
     ]
-}
-
-/// A domain on the wire.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct RealmDomain {
-    /// Lower case.
-    pub domain: String,
-    /// Whether addresses of its subdomains may join too.
-    pub allow_subdomains: bool,
 }

@@ -1,8 +1,9 @@
 //! `POST /realm/emoji/{emoji_name}`.
 
-use super::{EmojiParams, MAX_EMOJI_FILE_SIZE_MIB, events, rules, sql};
-use crate::api::images::decoding::{Format, ImageError, decode};
-use crate::api::images::{animation, public, upload};
+use crate::api::emoji::{EmojiParams, MAX_EMOJI_FILE_SIZE_MIB, events, rules};
+use crate::domain::emoji::sql;
+use crate::domain::images::decoding::{Format, ImageError, decode};
+use crate::domain::images::{animation, public, upload};
 use crate::http::{ApiResult, Call, Reply, User};
 use crate::store::Tx;
 
@@ -50,7 +51,7 @@ fn add(tx: &mut Tx<'_>, caller: &User, name: &str, image: &EmojiImage) -> ApiRes
 
 /// Animations stay animations. What is not square is cut to a square, or, moving, put into one.
 fn scale(file: &[u8]) -> Result<EmojiImage, ImageError> {
-    let png = |picture: &crate::api::images::scaling::Picture| {
+    let png = |picture: &crate::domain::images::scaling::Picture| {
         let square = picture.cover(SIDE.into(), SIDE.into());
         square.to_png().map_err(|error| ImageError::Broken(error.to_string()))
     };

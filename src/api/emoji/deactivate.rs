@@ -1,6 +1,7 @@
 //! `DELETE /realm/emoji/{emoji_name}`.
 
-use super::{EmojiParams, events, rules, sql};
+use crate::api::emoji::{EmojiParams, events, rules};
+use crate::domain::emoji::sql;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 

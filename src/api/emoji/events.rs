@@ -1,9 +1,10 @@
 //! The custom emoji on the wire: in events, in answers, and in the state of `POST /register`.
 
-use super::sql::{self, RealmEmoji};
-use crate::api::images::public;
-use crate::api::register::{State, StateRequest};
-use crate::api::users::events::everyone;
+use crate::api::queues::register::StateRequest;
+use crate::api::queues::register::state::State;
+use crate::domain::emoji::{source_url, sql};
+use crate::domain::images::public;
+use crate::domain::users::events::everyone;
 use crate::events::Event;
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -35,11 +36,6 @@ struct EmojiChanged {
 
 impl Event for EmojiChanged {
     const TYPE: &'static str = "realm_emoji";
-}
-
-/// Where clients load an emoji's image.
-pub fn source_url(emoji: &RealmEmoji) -> String {
-    format!("{}{}", public::ROOT, sql::image_path(&emoji.file))
 }
 
 /// All emoji by their ids, also those that are deactivated.

@@ -4,18 +4,14 @@
 //! - [`sql`]: the rows, among them the emoji of a name, for texts.
 
 mod add;
-pub mod choose;
 mod deactivate;
 mod events;
 mod list;
 mod rules;
-pub mod sql;
 
-pub use events::source_url;
-
-use super::Slice;
-use super::images::upload::BODY_LIMIT;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
+use crate::domain::images::upload::BODY_LIMIT;
 use crate::http::{Route, USER};
 use hyper::Method;
 use serde::Deserialize;

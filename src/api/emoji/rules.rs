@@ -1,8 +1,9 @@
 //! Who may add and deactivate emoji, and what they may be called.
 
-use super::sql::{self, RealmEmoji};
-use crate::api::groups::membership::Membership;
-use crate::api::realm::settings::{RealmGroup, is_held};
+use crate::domain::emoji::sql;
+use crate::domain::emoji::sql::RealmEmoji;
+use crate::domain::groups::membership::Membership;
+use crate::domain::groups::realm_settings::{RealmGroup, is_held};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::emoji as unicode;
 use rusqlite::Connection;

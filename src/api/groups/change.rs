@@ -1,16 +1,16 @@
 //! `POST /user_groups/{user_group_id}/members` and `POST /user_groups/{user_group_id}/subgroups`.
 
-use super::events::{MembersChanged, SubgroupsChanged};
-use super::permission::UserGroupSetting::{
-    self, CanAddMembers, CanJoin, CanLeave, CanManage, CanRemoveMembers,
+use crate::domain::access::user_rows as users;
+use crate::domain::groups::events::{MembersChanged, SubgroupsChanged};
+use crate::domain::groups::permission::UserGroupSetting;
+use crate::domain::groups::permission::UserGroupSetting::{
+    CanAddMembers, CanJoin, CanLeave, CanManage, CanRemoveMembers,
 };
-use super::rules::{self, Manager};
-use super::setting;
-use super::sql::{self, GroupRow};
-use crate::api::notifications;
-use crate::api::users::events::everyone;
-use crate::api::users::sql as users;
-use crate::api::who_is_who;
+use crate::domain::groups::rules::Manager;
+use crate::domain::groups::sql::GroupRow;
+use crate::domain::groups::{rules, setting, sql};
+use crate::domain::users::events::everyone;
+use crate::domain::{notices, visibility};
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{GroupId, UserId};
@@ -48,7 +48,7 @@ pub fn members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> ApiResu
     let group = rules::find(tx, *user_group_id)?;
     let mut added = Vec::new();
     let mut removed = Vec::new();
-    who_is_who::change(tx, |tx| {
+    visibility::change(tx, |tx| {
         if !add.is_empty() {
             added = add_members(tx, caller, &group, add)?;
         }
@@ -82,7 +82,7 @@ pub fn subgroups(tx: &mut Tx<'_>, caller: &User, params: SubgroupsParams) -> Api
         return Err(ApiError::bad_request("Nothing to do. Specify at least one of \"add\" or \"delete\"."));
     }
     let group = rules::find(tx, params.user_group_id)?;
-    who_is_who::change(tx, |tx| change_subgroups(tx, caller, &group, &params.add, &params.delete))?;
+    visibility::change(tx, |tx| change_subgroups(tx, caller, &group, &params.add, &params.delete))?;
     Ok(Reply::ok())
 }
 
@@ -210,13 +210,13 @@ pub fn usable_subgroups(connection: &Connection, groups: &[GroupId]) -> ApiResul
 
 /// Tells people, and no bots, what somebody else did with them.
 fn notify(tx: &mut Tx<'_>, caller: &Caller, group: &GroupRow, users: &[UserId], what: &str) -> ApiResult<()> {
-    let by = notifications::name_of(tx, caller)?;
+    let by = notices::name_of(tx, caller)?;
     let text = format!("{by} {what} the group @_*{}*.", group.name);
     for user_id in users {
         let is_person = users::by_id(tx, *user_id)?.is_some_and(|user| !user.is_bot());
         if *user_id != caller.user_id && is_person {
-            let address = notifications::direct_address(tx, *user_id)?;
-            notifications::send_as_notification_bot(tx, address, text.clone())?;
+            let address = notices::direct_address(tx, *user_id)?;
+            notices::send_as_notification_bot(tx, address, text.clone())?;
         }
     }
     Ok(())

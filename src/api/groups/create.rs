@@ -1,14 +1,14 @@
 //! `POST /user_groups/create`.
 
-use super::change;
-use super::events::{self, GroupAdded, SubgroupsChanged};
-use super::membership::Membership;
-use super::permission::{DefaultGroup, UserGroupSetting};
-use super::rules;
-use super::setting::{self, DirectGroup, GroupSetting, Owner};
-use super::sql::{self, GroupRow};
-use crate::api::realm::settings::{self as realm, RealmGroup};
-use crate::api::users::events::everyone;
+use crate::api::groups::change;
+use crate::domain::groups::events::{GroupAdded, SubgroupsChanged};
+use crate::domain::groups::membership::Membership;
+use crate::domain::groups::permission::{DefaultGroup, UserGroupSetting};
+use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::groups::setting::{DirectGroup, GroupSetting, Owner};
+use crate::domain::groups::sql::GroupRow;
+use crate::domain::groups::{events, realm_settings as realm, rules, setting, sql};
+use crate::domain::users::events::everyone;
 use crate::http::{ApiError, ApiResult, Both, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{GroupId, UserId};

@@ -1,12 +1,12 @@
 //! `POST /user_groups/{user_group_id}/deactivate`.
 
-use super::events::GroupUpdated;
-use super::rules::{self, Manager};
-use super::setting::Owner;
-use super::sql;
-use crate::api::channels;
-use crate::api::users::events::everyone;
-use crate::api::who_is_who;
+use crate::domain::access::channel_rows;
+use crate::domain::groups::events::GroupUpdated;
+use crate::domain::groups::rules::Manager;
+use crate::domain::groups::setting::Owner;
+use crate::domain::groups::{rules, sql};
+use crate::domain::users::events::everyone;
+use crate::domain::visibility;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::{GroupId, StreamId};
@@ -32,7 +32,7 @@ pub fn deactivate(tx: &mut Tx<'_>, caller: &User, params: DeactivateParams) -> A
         return Err(error.with("objections", objections));
     }
     group.deactivated = true;
-    who_is_who::change(tx, |tx| {
+    visibility::change(tx, |tx| {
         sql::update(tx, &group)?;
         let audience = everyone(tx)?;
         tx.emit(&GroupUpdated::deactivated(&group), audience);
@@ -57,7 +57,7 @@ fn objections(connection: &Connection, group: GroupId) -> ApiResult<Vec<Value>> 
         match owner {
             Owner::Realm => of_realm.push(json!({ "type": "realm", "settings": settings })),
             Owner::Stream(id) => {
-                let stream = channels::sql::by_id(connection, StreamId(*id))?;
+                let stream = channel_rows::by_id(connection, StreamId(*id))?;
                 if stream.is_some_and(|stream| !stream.is_archived) {
                     of_channels.push(json!({ "type": "channel", "channel_id": id, "settings": settings }));
                 }

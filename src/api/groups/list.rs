@@ -1,8 +1,8 @@
 //! `GET /user_groups`, and who and what is in one of them.
 
-use super::membership::Membership;
-use super::{events, members, rules, sql};
-use crate::api::users::sql as users;
+use crate::domain::access::user_rows as users;
+use crate::domain::groups::membership::Membership;
+use crate::domain::groups::{events, members, rules, sql};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{GroupId, UserId};
 use roaring::RoaringBitmap;

@@ -11,21 +11,12 @@
 mod change;
 mod create;
 mod deactivate;
-pub mod events;
-pub mod graph;
 mod list;
-pub mod members;
-pub mod membership;
-pub mod permission;
-pub mod rules;
-pub mod setting;
-pub mod sql;
-pub mod system;
 mod update;
-pub mod waiting_period;
 
-use super::Slice;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
+use crate::domain::groups::{events, system};
 use crate::http::{Route, USER};
 use hyper::Method;
 

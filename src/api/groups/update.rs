@@ -1,12 +1,13 @@
 //! `PATCH /user_groups/{user_group_id}`.
 
-use super::events::{self, GroupUpdated};
-use super::permission::UserGroupSetting;
-use super::rules::{self, Manager};
-use super::setting::{self, Owner, SettingChange};
-use super::sql::{self, GroupRow};
-use crate::api::users::events::everyone;
-use crate::api::who_is_who;
+use crate::domain::groups::events::GroupUpdated;
+use crate::domain::groups::permission::UserGroupSetting;
+use crate::domain::groups::rules::Manager;
+use crate::domain::groups::setting::{Owner, SettingChange};
+use crate::domain::groups::sql::GroupRow;
+use crate::domain::groups::{events, rules, setting, sql};
+use crate::domain::users::events::everyone;
+use crate::domain::visibility;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::GroupId;
@@ -105,7 +106,7 @@ fn save(tx: &mut Tx<'_>, group: &GroupRow, property: &str, value: &str) -> ApiRe
 }
 
 fn reactivate(tx: &mut Tx<'_>, group: &GroupRow) -> ApiResult<()> {
-    who_is_who::change(tx, |tx| {
+    visibility::change(tx, |tx| {
         sql::update(tx, group)?;
         let audience = everyone(tx)?;
         tx.emit(&GroupUpdated::reactivated(group, events::named(tx, group)?), audience);

@@ -5,18 +5,15 @@
 //! - [`upload`]: files of forms on their way there;
 //! - [`public`]: the images that are made so, stored and served.
 
-pub mod animation;
-pub mod decoding;
 mod drawing;
-pub mod public;
-pub mod scaling;
-pub mod upload;
 
-use super::Slice;
-use super::server_state::EMOJI_DATA_PATH;
-use super::users::access::{Accessible, UNKNOWN_AVATAR_URL};
-use super::users::avatar::Avatar;
-use super::users::sql as users;
+use crate::api::Slice;
+use crate::domain::access::user_rows;
+use crate::domain::access::users::{Accessible, UNKNOWN_AVATAR_URL};
+use crate::domain::images::avatar::Avatar;
+use crate::domain::images::public;
+use crate::domain::images::public::EMOJI_DATA_PATH;
+use crate::domain::users::sql as users;
 use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route, USER, User};
 use crate::markdown::emoji;
@@ -77,7 +74,7 @@ fn medium_avatar(read: &Read<'_, User>, params: AvatarParams) -> ApiResult<Reply
 /// server.
 fn avatar_of(read: &Read<'_, User>, params: &AvatarParams) -> ApiResult<Option<Avatar>> {
     let (user_id, user) = match params.user_id_or_email.parse() {
-        Ok(id) => (UserId(id), users::by_id(read, UserId(id))?),
+        Ok(id) => (UserId(id), user_rows::by_id(read, UserId(id))?),
         Err(_) => (UserId(0), users::by_email(read, &params.user_id_or_email)?),
     };
     let Some(user) = user else { return Ok(Some(Avatar { user_id, version: 1, key: None })) };

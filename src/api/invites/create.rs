@@ -1,8 +1,9 @@
 //! `POST /invites/multiuse`: makes a link that many may use.
 
-use super::rules::{self, InviteParams};
-use super::{events, sql};
-use crate::api::realm::settings::RealmGroup;
+use crate::api::invites::rules;
+use crate::api::invites::rules::InviteParams;
+use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::invites::{events, sql};
 use crate::http::{ApiResult, Both, Call, Reply, User};
 use crate::types::StreamId;
 use serde::Deserialize;

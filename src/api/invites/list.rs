@@ -1,7 +1,8 @@
 //! `GET /invites`: the invitations that the caller can manage.
 
-use super::record::InviteRecord;
-use super::{rules, sql};
+use crate::api::invites::rules;
+use crate::domain::invites::record::InviteRecord;
+use crate::domain::invites::sql;
 use crate::http::params::NoParams;
 use crate::http::{ApiResult, Read, Reply, User};
 

@@ -4,15 +4,12 @@
 //! gives it to the inviter, who hands it over.
 
 mod create;
-pub mod events;
 mod list;
-pub mod record;
 mod revoke;
 mod rules;
 mod send;
-pub mod sql;
 
-use super::Slice;
+use crate::api::Slice;
 use crate::http::{Route, USER};
 use hyper::Method;
 

@@ -1,6 +1,7 @@
 //! `DELETE /invites/multiuse/{invite_id}` and `DELETE /invites/{invite_id}`: takes an invitation back.
 
-use super::{events, rules, sql};
+use crate::api::invites::rules;
+use crate::domain::invites::{events, sql};
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 use serde::Deserialize;

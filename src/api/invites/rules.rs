@@ -1,12 +1,14 @@
 //! Who may invite whom to what.
 
-use super::record::{InviteRow, random_key};
-use super::sql;
-use crate::api::channels::access::Viewer;
-use crate::api::channels::{permissions, sql as channels};
-use crate::api::groups::permission::UserGroupSetting;
-use crate::api::groups::rules::{self as groups, Manager};
-use crate::api::realm::settings::RealmGroup;
+use crate::domain::access::channels::Viewer;
+use crate::domain::access::{channel_rows, permissions};
+use crate::domain::channels::sql as channels;
+use crate::domain::groups::permission::UserGroupSetting;
+use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::groups::rules as groups;
+use crate::domain::groups::rules::Manager;
+use crate::domain::invites::record::{InviteRow, random_key};
+use crate::domain::invites::sql;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{GroupId, Role, StreamId};
 use rusqlite::Connection;
@@ -157,7 +159,7 @@ fn check_channels(
     let mut streams = Vec::new();
     for stream_id in stream_ids {
         let mut readable = None;
-        if let Some(stream) = channels::by_id(connection, *stream_id)?
+        if let Some(stream) = channel_rows::by_id(connection, *stream_id)?
             && !stream.is_archived
             && viewer.standing(&stream)?.may_read()
         {

@@ -3,13 +3,14 @@
 //! The server sends no email. Each person gets a link of their own, and the notification bot gives the links to the
 //! inviter to hand over.
 
-use super::record::{InviteRow, random_key};
-use super::rules::{self, InviteParams};
-use super::{events, sql};
-use crate::api::domains::rules::may_join;
-use crate::api::notifications::{direct_address, send_as_notification_bot};
-use crate::api::realm::settings::RealmGroup;
-use crate::api::users::{names, sql as users};
+use crate::api::invites::rules;
+use crate::api::invites::rules::InviteParams;
+use crate::domain::domains::rules::may_join;
+use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::invites::record::{InviteRow, random_key};
+use crate::domain::invites::{events, sql};
+use crate::domain::notices::{direct_address, send_as_notification_bot};
+use crate::domain::users::{names, sql as users};
 use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
@@ -187,7 +188,7 @@ pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiR
 
 #[cfg(test)]
 mod tests {
-    use super::emails;
+    use crate::api::invites::send::emails;
 
     #[test]
     fn emails_are_found_in_what_people_paste() {

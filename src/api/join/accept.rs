@@ -1,15 +1,20 @@
 //! A newcomer becomes a user: one job, with everything that belongs to it.
 
-use super::form::{Filled, Mistakes, is_for_owner};
-use super::welcome;
-use crate::api::channels::{row::StreamRow, sql as channels};
-use crate::api::groups::{events::MembersChanged, sql as groups};
-use crate::api::invites::record::InviteRow;
-use crate::api::invites::{events, sql};
-use crate::api::subscriptions::join;
-use crate::api::users::create::{NewUser, create_outside_channels};
-use crate::api::users::sql as users;
-use crate::api::{keys, realm, who_is_who};
+use crate::api::join::form::{Filled, Mistakes, is_for_owner};
+use crate::api::join::welcome;
+use crate::domain::access::channel_rows;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::accounts::create::{NewUser, create_outside_channels};
+use crate::domain::channels::sql as channels;
+use crate::domain::groups::events::MembersChanged;
+use crate::domain::groups::sql as groups;
+use crate::domain::invites::record::InviteRow;
+use crate::domain::invites::{events, sql};
+use crate::domain::membership::subscribe;
+use crate::domain::realm::bot_domain;
+use crate::domain::realm::user_ids;
+use crate::domain::users::sql as users;
+use crate::domain::{keys, realm as domain_realm, visibility};
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -59,7 +64,7 @@ pub fn accept(tx: &mut Tx<'_>, filled: &Filled, password_hash: String, origin: &
         return Ok(Accepted::Mistaken(Box::new((invite, mistakes))));
     }
     if is_for_owner(&invite) {
-        realm::settings::set(tx, "name", &filled.organization.trim().into())?;
+        domain_realm::settings::set(tx, "name", &filled.organization.trim().into())?;
         sql::delete_owner_links(tx)?;
     }
     let new = NewUser {
@@ -69,10 +74,10 @@ pub fn accept(tx: &mut Tx<'_>, filled: &Filled, password_hash: String, origin: &
         bot: None,
         password_hash: Some(password_hash),
     };
-    let user = create_outside_channels(tx, &new, &realm::state::bot_domain(origin))?;
+    let user = create_outside_channels(tx, &new, &bot_domain(origin))?;
     let streams = channels_of(tx, &invite)?;
     if !streams.is_empty() {
-        join::subscribe(tx, &streams, &[user.user_id], &join::Colors::new())?;
+        subscribe::subscribe(tx, &streams, &[user.user_id], &subscribe::Colors::new())?;
     }
     add_to_groups(tx, &invite, user.user_id)?;
     sql::delete_for(tx, &user.delivery_email)?;
@@ -84,7 +89,7 @@ pub fn accept(tx: &mut Tx<'_>, filled: &Filled, password_hash: String, origin: &
         api_key: keys::mint(tx, user.user_id, CLIENT)?,
         email: user.delivery_email,
         full_name: user.full_name,
-        organization: realm::settings::get(tx, "name")?,
+        organization: domain_realm::settings::get(tx, "name")?,
     }))
 }
 
@@ -98,7 +103,7 @@ fn channels_of(connection: &Connection, invite: &InviteRow) -> ApiResult<Vec<Str
     ids.dedup();
     let mut streams = Vec::new();
     for stream_id in ids {
-        streams.extend(channels::by_id(connection, stream_id)?.filter(|stream| !stream.is_archived));
+        streams.extend(channel_rows::by_id(connection, stream_id)?.filter(|stream| !stream.is_archived));
     }
     Ok(streams)
 }
@@ -108,11 +113,11 @@ fn add_to_groups(tx: &mut Tx<'_>, invite: &InviteRow, user_id: UserId) -> ApiRes
     if invite.group_ids.is_empty() {
         return Ok(());
     }
-    who_is_who::change(tx, |tx| {
+    visibility::change(tx, |tx| {
         for group_id in &invite.group_ids {
             let is_usable = groups::group(tx, *group_id)?.is_some_and(|group| !group.deactivated);
             if is_usable && groups::set_member(tx, *group_id, user_id, true)? {
-                let everyone = Audience::set(users::active_ids(tx)?);
+                let everyone = Audience::set(user_ids::active_ids(tx)?);
                 tx.emit(&MembersChanged::new(true, *group_id, &[user_id]), everyone);
             }
         }

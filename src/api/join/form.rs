@@ -1,8 +1,8 @@
 //! What a newcomer fills in, and what may be wrong with it.
 
-use crate::api::domains::rules::may_join;
-use crate::api::invites::record::InviteRow;
-use crate::api::users::{names, passwords, sql as users};
+use crate::domain::domains::rules::may_join;
+use crate::domain::invites::record::InviteRow;
+use crate::domain::users::{names, passwords, sql as users};
 use crate::http::{ApiError, ApiResult};
 use rusqlite::Connection;
 use serde::Deserialize;

@@ -8,7 +8,6 @@
 mod accept;
 mod form;
 mod html;
-pub mod owner;
 mod page;
 mod view;
 mod welcome;

@@ -1,11 +1,13 @@
 //! `GET` and `POST` of `/join/{key}/`.
 
-use super::accept::{self, Accepted};
-use super::form::{Filled, Mistakes};
-use super::view::{self, Shown};
-use crate::api::invites::record::InviteRow;
-use crate::api::realm;
-use crate::api::users::{passwords, sql as users};
+use crate::api::join::accept::Accepted;
+use crate::api::join::form::{Filled, Mistakes};
+use crate::api::join::view::Shown;
+use crate::api::join::{accept, view};
+use crate::domain::access::user_rows as users;
+use crate::domain::invites::record::InviteRow;
+use crate::domain::users::passwords;
+use crate::domain::{images, realm as domain_realm};
 use crate::http::{Anyone, ApiError, ApiResult, Call, OtherReply, Read, Reply, RequestInfo};
 use rand::RngExt;
 use rand::distr::Alphanumeric;
@@ -89,9 +91,9 @@ pub async fn submit(call: Call<Anyone>, filled: Filled) -> ApiResult<Reply> {
 
 /// The organization as the page shows it.
 fn organization(connection: &Connection) -> ApiResult<view::Organization> {
-    let settings = realm::settings::all(connection)?;
+    let settings = domain_realm::settings::all(connection)?;
     let name = settings.value("name").as_str().unwrap_or_default().to_owned();
-    Ok(view::Organization { name, icon_url: realm::images::RealmImage::Icon.url(&settings) })
+    Ok(view::Organization { name, icon_url: images::realm::RealmImage::Icon.url(&settings) })
 }
 
 /// The page to fill in, with the cookie that goes with it.

@@ -1,10 +1,10 @@
 //! How the pages look. One style sheet for all, in the page itself.
 
-use super::accept::Joined;
-use super::form::{Filled, Mistakes, is_for_owner};
-use super::html::{Attributes, Html};
-use crate::api::invites::record::InviteRow;
-use crate::api::users::passwords;
+use crate::api::join::accept::Joined;
+use crate::api::join::form::{Filled, Mistakes, is_for_owner};
+use crate::api::join::html::{Attributes, Html};
+use crate::domain::invites::record::InviteRow;
+use crate::domain::users::passwords;
 use crate::http::{ApiError, OtherReply, Reply};
 use crate::types::Role;
 use base64::Engine;

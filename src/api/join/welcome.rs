@@ -1,13 +1,12 @@
 //! What the server's bots say when somebody joined.
 
-use crate::api::channels::sql as channels;
-use crate::api::invites::record::InviteRow;
-use crate::api::messages::address::Address;
-use crate::api::messages::quote::silent_mention;
-use crate::api::notifications::{direct_address, send_as_notification_bot};
-use crate::api::realm;
-use crate::api::users::record::UserRow;
-use crate::api::users::sql as users;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::{channel_rows as channels, user_rows as users};
+use crate::domain::invites::record::InviteRow;
+use crate::domain::messages::destination::Address;
+use crate::domain::messages::quote::silent_mention;
+use crate::domain::notices::{direct_address, send_as_notification_bot};
+use crate::domain::{notices, realm as domain_realm};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{StreamId, Topic};
@@ -26,7 +25,7 @@ pub fn say(tx: &mut Tx<'_>, invite: &InviteRow, newcomer: &UserRow) -> ApiResult
         let content = format!("{name} accepted your invitation to join Zulip!");
         send_as_notification_bot(tx, address, content)?;
     }
-    let signups: i64 = realm::settings::get(tx, "signup_announcements_stream_id")?;
+    let signups: i64 = domain_realm::settings::get(tx, "signup_announcements_stream_id")?;
     let stream = channels::by_id(tx, StreamId(signups))?.filter(|stream| !stream.is_archived);
     if let Some(stream) = stream
         && invite.invited_by_user_id.is_some()
@@ -38,7 +37,7 @@ pub fn say(tx: &mut Tx<'_>, invite: &InviteRow, newcomer: &UserRow) -> ApiResult
 }
 
 fn welcome(tx: &mut Tx<'_>, invite: &InviteRow, newcomer: &UserRow) -> ApiResult<()> {
-    let organization: String = realm::settings::get(tx, "name")?;
+    let organization: String = domain_realm::settings::get(tx, "name")?;
     let mut content = format!(
         "Hello, and welcome to **{organization}**! 👋 This is a direct message from me, Welcome Bot.\n\n\
          Conversations happen in channels, and each channel has topics. Look around, reply where you have something \
@@ -47,13 +46,13 @@ fn welcome(tx: &mut Tx<'_>, invite: &InviteRow, newcomer: &UserRow) -> ApiResult
     if newcomer.role.is_administrator() {
         content.push_str("\n\nYou administer this organization: you can make channels and invite people.");
     }
-    realm::welcome::send(tx, newcomer.user_id, content)?;
+    notices::welcome::send(tx, newcomer.user_id, content)?;
     let custom = match &invite.welcome_message_custom_text {
         Some(text) => text.clone(),
-        None => realm::settings::get(tx, "welcome_message_custom_text")?,
+        None => domain_realm::settings::get(tx, "welcome_message_custom_text")?,
     };
     if !custom.trim().is_empty() {
-        realm::welcome::send(tx, newcomer.user_id, custom)?;
+        notices::welcome::send(tx, newcomer.user_id, custom)?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Adding, changing, removing and ordering linkifiers. Messages that are there already stay as they are.
 
-use super::{events, rules, sql};
+use crate::api::linkifiers::{events, rules};
+use crate::domain::linkifiers::sql;
 use crate::http::params::Trimmed;
 use crate::http::{Administrator, ApiError, ApiResult, Reply};
 use crate::store::Tx;

@@ -1,9 +1,10 @@
 //! The event about linkifiers, and the linkifiers in the answer of `POST /register`. Both are for clients that know URL
 //! templates (feature level 176).
 
-use super::{LinkifierRecord, sql};
-use crate::api::register::{State, StateRequest};
-use crate::api::users::sql as users;
+use crate::api::queues::register::StateRequest;
+use crate::api::queues::register::state::State;
+use crate::domain::linkifiers::{LinkifierRecord, sql};
+use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
 use crate::http::ApiResult;
 use crate::store::Tx;

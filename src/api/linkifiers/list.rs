@@ -1,6 +1,6 @@
 //! `GET /realm/linkifiers`, and its older form.
 
-use super::{LinkifierRecord, sql};
+use crate::domain::linkifiers::{LinkifierRecord, sql};
 use crate::http::params::NoParams;
 use crate::http::{ApiResult, Read, Reply, User};
 use std::fmt::Write;

@@ -4,17 +4,14 @@
 //! - `rules`: what a pattern and its template have to be.
 
 mod change;
-pub mod compiled;
 mod events;
 mod list;
 mod rules;
-mod sql;
 
-use super::Slice;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
 use crate::http::{ADMINISTRATOR, Route, USER};
 use hyper::Method;
-use serde::Serialize;
 
 /// Linkifiers.
 pub const SLICE: Slice =
@@ -34,15 +31,4 @@ fn routes() -> Vec<Route> {
         Route::write(Method::PATCH, "/realm/filters/{filter_id}", ADMINISTRATOR, change::update_linkifier),
         Route::write(Method::DELETE, "/realm/filters/{filter_id}", ADMINISTRATOR, change::remove_linkifier),
     ]
-}
-
-/// A linkifier on the wire.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LinkifierRecord {
-    /// A regular expression with named groups.
-    pub pattern: String,
-    /// RFC 6570; its variables are the groups.
-    pub url_template: String,
-    /// The id.
-    pub id: i64,
 }

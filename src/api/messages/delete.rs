@@ -1,13 +1,13 @@
 //! `DELETE /messages/{message_id}`.
 
-use super::removal;
-use super::rules::{self, DeleteFacts};
-use super::sight::Sight;
-use crate::api::channels::access::{self, StreamSetting};
-use crate::api::groups::membership::Membership;
-use crate::api::realm;
-use crate::api::realm::group_settings::{RealmGroup, is_held};
-use crate::api::users::sql as users;
+use crate::domain::access::{channels, user_rows as users};
+use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::groups::membership::Membership;
+use crate::domain::groups::realm_settings::{RealmGroup, is_held};
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::rules::DeleteFacts;
+use crate::domain::messages::{removal, rules};
+use crate::domain::realm;
 use crate::http::{ApiResult, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{MessageId, StreamId};
@@ -60,7 +60,7 @@ fn permissions(
         match stream_id {
             // A guest has no permission that may not be given to everyone, whatever groups they are in.
             Some(_) if caller.is_guest() && !channel.permission().allow_everyone_group => Ok(false),
-            Some(stream_id) => access::is_in(connection, &membership, stream_id, channel),
+            Some(stream_id) => channels::is_in(connection, &membership, stream_id, channel),
             None => Ok(false),
         }
     };

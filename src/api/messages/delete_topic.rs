@@ -1,9 +1,9 @@
 //! `POST /streams/{stream_id}/delete_topic`: deletes a whole topic.
 
-use super::address::read_topic;
-use super::sight::Sight;
-use super::{of_topic, removal, sql};
-use crate::api::channels::access;
+use crate::domain::access::channels;
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::destination::read_topic;
+use crate::domain::messages::{removal, sql, topic_sql};
 use crate::http::{Administrator, ApiError, ApiResult, Call, Caller, Reply};
 use crate::store::Tx;
 use crate::types::{StreamId, Topic};
@@ -48,14 +48,14 @@ fn delete_batch(tx: &mut Tx<'_>, mut caller: Caller, stream_id: StreamId, topic:
     if !caller.role.is_administrator() {
         return Err(ApiError::administrators_only());
     }
-    let stream = access::find_for_content(tx, &caller, tx.now(), stream_id)?;
+    let stream = channels::find_for_content(tx, &caller, tx.now(), stream_id)?;
     if stream.is_archived {
-        return Err(access::no_such_channel());
+        return Err(channels::no_such_channel());
     }
     let Some(topic_id) = sql::topic(tx, stream_id, &topic.key())? else { return Ok(true) };
     let view = Sight::new(tx, &caller, tx.now()).view_of_stream(&stream)?;
     // One more than are deleted tells whether there are more.
-    let mut batch = of_topic::newest_ids(tx, topic_id, &view.visible, BATCH + 1)?;
+    let mut batch = topic_sql::newest_ids(tx, topic_id, &view.visible, BATCH + 1)?;
     let complete = batch.len() <= BATCH;
     if !complete {
         batch.remove(0);

@@ -1,25 +1,27 @@
 //! `PATCH /messages/{message_id}`: changes a message's content, and moves messages to another topic or channel.
 
-use super::address::read_topic;
-use super::deliver::{attributes_of, mentioned};
-use super::directory::render_for;
-use super::events::{ContentEdit, FlagHolders, MessageEdited, PlaceEdit};
-use super::flags::bit;
-use super::message::{EditRecord, MessageRow, attribute};
-use super::move_notices::{self, Wanted};
-use super::move_rules::{Asked, PropagateMode, check_asked, resolves_empty_topic};
-use super::moving::{self, Destination, Move};
-use super::receivers::Told;
-use super::rules::{self, EditFacts};
-use super::search::index;
-use super::sight::Sight;
-use super::{first_message, mention_rules, moved, of_topic, receivers, sql};
-use crate::api::alert_words::automaton::alerted;
-use crate::api::channels::row::StreamRow;
-use crate::api::realm;
-use crate::api::uploads::claims;
-use crate::api::uploads::record::AttachmentRecord;
-use crate::api::user_topics::automatic;
+use crate::api::messages::move_notices::Wanted;
+use crate::api::messages::move_rules::{Asked, check_asked, resolves_empty_topic};
+use crate::api::messages::moving::{Destination, Move};
+use crate::api::messages::{move_notices, moved, moving};
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::alert_words::automaton::alerted;
+use crate::domain::files::record::AttachmentRecord;
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::create::{attributes_of, mentioned};
+use crate::domain::messages::destination::read_topic;
+use crate::domain::messages::events::{ContentEdit, FlagHolders, MessageEdited, PlaceEdit, PropagateMode};
+use crate::domain::messages::flags::bit;
+use crate::domain::messages::receivers::Told;
+use crate::domain::messages::record::{EditRecord, MessageRow, attribute};
+use crate::domain::messages::render_context::render_for;
+use crate::domain::messages::rules::EditFacts;
+use crate::domain::messages::search::index;
+use crate::domain::messages::{
+    channel_summary, file_references, mention_rules, receivers, rules, sql, topic_sql,
+};
+use crate::domain::realm;
+use crate::domain::user_topics::auto_follow;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::markdown::Rendered;
 use crate::store::Tx;
@@ -197,9 +199,9 @@ fn apply(
     };
     emit(tx, caller, edit, content, told)?;
     let Some((mv, (first_in_old, first_in_new))) = edit.mv.as_ref().zip(first) else { return Ok(detached) };
-    first_message::tell_if_changed(tx, &mv.from, first_in_old)?;
+    channel_summary::tell_if_changed(tx, &mv.from, first_in_old)?;
     if mv.changes_stream() {
-        first_message::tell_if_changed(tx, &mv.to, first_in_new)?;
+        channel_summary::tell_if_changed(tx, &mv.to, first_in_new)?;
     }
     let wanted = Wanted {
         in_old_topic: params.send_notification_to_old_thread,
@@ -211,8 +213,8 @@ fn apply(
 }
 
 /// What the records of the channels of a move tell of their messages.
-fn summaries(tx: &Tx<'_>, mv: &Move) -> ApiResult<(first_message::Summary, first_message::Summary)> {
-    Ok((first_message::of(tx, &mv.from)?, first_message::of(tx, &mv.to)?))
+fn summaries(tx: &Tx<'_>, mv: &Move) -> ApiResult<(channel_summary::Summary, channel_summary::Summary)> {
+    Ok((channel_summary::of(tx, &mv.from)?, channel_summary::of(tx, &mv.to)?))
 }
 
 /// Writes a new content with its history, its words, the files it links to and the flags that follow from it. The message
@@ -234,7 +236,7 @@ fn write_content(
     };
     sql::insert_edit(tx, id, &record)?;
     let is_channel = edit.stream.is_some();
-    let files = claims::change(tx, caller, before.sender_id, id, &rendered.attachment_path_ids)?;
+    let files = file_references::change(tx, caller, before.sender_id, id, &rendered.attachment_path_ids)?;
     let attributes = attribute::IS_EDITED | attributes_of(rendered, is_channel, files.has_attachment);
     sql::update_content(tx, id, content, &rendered.html, attributes, now)?;
     index::renew(tx, id);
@@ -246,12 +248,12 @@ fn write_content(
     replace_flag(tx, id, bit::MENTIONED, &mentioned)?;
     mentioned.retain(|user_id| before_mentioned.binary_search(user_id).is_err());
     if let Some(stream_id) = sql::stream_of(tx, message.recipient_id)? {
-        automatic::where_mentioned(tx, &mentioned, stream_id, &message.topic())?;
+        auto_follow::where_mentioned(tx, &mentioned, stream_id, &message.topic())?;
     }
     let mut topic_wildcard = match message.topic_id {
         Some(topic_id) if rendered.mentions_topic_wildcard => match took_part {
             Some(known) => known,
-            None => of_topic::participants(tx, topic_id)?,
+            None => topic_sql::participants(tx, topic_id)?,
         },
         _ => Vec::new(),
     };

@@ -1,11 +1,13 @@
 //! `GET /messages` and `GET /messages/{message_id}`.
 
-use super::narrow::{self, Narrow};
-use super::page::{self, Anchor, Page, Range};
-use super::plan::Plan;
-use super::resolve::resolve;
-use super::sight::{ALL_IDS, Sight};
-use super::write::{Form, in_utf8, write_found, write_messages};
+use crate::api::messages::page;
+use crate::api::messages::page::{Anchor, Page, Range};
+use crate::api::messages::resolve::resolve;
+use crate::domain::messages::access::{ALL_IDS, Sight};
+use crate::domain::messages::narrow;
+use crate::domain::messages::narrow::Narrow;
+use crate::domain::messages::plan::Plan;
+use crate::domain::messages::serialize::{Form, in_utf8, write_found, write_messages};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::MessageId;
 use serde::Deserialize;

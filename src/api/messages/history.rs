@@ -1,42 +1,14 @@
 //! `GET /messages/{message_id}/history`: how a message came to be what it is; and how much of that may be seen.
 
-use super::html_diff::html_diff;
-use super::message::{EditRecord, MessageRow, shown_topic};
-use super::sight::Sight;
-use super::sql;
-use crate::api::realm;
+use crate::api::messages::html_diff::html_diff;
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::record::{EditRecord, MessageRow};
+use crate::domain::messages::rules::Visibility;
+use crate::domain::messages::sql;
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::types::shown_topic;
 use crate::types::{MessageId, StreamId, UserId};
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-
-/// `message_edit_history_visibility_policy` of the organization.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Visibility {
-    /// Everything.
-    All,
-    /// Only where messages were moved, not what they said before.
-    Moves,
-    /// Nothing.
-    None,
-}
-
-impl Visibility {
-    /// The organization's.
-    pub fn load(connection: &Connection) -> ApiResult<Self> {
-        realm::settings::get(connection, "message_edit_history_visibility_policy")
-    }
-
-    /// What may be seen of a history.
-    pub fn show(self, edits: Vec<EditRecord>) -> Vec<EditRecord> {
-        match self {
-            Self::All => edits,
-            Self::Moves => edits.into_iter().filter_map(EditRecord::only_move).collect(),
-            Self::None => Vec::new(),
-        }
-    }
-}
 
 /// Parameters of `GET /messages/{message_id}/history`.
 #[derive(Deserialize)]

@@ -1,15 +1,16 @@
 //! `POST /mark_all_as_read`, `POST /mark_stream_as_read` and `POST /mark_topic_as_read`: the older ways to mark much as
 //! read, all deprecated for `POST /messages/flags/narrow`.
 
-use super::address::read_topic;
-use super::events::FlagsChanged;
-use super::feed::Direction;
-use super::narrow::{Narrow, Term, Test};
-use super::plan::Plan;
-use super::sight::{ALL_IDS, Sight};
-use super::{sql, unread};
-use crate::api::channels::{access, row::StreamRow};
-use crate::api::subscriptions::sql as subscriptions;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channels;
+use crate::domain::messages::access::{ALL_IDS, Sight};
+use crate::domain::messages::cursor::Direction;
+use crate::domain::messages::destination::read_topic;
+use crate::domain::messages::events::FlagsChanged;
+use crate::domain::messages::narrow::{Narrow, Term, Test};
+use crate::domain::messages::plan::Plan;
+use crate::domain::messages::{sql, unread};
+use crate::domain::subscriptions::sql as subscriptions;
 use crate::events::Audience;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
@@ -38,7 +39,7 @@ pub struct StreamParams {
 
 /// `POST /mark_stream_as_read`.
 pub fn mark_stream_as_read(tx: &mut Tx<'_>, caller: &User, params: StreamParams) -> ApiResult<Reply> {
-    let stream = access::find_for_content(tx, caller, tx.now(), params.stream_id)?;
+    let stream = channels::find_for_content(tx, caller, tx.now(), params.stream_id)?;
     let recipient_id = stream.recipient_id;
     let ids = messages(tx, caller, vec![Test::Channel(Rc::new(stream)), Test::Unread], usize::MAX)?;
     if !ids.is_empty() {
@@ -59,7 +60,7 @@ pub struct TopicParams {
 
 /// `POST /mark_topic_as_read`. A topic in which the caller never received anything does not exist for this.
 pub fn mark_topic_as_read(tx: &mut Tx<'_>, caller: &User, params: TopicParams) -> ApiResult<Reply> {
-    let stream = access::find_for_content(tx, caller, tx.now(), params.stream_id)?;
+    let stream = channels::find_for_content(tx, caller, tx.now(), params.stream_id)?;
     let recipient_id = stream.recipient_id;
     let topic = read_topic(&params.topic_name)?;
     let stream = Rc::new(stream);

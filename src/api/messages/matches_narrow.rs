@@ -1,11 +1,10 @@
 //! `GET /messages/matches_narrow`: which of some messages match a narrow.
 
-use super::narrow;
-use super::plan::Plan;
-use super::resolve::resolve;
-use super::sight::{ALL_IDS, Sight};
-use super::sql;
-use super::write::Matches;
+use crate::api::messages::resolve::resolve;
+use crate::domain::messages::access::{ALL_IDS, Sight};
+use crate::domain::messages::plan::Plan;
+use crate::domain::messages::serialize::Matches;
+use crate::domain::messages::{narrow, sql};
 use crate::http::{ApiResult, Read, Reply, User};
 use crate::types::MessageId;
 use serde::Deserialize;

@@ -5,60 +5,32 @@
 //! [`narrow`] (what is wanted) and [`resolve`] (whom and what it names) to [`plan`] (which indexes answer it) to [`feed`]
 //! (ids in order) to [`mod@write`] (JSON).
 
-pub mod address;
-pub mod arrivals;
 mod delete;
 mod delete_topic;
-pub mod deliver;
-mod direct_rules;
-pub mod directory;
 mod edit;
-pub mod events;
-pub mod feed;
 mod fetch;
-mod first_message;
-pub mod flags;
-pub mod historical;
 mod history;
-mod holds;
 mod html_diff;
 mod mark_as_read;
 mod matches_narrow;
-pub mod mention_rules;
-pub mod message;
 mod move_notices;
 pub mod move_rules;
 mod moved;
 mod moving;
-pub mod muted_sender;
-pub mod narrow;
-pub mod of_topic;
 pub mod page;
-pub mod plan;
-pub mod queue_narrow;
-pub mod quote;
 mod read_receipts;
-pub mod read_set;
-pub mod receivers;
-mod removal;
 mod render;
 pub mod resolve;
 pub mod retention;
-pub mod rules;
-pub mod search;
 mod send;
-pub mod sight;
-pub mod sql;
 pub mod state;
-pub mod unread;
 mod unread_msgs;
 mod update_flags;
 mod update_flags_for_narrow;
-mod view;
-pub mod write;
 
-use super::Slice;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
+use crate::domain::messages::events;
 use crate::http::{ADMINISTRATOR, Route, USER};
 use hyper::Method;
 

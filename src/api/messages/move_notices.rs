@@ -1,17 +1,17 @@
 //! What the notification bot says of moves and of resolved topics.
 
-use super::address::Address;
-use super::message::attribute;
-use super::move_rules::Resolving;
-use super::moving::Move;
-use super::quote::topic_link;
-use super::sight::Sight;
-use super::{of_topic, removal, sql};
-use crate::api::notifications::{name_of, send_and_read};
-use crate::api::subscriptions::members;
-use crate::api::user_settings;
-use crate::api::user_topics::policy::VisibilityPolicy;
-use crate::api::user_topics::sql as user_topics;
+use crate::api::messages::move_rules::Resolving;
+use crate::api::messages::moving::Move;
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::destination::Address;
+use crate::domain::messages::quote::topic_link;
+use crate::domain::messages::record::attribute;
+use crate::domain::messages::{removal, sql, topic_sql};
+use crate::domain::notices::{name_of, send_and_read};
+use crate::domain::subscriptions::members;
+use crate::domain::user_settings;
+use crate::domain::user_topics::policy::VisibilityPolicy;
+use crate::domain::user_topics::sql as user_topics;
 use crate::http::{ApiResult, Caller};
 use crate::markdown::message_url;
 use crate::store::Tx;
@@ -127,7 +127,7 @@ fn new_place(mv: &Move) -> Address {
 fn is_alone(tx: &Tx<'_>, caller: &Caller, mv: &Move) -> ApiResult<bool> {
     let Some(topic_id) = sql::topic(tx, mv.to.stream_id, &mv.topic.key())? else { return Ok(true) };
     let view = Sight::new(tx, caller, tx.now()).view_of_stream(&mv.to)?;
-    Ok(!of_topic::has_others(tx, topic_id, &view.visible, &mv.id_set())?)
+    Ok(!topic_sql::has_others(tx, topic_id, &view.visible, &mv.id_set())?)
 }
 
 /// Deletes the notice that stands last in the topic, if it is young: the caller undoes what it tells of.

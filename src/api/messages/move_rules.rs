@@ -1,24 +1,11 @@
 //! What a move of messages is, and who may move: pure functions over loaded facts.
 
+use crate::domain::messages::events::PropagateMode;
 use crate::http::{ApiError, ApiResult};
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, Topic};
-use serde::{Deserialize, Serialize};
 
 /// How much longer than the limit a move is still taken: a person who saw the time run out was quick enough.
 const GRACE_SECONDS: i64 = 20;
-
-/// `propagate_mode`: which messages of the topic go along.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PropagateMode {
-    /// Only the one that is named.
-    #[default]
-    ChangeOne,
-    /// The one that is named and later ones of its topic.
-    ChangeLater,
-    /// All of its topic.
-    ChangeAll,
-}
 
 /// What a change of topic means for the mark of resolved topics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,16 +1,19 @@
 //! Who is told of a move. To those who lose sight of the messages they are deleted; the others hear where they went.
 
-use super::events::{FlagsChanged, MessagesDeleted};
-use super::flags::bit;
-use super::moving::{self, Move, Receipts};
-use super::receivers::{Told, by_what_they_know, hearers, readers_besides_subscribers, without_guests};
-use super::sight::{Sight, within};
-use super::{arrivals, of_topic, sql};
-use crate::api::channels::row::StreamRow;
-use crate::api::subscriptions::{members, sql as subscriptions};
-use crate::api::user_topics::automatic;
-use crate::api::user_topics::moved::{TopicPlace, move_policies};
-use crate::api::users::sql as users;
+use crate::api::messages::moving;
+use crate::api::messages::moving::{Move, Receipts};
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::{channel_rows as subscriptions, user_rows as users};
+use crate::domain::messages::access::{Sight, within};
+use crate::domain::messages::events::{FlagsChanged, MessagesDeleted};
+use crate::domain::messages::flags::bit;
+use crate::domain::messages::receivers::{
+    Told, by_what_they_know, hearers, readers_besides_subscribers, without_guests,
+};
+use crate::domain::messages::{moved_receipts, sql, topic_sql};
+use crate::domain::subscriptions::members;
+use crate::domain::user_topics::auto_follow;
+use crate::domain::user_topics::moved::{TopicPlace, move_policies};
 use crate::events::Audience;
 use crate::http::{ApiResult, Caller};
 use crate::store::Tx;
@@ -28,7 +31,7 @@ pub fn carry_out(
     skip_history_of: Option<MessageId>,
 ) -> ApiResult<Vec<Told>> {
     let receipts = moving::receipts(tx, mv)?;
-    let heard = hearers(tx, &mv.from, &mv.ids, arrivals::all_users(&receipts.before))?;
+    let heard = hearers(tx, &mv.from, &mv.ids, moved_receipts::all_users(&receipts.before))?;
     let met_others = sql::topic(tx, mv.to.stream_id, &mv.topic.key())?
         .map(|topic_id| sql::has_messages(tx, topic_id))
         .transpose()?;
@@ -45,7 +48,7 @@ pub fn carry_out(
         let to = TopicPlace { stream_id: mv.to.stream_id, topic: &mv.topic };
         move_policies(tx, from, to, met_others == Some(true), |tx, user_id| may_read(tx, &mv.to, user_id))?;
     } else if begins_topic(tx, mv)? {
-        automatic::at_split(tx, mv.sender_id, mv.to.stream_id, &mv.topic)?;
+        auto_follow::at_split(tx, mv.sender_id, mv.to.stream_id, &mv.topic)?;
     }
     Ok(told)
 }
@@ -58,7 +61,7 @@ fn begins_topic(tx: &Tx<'_>, mv: &Move) -> ApiResult<bool> {
     };
     let view = Sight::new(tx, &sender, tx.now()).view_of_stream(&mv.to)?;
     let before = within(&view.visible, 0..=named.saturating_sub(1));
-    Ok(view.stream.is_some() && !of_topic::has_any(tx, topic_id, &before)?)
+    Ok(view.stream.is_some() && !topic_sql::has_any(tx, topic_id, &before)?)
 }
 
 fn between_channels(

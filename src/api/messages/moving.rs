@@ -1,21 +1,25 @@
 //! Moving messages to another topic or channel: which ones, whether the caller may, and the rows. Who is told is in
 //! [`super::moved`].
 
-use super::address::{check_may_post, check_topic};
-use super::arrivals::{self, Groups};
-use super::flags::bit;
-use super::message::{EditRecord, MessageRow};
-use super::move_rules::{self, Limits, MoveFacts, PropagateMode, Resolving};
-use super::of_topic::{self, NewPlace};
-use super::search::index;
-use super::sight::{Ranges, Sight, within};
-use super::{sql, unread};
-use crate::api::channels::access::{self, StreamSetting, Viewer};
-use crate::api::channels::row::StreamRow;
-use crate::api::linkifiers::compiled::topic_links;
-use crate::api::realm;
-use crate::api::realm::group_settings::{RealmGroup, is_held};
-use crate::api::subscriptions::sql as subscriptions;
+use crate::api::messages::move_rules;
+use crate::api::messages::move_rules::{Limits, MoveFacts, Resolving};
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channels;
+use crate::domain::access::channels::Viewer;
+use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::groups::realm_settings::{RealmGroup, is_held};
+use crate::domain::linkifiers::compiled::topic_links;
+use crate::domain::messages::access::{Ranges, Sight, within};
+use crate::domain::messages::destination::{check_may_post, check_topic};
+use crate::domain::messages::events::PropagateMode;
+use crate::domain::messages::flags::bit;
+use crate::domain::messages::moved_receipts::Groups;
+use crate::domain::messages::record::{EditRecord, MessageRow};
+use crate::domain::messages::search::index;
+use crate::domain::messages::topic_sql::NewPlace;
+use crate::domain::messages::{moved_receipts, sql, topic_sql, unread};
+use crate::domain::realm;
+use crate::domain::subscriptions::sql as subscriptions;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::TopicLink;
 use crate::store::Tx;
@@ -108,10 +112,10 @@ pub fn plan(
     let topic = destination.topic.clone().unwrap_or_else(|| old_topic.clone());
     let to = match destination.stream_id {
         None => from.clone(),
-        Some(stream_id) => access::find_for_content(connection, caller, now, stream_id)?,
+        Some(stream_id) => channels::find_for_content(connection, caller, now, stream_id)?,
     };
     if to.is_archived {
-        return Err(access::no_such_channel());
+        return Err(channels::no_such_channel());
     }
     check_topic(connection, &to, &topic)?;
     let powers = Powers { connection, caller, viewer: Viewer::new(connection, caller, now), from, to: &to };
@@ -160,16 +164,16 @@ fn choose(
     propagate_mode: PropagateMode,
 ) -> ApiResult<(Vec<MessageId>, bool)> {
     let bit = named.bit().ok_or_else(ApiError::internal)?;
-    let has_any = |ids| of_topic::has_any(connection, topic_id, &within(visible, ids));
+    let has_any = |ids| topic_sql::has_any(connection, topic_id, &within(visible, ids));
     let has_before = || has_any(0..=bit.saturating_sub(1));
     Ok(match propagate_mode {
         PropagateMode::ChangeOne => {
             (vec![named], !has_before()? && !has_any(bit.saturating_add(1)..=u32::MAX)?)
         }
         PropagateMode::ChangeLater => {
-            (of_topic::ids(connection, topic_id, &within(visible, bit..=u32::MAX))?, !has_before()?)
+            (topic_sql::ids(connection, topic_id, &within(visible, bit..=u32::MAX))?, !has_before()?)
         }
-        PropagateMode::ChangeAll => (of_topic::ids(connection, topic_id, visible)?, true),
+        PropagateMode::ChangeAll => (topic_sql::ids(connection, topic_id, visible)?, true),
     })
 }
 
@@ -180,7 +184,7 @@ fn check_age_of_all(connection: &Connection, facts: MoveFacts, ids: &[MessageId]
     let Some(limit) = facts.limits.strictest(counts_as_topic_change, facts.stream_changes) else {
         return Ok(());
     };
-    match of_topic::count_before(connection, ids, now - limit)? {
+    match topic_sql::count_before(connection, ids, now - limit)? {
         0 => Ok(()),
         old => Err(move_rules::too_old(ids.get(old).map(|id| id.0), ids.len(), ids.len() - old)),
     }
@@ -251,7 +255,7 @@ pub fn write_rows(
     let subject = mv.changes_topic().then(|| mv.topic.as_str());
     let links = if mv.topic_links.is_empty() { None } else { Some(serde_json::to_string(&mv.topic_links)?) };
     let with_history = mv.ids.iter().copied().filter(|id| skip_history_of != Some(*id));
-    of_topic::insert_moves(tx, with_history, &mv.record(caller.user_id, tx.now(), mv.old_topic.as_str()))?;
+    topic_sql::insert_moves(tx, with_history, &mv.record(caller.user_id, tx.now(), mv.old_topic.as_str()))?;
     let place = NewPlace {
         recipient_id: mv.changes_stream().then_some(mv.to.recipient_id),
         topic_id,
@@ -259,7 +263,7 @@ pub fn write_rows(
         links: links.as_deref().filter(|_| subject.is_some()),
         moved_at: (!mv.only_resolves()).then(|| tx.now()),
     };
-    of_topic::relocate(tx, &mv.ids, &place)?;
+    topic_sql::relocate(tx, &mv.ids, &place)?;
     if subject.is_some() {
         for id in &mv.ids {
             index::renew(tx, *id);
@@ -281,7 +285,8 @@ pub struct Receipts {
 
 /// Finds out who received messages that move to another channel; to be asked before they do.
 pub fn receipts(connection: &Connection, mv: &Move) -> ApiResult<Receipts> {
-    let before = arrivals::group_by_receivers(connection, mv.from.stream_id, mv.from.recipient_id, &mv.ids)?;
+    let before =
+        moved_receipts::group_by_receivers(connection, mv.from.stream_id, mv.from.recipient_id, &mv.ids)?;
     let subscribers = subscriptions::subscribers_with_deactivated(connection, mv.to.stream_id)?;
     let after = if mv.to.has_public_history() {
         before.iter().map(|(ids, users)| (ids.clone(), users & &subscribers)).collect()
@@ -297,21 +302,21 @@ pub fn receipts(connection: &Connection, mv: &Move) -> ApiResult<Receipts> {
 /// What spans of the new channel tell rightly is not written. Read state is written for those whose set of the new
 /// channel tells otherwise.
 pub fn carry_receipts(tx: &Tx<'_>, mv: &Move, receipts: &Receipts) -> ApiResult<()> {
-    arrivals::remove(tx, mv.from.recipient_id, &mv.id_set())?;
-    let by_spans = arrivals::group_by_receivers(tx, mv.to.stream_id, mv.to.recipient_id, &mv.ids)?;
+    moved_receipts::remove(tx, mv.from.recipient_id, &mv.id_set())?;
+    let by_spans = moved_receipts::group_by_receivers(tx, mv.to.stream_id, mv.to.recipient_id, &mv.ids)?;
     for (ids, users) in &receipts.after {
         let mut wrong = ids.clone();
         for (same, _) in by_spans.iter().filter(|(_, found)| found == users) {
             wrong -= same;
         }
         if !wrong.is_empty() {
-            arrivals::add(tx, mv.to.recipient_id, &wrong, users)?;
+            moved_receipts::add(tx, mv.to.recipient_id, &wrong, users)?;
         }
     }
     for (ids, users) in &receipts.after {
         forget_historical(tx, ids, users)?;
     }
-    for bit in arrivals::all_users(&receipts.after) {
+    for bit in moved_receipts::all_users(&receipts.after) {
         let user_id = UserId::from(bit);
         let unread = unread_among(tx, user_id, mv, &receipts.before)?;
         let mut read = RoaringBitmap::new();

@@ -1,9 +1,9 @@
 //! A page of messages: those around an anchor that match a narrow.
 
-use super::feed::Direction;
-use super::narrow::{Narrow, Term, Test};
-use super::plan::{Plan, is_muted};
-use super::sight::{ALL_IDS, Sight};
+use crate::domain::messages::access::{ALL_IDS, Sight};
+use crate::domain::messages::cursor::Direction;
+use crate::domain::messages::narrow::{Narrow, Term, Test};
+use crate::domain::messages::plan::{Plan, is_muted};
 use crate::http::{ApiError, ApiResult};
 use crate::types::MessageId;
 

@@ -1,8 +1,9 @@
 //! `GET /messages/{message_id}/read_receipts`: who has read a message and lets it be known.
 
-use super::sight::Sight;
-use super::{receivers, unread};
-use crate::api::{muted_users, realm, user_settings, users};
+use crate::domain::access::user_rows;
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::{receivers, unread};
+use crate::domain::{access, muted_users, realm, user_settings};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{MessageId, UserId};
 use serde::Deserialize;
@@ -28,13 +29,13 @@ pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> A
         & unread::who_read(read, message.recipient_id, message.id)?;
     let estranged = muted_users::estranged_from(read, read.caller.user_id)?;
     let mut user_ids = Vec::new();
-    let accessible = users::access::Accessible::to(read, read.caller)?;
+    let accessible = access::users::Accessible::to(read, read.caller)?;
     for user_id in readers.into_iter().map(UserId::from) {
         if user_id == message.sender_id || estranged.contains(&user_id) {
             continue;
         }
         if accessible.contains(user_id)
-            && users::sql::by_id(read, user_id)?.is_some_and(|user| user.is_active)
+            && user_rows::by_id(read, user_id)?.is_some_and(|user| user.is_active)
             && user_settings::get(read, user_id, "send_read_receipts")?
         {
             user_ids.push(user_id);

@@ -1,7 +1,7 @@
 //! `POST /messages/render`: what a text would look like.
 
-use super::directory::render_for;
-use super::rules;
+use crate::domain::messages::render_context::render_for;
+use crate::domain::messages::rules;
 use crate::http::{ApiResult, Read, Reply, User};
 use serde::Deserialize;
 

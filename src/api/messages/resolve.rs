@@ -1,14 +1,15 @@
 //! From the elements of a narrow to terms: what the operands name is looked up.
 
-use super::flags::bit;
-use super::message::attribute;
-use super::narrow::{self, Element, Narrow, Operator, Term, Test};
-use super::search::SearchQuery;
-use super::sight::Sight;
-use super::sql;
-use crate::api::channels::{access, sql as channels};
-use crate::api::users::record::UserRow;
-use crate::api::users::sql as users;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::{channel_rows, channels as access, user_rows};
+use crate::domain::channels::sql as channels;
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::flags::bit;
+use crate::domain::messages::narrow::{Element, Narrow, Operator, Term, Test};
+use crate::domain::messages::record::attribute;
+use crate::domain::messages::search::query::SearchQuery;
+use crate::domain::messages::{narrow, sql};
+use crate::domain::users::sql as users;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, UserId, fold};
 use rusqlite::Connection;
@@ -120,7 +121,7 @@ fn resolve_element(connection: &Connection, caller: &Caller, element: &Element) 
         Operator::Channel => {
             let stream = match operand {
                 Value::String(name) => channels::by_name(connection, name)?,
-                id => channels::by_id(connection, StreamId(id.as_i64().unwrap_or(-1)))?,
+                id => channel_rows::by_id(connection, StreamId(id.as_i64().unwrap_or(-1)))?,
             };
             Test::Channel(Rc::new(stream.ok_or_else(|| unknown("channel"))?))
         }
@@ -205,7 +206,7 @@ fn message_id(operand: &Value) -> ApiResult<MessageId> {
 fn user(connection: &Connection, caller: &Caller, operand: &Value) -> ApiResult<UserId> {
     let user = match operand {
         Value::String(text) => user_named(connection, caller, text)?,
-        id => users::by_id(connection, UserId(id.as_i64().unwrap_or(-1)))?,
+        id => user_rows::by_id(connection, UserId(id.as_i64().unwrap_or(-1)))?,
     };
     user.map(|user| user.user_id)
         .ok_or_else(|| ApiError::bad_narrow(&format!("unknown user {}", plain(operand))))
@@ -214,7 +215,7 @@ fn user(connection: &Connection, caller: &Caller, operand: &Value) -> ApiResult<
 /// A user by the email that others see; the caller also by their own real one. An id as text is understood, for pairs.
 fn user_named(connection: &Connection, caller: &Caller, name: &str) -> ApiResult<Option<UserRow>> {
     if let Ok(id) = name.parse() {
-        return Ok(users::by_id(connection, UserId(id))?);
+        return Ok(user_rows::by_id(connection, UserId(id))?);
     }
     if let Some(user) = users::by_email(connection, name)? {
         return Ok(Some(user));
@@ -235,7 +236,7 @@ fn conversation(connection: &Connection, caller: &Caller, operand: &Value) -> Ap
         }
         ids => {
             for id in ids.as_array().into_iter().flatten() {
-                let user = users::by_id(connection, UserId(id.as_i64().unwrap_or(-1)))?;
+                let user = user_rows::by_id(connection, UserId(id.as_i64().unwrap_or(-1)))?;
                 user_ids.push(user.ok_or_else(unknown)?.user_id);
             }
         }

@@ -5,13 +5,15 @@
 //! that, so clients never know of messages that are not there. What expired while the server was down is removed when it
 //! is back: only the messages themselves say what is left to do.
 
-use super::{removal, sql};
-use crate::api::channels::row::StreamRow;
-use crate::api::channels::rules::SECONDS_PER_DAY;
-use crate::api::channels::sql as channels;
-use crate::api::{Background, realm, timetable};
+use crate::api::Background;
 use crate::app::App;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::channels::rules::SECONDS_PER_DAY;
+use crate::domain::channels::sql as channels;
+use crate::domain::messages::{removal, sql};
+use crate::domain::realm;
 use crate::http::ApiResult;
+use crate::scheduler;
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, TopicId};
 use rusqlite::Connection;
@@ -22,7 +24,7 @@ const BATCH: i64 = 500;
 
 /// The task that looks once a minute.
 pub const BACKGROUND: Background = |app, stopped| {
-    Box::pin(timetable::keep(app, stopped, |app| Box::pin(async move { remove_expired(&app).await })))
+    Box::pin(scheduler::keep(app, stopped, |app| Box::pin(async move { remove_expired(&app).await })))
 };
 
 /// Removes a batch of messages that have expired, the oldest of a conversation first. Answers that there may be more to do

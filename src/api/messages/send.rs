@@ -1,9 +1,9 @@
 //! `POST /messages`: sends a channel or direct message.
 
-use super::address::{self, MessageType};
-use super::deliver::{Draft, send};
-use super::directory::render_for;
-use super::rules;
+use crate::domain::messages::create::{Draft, send};
+use crate::domain::messages::destination::MessageType;
+use crate::domain::messages::render_context::render_for;
+use crate::domain::messages::{destination, rules};
 use crate::events::QueueId;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Reply, User};
@@ -43,7 +43,8 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
         .read(|snapshot| {
             let content = rules::content(&params.content)?;
             let topic = params.topic.as_deref();
-            let address = address::resolve(snapshot, &call.caller, now, params.r#type, &params.to, topic)?;
+            let address =
+                destination::resolve(snapshot, &call.caller, now, params.r#type, &params.to, topic)?;
             let rendered = render_for(snapshot, &call.caller, now, &call.info.origin, &content)?;
             let read_by_sender = params.read_by_sender.unwrap_or_else(|| rules::is_read_by_sender(&client));
             let echo = params.queue_id.map(|id| QueueId(id.into())).zip(params.local_id);

@@ -1,12 +1,14 @@
 //! Messages in the answer of `POST /register`: `max_message_id`, `unread_msgs`, starred messages and recent
 //! conversations.
 
-use super::feed::{Cursor, Direction, Index, IndexCursor, Within};
-use super::narrow::Narrow;
-use super::plan::Plan;
-use super::sight::{ALL_IDS, Sight};
-use super::{sql, unread_msgs};
-use crate::api::register::{State, StateRequest};
+use crate::api::messages::unread_msgs;
+use crate::api::queues::register::StateRequest;
+use crate::api::queues::register::state::State;
+use crate::domain::messages::access::{ALL_IDS, Sight};
+use crate::domain::messages::cursor::Cursor as _;
+use crate::domain::messages::cursor::{Direction, Index, IndexCursor, Within};
+use crate::domain::messages::plan::newest_received;
+use crate::domain::messages::sql;
 use crate::http::ApiResult;
 use crate::types::{MessageId, UserId};
 use serde_json::{Value, json};
@@ -22,13 +24,6 @@ pub fn message(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         state.insert_large("unread_msgs", &unread_msgs::of(request)?)?;
     }
     Ok(())
-}
-
-/// The newest message that a viewer received and may read: `max_message_id`. Without one, -1.
-pub fn newest_received(sight: &Sight<'_>) -> ApiResult<i64> {
-    let all = Narrow::default();
-    let newest = Plan::new(sight, &all, Direction::Down, 1)?.take(Some(*ALL_IDS.end()), 1)?;
-    Ok(newest.first().map_or(-1, |id| id.0))
 }
 
 /// `starred_messages`: ids, ascending.

@@ -3,14 +3,15 @@
 //! It costs what it tells: which messages are the newest over all conversations is found first, from indexes alone, and
 //! only those are looked up.
 
-use super::feed::{Cursor, Direction, Index, IndexCursor, Union, Within};
-use super::flags::bit;
-use super::message::{attribute, shown_topic};
-use super::sight::{ALL_IDS, Sight, View};
-use super::sql;
-use crate::api::register::StateRequest;
-use crate::api::subscriptions::sql as subscriptions;
+use crate::api::queues::register::StateRequest;
+use crate::domain::messages::access::{ALL_IDS, Sight, View};
+use crate::domain::messages::cursor::{Cursor, Direction, Index, IndexCursor, Union, Within};
+use crate::domain::messages::flags::bit;
+use crate::domain::messages::record::attribute;
+use crate::domain::messages::sql;
+use crate::domain::subscriptions::sql as subscriptions;
 use crate::http::ApiResult;
+use crate::types::shown_topic;
 use crate::types::{MessageId, RecipientId, StreamId, TopicId, UserId, fold};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
@@ -250,8 +251,8 @@ impl<'a> Told<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::feed::Known;
     use super::*;
+    use crate::domain::messages::cursor::Known;
 
     #[test]
     fn the_newest_of_all_conversations_are_chosen() {

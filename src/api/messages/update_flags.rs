@@ -1,11 +1,11 @@
 //! `POST /messages/flags`: adds or removes one of the caller's flags on messages.
 
-use super::events::FlagsChanged;
-use super::flags::bit;
-use super::message::attribute;
-use super::sight::{Sight, invalid_message};
-use super::{historical, sql, unread};
-use crate::api::subscriptions::sql as subscriptions;
+use crate::domain::access::channel_rows as subscriptions;
+use crate::domain::messages::access::{Sight, invalid_message};
+use crate::domain::messages::events::FlagsChanged;
+use crate::domain::messages::flags::bit;
+use crate::domain::messages::record::attribute;
+use crate::domain::messages::{historical, sql, unread};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;

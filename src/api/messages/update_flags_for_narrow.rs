@@ -1,12 +1,13 @@
 //! `POST /messages/flags/narrow`: adds or removes one of the caller's flags on the messages around an anchor that match
 //! a narrow (feature level 155).
 
-use super::fetch::MAX_MESSAGES;
-use super::narrow;
-use super::page::{self, Anchor, Range};
-use super::resolve::resolve;
-use super::sight::Sight;
-use super::update_flags::{EditableFlag, change, is_add};
+use crate::api::messages::fetch::MAX_MESSAGES;
+use crate::api::messages::page;
+use crate::api::messages::page::{Anchor, Range};
+use crate::api::messages::resolve::resolve;
+use crate::api::messages::update_flags::{EditableFlag, change, is_add};
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::narrow;
 use crate::http::{ApiResult, Reply, User};
 use crate::store::Tx;
 use serde::Deserialize;

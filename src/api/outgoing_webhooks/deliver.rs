@@ -1,21 +1,22 @@
 //! Posting what is due, and what follows from the answer.
 
-use super::payload::{self, Payload};
-use super::post::{self, Answer, Failure};
-use super::queue::{self, QueuedRow};
-use super::report::Report;
-use crate::api::bots::sql::{self as bots, Service};
-use crate::api::channels::sql as channels;
-use crate::api::messages::address::Address;
-use crate::api::messages::deliver::{Draft, deliver as write_message};
-use crate::api::messages::directory::render_for;
-use crate::api::messages::message::MessageRow;
-use crate::api::messages::quote::Whereabouts;
-use crate::api::messages::{rules, sql as messages};
-use crate::api::notifications::{direct_address, send_as_notification_bot};
-use crate::api::users::record::UserRow;
-use crate::api::users::sql as users;
+use crate::api::outgoing_webhooks::payload::Payload;
+use crate::api::outgoing_webhooks::post::{Answer, Failure};
+use crate::api::outgoing_webhooks::report::Report;
+use crate::api::outgoing_webhooks::{payload, post};
 use crate::app::App;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::{channel_rows as channels, user_rows as users};
+use crate::domain::bots::sql as bots;
+use crate::domain::bots::sql::Service;
+use crate::domain::messages::create::{Draft, deliver as write_message};
+use crate::domain::messages::destination::Address;
+use crate::domain::messages::quote::Whereabouts;
+use crate::domain::messages::record::MessageRow;
+use crate::domain::messages::render_context::render_for;
+use crate::domain::messages::webhook_queue::QueuedRow;
+use crate::domain::messages::{rules, sql as messages, webhook_queue};
+use crate::domain::notices::{direct_address, send_as_notification_bot};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::store::Tx;
 use crate::types::Topic;
@@ -35,9 +36,12 @@ const CLIENT: &str = "OutgoingWebhookResponse";
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     loop {
         let now = app.clock.seconds();
-        let due = app.readers.read(|snapshot| Ok::<_, ApiError>(queue::due(snapshot, now, AT_ONCE)?)).await?;
+        let due = app
+            .readers
+            .read(|snapshot| Ok::<_, ApiError>(webhook_queue::due(snapshot, now, AT_ONCE)?))
+            .await?;
         if due.is_empty() {
-            return app.readers.read(|snapshot| Ok(queue::next(snapshot)?)).await;
+            return app.readers.read(|snapshot| Ok(webhook_queue::next(snapshot)?)).await;
         }
         join_all(due.into_iter().map(|row| deliver(app, row)))
             .await
@@ -73,7 +77,10 @@ async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
     let prepared = app.readers.read(|snapshot| prepare(app, snapshot, &row, now)).await?;
     let Some(prepared) = prepared else {
         // The bot or the message is gone.
-        return app.writer.run(move |tx| queue::remove(tx, row.id).map(|_| ()).map_err(ApiError::from)).await;
+        return app
+            .writer
+            .run(move |tx| webhook_queue::remove(tx, row.id).map(|_| ()).map_err(ApiError::from))
+            .await;
     };
     let outcome = match &prepared.payload {
         None => Outcome::Failed(Report::no_direct_messages()),
@@ -94,14 +101,18 @@ async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
             match PAUSES.get(usize::try_from(row.failed_tries).unwrap_or(usize::MAX)) {
                 Some(pause) => {
                     let next_try = app.clock.seconds() + pause;
-                    return app.writer.run(move |tx| Ok(queue::put_off(tx, row.id, next_try)?)).await;
+                    return app.writer.run(move |tx| Ok(webhook_queue::put_off(tx, row.id, next_try)?)).await;
                 }
                 None => Some(Report::unavailable(failure)),
             }
         }
     };
     match report {
-        None => app.writer.run(move |tx| queue::remove(tx, row.id).map(|_| ()).map_err(ApiError::from)).await,
+        None => {
+            app.writer
+                .run(move |tx| webhook_queue::remove(tx, row.id).map(|_| ()).map_err(ApiError::from))
+                .await
+        }
         Some(report) => fail(app, row, prepared, report).await,
     }
 }
@@ -147,7 +158,7 @@ async fn say(app: &App, row: &QueuedRow, prepared: &Prepared, content: String) -
     let draft = draft(app, prepared, &content).await?;
     let (id, bot_id) = (row.id, prepared.bot.user_id);
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
-        if queue::remove(tx, id)?
+        if webhook_queue::remove(tx, id)?
             && let Some(draft) = draft
         {
             write_message(tx, bot_id, &draft)?;
@@ -174,7 +185,7 @@ async fn draft(app: &App, prepared: &Prepared, content: &str) -> ApiResult<Optio
 async fn fail(app: &App, row: QueuedRow, prepared: Prepared, report: Report) -> ApiResult<()> {
     let draft = draft(app, &prepared, &report.reply).await?;
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
-        if !queue::remove(tx, row.id)? {
+        if !webhook_queue::remove(tx, row.id)? {
             return Ok(());
         }
         let owner = prepared.bot.bot_owner_id.map(|owner| users::by_id(tx, owner)).transpose()?.flatten();

@@ -10,14 +10,14 @@
 pub mod deliver;
 mod payload;
 mod post;
-pub mod queue;
 mod report;
 
-use super::{Background, Slice, timetable};
+use crate::api::{Background, Slice};
+use crate::scheduler;
 
 /// Outgoing webhooks.
 pub const SLICE: Slice = Slice { name: "outgoing_webhooks", background: Some(BACKGROUND), ..Slice::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {
-    Box::pin(timetable::keep(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
+    Box::pin(scheduler::keep(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
 };

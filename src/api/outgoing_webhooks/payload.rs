@@ -1,12 +1,12 @@
 //! What is posted, and what the answer says: our own format, and one that is like another chat's.
 
-use super::queue::QueuedRow;
-use crate::api::bots::sql::Service;
-use crate::api::messages::message::MessageRow;
-use crate::api::messages::sight::Sight;
-use crate::api::messages::sql as messages;
-use crate::api::messages::write::{Form, write_messages};
-use crate::api::users::record::UserRow;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::bots::sql::Service;
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::record::MessageRow;
+use crate::domain::messages::serialize::{Form, write_messages};
+use crate::domain::messages::sql as messages;
+use crate::domain::messages::webhook_queue::QueuedRow;
 use crate::http::{ApiError, ApiResult, Caller};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -69,7 +69,8 @@ fn form(
     host: &str,
 ) -> ApiResult<Option<Payload>> {
     let Some(stream_id) = messages::stream_of(connection, message.recipient_id)? else { return Ok(None) };
-    let stream = crate::api::channels::sql::by_id(connection, stream_id)?.ok_or_else(ApiError::internal)?;
+    let stream =
+        crate::domain::access::channel_rows::by_id(connection, stream_id)?.ok_or_else(ApiError::internal)?;
     let time = message.timestamp.to_string();
     let body = form_urlencoded::Serializer::new(String::new())
         .append_pair("token", &service.token)

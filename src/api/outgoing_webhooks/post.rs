@@ -1,7 +1,7 @@
 //! One request to another server.
 
-use super::payload::Payload;
-use crate::api::server_settings::VERSION;
+use crate::api::outgoing_webhooks::payload::Payload;
+use crate::types::version::VERSION;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::Request;

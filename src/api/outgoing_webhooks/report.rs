@@ -1,8 +1,8 @@
 //! What is said where posting failed: shortly in the conversation, and with the reasons to the bot's owner. The words are
 //! the published ones.
 
-use super::post::{Answer, Failure, TIMEOUT};
-use crate::api::messages::quote::{shortened, unused_fence};
+use crate::api::outgoing_webhooks::post::{Answer, Failure, TIMEOUT};
+use crate::domain::messages::quote::{shortened, unused_fence};
 
 /// What of an answer the owner is shown, in characters.
 const SHOWN: usize = 2000;

@@ -1,10 +1,11 @@
 //! `GET /users/{user_id_or_email}/presence` and `GET /realm/presence`, for those who are no chat clients.
 
-use super::sql;
-use super::state::{self, Wanted};
-use crate::api::realm;
-use crate::api::server_state::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
-use crate::api::users::{access, sql as users};
+use crate::domain::access::{user_rows, users as access};
+use crate::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
+use crate::domain::presence::state::Wanted;
+use crate::domain::presence::{sql, state};
+use crate::domain::realm;
+use crate::domain::users::sql as users;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::UserId;
@@ -22,7 +23,7 @@ pub struct UserParams {
 pub fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
     let name = &params.user_id_or_email;
     let user = match name.parse() {
-        Ok(id) => users::by_id(read, UserId(id))?,
+        Ok(id) => user_rows::by_id(read, UserId(id))?,
         Err(_) => users::by_email(read, name)?,
     };
     let user = user.filter(|user| user.is_active).ok_or_else(|| ApiError::bad_request("No such user"))?;

@@ -5,17 +5,12 @@
 //! - `rules`: what a report changes;
 //! - [`change`]: reports, and the setting that hides a person.
 
-pub mod change;
-mod events;
 mod get;
-mod record;
-mod rules;
-pub mod sql;
-mod state;
 mod update;
 
-use super::Slice;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
+use crate::domain::presence::{events, state};
 use crate::http::{Route, USER};
 use hyper::Method;
 

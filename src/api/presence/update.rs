@@ -1,8 +1,8 @@
 //! `POST /users/me/presence`.
 
-use super::change;
-use super::rules::Status;
-use super::state::{self, Wanted};
+use crate::domain::presence::rules::Status;
+use crate::domain::presence::state::Wanted;
+use crate::domain::presence::{change, state};
 use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use serde::Deserialize;
 

@@ -1,9 +1,10 @@
 //! `POST /realm/profile_fields`.
 
-use super::external_accounts::{self, ExternalAccount};
-use super::field::{FieldType, ProfileField};
-use super::rules::{self, Draft};
-use super::{events, sql};
+use crate::domain::profile_fields::external_accounts::ExternalAccount;
+use crate::domain::profile_fields::field::{FieldType, ProfileField};
+use crate::domain::profile_fields::rules::Draft;
+use crate::domain::profile_fields::{external_accounts, rules, sql};
+use crate::domain::profile_values::events;
 use crate::http::params::Trimmed;
 use crate::http::{Administrator, ApiError, ApiResult, Reply};
 use crate::store::Tx;

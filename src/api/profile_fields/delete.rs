@@ -1,6 +1,7 @@
 //! `DELETE /realm/profile_fields/{field_id}`.
 
-use super::{events, sql};
+use crate::domain::profile_fields::sql;
+use crate::domain::profile_values::events;
 use crate::http::{Administrator, ApiResult, Reply};
 use crate::store::Tx;
 use serde::Deserialize;

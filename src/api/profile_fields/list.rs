@@ -1,6 +1,6 @@
 //! `GET /realm/profile_fields`.
 
-use super::sql;
+use crate::domain::profile_fields::sql;
 use crate::http::params::NoParams;
 use crate::http::{ApiResult, Read, Reply, User};
 

@@ -8,20 +8,14 @@
 
 mod create;
 mod delete;
-mod events;
-pub mod external_accounts;
-pub mod field;
 mod list;
 mod profile_data;
 mod reorder;
-mod rules;
-mod sql;
 mod update;
-mod value_rules;
-pub mod values;
 
-use super::Slice;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
+use crate::domain::profile_values::events;
 use crate::http::{ADMINISTRATOR, Route, USER};
 use hyper::Method;
 

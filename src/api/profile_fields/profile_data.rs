@@ -1,6 +1,7 @@
 //! `PATCH` and `DELETE /users/me/profile_data`: what the caller says.
 
-use super::values::{self, ValueChange};
+use crate::domain::profile_values::change;
+use crate::domain::profile_values::change::ValueChange;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
 use serde::Deserialize;
@@ -15,7 +16,7 @@ pub struct UpdateParams {
 /// `PATCH /users/me/profile_data`: sets the caller's own values.
 pub fn update_profile_data(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult<Reply> {
     refuse_bots(caller)?;
-    values::set(tx, caller, caller.user_id, &params.data)?;
+    change::set(tx, caller, caller.user_id, &params.data)?;
     Ok(Reply::ok())
 }
 
@@ -29,7 +30,7 @@ pub struct RemoveParams {
 /// `DELETE /users/me/profile_data`: takes the caller's own values away.
 pub fn remove_profile_data(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
     refuse_bots(caller)?;
-    values::remove(tx, caller, caller.user_id, &params.data)?;
+    change::remove(tx, caller, caller.user_id, &params.data)?;
     Ok(Reply::ok())
 }
 

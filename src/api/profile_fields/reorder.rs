@@ -1,6 +1,7 @@
 //! `PATCH /realm/profile_fields`.
 
-use super::{events, sql};
+use crate::domain::profile_fields::sql;
+use crate::domain::profile_values::events;
 use crate::http::{Administrator, ApiError, ApiResult, Reply};
 use crate::store::Tx;
 use serde::Deserialize;

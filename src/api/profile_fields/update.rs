@@ -1,10 +1,10 @@
 //! `PATCH /realm/profile_fields/{field_id}`.
 
-use super::create::{check_name_is_free, check_summary_has_room};
-use super::external_accounts;
-use super::field::{FieldType, ProfileField};
-use super::rules::{self, Draft};
-use super::{events, sql};
+use crate::api::profile_fields::create::{check_name_is_free, check_summary_has_room};
+use crate::domain::profile_fields::field::{FieldType, ProfileField};
+use crate::domain::profile_fields::rules::Draft;
+use crate::domain::profile_fields::{external_accounts, rules, sql};
+use crate::domain::profile_values::events;
 use crate::http::params::Trimmed;
 use crate::http::{Administrator, ApiError, ApiResult, Reply};
 use crate::store::Tx;

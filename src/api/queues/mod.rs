@@ -1,9 +1,12 @@
 //! `GET /events` and `DELETE /events`.
 
-use super::Slice;
-use super::register::{RegisterParams, new_queue};
+pub mod register;
+
+use crate::api::Slice;
+use crate::api::queues::register::{RegisterParams, new_queue};
 use crate::app::App;
-use crate::events::{self, Audience, Delivery, Event, QueueError, QueueId};
+use crate::events;
+use crate::events::{Audience, Delivery, Event, QueueError, QueueId};
 use crate::http::{ApiError, ApiResult, Both, Call, Reply, Route, USER, User};
 use crate::types::{EventId, UserId};
 use hyper::Method;

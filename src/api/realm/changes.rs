@@ -1,12 +1,13 @@
 //! The organization's settings among the parameters of a request. The tables of settings are the list of parameters: a
 //! new row is a new one, unless it is something that nobody sets this way.
 
-use super::group_settings::RealmGroup;
-use super::settings::PROPERTIES;
-use crate::api::groups::setting::SettingChange;
+use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::groups::setting::SettingChange;
+use crate::domain::realm::settings::PROPERTIES;
 use crate::http::params::JsonOrText;
 use crate::types::{Kind, Property};
-use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
+use serde::de::Error as _;
+use serde::de::{DeserializeSeed, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::fmt;
@@ -14,8 +15,10 @@ use std::sync::LazyLock;
 
 /// The longest name of an organization, in characters.
 const MAX_NAME_LENGTH: usize = 40;
+
 /// The longest description of an organization, in characters.
 const MAX_DESCRIPTION_LENGTH: usize = 1000;
+
 /// The longest text by which the Welcome Bot greets, in characters.
 pub const MAX_WELCOME_MESSAGE_LENGTH: usize = 8000;
 

@@ -1,6 +1,6 @@
 //! `POST /realm/deactivate`: closing the organization.
 
-use super::{deactivated, events};
+use crate::domain::realm::{deactivated, events};
 use crate::http::params::NoParams;
 use crate::http::{ApiResult, Owner, Reply};
 use crate::store::Tx;

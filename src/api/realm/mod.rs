@@ -8,20 +8,14 @@
 
 mod changes;
 mod deactivate;
-pub mod deactivated;
-pub mod events;
-pub mod group_settings;
-pub mod images;
 pub mod policies;
 mod rules;
-pub mod settings;
 pub mod state;
 mod test_welcome;
 mod update;
-pub mod welcome;
 
-use super::Slice;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
 use crate::http::{ADMINISTRATOR, ApiResult, OWNER, Route};
 use crate::store::Tx;
 use hyper::Method;

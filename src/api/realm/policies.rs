@@ -1,9 +1,9 @@
 //! The deprecated numbers that stood for a permission before it was a group: the narrowest of the old choices that
 //! includes everybody who has the permission (feature levels 264, 266, 280 and 352).
 
-use crate::api::groups::sql;
-use crate::api::groups::system::SystemGroup;
-use crate::api::groups::waiting_period::WaitingPeriod;
+use crate::domain::groups::sql;
+use crate::domain::groups::system::SystemGroup;
+use crate::domain::groups::waiting_period::WaitingPeriod;
 use crate::http::ApiResult;
 use crate::types::{GroupId, Role};
 use rusqlite::Connection;
@@ -63,8 +63,8 @@ fn around(connection: &Connection, group: GroupId, now: i64) -> ApiResult<System
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings;
     use super::*;
+    use crate::domain::realm::settings;
     use SystemGroup::{Administrators, Everyone, FullMembers, Members, Moderators, Nobody, Owners};
 
     const DAY: i64 = 24 * 60 * 60;

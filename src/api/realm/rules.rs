@@ -1,9 +1,9 @@
 //! Who may change which of the organization's settings, and what their values may be.
 
-use super::changes::is_limit;
-use super::group_settings::RealmGroup;
-use super::settings;
-use crate::api::user_settings::languages;
+use crate::api::realm::changes::is_limit;
+use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::realm::settings;
+use crate::domain::user_settings::languages;
 use crate::http::{ApiError, ApiResult};
 use serde_json::{Map, Value};
 use url::Url;

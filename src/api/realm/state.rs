@@ -1,13 +1,15 @@
 //! The organization in the answer of `POST /register`.
 
-use super::group_settings::{RealmGroup, is_held};
-use super::images::RealmImage;
-use super::policies;
-use super::settings::{self, PROPERTIES};
-use crate::api::groups::membership::Membership;
-use crate::api::groups::setting::{self, Owner};
-use crate::api::register::{State, StateRequest};
-use crate::api::users::emails::DUMMY_DOMAIN;
+use crate::api::queues::register::StateRequest;
+use crate::api::queues::register::state::State;
+use crate::api::realm::policies;
+use crate::domain::groups::membership::Membership;
+use crate::domain::groups::realm_settings::{RealmGroup, is_held};
+use crate::domain::groups::setting;
+use crate::domain::groups::setting::Owner;
+use crate::domain::images::realm::RealmImage;
+use crate::domain::realm::settings::PROPERTIES;
+use crate::domain::realm::{bot_domain, settings};
 use crate::http::ApiResult;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId};
 use serde_json::json;
@@ -99,13 +101,6 @@ pub fn own_permissions(request: &StateRequest<'_>, state: &mut State) -> ApiResu
     Ok(())
 }
 
-/// The domain of the addresses that new bots get: the server's host, if that can be the domain of an address.
-pub fn bot_domain(origin: &str) -> String {
-    let url = url::Url::parse(origin).ok();
-    let domain = url.as_ref().and_then(url::Url::domain).filter(|domain| domain.contains('.'));
-    domain.unwrap_or(DUMMY_DOMAIN).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     #[test]
@@ -118,7 +113,7 @@ mod tests {
             ("http://[::1]", "bots.invalid"),
             ("nonsense", "bots.invalid"),
         ] {
-            assert_eq!(super::bot_domain(origin), domain, "{origin}");
+            assert_eq!(crate::domain::realm::bot_domain(origin), domain, "{origin}");
         }
     }
 }

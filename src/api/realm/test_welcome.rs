@@ -1,7 +1,7 @@
 //! `POST /realm/test_welcome_bot_custom_message`: what a greeting would look like.
 
-use super::changes::MAX_WELCOME_MESSAGE_LENGTH;
-use super::welcome;
+use crate::api::realm::changes::MAX_WELCOME_MESSAGE_LENGTH;
+use crate::domain::notices::welcome;
 use crate::http::params::BoundedText;
 use crate::http::{Administrator, ApiError, ApiResult, Reply};
 use crate::store::Tx;

@@ -1,14 +1,15 @@
 //! `PATCH /realm`: changing the organization's settings.
 
-use super::changes::Changes;
-use super::group_settings::{self, RealmGroup, RealmGroupChanged};
-use super::{events, rules, settings};
-use crate::api::channels::access;
-use crate::api::groups::setting::{self, Owner, SettingChange};
-use crate::api::messages::directory::render_for_server;
-use crate::api::users::access::Before;
-use crate::api::users::sql as users;
-use crate::api::who_is_who;
+use crate::api::realm::changes::Changes;
+use crate::api::realm::rules;
+use crate::domain::access::channels;
+use crate::domain::groups::realm_settings::{RealmGroup, RealmGroupChanged};
+use crate::domain::groups::setting::{Owner, SettingChange};
+use crate::domain::groups::{realm_settings, setting};
+use crate::domain::messages::render_context::render_for_server;
+use crate::domain::realm::{events, settings, user_ids as users};
+use crate::domain::visibility;
+use crate::domain::visibility::users::Before;
 use crate::events::Audience;
 use crate::http::{Administrator, ApiError, ApiResult, Both, Caller, Reply};
 use crate::store::Tx;
@@ -73,9 +74,9 @@ fn value(tx: &Tx<'_>, caller: &Caller, name: &str, written: Value) -> ApiResult<
         return rules::value(name, written);
     }
     let Some(stream_id) = written.as_i64().filter(|id| *id >= 0) else { return Ok((-1).into()) };
-    let stream = access::find_for_metadata(tx, caller, tx.now(), StreamId(stream_id))?;
+    let stream = channels::find_for_metadata(tx, caller, tx.now(), StreamId(stream_id))?;
     if stream.is_archived {
-        return Err(access::no_such_channel());
+        return Err(channels::no_such_channel());
     }
     let is_unchanged = settings::get::<i64>(tx, name)? == stream_id;
     if name == "moderation_request_channel_id" && !stream.invite_only && !is_unchanged {
@@ -93,14 +94,14 @@ fn set(tx: &mut Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
             events::set(tx, name, value)
         }
         // Members are full members sooner or later.
-        "waiting_period_threshold" => who_is_who::change(tx, |tx| events::set(tx, name, value)),
+        "waiting_period_threshold" => visibility::change(tx, |tx| events::set(tx, name, value)),
         _ => events::set(tx, name, value),
     }
 }
 
 /// Sets who has a permission; answers the value if it is another one now.
 fn set_group(tx: &mut Tx<'_>, permission: RealmGroup, change: &SettingChange) -> ApiResult<Option<Value>> {
-    let before = group_settings::group(tx, permission)?;
+    let before = realm_settings::group(tx, permission)?;
     let Some(after) = change.after(tx, before)? else { return Ok(None) };
     let group = setting::parse(tx, permission.name(), &permission.permission(), &after)?;
     let known = match permission {

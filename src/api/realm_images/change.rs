@@ -1,9 +1,9 @@
 //! Storing one of the organization's images, and telling everybody.
 
-use crate::api::images::public;
-use crate::api::realm::images::RealmImage;
-use crate::api::realm::settings;
-use crate::api::users::events::everyone;
+use crate::domain::images::public;
+use crate::domain::images::realm::RealmImage;
+use crate::domain::realm::settings;
+use crate::domain::users::events::everyone;
 use crate::events::Event;
 use crate::http::ApiResult;
 use crate::store::Tx;

@@ -1,11 +1,11 @@
 //! `GET`, `POST` and `DELETE /realm/icon`: a square image.
 
-use super::{change, redirect};
-use crate::api::images::decoding::{ImageError, decode};
-use crate::api::images::upload;
-use crate::api::realm::images::RealmImage;
-use crate::api::realm::settings;
-use crate::api::server_state::MAX_ICON_FILE_SIZE_MIB;
+use crate::api::realm_images::{change, redirect};
+use crate::domain::images::decoding::{ImageError, decode};
+use crate::domain::images::realm::RealmImage;
+use crate::domain::images::upload;
+use crate::domain::limits::MAX_ICON_FILE_SIZE_MIB;
+use crate::domain::realm::settings;
 use crate::http::params::NoParams;
 use crate::http::{Administrator, ApiResult, Call, Read, Reply, User};
 use crate::store::Tx;

@@ -1,17 +1,18 @@
 //! `GET`, `POST` and `DELETE /realm/logo`: a wide image, and one for dark themes.
 
-use super::{change, redirect};
-use crate::api::images::decoding::{ImageError, decode};
-use crate::api::images::upload;
-use crate::api::realm::images::RealmImage;
-use crate::api::realm::settings;
-use crate::api::server_state::MAX_LOGO_FILE_SIZE_MIB;
+use crate::api::realm_images::{change, redirect};
+use crate::domain::images::decoding::{ImageError, decode};
+use crate::domain::images::realm::RealmImage;
+use crate::domain::images::upload;
+use crate::domain::limits::MAX_LOGO_FILE_SIZE_MIB;
+use crate::domain::realm::settings;
 use crate::http::{Administrator, ApiResult, Call, Read, Reply, User};
 use crate::store::Tx;
 use serde::Deserialize;
 
 /// A logo is made smaller until it fits, and never larger. In pixels.
 const MAX_WIDTH: u32 = 800;
+
 /// In pixels.
 const MAX_HEIGHT: u32 = 100;
 

@@ -5,8 +5,8 @@ mod change;
 mod icon;
 mod logo;
 
-use super::Slice;
-use super::images::upload::BODY_LIMIT;
+use crate::api::Slice;
+use crate::domain::images::upload::BODY_LIMIT;
 use crate::http::{ADMINISTRATOR, OtherReply, Reply, Route, USER};
 use hyper::Method;
 

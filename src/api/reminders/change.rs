@@ -1,12 +1,12 @@
 //! `GET`, `POST` and `DELETE /reminders`.
 
-use super::record::{self, ReminderRecord, ReminderRow};
-use super::{sql, text};
-use crate::api::messages::directory::render_for;
-use crate::api::messages::sight::Sight;
-use crate::api::timetable;
+use crate::api::reminders::record::{ReminderRecord, ReminderRow};
+use crate::api::reminders::{record, sql, text};
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::render_context::render_for;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Read, Reply, User};
+use crate::scheduler;
 use crate::store::Tx;
 use crate::types::MessageId;
 use serde::Deserialize;
@@ -64,7 +64,7 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
             Ok(row.reminder_id)
         })
         .await?;
-    timetable::ring(&app);
+    scheduler::ring(&app);
     Reply::field("reminder_id", &id)
 }
 

@@ -1,12 +1,12 @@
 //! Reminding when the time has come.
 
-use super::record::{self, ReminderRow};
-use super::{sql, text};
-use crate::api::messages::sight::Sight;
-use crate::api::notifications::{BotMessage, direct_address};
-use crate::api::realm;
-use crate::api::users::sql as users;
+use crate::api::reminders::record::ReminderRow;
+use crate::api::reminders::{record, sql, text};
 use crate::app::App;
+use crate::domain::access::user_rows as users;
+use crate::domain::messages::access::Sight;
+use crate::domain::notices::{BotMessage, direct_address};
+use crate::domain::realm;
 use crate::http::ApiResult;
 use crate::store::Snapshot;
 use rusqlite::Connection;

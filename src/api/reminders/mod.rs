@@ -6,9 +6,11 @@ mod record;
 mod sql;
 mod text;
 
-use super::register::{State, StatePart, StateRequest};
-use super::{Background, Slice, timetable};
+use crate::api::queues::register::state::State;
+use crate::api::queues::register::{StatePart, StateRequest};
+use crate::api::{Background, Slice};
 use crate::http::{ApiResult, Route, USER};
+use crate::scheduler;
 use hyper::Method;
 use serde_json::json;
 
@@ -19,7 +21,7 @@ pub const SLICE: Slice =
 const STATE: &[StatePart] = &[StatePart { name: "reminders", fetch: state }];
 
 const BACKGROUND: Background = |app, stopped| {
-    Box::pin(timetable::keep(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
+    Box::pin(scheduler::keep(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
 };
 
 fn routes() -> Vec<Route> {

@@ -1,11 +1,11 @@
 //! What a reminder says.
 
-use crate::api::messages::message::MessageRow;
-use crate::api::messages::quote::{
+use crate::domain::limits::MAX_REMINDER_NOTE_LENGTH;
+use crate::domain::messages::quote::{
     Whereabouts, enumerated, mentions_of_others, shortened, silent_mention, unused_fence,
 };
-use crate::api::messages::rules::MAX_LENGTH;
-use crate::api::server_state::MAX_REMINDER_NOTE_LENGTH;
+use crate::domain::messages::record::MessageRow;
+use crate::domain::messages::rules::MAX_LENGTH;
 use crate::http::{ApiError, ApiResult};
 use rusqlite::Connection;
 

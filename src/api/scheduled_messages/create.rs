@@ -1,14 +1,13 @@
 //! `GET` and `POST /scheduled_messages`.
 
-use super::record::{self, ScheduledMessageRecord, ScheduledMessageRow, Target};
-use super::sql;
-use crate::api::messages::address::{self, Address, MessageType};
-use crate::api::messages::directory::render_for;
-use crate::api::messages::{mention_rules, rules};
-use crate::api::timetable;
-use crate::api::uploads::claims;
+use crate::api::scheduled_messages::record::{ScheduledMessageRecord, ScheduledMessageRow, Target};
+use crate::api::scheduled_messages::{record, sql};
+use crate::domain::messages::destination::{Address, MessageType};
+use crate::domain::messages::render_context::render_for;
+use crate::domain::messages::{destination, file_references, mention_rules, rules};
 use crate::http::params::{JsonOrText, NoParams};
 use crate::http::{ApiError, ApiResult, Call, Read, Reply, User};
+use crate::scheduler;
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -52,7 +51,7 @@ pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) ->
     let prepared = app.readers.read(|snapshot| {
         let content = rules::content(&params.content)?;
         let topic = params.topic.as_deref();
-        let address = address::resolve(snapshot, &call.caller, now, params.r#type, &to, topic)?;
+        let address = destination::resolve(snapshot, &call.caller, now, params.r#type, &to, topic)?;
         let rendered = render_for(snapshot, &call.caller, now, &call.info.origin, &content)?;
         mention_rules::check(snapshot, &call.caller, now, address.place(), &rendered)?;
         let target = Target::of(&address);
@@ -77,14 +76,14 @@ pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) ->
     let (mut address, mut row, path_ids) = prepared.await?;
     let id = call
         .write(move |tx, caller| {
-            address::recheck(tx, caller, tx.now(), &mut address)?;
+            destination::recheck(tx, caller, tx.now(), &mut address)?;
             row.scheduled_message_id = sql::insert(tx, &row)?;
-            claims::set_scheduled(tx, row.sender_id, row.scheduled_message_id, &path_ids)?;
+            file_references::set_scheduled(tx, row.sender_id, row.scheduled_message_id, &path_ids)?;
             record::tell_added(tx, &row);
             Ok(row.scheduled_message_id)
         })
         .await?;
-    timetable::ring(&app);
+    scheduler::ring(&app);
     Reply::field("scheduled_message_id", &id)
 }
 

@@ -1,17 +1,16 @@
 //! Sending scheduled messages when their time has come.
 
-use super::record::{self, ScheduledMessageRow, Target};
-use super::sql;
-use crate::api::channels::sql as channels;
-use crate::api::messages::address::{self, Address};
-use crate::api::messages::deliver::{Draft, send};
-use crate::api::messages::directory::render_for;
-use crate::api::messages::quote::global_time;
-use crate::api::notifications::{BotMessage, direct_address};
-use crate::api::realm;
-use crate::api::uploads::claims;
-use crate::api::users::sql as users;
+use crate::api::scheduled_messages::record::{ScheduledMessageRow, Target};
+use crate::api::scheduled_messages::{record, sql};
 use crate::app::App;
+use crate::domain::access::{channel_rows as channels, user_rows as users};
+use crate::domain::messages::create::{Draft, send};
+use crate::domain::messages::destination::Address;
+use crate::domain::messages::quote::global_time;
+use crate::domain::messages::render_context::render_for;
+use crate::domain::messages::{destination, file_references};
+use crate::domain::notices::{BotMessage, direct_address};
+use crate::domain::realm;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::store::Snapshot;
 use crate::types::Topic;
@@ -51,7 +50,7 @@ async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
                 let mut caller = caller;
                 caller.reload(tx)?;
                 send(tx, &caller, draft)?;
-                claims::release_scheduled(tx, row.scheduled_message_id)?;
+                file_references::release_scheduled(tx, row.scheduled_message_id)?;
                 sql::set_sent(tx, row.scheduled_message_id)?;
                 record::tell_removed(tx, &row);
                 Ok(())
@@ -80,7 +79,7 @@ fn prepare(connection: &Connection, row: &ScheduledMessageRow, now: i64) -> ApiR
         }
         Target::Direct(people) => Address::Direct(people.clone()),
     };
-    address::recheck(connection, &caller, now, &mut address)?;
+    destination::recheck(connection, &caller, now, &mut address)?;
     let rendered = render_for(connection, &caller, now, &row.origin, &row.content)?;
     let draft = Draft {
         read_by_sender: row.read_by_sender,

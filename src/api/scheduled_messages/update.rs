@@ -1,16 +1,15 @@
 //! `PATCH` and `DELETE /scheduled_messages/{scheduled_message_id}` (spec, "edit a scheduled message").
 
-use super::create::only_ids;
-use super::record::{self, ScheduledMessageRow, Target};
-use super::sql;
-use crate::api::messages::address::{self, Address, MessageType};
-use crate::api::messages::directory::render_for;
-use crate::api::messages::{mention_rules, rules};
-use crate::api::timetable;
-use crate::api::uploads::claims;
+use crate::api::scheduled_messages::create::only_ids;
+use crate::api::scheduled_messages::record::{ScheduledMessageRow, Target};
+use crate::api::scheduled_messages::{record, sql};
+use crate::domain::messages::destination::{Address, MessageType};
+use crate::domain::messages::render_context::render_for;
+use crate::domain::messages::{destination, file_references, mention_rules, rules};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, RequestInfo, User};
 use crate::markdown::Rendered;
+use crate::scheduler;
 use crate::store::Tx;
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -85,7 +84,7 @@ impl UpdateParams {
             None => JsonOrText::Json(to),
         };
         let topic = self.topic.as_deref().unwrap_or(topic);
-        Ok(Some(address::resolve(connection, caller, now, kind, &to, Some(topic))?))
+        Ok(Some(destination::resolve(connection, caller, now, kind, &to, Some(topic))?))
     }
 }
 
@@ -105,7 +104,7 @@ pub async fn update_scheduled_message(call: Call<User>, params: UpdateParams) ->
     });
     let rendering = rendering.await?;
     call.write(move |tx, caller| update(tx, caller, params, rendering, info)).await?;
-    timetable::ring(&app);
+    scheduler::ring(&app);
     Ok(Reply::ok())
 }
 
@@ -126,7 +125,7 @@ fn update(
     }
     if params.content.is_some() {
         let path_ids = &rendered.attachment_path_ids;
-        claims::set_scheduled(tx, row.sender_id, row.scheduled_message_id, path_ids)?;
+        file_references::set_scheduled(tx, row.sender_id, row.scheduled_message_id, path_ids)?;
         row.content = content;
         row.rendered_content = rendered.html;
     }
@@ -151,7 +150,7 @@ pub struct DeleteParams {
 /// `DELETE /scheduled_messages/{scheduled_message_id}`: it will not be sent.
 pub fn delete_scheduled_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let row = find(tx, caller, params.scheduled_message_id)?;
-    claims::release_scheduled(tx, row.scheduled_message_id)?;
+    file_references::release_scheduled(tx, row.scheduled_message_id)?;
     sql::delete(tx, row.scheduled_message_id)?;
     record::tell_removed(tx, &row);
     Ok(Reply::ok())

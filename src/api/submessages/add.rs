@@ -1,10 +1,10 @@
 //! `POST /submessage`: somebody votes, adds a task, strikes one off.
 
-use super::{rules, sql, widget};
-use crate::api::messages::message::attribute;
-use crate::api::messages::sight::Sight;
-use crate::api::messages::{receivers, sql as messages};
-use crate::api::user_topics::automatic;
+use crate::api::submessages::rules;
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::record::attribute;
+use crate::domain::messages::{receivers, sql as messages, submessage_sql, widget};
+use crate::domain::user_topics::auto_follow;
 use crate::events::Event;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
@@ -41,7 +41,7 @@ impl Event for SubmessageAdded<'_> {
 /// `POST /submessage`.
 pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) -> ApiResult<Reply> {
     let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
-    let there = sql::of_message(tx, message.id)?;
+    let there = submessage_sql::of_message(tx, message.id)?;
     let is_author = message.sender_id == caller.user_id;
     // The message's sender makes it a poll; only then others may vote.
     if !is_author && !there.iter().any(|submessage| submessage.sender_id == message.sender_id) {
@@ -50,7 +50,7 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
     let data: Value = serde_json::from_str(&params.content)
         .map_err(|_| ApiError::bad_request("Invalid json for submessage"))?;
     rules::check(widget::kind_of(&there).as_deref(), &data, is_author)?;
-    let added = sql::insert(tx, message.id, caller.user_id, &params.msg_type, &params.content)?;
+    let added = submessage_sql::insert(tx, message.id, caller.user_id, &params.msg_type, &params.content)?;
     messages::add_attributes(tx, message.id, attribute::HAS_SUBMESSAGE)?;
     let event = SubmessageAdded {
         r#type: SubmessageAdded::TYPE,
@@ -62,7 +62,7 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
     };
     let receivers = receivers::of(tx, &message)?;
     if let Some(stream) = &receivers.stream {
-        automatic::at_participation(tx, caller.user_id, stream.stream_id, &message.topic())?;
+        auto_follow::at_participation(tx, caller.user_id, stream.stream_id, &message.topic())?;
     }
     tx.emit(&event, receivers.audience);
     Ok(Reply::ok())

@@ -3,10 +3,8 @@
 
 mod add;
 mod rules;
-pub mod sql;
-pub mod widget;
 
-use super::Slice;
+use crate::api::Slice;
 use crate::http::{Route, USER};
 use hyper::Method;
 

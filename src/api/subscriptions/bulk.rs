@@ -1,9 +1,10 @@
 //! `PATCH /users/me/subscriptions`: joining and leaving channels in one request, which older clients send (until feature
 //! level 512).
 
-use super::subscribe::{self, SubscribeParams, SubscribeReply, WantedChannel};
-use super::{leave, unsubscribe};
-use crate::api::channels::make::CreationParams;
+use crate::api::subscriptions::subscribe::{SubscribeParams, SubscribeReply, WantedChannel};
+use crate::api::subscriptions::{subscribe, unsubscribe};
+use crate::domain::membership::create_channel::CreationParams;
+use crate::domain::membership::unsubscribe as leave;
 use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use crate::store::Tx;
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,16 @@
 //! `GET /users/me/subscriptions`, `GET /users/{user_id}/subscriptions/{stream_id}`, `GET /streams/{stream_id}/members`,
 //! and the subscriptions in the answer of `POST /register`.
 
-use super::record::{SubscriberLists, SubscriptionRecord};
-use super::sql::{self, Defaults, OwnSubscription};
-use crate::api::channels::access::{self, Viewer};
-use crate::api::channels::record::Records;
-use crate::api::register::{State, StateRequest, Subscribers};
-use crate::api::{channels, users};
+use crate::api::queues::register::state::State;
+use crate::api::queues::register::{StateRequest, Subscribers};
+use crate::domain::access::channels::Viewer;
+use crate::domain::access::user_rows;
+use crate::domain::access::{channel_rows, channels as access};
+use crate::domain::channels::record::Records;
+use crate::domain::subscriptions::record::{SubscriberLists, SubscriptionRecord};
+use crate::domain::subscriptions::sql as subscriptions_sql;
+use crate::domain::subscriptions::sql::{Defaults, OwnSubscription};
+use crate::domain::{access as domain_access, channels};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{StreamId, UserId};
 use serde::Deserialize;
@@ -24,7 +28,7 @@ pub struct SubscriptionsParams {
 /// `GET /users/me/subscriptions`: the caller's subscriptions to channels that are not archived, by name.
 pub fn subscriptions(read: &Read<'_, User>, params: SubscriptionsParams) -> ApiResult<Reply> {
     let now = read.app.clock.seconds();
-    let own = sql::own(read, read.caller.user_id)?;
+    let own = subscriptions_sql::own(read, read.caller.user_id)?;
     let own: HashMap<StreamId, OwnSubscription> = own.into_iter().map(|own| (own.stream_id, own)).collect();
     let records = Records::new(read, now)?;
     let mut lists = SubscriberLists::load(read, params.include_subscribers, now)?;
@@ -50,15 +54,15 @@ pub struct StatusParams {
 
 /// `GET /users/{user_id}/subscriptions/{stream_id}`: whether a user is subscribed to a channel.
 pub fn status(read: &Read<'_, User>, params: StatusParams) -> ApiResult<Reply> {
-    let user = users::sql::by_id(read, params.user_id)?.filter(|user| !user.is_system_bot);
+    let user = user_rows::by_id(read, params.user_id)?.filter(|user| !user.is_system_bot);
     let user = user.ok_or_else(|| ApiError::bad_request("No such user"))?;
     if !user.is_active {
         return Err(ApiError::bad_request("User is deactivated"));
     }
-    users::access::check(read, read.caller, &user)?;
+    domain_access::users::check(read, read.caller, &user)?;
     let now = read.app.clock.seconds();
     let stream = access::find_for_metadata(read, read.caller, now, params.stream_id)?;
-    Reply::field("is_subscribed", &sql::is_subscribed(read, user.user_id, stream.stream_id)?)
+    Reply::field("is_subscribed", &channel_rows::is_subscribed(read, user.user_id, stream.stream_id)?)
 }
 
 /// Parameters of `GET /streams/{stream_id}/members`.
@@ -72,7 +76,7 @@ pub struct MembersParams {
 pub fn members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply> {
     let now = read.app.clock.seconds();
     let stream = access::find_for_metadata(read, read.caller, now, params.stream_id)?;
-    let subscribers: Vec<u32> = sql::subscribers(read, stream.stream_id)?.iter().collect();
+    let subscribers: Vec<u32> = channel_rows::subscribers(read, stream.stream_id)?.iter().collect();
     Reply::field("subscribers", &subscribers)
 }
 
@@ -83,7 +87,7 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let viewer = Viewer::new(connection, request.caller, request.now);
     let records = Records::new(connection, request.now)?;
     let mut lists = SubscriberLists::load(connection, request.include_subscribers, request.now)?;
-    let own = sql::own_with_ended(connection, request.caller.user_id)?;
+    let own = subscriptions_sql::own_with_ended(connection, request.caller.user_id)?;
     let mut own: HashMap<StreamId, _> = own.into_iter().map(|own| (own.0.stream_id, own)).collect();
     if !capabilities.notification_settings_null {
         let defaults = Defaults::of(connection, request.caller.user_id)?;

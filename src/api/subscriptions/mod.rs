@@ -6,21 +6,14 @@
 //! - [`rules`], [`principals`], [`record`], [`events`]; the others are operations.
 
 mod bulk;
-pub mod events;
-pub mod join;
-pub mod leave;
 mod list;
-pub mod members;
-pub mod principals;
 mod properties;
-pub mod record;
-pub mod rules;
-pub mod sql;
 pub mod subscribe;
 mod unsubscribe;
 
-use super::Slice;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
+use crate::domain::subscriptions::events;
 use crate::http::{Route, USER};
 use hyper::Method;
 

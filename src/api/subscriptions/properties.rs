@@ -1,10 +1,10 @@
 //! `POST /users/me/subscriptions/properties` and `PATCH /users/me/subscriptions/{stream_id}`: colour, muting, pinning
 //! and notifications of one's own subscriptions.
 
-use super::events::SubscriptionUpdated;
-use super::rules::Choice;
-use super::sql;
-use crate::api::channels::access;
+use crate::domain::access::{channel_rows, channels};
+use crate::domain::subscriptions::events::SubscriptionUpdated;
+use crate::domain::subscriptions::rules::Choice;
+use crate::domain::subscriptions::sql as subscriptions_sql;
 use crate::events::Audience;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
@@ -64,11 +64,11 @@ pub fn update_one(tx: &mut Tx<'_>, caller: &User, params: PropertyParams) -> Api
 }
 
 fn choose(tx: &mut Tx<'_>, caller: &Caller, stream_id: StreamId, choice: &Choice) -> ApiResult<()> {
-    let stream = access::find_for_content(tx, caller, tx.now(), stream_id)?;
-    if !sql::is_subscribed(tx, caller.user_id, stream_id)? {
+    let stream = channels::find_for_content(tx, caller, tx.now(), stream_id)?;
+    if !channel_rows::is_subscribed(tx, caller.user_id, stream_id)? {
         return Err(ApiError::bad_request(format!("Not subscribed to channel ID {stream_id}")));
     }
-    sql::set_choice(tx, caller.user_id, stream_id, choice)?;
+    subscriptions_sql::set_choice(tx, caller.user_id, stream_id, choice)?;
     for (property, value) in choice.told() {
         let event = SubscriptionUpdated::new(stream_id, property, value, stream.is_archived);
         tx.emit(&event, Audience::user(caller.user_id));

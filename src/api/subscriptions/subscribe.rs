@@ -1,15 +1,17 @@
 //! `POST /users/me/subscriptions`: subscribing users to channels; channels that are not there are made.
 
-use super::join::{self, Outcome};
-use super::principals::{self, Principals};
-use super::rules;
-use crate::api::channels;
-use crate::api::channels::access::Viewer;
-use crate::api::channels::make::{self, CreationParams, NewChannel};
-use crate::api::channels::notices::{self, Notice};
-use crate::api::channels::permissions::may_add_others;
-use crate::api::channels::row::StreamRow;
-use crate::api::users::record::UserRow;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channels::Viewer;
+use crate::domain::access::permissions::may_add_others;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::membership::create_channel::{CreationParams, NewChannel};
+use crate::domain::membership::subscribe::Outcome;
+use crate::domain::membership::{create_channel, subscribe as join};
+use crate::domain::notices::channels as notices;
+use crate::domain::notices::channels::Notice;
+use crate::domain::subscriptions::principals::Principals;
+use crate::domain::subscriptions::{principals, rules};
+use crate::domain::{channels, notices as domain_notices};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
 use crate::store::Tx;
@@ -103,7 +105,7 @@ pub async fn subscribe(
 pub async fn prepare(call: &Call<User>, wanted: &[WantedChannel]) -> ApiResult<Vec<Named>> {
     let named = wanted.iter().map(name_and_description).collect::<ApiResult<Vec<_>>>()?;
     let colors = wanted.iter().map(color).collect::<ApiResult<Vec<_>>>()?;
-    let prepared = make::new_channels(call, named).await?;
+    let prepared = create_channel::new_channels(call, named).await?;
     Ok(prepared.into_iter().zip(colors).map(|(channel, color)| Named { channel, color }).collect())
 }
 
@@ -136,7 +138,7 @@ pub fn subscribe_all(
     }
     let (wanted_colors, new_channels): (Vec<_>, Vec<_>) =
         missing.into_iter().map(|named| (named.color, named.channel)).unzip();
-    let made = make::channels(tx, caller, &new_channels, creation)?;
+    let made = create_channel::channels(tx, caller, &new_channels, creation)?;
     for (stream, color) in made.iter().zip(wanted_colors) {
         colors.extend(color.map(|color| (stream.stream_id, color)));
     }
@@ -235,7 +237,7 @@ fn notices(
     announce: bool,
     to_users: Option<(&Vec<UserRow>, &Outcome)>,
 ) -> ApiResult<Vec<Notice>> {
-    let by = notices::name_of(tx, caller)?;
+    let by = domain_notices::name_of(tx, caller)?;
     let mut all: Vec<Notice> = made.iter().map(|stream| notices::created(stream, &by)).collect();
     if announce {
         all.extend(notices::announced(tx, made, &by)?);

@@ -1,11 +1,13 @@
 //! `DELETE /users/me/subscriptions`: ending one's own subscriptions, or those of others.
 
-use super::leave;
-use super::principals::{self, Principals};
-use crate::api::channels;
-use crate::api::channels::access::{StreamSetting, Viewer};
-use crate::api::channels::row::StreamRow;
-use crate::api::users::record::UserRow;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channels::Viewer;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::channels;
+use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::membership::unsubscribe as leave;
+use crate::domain::subscriptions::principals;
+use crate::domain::subscriptions::principals::Principals;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::UserId;

@@ -1,7 +1,8 @@
 //! `GET /attachments` and `DELETE /attachments/{attachment_id}`: a user's own uploads.
 
-use super::record::AttachmentRecord;
-use super::{claims, sql};
+use crate::domain::files::record::AttachmentRecord;
+use crate::domain::files::sql;
+use crate::domain::messages::file_references;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::store::Tx;
@@ -34,6 +35,6 @@ pub struct RemoveParams {
 pub fn remove_attachment(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
     let file = sql::by_id(tx, params.attachment_id)?.filter(|file| file.user_id == caller.user_id);
     let file = file.ok_or_else(|| ApiError::bad_request("Invalid attachment"))?;
-    claims::delete(tx, &file)?;
+    file_references::delete(tx, &file)?;
     Ok(Reply::ok())
 }

@@ -1,8 +1,9 @@
 //! Files and contents that are removed in time: files that no message links to, and what is left of uploads and of
 //! deleted files.
 
-use super::{claims, contents, sql};
 use crate::app::App;
+use crate::domain::files::{blobs, sql};
+use crate::domain::messages::file_references;
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 
@@ -14,7 +15,7 @@ pub async fn clean_due(app: &App) -> ApiResult<Option<i64>> {
     loop {
         let next = app.readers.read(|snapshot| {
             let unclaimed = sql::longest_unclaimed(snapshot)?.map(|(_, since)| since + UNCLAIMED);
-            let removed = contents::next_removed(snapshot)?.map(|(_, from)| from);
+            let removed = blobs::next_removed(snapshot)?.map(|(_, from)| from);
             Ok::<_, ApiError>(unclaimed.into_iter().chain(removed).min())
         });
         match next.await? {
@@ -28,7 +29,7 @@ fn clean_some(tx: &mut Tx<'_>) -> ApiResult<()> {
     if let Some((file, since)) = sql::longest_unclaimed(tx)?
         && since + UNCLAIMED <= tx.now()
     {
-        claims::delete(tx, &file)?;
+        file_references::delete(tx, &file)?;
     }
-    contents::remove_some(tx)
+    blobs::remove_some(tx)
 }

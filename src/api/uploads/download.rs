@@ -1,9 +1,10 @@
 //! `GET /user_uploads/{realm_id}/{filename}`: the file itself, at an address that messages link to.
 
-use super::ranges::{Wanted, wanted};
-use super::sql::AttachmentRow;
-use super::{access, contents, media_types};
+use crate::api::uploads::ranges::{Wanted, wanted};
 use crate::app::App;
+use crate::domain::files::sql::AttachmentRow;
+use crate::domain::files::{blobs, media_types};
+use crate::domain::messages::file_access;
 use crate::http::{ApiError, ApiResult, Call, Conditions, OtherReply, Reply, StreamedReply, Visitor};
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -44,7 +45,7 @@ pub async fn get_file(call: Call<Visitor>, params: FileParams) -> ApiResult<Repl
     let now = call.app.clock.seconds();
     let file = call.app.readers.read(|snapshot| {
         let viewer = call.caller.0.as_ref();
-        access::find(snapshot, viewer, now, &params.path_id())
+        file_access::find(snapshot, viewer, now, &params.path_id())
     });
     let file = file.await?;
     serve(&call.app, call.info.conditions.as_deref(), &file, params.download)
@@ -75,7 +76,7 @@ pub fn serve(
         }
     };
     let length = part.end - part.start;
-    let pieces = contents::pieces(Arc::clone(app), file.content_id, part);
+    let pieces = blobs::pieces(Arc::clone(app), file.content_id, part);
     Ok(Reply::Streamed(StreamedReply { status, content_type, headers, length, pieces }))
 }
 

@@ -7,24 +7,18 @@
 //! Messages claim the files that they link to ([`claims`]). Who may read one of those messages may load the file
 //! ([`access`]).
 
-pub mod access;
 mod attachments;
-pub mod claims;
 pub mod cleaning;
-mod contents;
 mod download;
-mod media_types;
-mod names;
 mod ranges;
-pub mod record;
-pub mod sql;
 mod temporary;
 mod thumbnail;
-pub mod thumbnails;
 mod upload;
 
-use super::{Background, Slice, timetable};
+use crate::api::{Background, Slice};
+use crate::domain::files::{blobs, sql};
 use crate::http::{ANYONE, ApiResult, Route, USER, VISITOR};
+use crate::scheduler;
 use crate::store::Tx;
 use hyper::Method;
 
@@ -33,11 +27,8 @@ pub const SLICE: Slice =
     Slice { name: "uploads", routes, set_up, background: Some(BACKGROUND), ..Slice::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {
-    Box::pin(timetable::keep(app, stopped, |app| Box::pin(async move { cleaning::clean_due(&app).await })))
+    Box::pin(scheduler::keep(app, stopped, |app| Box::pin(async move { cleaning::clean_due(&app).await })))
 };
-
-/// The largest upload in MiB, unless whoever starts the server says otherwise.
-pub const MAX_FILE_UPLOAD_SIZE_MIB: u64 = 100;
 
 fn routes() -> Vec<Route> {
     vec![
@@ -55,12 +46,14 @@ fn routes() -> Vec<Route> {
 }
 
 const FILE: &str = "/user_uploads/{realm_id}/{filename...}";
+
 const TEMPORARY: &str = "/user_uploads/temporary/{token}/{filename}";
+
 const THUMBNAIL: &str = "/user_uploads/thumbnail/{realm_id}/{filename...}";
 
 /// Uploads of a server that has stopped meanwhile are lost.
 fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
     sql::set_up(tx, rand::random::<[u8; 32]>())?;
-    contents::give_up_all(tx)?;
+    blobs::give_up_all(tx)?;
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! `POST /user_uploads`: uploads one file.
 
-use super::contents::Incoming;
-use super::sql::AttachmentRow;
-use super::{MAX_FILE_UPLOAD_SIZE_MIB, contents, media_types, names, record, sql, thumbnails};
 use crate::app::{App, Options};
+use crate::domain::files::blobs::Incoming;
+use crate::domain::files::sql::AttachmentRow;
+use crate::domain::files::{blobs, media_types, names, record, sql, thumbnails};
+use crate::domain::limits::MAX_FILE_UPLOAD_SIZE_MIB;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, ArrivingFile, ArrivingFiles, Call, Reply, User};
 use crate::store::Tx;
@@ -109,7 +110,7 @@ fn add(
     thumbnails: &[(&'static str, Vec<u8>)],
 ) -> ApiResult<AttachmentRow> {
     limits.check_quota(sql::space_used(tx)?, row.size)?;
-    if !contents::keep(tx, row.content_id, tx.now())? {
+    if !blobs::keep(tx, row.content_id, tx.now())? {
         return Err(ApiError::internal());
     }
     row.path_id = names::new_path_id(sql::realm_id(tx)?, &row.name);

@@ -1,6 +1,6 @@
 //! `GET /export/realm/consents`: whose private data may be exported (feature level 295).
 
-use super::sql;
+use crate::domain::user_settings::sql;
 use crate::http::params::NoParams;
 use crate::http::{Administrator, ApiResult, Read, Reply};
 use crate::types::UserId;

@@ -1,10 +1,11 @@
 //! The settings among the parameters of a request. The table is the list of parameters: a new row is a new one.
 
-use super::languages;
-use super::table::{NAMES, NOTIFICATION_SOUNDS, PROPERTIES};
+use crate::domain::user_settings::languages;
+use crate::domain::user_settings::table::{NAMES, NOTIFICATION_SOUNDS, PROPERTIES};
 use crate::http::{ApiError, ApiResult};
 use crate::types::{Kind, Property};
-use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
+use serde::de::Error as _;
+use serde::de::{DeserializeSeed, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::fmt;

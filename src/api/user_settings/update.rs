@@ -1,10 +1,14 @@
 //! `PATCH /settings`, and its older names `PATCH /settings/display` and `PATCH /settings/notifications`.
 
-use super::params::Changes;
-use super::{all, change as settings, events};
-use crate::api::domains::rules::may_join;
-use crate::api::realm;
-use crate::api::users::{change, emails, passwords, record::UserRow, sql as users};
+use crate::api::user_settings::params::Changes;
+use crate::domain::access::user_rows;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::accounts::{change, settings};
+use crate::domain::domains::rules::may_join;
+use crate::domain::realm as domain_realm;
+use crate::domain::realm::bot_domain;
+use crate::domain::user_settings::{all, events};
+use crate::domain::users::{emails, passwords, sql as users};
 use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
 use crate::store::Tx;
@@ -66,7 +70,7 @@ pub async fn update(
         email: account.email.map(Trimmed::into_inner),
         password_hash,
         timezone: account.timezone,
-        domain: realm::state::bot_domain(&call.info.origin),
+        domain: bot_domain(&call.info.origin),
     };
     call.write(move |tx, caller| apply(tx, caller, &update)).await?;
     Ok(Reply::ok())
@@ -79,9 +83,9 @@ async fn new_password(call: &Call<User>, old: String, new: String) -> ApiResult<
     let (user, stored, enabled) = app
         .readers
         .read(|snapshot| -> ApiResult<_> {
-            let user = users::by_id(snapshot, user_id)?.ok_or_else(ApiError::internal)?;
+            let user = user_rows::by_id(snapshot, user_id)?.ok_or_else(ApiError::internal)?;
             let stored = users::password_of(snapshot, &user.delivery_email)?.and_then(|(_, hash, _)| hash);
-            let enabled: bool = realm::settings::get(snapshot, "password_auth_enabled")?;
+            let enabled: bool = domain_realm::settings::get(snapshot, "password_auth_enabled")?;
             Ok((user, stored, enabled))
         })
         .await?;
@@ -108,7 +112,7 @@ fn too_many_attempts(error: &ApiError) -> ApiError {
 }
 
 fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
-    let user = users::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
+    let user = user_rows::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
     if let Some(hash) = &update.password_hash {
         users::set_password(tx, user.user_id, hash)?;
     }
@@ -141,7 +145,7 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
 
 /// Whether a caller may do what the organization has disabled for most.
 fn may_change(tx: &Tx<'_>, caller: &Caller, disabled: &str) -> ApiResult<bool> {
-    Ok(caller.role.is_administrator() || !realm::settings::get::<bool>(tx, disabled)?)
+    Ok(caller.role.is_administrator() || !domain_realm::settings::get::<bool>(tx, disabled)?)
 }
 
 /// Sets a user's settings and tells of those that are different now.

@@ -5,18 +5,12 @@
 //! - [`automatic`]: what follows from sending, reacting and being mentioned;
 //! - [`moved`]: what a moved topic does to them; [`events`]: who hears of it; the others are operations.
 
-pub mod automatic;
-pub mod events;
-pub mod moved;
 mod mute;
-pub mod muting;
-pub mod policy;
-pub mod rules;
 mod set;
-pub mod sql;
 
-use super::Slice;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
+use crate::domain::user_topics::events;
 use crate::http::{Route, USER};
 use hyper::Method;
 

@@ -1,9 +1,10 @@
 //! `PATCH /users/me/subscriptions/muted_topics`: mutes and unmutes a topic. Deprecated for `POST /user_topics`.
 
-use super::policy::VisibilityPolicy;
-use super::rules;
-use crate::api::channels::{row::StreamRow, sql as channels};
-use crate::api::messages::address::read_topic;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::channels::sql as channels;
+use crate::domain::messages::destination::read_topic;
+use crate::domain::user_topics::policy::VisibilityPolicy;
+use crate::domain::user_topics::rules;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;

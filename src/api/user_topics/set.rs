@@ -1,9 +1,9 @@
 //! `POST /user_topics`: sets the caller's policy for a topic.
 
-use super::policy::VisibilityPolicy;
-use super::rules;
-use crate::api::channels::access;
-use crate::api::messages::address::read_topic;
+use crate::domain::access::channels;
+use crate::domain::messages::destination::read_topic;
+use crate::domain::user_topics::policy::VisibilityPolicy;
+use crate::domain::user_topics::rules;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
@@ -28,7 +28,7 @@ pub fn update_user_topic(tx: &mut Tx<'_>, caller: &User, params: UserTopicParams
     let topic = read_topic(&params.topic)?;
     let stream = match policy {
         VisibilityPolicy::Inherit => {
-            rules::find_to_remove(tx, caller, params.stream_id, access::no_such_channel)?
+            rules::find_to_remove(tx, caller, params.stream_id, channels::no_such_channel)?
         }
         _ => rules::find_to_set(tx, caller, params.stream_id)?,
     };

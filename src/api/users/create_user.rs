@@ -1,9 +1,9 @@
 //! `POST /users`: an administrator makes an account for somebody.
 
-use super::create::{NewUser, check, create_at};
-use super::passwords;
-use crate::api::domains::rules::may_join;
-use crate::api::realm;
+use crate::domain::accounts::create::{NewUser, check, create_at};
+use crate::domain::domains::rules::may_join;
+use crate::domain::realm::bot_domain;
+use crate::domain::users::passwords;
 use crate::http::{Administrator, ApiError, ApiResult, Call, Reply};
 use crate::store::Tx;
 use crate::types::Role;
@@ -32,7 +32,7 @@ pub async fn create_user(call: Call<Administrator>, params: CreateUserParams) ->
         return Err(ApiError::bad_request("The password is too weak."));
     }
     let password_hash = Some(passwords::hash_apart(password).await?);
-    let domain = realm::state::bot_domain(&call.info.origin);
+    let domain = bot_domain(&call.info.origin);
     let new = NewUser { email, full_name, role: Role::Member, bot: None, password_hash };
     let job = move |tx: &mut Tx<'_>, _: &Administrator| {
         check_whole(tx, &new.email, &new.full_name)?;

@@ -1,10 +1,11 @@
 //! `DELETE /users/{user_id}`, `DELETE /users/me` and `POST /users/{user_id}/reactivate`.
 
-use super::record::UserRow;
-use super::{activity, find, names, rules, sql};
-use crate::api::channels::access::Viewer;
-use crate::api::channels::permissions;
-use crate::api::realm::settings::RealmGroup;
+use crate::domain::access::channels::Viewer;
+use crate::domain::access::permissions;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::accounts::deactivation;
+use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::users::{find, names, rules, sql};
 use crate::http::params::{BoundedText, NoParams};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
@@ -60,7 +61,7 @@ async fn deactivate(
     let app = Arc::clone(&call.app);
     let job = move |tx: &mut Tx<'_>, caller: &User| {
         let user = choose(tx, caller)?;
-        activity::deactivate(tx, &user)
+        deactivation::deactivate(tx, &user)
     };
     let gone = call.write(job).await?;
     app.hub.remove_of(&gone);
@@ -89,6 +90,6 @@ pub fn reactivate_user(tx: &mut Tx<'_>, caller: &User, params: ReactivateUserPar
         permissions::require(tx, caller, &viewer, RealmGroup::CanCreateBots)?;
     }
     names::check_unique(tx, &user.full_name, Some(user.user_id))?;
-    activity::reactivate(tx, &user, caller.user_id)?;
+    deactivation::reactivate(tx, &user, caller.user_id)?;
     Ok(Reply::ok())
 }

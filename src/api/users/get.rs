@@ -1,12 +1,12 @@
 //! `GET /users/me`, `GET /users`, `GET /users/{user_id}` and `GET /users/{email}`.
 
-use super::access::Accessible;
-use super::record::UserRecord;
-use super::{find, sql};
-use crate::api::messages::sight::Sight;
-use crate::api::messages::state::newest_received;
-use crate::api::profile_fields::values;
-use crate::api::realm;
+use crate::domain::access::users::Accessible;
+use crate::domain::messages::access::Sight;
+use crate::domain::messages::plan::newest_received;
+use crate::domain::profile_fields::values;
+use crate::domain::realm::bot_domain;
+use crate::domain::users::record::UserRecord;
+use crate::domain::users::{find, sql};
 use crate::http::params::NoParams;
 use crate::http::{ApiResult, Read, Reply, User};
 use crate::types::UserId;
@@ -70,7 +70,7 @@ pub fn users(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
 
 /// `GET /users/{user_id}` and `GET /users/{email}`: one user.
 pub fn user(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
-    let domain = realm::state::bot_domain(&read.info.origin);
+    let domain = bot_domain(&read.info.origin);
     let user = find::named(read, read.caller, &params.user_id_or_email, &domain)?;
     let user = find::accessible(read, read.caller, user)?;
     let mut record = UserRecord::for_caller(&user, read.caller);

@@ -4,29 +4,16 @@
 //! - [`create`], [`activity`], [`role`], [`change`], [`emails`]: what can happen to an account, whoever asks for it;
 //! - [`find`] and [`rules`]: which user is meant, and who may.
 
-pub mod access;
-pub mod activity;
-pub mod avatar;
-pub mod change;
-pub mod create;
 mod create_user;
 mod deactivate;
-pub mod emails;
-pub mod events;
-pub mod find;
 mod get;
-pub mod names;
 mod own_avatar;
-pub mod passwords;
-pub mod record;
-pub mod role;
-pub mod rules;
-pub mod sql;
 mod update;
 
-use super::Slice;
-use super::images::upload::BODY_LIMIT;
-use super::register::StatePart;
+use crate::api::Slice;
+use crate::api::queues::register::StatePart;
+use crate::domain::images::upload::BODY_LIMIT;
+use crate::domain::users::events;
 use crate::http::{ADMINISTRATOR, Route, USER};
 use hyper::Method;
 

@@ -1,9 +1,10 @@
 //! `POST` and `DELETE /users/me/avatar`.
 
-use super::avatar::{self, AvatarImage};
-use super::sql;
-use crate::api::images::upload;
-use crate::api::realm;
+use crate::domain::access::user_rows;
+use crate::domain::accounts::avatar;
+use crate::domain::accounts::avatar::AvatarImage;
+use crate::domain::images::upload;
+use crate::domain::realm;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use crate::store::Tx;
@@ -24,7 +25,7 @@ pub fn delete_avatar(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiRe
 
 fn set(tx: &mut Tx<'_>, caller: &User, image: Option<&AvatarImage>) -> ApiResult<Reply> {
     check_allowed(tx, caller)?;
-    let user = sql::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
+    let user = user_rows::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
     let avatar = avatar::set(tx, &user, image)?;
     Reply::field("avatar_url", &avatar.url())
 }

@@ -1,9 +1,11 @@
 //! `PATCH /users/{user_id}` and `PATCH /users/{email}`: an administrator changes somebody's account.
 
-use super::record::UserRow;
-use super::{change, emails, find, names, role, rules, sql};
-use crate::api::profile_fields::values::{self, ValueChange};
-use crate::api::realm;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::accounts::{change, role};
+use crate::domain::profile_values::change as values;
+use crate::domain::profile_values::change::ValueChange;
+use crate::domain::realm::bot_domain;
+use crate::domain::users::{emails, find, names, rules, sql};
 use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
@@ -31,7 +33,7 @@ pub struct UpdateUserParams {
 
 /// `PATCH /users/{user_id}` and `PATCH /users/{email}`: changes a user, who may be a bot, or deactivated.
 pub async fn update_user(call: Call<User>, params: UpdateUserParams) -> ApiResult<Reply> {
-    let domain = realm::state::bot_domain(&call.info.origin);
+    let domain = bot_domain(&call.info.origin);
     call.write(move |tx, caller| apply(tx, caller, &params, &domain)).await?;
     Ok(Reply::ok())
 }

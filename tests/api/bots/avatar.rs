@@ -5,7 +5,7 @@ use crate::harness::pictures::{self, BLUE, Looks};
 use crate::harness::{Answer, Client, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
-use teamchat::api::images::decoding::Format;
+use teamchat::domain::images::decoding::Format;
 
 async fn send(
     client: &Client,

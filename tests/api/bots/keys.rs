@@ -3,7 +3,7 @@
 use super::{bot, client};
 use crate::harness::TestServer;
 use serde_json::json;
-use teamchat::api::command_line::Command;
+use teamchat::api::control::Command;
 
 #[tokio::test]
 async fn owners_and_administrators_read_and_renew_keys() {

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::harness::{START, TestServer};
 use serde_json::json;
-use teamchat::api::groups::system::SystemGroup;
+use teamchat::domain::groups::system::SystemGroup;
 
 #[tokio::test]
 async fn a_new_channel_has_every_field() {

@@ -3,7 +3,7 @@
 use super::{NO_CHANNEL, channel, channel_with, names, private_channel, seen, set_realm_setting};
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-use teamchat::api::groups::system::SystemGroup;
+use teamchat::domain::groups::system::SystemGroup;
 
 async fn listed(client: &Client, switches: Value) -> Vec<String> {
     let answer = client.get("/streams", switches).await.ok();

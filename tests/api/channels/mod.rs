@@ -10,9 +10,10 @@ mod update;
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-use teamchat::api::groups::setting::{self, Owner};
-use teamchat::api::groups::system::SystemGroup;
-use teamchat::api::realm::settings;
+use teamchat::domain::groups::setting;
+use teamchat::domain::groups::setting::Owner;
+use teamchat::domain::groups::system::SystemGroup;
+use teamchat::domain::realm::settings;
 use teamchat::http::ApiError;
 
 /// Makes a channel to which its creator is subscribed, and answers its id.

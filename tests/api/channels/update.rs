@@ -6,7 +6,7 @@ use super::{
 };
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-use teamchat::api::groups::system::SystemGroup;
+use teamchat::domain::groups::system::SystemGroup;
 
 async fn change(client: &Client, id: i64, parameters: Value) -> crate::harness::Answer {
     client.patch(&format!("/streams/{id}"), parameters).await

@@ -5,8 +5,8 @@ use crate::harness::pictures::{self, Looks, RED};
 use crate::harness::{TestServer, differences};
 use reqwest::Method;
 use serde_json::json;
-use teamchat::api::groups::system::SystemGroup;
-use teamchat::api::images::decoding::Format;
+use teamchat::domain::groups::system::SystemGroup;
+use teamchat::domain::images::decoding::Format;
 
 #[tokio::test]
 async fn an_emoji_is_added_and_everybody_hears_of_all_there_are() {

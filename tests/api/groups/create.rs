@@ -4,8 +4,8 @@ use super::{NO_PERMISSION, direct, group, seen};
 use crate::channels::set_realm_group;
 use crate::harness::TestServer;
 use serde_json::json;
-use teamchat::api::groups::system::SystemGroup;
-use teamchat::api::realm::settings::RealmGroup;
+use teamchat::domain::groups::realm_settings::RealmGroup;
+use teamchat::domain::groups::system::SystemGroup;
 
 #[tokio::test]
 async fn everybody_hears_of_a_new_group_with_its_defaults() {

@@ -4,7 +4,8 @@ use super::{NO_PERMISSION, direct, group, group_with, path, seen};
 use crate::channels::channel_with;
 use crate::harness::TestServer;
 use serde_json::json;
-use teamchat::api::groups::setting::{self, Owner};
+use teamchat::domain::groups::setting;
+use teamchat::domain::groups::setting::Owner;
 use teamchat::types::GroupId;
 
 #[tokio::test]

@@ -4,8 +4,9 @@
 use super::{Client, RUNTIME, TestServer};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use teamchat::api::realm::settings;
-use teamchat::api::{messages, reminders, scheduled_messages};
+use teamchat::api::{reminders, scheduled_messages};
+use teamchat::domain::messages;
+use teamchat::domain::realm::settings;
 use teamchat::http::ApiError;
 use teamchat::types::{MessageId, UserId};
 
@@ -34,7 +35,7 @@ impl TestServer {
     pub async fn remove_expired(&self) {
         let app = Arc::clone(self.app());
         let removed = RUNTIME.spawn(async move {
-            while messages::retention::remove_expired(&app).await.unwrap().is_some() {}
+            while teamchat::api::messages::retention::remove_expired(&app).await.unwrap().is_some() {}
         });
         removed.await.unwrap();
     }
@@ -48,7 +49,7 @@ impl TestServer {
     /// The id of the notification bot.
     pub async fn notification_bot(&self) -> i64 {
         let found = self.app().writer.run(|tx| -> Result<i64, ApiError> {
-            let email = teamchat::api::notifications::NOTIFICATION_BOT;
+            let email = teamchat::domain::notices::NOTIFICATION_BOT;
             Ok(tx.query_row("SELECT user_id FROM user WHERE email = ?1", [email], |row| row.get(0))?)
         });
         found.await.unwrap()

@@ -6,7 +6,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
 use std::ops::Index;
 use std::sync::{Arc, Mutex, Weak};
-use teamchat::api::command_line::CreatedUser;
+use teamchat::api::control::CreatedUser;
 use teamchat::app::App;
 
 /// A user who calls, or somebody without credentials.

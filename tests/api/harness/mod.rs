@@ -30,7 +30,8 @@ use rusqlite::types::Value;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, Weak};
-use teamchat::api::command_line::{self, Command, CreatedUser};
+use teamchat::api::control;
+use teamchat::api::control::{Command, CreatedUser};
 use teamchat::app::{App, Options};
 use teamchat::server::{Engine, Server};
 use teamchat::store::StoreError;
@@ -148,7 +149,7 @@ impl TestServer {
 
     /// Carries out a command as the command line does.
     pub async fn command(&self, command: Command) -> serde_json::Value {
-        command_line::run(self.app(), command).await.unwrap()
+        control::run(self.app(), command).await.unwrap()
     }
 
     /// Changes the file behind the interface's back, for what has no way in yet or never will.

@@ -1,7 +1,7 @@
 //! Small image files to upload, and looking at what became of them.
 
-use teamchat::api::images::decoding::{Format, decode};
-use teamchat::api::images::scaling::Picture;
+use teamchat::domain::images::decoding::{Format, decode};
+use teamchat::domain::images::scaling::Picture;
 
 /// Red, opaque.
 pub const RED: [u8; 4] = [255, 0, 0, 255];

@@ -89,7 +89,7 @@ async fn invitations_go_with_their_inviter() {
 #[tokio::test]
 async fn the_first_owners_link_is_nobodys_to_manage() {
     let server = TestServer::start().await;
-    let link = server.command(teamchat::api::command_line::Command::OwnerLink).await;
+    let link = server.command(teamchat::api::control::Command::OwnerLink).await;
     assert!(link.as_str().unwrap().starts_with("/join/"), "{link}");
     let owner = server.owner().await;
     assert_eq!(ids(&owner).await, json!([]));

@@ -3,7 +3,7 @@
 use super::{Place, assert_unseen, contents, say, subscribe};
 use crate::channels::{set_realm_group, set_realm_setting};
 use serde_json::json;
-use teamchat::api::groups::system::SystemGroup;
+use teamchat::domain::groups::system::SystemGroup;
 
 #[tokio::test]
 async fn who_may_delete_a_message() {

@@ -4,7 +4,7 @@ use super::{Place, edit, message, say, subscribe};
 use crate::channels::{channel_with, set_realm_group, set_realm_setting};
 use crate::harness::START;
 use serde_json::json;
-use teamchat::api::groups::system::SystemGroup;
+use teamchat::domain::groups::system::SystemGroup;
 
 #[tokio::test]
 async fn what_makes_no_sense_is_refused_in_the_published_words() {

@@ -4,7 +4,7 @@ use super::{Place, assert_unseen, contents, edit, message, say, subscribe};
 use crate::channels::{set_realm_group, set_realm_setting};
 use crate::harness::START;
 use serde_json::json;
-use teamchat::api::groups::system::SystemGroup;
+use teamchat::domain::groups::system::SystemGroup;
 
 #[tokio::test]
 async fn the_mode_says_which_messages_go_along() {

@@ -5,8 +5,9 @@ use crate::channels::set_realm_group;
 use crate::harness::{Answer, Client, START, TestServer};
 use crate::scheduled_messages::{pass, scheduled};
 use serde_json::json;
-use teamchat::api::groups::setting::{self, Owner};
-use teamchat::api::groups::system::SystemGroup;
+use teamchat::domain::groups::setting;
+use teamchat::domain::groups::setting::Owner;
+use teamchat::domain::groups::system::SystemGroup;
 use teamchat::http::ApiError;
 use teamchat::types::GroupId;
 

@@ -4,7 +4,7 @@ use super::{Place, contents, edit, message, say, subscribe};
 use crate::channels::set_realm_group;
 use crate::harness::Client;
 use serde_json::json;
-use teamchat::api::groups::system::SystemGroup;
+use teamchat::domain::groups::system::SystemGroup;
 
 async fn retitle(by: &Client, id: i64, topic: &str) -> crate::harness::Answer {
     by.patch(&format!("/messages/{id}"), json!({"topic": topic, "propagate_mode": "change_all"})).await

@@ -4,7 +4,7 @@ use super::{Place, edit, say, subscribe};
 use crate::channels::{set_realm_group, set_realm_setting};
 use crate::harness::{Answer, Client};
 use serde_json::{Value, json};
-use teamchat::api::groups::system::SystemGroup;
+use teamchat::domain::groups::system::SystemGroup;
 
 /// What somebody may do to a message: with which permission of the organization and of the channel, how it is refused,
 /// and whether administrators of the channel may it always.

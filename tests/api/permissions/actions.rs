@@ -126,11 +126,11 @@ pub const ACTIONS: &[Action] = &[
     organization("`PATCH /realm`", |_| patch("/realm", json!({"name": "New"}))),
     organization("`PATCH /realm`: `invite_required`", |_| patch("/realm", json!({"invite_required": false}))),
     organization("`PATCH /realm`: `can_create_bots_group`", |_| {
-        let moderators = teamchat::api::groups::system::SystemGroup::Moderators.id();
+        let moderators = teamchat::domain::groups::system::SystemGroup::Moderators.id();
         patch("/realm", json!({"can_create_bots_group": {"new": moderators}}))
     }),
     organization("`PATCH /realm`: `can_create_groups`", |_| {
-        let moderators = teamchat::api::groups::system::SystemGroup::Moderators.id();
+        let moderators = teamchat::domain::groups::system::SystemGroup::Moderators.id();
         patch("/realm", json!({"can_create_groups": {"new": moderators}}))
     }),
     organization("`POST /realm/deactivate`", |_| post("/realm/deactivate", json!({}))),
@@ -303,7 +303,7 @@ pub const ACTIONS: &[Action] = &[
         post(format!("/user_groups/{}/members", scene.things().group), parameters)
     }),
     organization("`POST /user_groups/{user_group_id}/subgroups`", |scene| {
-        let guests = teamchat::api::groups::system::SystemGroup::Moderators.id();
+        let guests = teamchat::domain::groups::system::SystemGroup::Moderators.id();
         post(format!("/user_groups/{}/subgroups", scene.things().group), json!({"add": [guests]}))
     }),
     organization("`POST /invites`", |_| {
@@ -520,15 +520,15 @@ pub const ACTIONS: &[Action] = &[
         change_channel(scene, json!({"topics_policy": "disable_empty_topic"}))
     }),
     channel("`PATCH /streams/{stream_id}`: `can_send_message_group`", |scene| {
-        let members = teamchat::api::groups::system::SystemGroup::Members.id();
+        let members = teamchat::domain::groups::system::SystemGroup::Members.id();
         change_channel(scene, json!({"can_send_message_group": {"new": members}}))
     }),
     channel("`PATCH /streams/{stream_id}`: `can_add_subscribers_group`", |scene| {
-        let members = teamchat::api::groups::system::SystemGroup::Members.id();
+        let members = teamchat::domain::groups::system::SystemGroup::Members.id();
         change_channel(scene, json!({"can_add_subscribers_group": {"new": members}}))
     }),
     channel("`PATCH /streams/{stream_id}`: `can_delete_any_message_group`", |scene| {
-        let members = teamchat::api::groups::system::SystemGroup::Members.id();
+        let members = teamchat::domain::groups::system::SystemGroup::Members.id();
         change_channel(scene, json!({"can_delete_any_message_group": {"new": members}}))
     }),
     channel("`PATCH /streams/{stream_id}`: `is_archived` false", |scene| {

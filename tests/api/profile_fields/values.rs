@@ -3,8 +3,9 @@
 use super::{choices, field};
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-use teamchat::api::profile_fields::values::{self, NewValue, ValueChange};
-use teamchat::api::users::sql;
+use teamchat::domain::access::user_rows;
+use teamchat::domain::profile_values::change as values;
+use teamchat::domain::profile_values::change::{NewValue, ValueChange};
 use teamchat::http::ApiError;
 use teamchat::types::UserId;
 
@@ -176,7 +177,7 @@ async fn some_fields_are_filled_in_by_administrators() {
     let (by, whose) = (UserId(owner.user_id), UserId(ada.user_id));
     let change = ValueChange { id, value: NewValue::Text("12".to_owned()) };
     let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), ApiError> {
-        let caller = sql::caller(tx, by)?;
+        let caller = user_rows::caller(tx, by)?;
         values::set(tx, &caller, whose, &[change])
     };
     server.check_state_sync(&[&ada], async || server.app().writer.run(job).await.unwrap()).await;

@@ -2,7 +2,7 @@
 
 use crate::harness::{START, TestServer};
 use serde_json::json;
-use teamchat::api::command_line::Command;
+use teamchat::api::control::Command;
 use teamchat::types::Role;
 
 #[tokio::test]

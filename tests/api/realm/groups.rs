@@ -2,8 +2,8 @@
 
 use crate::harness::TestServer;
 use serde_json::{Map, Value, json};
-use teamchat::api::groups::system::SystemGroup;
-use teamchat::api::realm::settings::RealmGroup;
+use teamchat::domain::groups::realm_settings::RealmGroup;
+use teamchat::domain::groups::system::SystemGroup;
 
 fn id(group: SystemGroup) -> i64 {
     group.id().0

@@ -5,7 +5,7 @@ use crate::harness::TestServer;
 use crate::harness::pictures::{self, BLUE, Looks};
 use reqwest::Method;
 use serde_json::json;
-use teamchat::api::images::decoding::Format;
+use teamchat::domain::images::decoding::Format;
 
 #[tokio::test]
 async fn administrators_choose_the_icon_and_everybody_hears_of_it() {

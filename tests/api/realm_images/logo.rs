@@ -5,7 +5,7 @@ use crate::harness::TestServer;
 use crate::harness::pictures::{self, BLUE, Looks};
 use reqwest::Method;
 use serde_json::json;
-use teamchat::api::images::decoding::Format;
+use teamchat::domain::images::decoding::Format;
 
 #[tokio::test]
 async fn there_are_logos_for_light_and_for_dark_themes() {

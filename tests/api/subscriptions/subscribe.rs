@@ -4,8 +4,8 @@ use super::{members, subscribe};
 use crate::channels::{NO_PERMISSION, channel, channel_with, names, private_channel, set_realm_group};
 use crate::harness::TestServer;
 use serde_json::{Value, json};
-use teamchat::api::groups::system::SystemGroup;
-use teamchat::api::users::sql as users;
+use teamchat::domain::groups::system::SystemGroup;
+use teamchat::domain::users::sql as users;
 use teamchat::http::ApiError;
 
 #[tokio::test]

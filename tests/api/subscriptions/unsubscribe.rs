@@ -5,7 +5,7 @@ use crate::channels::{NO_PERMISSION, channel, channel_with, private_channel};
 use crate::harness::{Answer, Client, TestServer};
 use reqwest::Method;
 use serde_json::{Value, json};
-use teamchat::api::groups::system::SystemGroup;
+use teamchat::domain::groups::system::SystemGroup;
 
 async fn leave(client: &Client, names: &[&str], principals: Option<Value>) -> Answer {
     let mut parameters = json!({"subscriptions": names});

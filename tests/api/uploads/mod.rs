@@ -11,7 +11,7 @@ mod upload;
 use crate::harness::{Answer, Client, TestServer};
 use reqwest::Method;
 use serde_json::Value;
-use teamchat::api::images::scaling::Picture;
+use teamchat::domain::images::scaling::Picture;
 
 /// A byte of a file that differs from place to place, so that no piece can stand for another.
 fn content(length: usize) -> Vec<u8> {

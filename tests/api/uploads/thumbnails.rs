@@ -4,7 +4,7 @@ use super::{load, png, upload};
 use crate::harness::TestServer;
 use reqwest::Method;
 use serde_json::json;
-use teamchat::api::images::decoding::{Format, decode};
+use teamchat::domain::images::decoding::{Format, decode};
 
 #[tokio::test]
 async fn a_message_shows_an_image_by_its_thumbnail() {

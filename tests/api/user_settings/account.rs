@@ -2,7 +2,7 @@
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-use teamchat::api::realm;
+use teamchat::domain::realm;
 use teamchat::types::Role;
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use crate::harness::{Client, TestServer};
 use crate::messages::finding::{stream_id, subscribe};
 use serde_json::{Value, json};
-use teamchat::api::user_topics::moved::{TopicPlace, move_policies};
+use teamchat::domain::user_topics::moved::{TopicPlace, move_policies};
 use teamchat::http::ApiError;
 use teamchat::types::{StreamId, Topic, UserId};
 

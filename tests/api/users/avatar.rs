@@ -4,7 +4,7 @@ use crate::harness::pictures::{self, BLUE, Looks, RED};
 use crate::harness::{Answer, Client, TestServer};
 use reqwest::Method;
 use serde_json::{Value, json};
-use teamchat::api::images::decoding::Format;
+use teamchat::domain::images::decoding::Format;
 
 async fn upload(client: &Client, files: &[(&str, &str, &[u8])]) -> Answer {
     client.request(Method::POST, "/users/me/avatar").multipart((), files).send().await

@@ -1,0 +1,223 @@
+//! `POST /register`: a queue, and the state of everything that its events will change.
+//!
+//! The queue is there before the state is read, and the state names the last event it includes: between the two
+//! nothing is lost and nothing comes twice. Slices give their share of the state as [`StatePart`]s.
+
+pub mod state;
+
+pub use self::state::State;
+
+use crate::api::Slice;
+use crate::app::App;
+use crate::events;
+use crate::events::{Capabilities, NewQueue, QueueId, Registration, log};
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, RequestInfo, Route, USER, User};
+use crate::types::EventId;
+use crate::types::version::versions;
+use hyper::Method;
+use rusqlite::Connection;
+use serde::{Deserialize, Deserializer};
+use std::sync::Arc;
+
+/// Registration.
+pub const SLICE: Slice = Slice { name: "register", routes, ..Slice::EMPTY };
+
+fn routes() -> Vec<Route> {
+    vec![Route::call(Method::POST, "/register", USER, register)]
+}
+
+/// A slice's share of the state.
+pub struct StatePart {
+    /// The word of `fetch_event_types` that asks for it.
+    pub name: &'static str,
+    /// Adds its fields.
+    pub fetch: fn(&StateRequest<'_>, &mut State) -> ApiResult<()>,
+}
+
+/// What the state is asked for.
+pub struct StateRequest<'a> {
+    /// The snapshot.
+    pub connection: &'a Connection,
+    /// Whose state.
+    pub caller: &'a Caller,
+    /// The server.
+    pub app: &'a App,
+    /// The request.
+    pub info: &'a RequestInfo,
+    /// What the queue asked for.
+    pub registration: &'a Registration,
+    /// Whether subscriptions name their subscribers.
+    pub include_subscribers: Subscribers,
+    /// How many days of presence history; absent means the server's choice.
+    pub presence_history_limit_days: Option<i64>,
+    /// UNIX seconds.
+    pub now: i64,
+    wanted: Option<&'a [String]>,
+}
+
+impl StateRequest<'_> {
+    /// Whether a word of `fetch_event_types` was asked for.
+    pub fn wants(&self, name: &str) -> bool {
+        self.wanted.is_none_or(|wanted| wanted.iter().any(|word| word == name))
+    }
+
+    /// Whether a word stands in `fetch_event_types`, rather than being meant by its absence.
+    pub fn names(&self, name: &str) -> bool {
+        self.wanted.is_some_and(|wanted| wanted.iter().any(|word| word == name))
+    }
+}
+
+/// `include_subscribers`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Subscribers {
+    /// No list.
+    #[default]
+    No,
+    /// The whole list.
+    All,
+    /// Bots and users of the last 14 days; the rest as a number.
+    Partial,
+}
+
+impl<'de> Deserialize<'de> for Subscribers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match String::deserialize(deserializer)?.trim_matches('"') {
+            "true" => Ok(Self::All),
+            "false" => Ok(Self::No),
+            "partial" => Ok(Self::Partial),
+            _ => Err(serde::de::Error::custom("{} is not a boolean")),
+        }
+    }
+}
+
+/// Parameters of `POST /register`.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub struct RegisterParams {
+    /// The events to hear of; all when absent.
+    event_types: Option<Vec<String>>,
+    /// The parts of the state to answer; those of `event_types` when absent.
+    fetch_event_types: Option<Vec<String>>,
+    /// Message contents as HTML.
+    apply_markdown: Option<bool>,
+    /// Whether `avatar_url` may be left out for the client to work out.
+    client_gravatar: Option<bool>,
+    /// Whether subscriptions name their subscribers.
+    include_subscribers: Option<Subscribers>,
+    /// Presences keyed by user id.
+    slim_presence: Option<bool>,
+    /// Presences of so many days.
+    presence_history_limit_days: Option<i64>,
+    /// Messages of all public channels.
+    all_public_streams: Option<bool>,
+    /// Which messages to hear of.
+    narrow: Option<Vec<(String, String)>>,
+    /// What the client understands.
+    client_capabilities: Option<Capabilities>,
+}
+
+impl RegisterParams {
+    /// Whether any of the parameters was passed.
+    pub fn is_given(&self) -> bool {
+        self.event_types.is_some()
+            || self.fetch_event_types.is_some()
+            || self.apply_markdown.is_some()
+            || self.client_gravatar.is_some()
+            || self.include_subscribers.is_some()
+            || self.slim_presence.is_some()
+            || self.presence_history_limit_days.is_some()
+            || self.all_public_streams.is_some()
+            || self.narrow.is_some()
+            || self.client_capabilities.is_some()
+    }
+
+    /// What the queue will do.
+    fn registration(&self, caller: &Caller) -> ApiResult<Registration> {
+        let narrow = self.narrow.clone().unwrap_or_default();
+        for (operator, operand) in &narrow {
+            let known = matches!(operator.as_str(), "channel" | "stream" | "topic" | "sender" | "is");
+            if !known || (operator == "is" && operand == "followed") {
+                return Err(ApiError::bad_request(format!("Operator {operator} not supported.")));
+            }
+        }
+        let all_public_streams = self.all_public_streams.unwrap_or(false);
+        if all_public_streams && caller.is_guest() {
+            return Err(ApiError::bad_request("User not authorized for this query"));
+        }
+        Ok(Registration {
+            event_types: self.event_types.clone(),
+            apply_markdown: self.apply_markdown.unwrap_or(false),
+            client_gravatar: self.client_gravatar.unwrap_or(true),
+            slim_presence: self.slim_presence.unwrap_or(false),
+            all_public_streams,
+            include_subscribers: self.include_subscribers.unwrap_or_default() != Subscribers::No,
+            narrow,
+            client_capabilities: self.client_capabilities.unwrap_or_default(),
+        })
+    }
+}
+
+/// `POST /register`.
+async fn register(call: Call<User>, params: RegisterParams) -> ApiResult<Reply> {
+    let registered = new_queue(&call, &params).await?;
+    let app = &call.app;
+    let state = app.readers.read(|snapshot| state(snapshot, &call, &params, &registered.registration)).await;
+    let (mut state, last_event_id) = match state {
+        Ok(state) => state,
+        Err(error) => {
+            app.hub.remove(&registered.queue_id);
+            return Err(error);
+        }
+    };
+    app.hub.start_at(&registered.queue_id, last_event_id);
+    state.insert("queue_id".into(), registered.queue_id.0.as_ref().into());
+    state.insert("last_event_id".into(), last_event_id.0.into());
+    Reply::data(&state)
+}
+
+/// Makes a queue: it hears of everything from now on, and its row is on the disk.
+pub async fn new_queue(call: &Call<User>, params: &RegisterParams) -> ApiResult<NewQueue> {
+    let registration = Arc::new(params.registration(&call.caller)?);
+    let queue = NewQueue {
+        queue_id: QueueId::random(),
+        user_id: call.caller.user_id,
+        registration: Arc::clone(&registration),
+    };
+    let app = &call.app;
+    app.hub.add(queue.queue_id.clone(), queue.user_id, registration, app.clock.milliseconds());
+    let row = queue.clone();
+    let written = app.writer.run(move |tx| -> ApiResult<()> { Ok(events::insert_queue(tx, &row)?) }).await;
+    if let Err(error) = written {
+        app.hub.remove(&queue.queue_id);
+        return Err(error);
+    }
+    Ok(queue)
+}
+
+fn state(
+    connection: &Connection,
+    call: &Call<User>,
+    params: &RegisterParams,
+    registration: &Registration,
+) -> ApiResult<(State, EventId)> {
+    let wanted = params.fetch_event_types.as_ref().or(params.event_types.as_ref());
+    let request = StateRequest {
+        connection,
+        caller: &call.caller,
+        app: &call.app,
+        info: &call.info,
+        registration,
+        include_subscribers: params.include_subscribers.unwrap_or_default(),
+        presence_history_limit_days: params.presence_history_limit_days,
+        now: call.app.clock.seconds(),
+        wanted: wanted.map(Vec::as_slice),
+    };
+    let mut state = State::default();
+    state.extend(versions());
+    for part in crate::api::SLICES.iter().flat_map(|slice| slice.state) {
+        if request.wants(part.name) {
+            (part.fetch)(&request, &mut state)?;
+        }
+    }
+    Ok((state, log::last_event_id(connection)?))
+}

@@ -1,0 +1,123 @@
+//! User rows, and the statements that decide who sees a user.
+
+use crate::domain::images::avatar::Avatar;
+use crate::domain::realm::user_ids::set;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::types::EmailVisibility;
+use crate::types::{Role, UserId};
+use roaring::RoaringBitmap;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+/// A user by id.
+pub fn by_id(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<UserRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM user WHERE user_id = ?1"))?
+        .query_row([user_id], UserRow::read)
+        .optional()
+}
+
+/// An active user as one who calls, for what the server does in their name. The refusals are those of their keys.
+pub fn caller(connection: &Connection, user_id: UserId) -> ApiResult<Caller> {
+    let is_closed: bool =
+        connection.prepare_cached("SELECT deactivated FROM realm")?.query_row([], |row| row.get(0))?;
+    if is_closed {
+        return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
+    }
+    let user = by_id(connection, user_id)?.ok_or_else(ApiError::internal)?;
+    let (role, bot_type, bot_owner_id) = (user.role, user.bot_type, user.bot_owner_id);
+    let mut caller = Caller { user_id, role, bot_type, bot_owner_id, api_key_id: 0 };
+    caller.reload(connection)?;
+    Ok(caller)
+}
+
+/// Who is subscribed to a channel that a user is subscribed to, deactivated users and the user too.
+pub fn channel_partners(connection: &Connection, user_id: UserId) -> rusqlite::Result<RoaringBitmap> {
+    set(
+        connection,
+        "SELECT other.user_id FROM subscription own JOIN subscription other USING (stream_id)
+         WHERE own.user_id = ?1 AND own.active AND other.active",
+        [user_id],
+    )
+}
+
+/// Who ever had a direct conversation with a user, deactivated users and the user too.
+pub fn direct_partners(connection: &Connection, user_id: UserId) -> rusqlite::Result<RoaringBitmap> {
+    set(
+        connection,
+        "SELECT value FROM direct_participant JOIN recipient USING (recipient_id),
+             json_each('[' || user_ids || ']') WHERE user_id = ?1",
+        [user_id],
+    )
+}
+
+/// A user's row.
+#[derive(Clone, Debug)]
+pub struct UserRow {
+    /// The id.
+    pub user_id: UserId,
+    /// The API email.
+    pub email: String,
+    /// The real email.
+    pub delivery_email: String,
+    /// The name shown.
+    pub full_name: String,
+    /// The role.
+    pub role: Role,
+    /// Whether the account is in use.
+    pub is_active: bool,
+    /// Set for bots: 1 generic, 2 incoming webhook, 3 outgoing webhook, 4 embedded.
+    pub bot_type: Option<i64>,
+    /// A bot's owner.
+    pub bot_owner_id: Option<UserId>,
+    /// One of the server's own bots.
+    pub is_system_bot: bool,
+    /// IANA identifier, possibly empty.
+    pub timezone: String,
+    /// UNIX seconds.
+    pub date_joined: i64,
+    /// The image.
+    pub avatar: Avatar,
+    /// Who sees the real email. Bots' are for everyone.
+    pub email_visibility: EmailVisibility,
+}
+
+/// The columns of [`UserRow`], in order.
+pub const COLUMNS: &str =
+    "user_id, email, delivery_email, full_name, role, is_active, bot_type, bot_owner_id,
+    is_system_bot, timezone, date_joined, avatar_version, avatar_key,
+    (SELECT value FROM user_setting
+         WHERE user_setting.user_id = user.user_id AND property = 'email_address_visibility' AND bot_type IS NULL)";
+
+impl UserRow {
+    /// Reads [`COLUMNS`].
+    pub fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            user_id: row.get(0)?,
+            email: row.get(1)?,
+            delivery_email: row.get(2)?,
+            full_name: row.get(3)?,
+            role: row.get(4)?,
+            is_active: row.get(5)?,
+            bot_type: row.get(6)?,
+            bot_owner_id: row.get(7)?,
+            is_system_bot: row.get(8)?,
+            timezone: row.get(9)?,
+            date_joined: row.get(10)?,
+            avatar: Avatar { user_id: row.get(0)?, version: row.get(11)?, key: row.get(12)? },
+            email_visibility: match row.get::<_, Option<String>>(13)? {
+                Some(code) => EmailVisibility::from_code(code.parse().unwrap_or_default()),
+                None => EmailVisibility::default(),
+            },
+        })
+    }
+
+    /// Whether a caller may see the real email.
+    pub fn shows_email_to(&self, caller: &Caller) -> bool {
+        self.user_id == caller.user_id || self.email_visibility.admits(caller.role)
+    }
+
+    /// Whether the user is a bot.
+    pub fn is_bot(&self) -> bool {
+        self.bot_type.is_some()
+    }
+}

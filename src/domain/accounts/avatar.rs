@@ -1,0 +1,75 @@
+//! A user's image: where it is, and changing it, whoever asks for it.
+//!
+//! Users who uploaded none have one that is drawn for them. All are ours to serve, so `avatar_url` is never left for
+//! clients to work out, whatever they declare: nothing is asked of a third party.
+
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::users;
+use crate::domain::bots;
+use crate::domain::images::avatar::{Avatar, MEDIUM_SIDE, SIDE};
+use crate::domain::images::decoding::{ImageError, decode};
+use crate::domain::images::scaling::Picture;
+use crate::domain::images::{public, upload};
+use crate::domain::limits::MAX_AVATAR_FILE_SIZE_MIB;
+use crate::domain::users::events::UserUpdated;
+use crate::domain::users::sql;
+use crate::http::form::UploadedFile;
+use crate::http::{ApiError, ApiResult};
+use crate::store::Tx;
+use rand::RngExt;
+use serde_json::json;
+
+/// An uploaded image in our sizes, as PNG.
+pub struct AvatarImage {
+    usual: Vec<u8>,
+    medium: Vec<u8>,
+}
+
+/// Scales an uploaded file, which is checked first: 400, `BAD_IMAGE` if it is no image.
+pub async fn from_file(file: UploadedFile) -> ApiResult<AvatarImage> {
+    upload::check(&file, MAX_AVATAR_FILE_SIZE_MIB)?;
+    upload::make(file, scale).await
+}
+
+fn scale(file: &[u8]) -> Result<AvatarImage, ImageError> {
+    let picture = decode(file)?.picture;
+    let medium = picture.cover(MEDIUM_SIDE, MEDIUM_SIDE);
+    let png = |picture: &Picture| picture.to_png().map_err(|error| ImageError::Broken(error.to_string()));
+    Ok(AvatarImage { usual: png(&picture.cover(SIDE, SIDE))?, medium: png(&medium)? })
+}
+
+/// The image of a form that may do without one. Several are refused.
+pub async fn from_files(mut files: Vec<UploadedFile>) -> ApiResult<Option<AvatarImage>> {
+    match (files.pop(), files.is_empty()) {
+        (None, _) => Ok(None),
+        (Some(file), true) => from_file(file).await.map(Some),
+        (Some(_), false) => Err(ApiError::bad_request("You may only upload one file at a time")),
+    }
+}
+
+/// Gives a user or bot an uploaded image, or the drawn one back, and tells everybody who may hear of them. Answers where it is now.
+pub fn set(tx: &mut Tx<'_>, user: &UserRow, image: Option<&AvatarImage>) -> ApiResult<Avatar> {
+    let old = user.avatar;
+    if old.key.is_some() {
+        public::remove(tx, &old.path(""))?;
+        public::remove(tx, &old.path("-medium"))?;
+    }
+    let key = image.map(|_| rand::rng().random());
+    let avatar = Avatar { user_id: user.user_id, version: old.version + 1, key };
+    if let Some(image) = image {
+        public::put(tx, &avatar.path(""), "image/png", &image.usual)?;
+        public::put(tx, &avatar.path("-medium"), "image/png", &image.medium)?;
+    }
+    sql::set_avatar(tx, avatar)?;
+    let person = json!({
+        "user_id": user.user_id,
+        "avatar_url": avatar.url(),
+        "avatar_source": avatar.source(),
+        "avatar_url_medium": avatar.medium_url(),
+        "avatar_version": avatar.version,
+    });
+    bots::events::updated(tx, user, "avatar_url", avatar.url())?;
+    let audience = users::audience(tx, user)?;
+    tx.emit(&UserUpdated::new(person), audience);
+    Ok(avatar)
+}

@@ -1,0 +1,104 @@
+//! Accounts in use, and no longer: deactivation and reactivation, whoever asks for it.
+//!
+//! What belongs to a deactivated user stays, and nobody counts it: subscriptions, groups, settings that name them. They
+//! cannot call, hear nothing, and are called by nobody. Their keys stay too: whoever comes with one is told why it does
+//! not work, and it works again after the return.
+
+use crate::domain::access::channel_rows;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::{channel_viewers, user_rows, users};
+use crate::domain::channels::events::PeersChanged;
+use crate::domain::subscriptions::sql as subscriptions;
+use crate::domain::user_settings::events::emit_export_consent;
+use crate::domain::users::events::UserUpdated;
+use crate::domain::users::sql as users_sql;
+use crate::domain::visibility::users::{Before, Changes};
+use crate::domain::{bots, invites, presence, user_settings, user_status, visibility};
+use crate::events;
+use crate::events::Audience;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::UserId;
+use serde_json::json;
+
+/// Deactivates a user and their bots, and takes their invitations back. Answers who is deactivated now: their event
+/// queues go with [`crate::events::Hub::remove_of`] once the job is done.
+pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
+    if invites::sql::revoke_all_of(tx, user.user_id, tx.now())? {
+        invites::events::changed(tx, None)?;
+    }
+    let mut all = users_sql::active_bots_of(tx, user.user_id)?;
+    all.push(user.clone());
+    for user in &all {
+        deactivate_one(tx, user)?;
+    }
+    Ok(all.into_iter().map(|user| user.user_id).collect())
+}
+
+fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
+    let before = Before::of_partners(tx, user)?;
+    let changes = visibility::change(tx, |tx| {
+        tell_channels_left(tx, user)?;
+        users_sql::set_active(tx, user.user_id, false)?;
+        events::delete_queues_of(tx, user.user_id)?;
+        let after = UserRow { is_active: false, ..user.clone() };
+        let who = users::who_can_access(tx, &after)?;
+        tx.emit(&activity(user.user_id, false), Audience::set(who));
+        bots::events::updated(tx, user, "is_active", false)?;
+        before.changes(tx)
+    })?;
+    changes.emit_lost(tx);
+    Ok(())
+}
+
+/// Tells those who see the channels that a user is subscribed to that they are gone from there.
+fn tell_channels_left(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
+    let people = channel_viewers::People::load(tx)?;
+    let users = user.user_id.bit().into_iter().collect();
+    for own in subscriptions::own(tx, user.user_id)? {
+        if let Some(stream) = channel_rows::by_id(tx, own.stream_id)? {
+            let seen = channel_viewers::to(tx, &people, tx.now(), &stream)? - &users;
+            let event = PeersChanged::removed(vec![stream.stream_id], &users, stream.is_archived);
+            tx.emit(&event, Audience::set(seen));
+        }
+    }
+    Ok(())
+}
+
+/// Takes an account into use again. A bot whose owner is not active becomes `by`'s.
+pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: UserId) -> ApiResult<()> {
+    let before = Before::of_partners(tx, user)?;
+    let changes = visibility::change(tx, |tx| {
+        users_sql::set_active(tx, user.user_id, true)?;
+        let user = UserRow { is_active: true, ..user.clone() };
+        let changes = before.changes(tx)?;
+        let who = users::who_can_access(tx, &user)? - changes.gained(user.user_id);
+        tx.emit(&activity(user.user_id, true), Audience::set(who.clone()));
+        // Nobody kept these of somebody who was not there.
+        user_status::introduce(tx, &user, &who)?;
+        presence::change::introduce(tx, user.user_id, &who)?;
+        bots::events::updated(tx, &user, "is_active", true)?;
+        changes.emit_gained(tx)?;
+        if user.is_bot() {
+            give_to_active_owner(tx, &user, by)?;
+        } else {
+            let consented = user_settings::get(tx, user.user_id, "allow_private_data_export")?;
+            emit_export_consent(tx, user.user_id, consented)?;
+        }
+        Ok::<Changes, _>(changes)
+    })?;
+    changes.emit_lost(tx);
+    Ok(())
+}
+
+fn give_to_active_owner(tx: &mut Tx<'_>, bot: &UserRow, by: UserId) -> ApiResult<()> {
+    let owner = bot.bot_owner_id.map(|owner| user_rows::by_id(tx, owner)).transpose()?.flatten();
+    if owner.is_some_and(|owner| owner.is_active) {
+        return Ok(());
+    }
+    bots::change::owner(tx, bot, by)
+}
+
+fn activity(user_id: UserId, is_active: bool) -> UserUpdated {
+    UserUpdated::new(json!({"user_id": user_id, "is_active": is_active}))
+}

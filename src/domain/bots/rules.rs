@@ -1,0 +1,158 @@
+//! Who may do what with bots, and what is valid.
+
+use crate::domain::access::channels::Viewer;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::{permissions, user_rows};
+use crate::domain::bots::sql;
+use crate::domain::channels::sql as channels;
+use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::users::{names, rules as users_rules, sql as users};
+use crate::http::params::JsonOrText;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::types::{StreamId, UserId};
+use rusqlite::Connection;
+use serde_json::Value;
+
+/// The kinds of bots that people make.
+pub const GENERIC: i64 = 1;
+
+/// A bot that only delivers what other programs tell.
+pub const INCOMING_WEBHOOK: i64 = 2;
+
+/// A bot whose messages are posted to another server.
+pub const OUTGOING_WEBHOOK: i64 = 3;
+
+/// A program that the published server runs itself.
+const EMBEDDED: i64 = 4;
+
+/// The published formats of outgoing webhooks: our own, and one that is like another chat's.
+pub const INTERFACES: [i64; 2] = [1, 2];
+
+/// What bots of type [`INCOMING_WEBHOOK`] can be for: names, and names for people.
+pub const INTEGRATIONS: &[(&str, &str)] = &[("json", "JSON formatter")];
+
+/// Refuses those who have no bots at all.
+pub fn require_person(caller: &Caller) -> ApiResult<()> {
+    if caller.is_guest() {
+        return Err(ApiError::bad_request("Not allowed for guest users"));
+    }
+    if caller.is_bot() {
+        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
+    }
+    Ok(())
+}
+
+/// A bot that the caller may administer: their own, and for administrators each.
+pub fn find(connection: &Connection, caller: &Caller, bot_id: UserId) -> ApiResult<UserRow> {
+    require_person(caller)?;
+    let bot = user_rows::by_id(connection, bot_id)?.filter(|user| user.is_bot() && !user.is_system_bot);
+    let bot = bot.ok_or_else(|| ApiError::bad_request("No such bot"))?;
+    users_rules::check_may_administer(caller, &bot)?;
+    Ok(bot)
+}
+
+/// Refuses a caller who may not make this kind of bot, and kinds that there are not.
+pub fn check_kind(connection: &Connection, caller: &Caller, now: i64, bot_type: i64) -> ApiResult<()> {
+    let viewer = Viewer::new(connection, caller, now);
+    let may = |permission| permissions::is_held(connection, caller, &viewer, permission);
+    let allowed = may(RealmGroup::CanCreateBots)?
+        || (bot_type == INCOMING_WEBHOOK && may(RealmGroup::CanCreateWriteOnlyBots)?);
+    if !allowed {
+        return Err(ApiError::insufficient_permission());
+    }
+    match bot_type {
+        GENERIC | INCOMING_WEBHOOK | OUTGOING_WEBHOOK => Ok(()),
+        EMBEDDED => Err(ApiError::bad_request("Embedded bots are not enabled.")),
+        _ => Err(ApiError::bad_request("Invalid bot type")),
+    }
+}
+
+/// Refuses formats that there are not.
+pub fn check_interface(interface: i64) -> ApiResult<()> {
+    if INTERFACES.contains(&interface) {
+        Ok(())
+    } else {
+        Err(ApiError::bad_request("Invalid interface type"))
+    }
+}
+
+/// Refuses the name of somebody who is active, as it is spelt.
+pub fn check_name(connection: &Connection, full_name: &str) -> ApiResult<()> {
+    if sql::is_name_in_use(connection, full_name)? {
+        return Err(ApiError::bad_request("Name is already in use!"));
+    }
+    Ok(())
+}
+
+/// The email of a new bot: `ada` becomes `ada-bot@...`.
+pub fn email(connection: &Connection, short_name: &str, domain: &str) -> ApiResult<String> {
+    let email = format!("{}-bot@{domain}", short_name.trim());
+    if short_name.trim().is_empty() || !names::is_email(&email) {
+        return Err(ApiError::bad_request("Bad name or username"));
+    }
+    if users::by_delivery_email(connection, &email)?.is_some() {
+        return Err(ApiError::bad_request("Username already in use"));
+    }
+    Ok(email)
+}
+
+/// An address that messages can be posted to. Clients send it as JSON or as it stands.
+pub fn payload_url(name: &str, text: JsonOrText) -> ApiResult<String> {
+    let text = match text {
+        JsonOrText::Text(text) | JsonOrText::Json(Value::String(text)) => text,
+        JsonOrText::Json(_) => return Err(ApiError::bad_request(format!("{name} is not a string"))),
+    };
+    let url = url::Url::parse(&text).ok();
+    let fits = url.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    if fits { Ok(text) } else { Err(ApiError::bad_request(format!("{name} is not a URL"))) }
+}
+
+/// The channel that a caller names for a bot; the empty name is none.
+pub fn default_stream(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    name: &str,
+) -> ApiResult<Option<StreamId>> {
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let viewer = Viewer::new(connection, caller, now);
+    if let Some(stream) = channels::by_name(connection, name)?
+        && !stream.is_archived
+        && viewer.standing(&stream)?.may_read()
+    {
+        return Ok(Some(stream.stream_id));
+    }
+    Err(ApiError::bad_request(format!("Invalid channel name '{name}'")))
+}
+
+/// Refuses an integration that there is not.
+pub fn check_integration(name: &str) -> ApiResult<()> {
+    if INTEGRATIONS.iter().any(|(known, _)| *known == name) {
+        return Ok(());
+    }
+    Err(ApiError::bad_request(format!("Invalid integration '{name}'.")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_told_from_other_texts() {
+        let text = |text: &str| JsonOrText::Text(text.to_owned());
+        let cases = [
+            (text("http://example.com/hook"), Ok("http://example.com/hook")),
+            (JsonOrText::Json("https://example.com".into()), Ok("https://example.com")),
+            (JsonOrText::Json(7.into()), Err("payload_url is not a string")),
+            (text("ftp://example.com"), Err("payload_url is not a URL")),
+            (text("example.com"), Err("payload_url is not a URL")),
+            (text(""), Err("payload_url is not a URL")),
+        ];
+        for (given, expected) in cases {
+            let found = payload_url("payload_url", given);
+            assert_eq!(found.as_deref().map_err(ApiError::msg), expected);
+        }
+    }
+}

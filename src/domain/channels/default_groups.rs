@@ -1,0 +1,73 @@
+//! Default channel groups: rows, and the `default_stream_groups` event.
+
+use crate::domain::access::channel_viewers::People;
+use crate::events::{Audience, Event};
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::StreamId;
+use rusqlite::Connection;
+use serde::Serialize;
+
+/// A group on the wire.
+#[derive(Serialize)]
+pub struct GroupRecord {
+    /// Unique among the groups.
+    pub name: String,
+    /// Identifies the group.
+    pub id: i64,
+    /// Plain text.
+    pub description: String,
+    /// Ids, ascending.
+    pub streams: Vec<StreamId>,
+}
+
+/// `default_stream_groups`: all of them, whatever changed.
+#[derive(Serialize)]
+pub struct GroupsChanged {
+    r#type: &'static str,
+    default_stream_groups: Vec<GroupRecord>,
+}
+
+impl Event for GroupsChanged {
+    const TYPE: &'static str = "default_stream_groups";
+}
+
+/// Takes a channel out of all groups: it is no longer one to join.
+pub fn forget(tx: &mut Tx<'_>, stream_id: StreamId) -> ApiResult<()> {
+    let statement = "DELETE FROM default_stream_group_stream WHERE stream_id = ?1";
+    if tx.prepare_cached(statement)?.execute([stream_id])? > 0 {
+        tell(tx)?;
+    }
+    Ok(())
+}
+
+/// Emits the list of all groups to members.
+pub fn tell(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let event = GroupsChanged { r#type: GroupsChanged::TYPE, default_stream_groups: all(tx)? };
+    let members = People::load(tx)?.members();
+    tx.emit(&event, Audience::set(members));
+    Ok(())
+}
+
+/// All groups, by name.
+pub fn all(connection: &Connection) -> rusqlite::Result<Vec<GroupRecord>> {
+    let mut streams = connection.prepare_cached(
+        "SELECT stream_id FROM default_stream_group_stream WHERE group_id = ?1 ORDER BY stream_id",
+    )?;
+    connection
+        .prepare_cached("SELECT name, id, description FROM default_stream_group ORDER BY name")?
+        .query_map([], |row| {
+            let id: i64 = row.get(1)?;
+            let streams = streams.query_map([id], |row| row.get(0))?.collect::<Result<_, _>>()?;
+            Ok(GroupRecord { name: row.get(0)?, id, description: row.get(2)?, streams })
+        })?
+        .collect()
+}
+
+/// Answers whether the channel was there.
+pub fn delete_stream(connection: &Connection, group_id: i64, stream_id: StreamId) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("DELETE FROM default_stream_group_stream WHERE group_id = ?1 AND stream_id = ?2")?
+        .execute((group_id, stream_id))
+        .map(|rows| rows > 0)
+}

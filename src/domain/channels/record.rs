@@ -1,0 +1,120 @@
+//! A channel as clients see it (spec, "Channel").
+
+use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
+use crate::domain::channels::{rules, sql};
+use crate::domain::groups::channel_settings::{Settings, StreamSetting};
+use crate::domain::groups::setting::GroupSetting;
+use crate::domain::groups::system::SystemGroup;
+use crate::http::ApiResult;
+use crate::types::{MessageId, StreamId, UserId};
+use rusqlite::Connection;
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// A channel on the wire, in lists, events and answers. The part that subscriptions have too.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChannelRecord {
+    /// The id.
+    pub stream_id: StreamId,
+    name: String,
+    /// Clients that do not know of archived channels do not get the record.
+    pub is_archived: bool,
+    description: String,
+    rendered_description: String,
+    date_created: i64,
+    creator_id: Option<UserId>,
+    invite_only: bool,
+    is_web_public: bool,
+    /// Deprecated; follows from `can_send_message_group`.
+    stream_post_policy: i64,
+    /// Deprecated; follows from `can_send_message_group`.
+    is_announcement_only: bool,
+    message_retention_days: Option<i64>,
+    history_public_to_subscribers: bool,
+    topics_policy: TopicsPolicy,
+    first_message_id: Option<MessageId>,
+    folder_id: Option<i64>,
+    is_recently_active: bool,
+    #[serde(flatten)]
+    settings: Settings,
+    subscriber_count: i64,
+    stream_weekly_traffic: Option<i64>,
+    /// Only in `GET /streams` with `include_default`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_default: Option<bool>,
+}
+
+/// What records are made with, loaded once for many of them.
+pub struct Records<'a> {
+    connection: &'a Connection,
+    now: i64,
+    counts: HashMap<StreamId, i64>,
+    /// The first message of the weeks over which traffic is averaged.
+    traffic_from: Option<MessageId>,
+}
+
+impl<'a> Records<'a> {
+    /// Prepares them; `now` in UNIX seconds.
+    pub fn new(connection: &'a Connection, now: i64) -> ApiResult<Self> {
+        let since = now - rules::TRAFFIC_DAYS * rules::SECONDS_PER_DAY;
+        Ok(Self {
+            connection,
+            now,
+            counts: sql::subscriber_counts(connection)?,
+            traffic_from: sql::first_message_since(connection, since)?,
+        })
+    }
+
+    /// The record of a row.
+    pub fn of(&self, stream: &StreamRow) -> ApiResult<ChannelRecord> {
+        let settings = Settings::load(self.connection, stream.stream_id)?;
+        let stream_post_policy = post_policy(&settings);
+        let newest = sql::newest_timestamp(self.connection, stream.recipient_id)?;
+        let recent = match self.traffic_from {
+            Some(from) => sql::messages_since(self.connection, stream.recipient_id, from)?,
+            None => 0,
+        };
+        Ok(ChannelRecord {
+            stream_id: stream.stream_id,
+            name: stream.name.clone(),
+            is_archived: stream.is_archived,
+            description: stream.description.clone(),
+            rendered_description: stream.rendered_description.clone(),
+            date_created: stream.date_created,
+            creator_id: stream.creator_id,
+            invite_only: stream.invite_only,
+            is_web_public: stream.is_web_public,
+            stream_post_policy,
+            is_announcement_only: is_announcement_only(stream_post_policy),
+            message_retention_days: stream.message_retention_days,
+            history_public_to_subscribers: stream.history_public_to_subscribers,
+            topics_policy: stream.topics_policy,
+            first_message_id: sql::first_message_id(self.connection, stream.recipient_id)?,
+            folder_id: stream.folder_id,
+            is_recently_active: rules::is_recently_active(self.now, stream.date_created, newest),
+            settings,
+            subscriber_count: self.counts.get(&stream.stream_id).copied().unwrap_or_default(),
+            stream_weekly_traffic: rules::weekly_traffic(recent, self.now - stream.date_created),
+            is_default: None,
+        })
+    }
+}
+
+/// The record of one channel.
+pub fn record(connection: &Connection, now: i64, stream: &StreamRow) -> ApiResult<ChannelRecord> {
+    Records::new(connection, now)?.of(stream)
+}
+
+/// The deprecated number for who may post.
+fn post_policy(settings: &Settings) -> i64 {
+    let group = match settings.get(StreamSetting::CanSendMessage) {
+        Some(GroupSetting::Group(group)) => Some(*group),
+        _ => None,
+    };
+    rules::stream_post_policy(group)
+}
+
+/// The deprecated switch for who may post: whether the number says "administrators".
+pub fn is_announcement_only(stream_post_policy: i64) -> bool {
+    stream_post_policy == rules::stream_post_policy(Some(SystemGroup::Administrators.id()))
+}

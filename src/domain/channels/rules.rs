@@ -1,0 +1,291 @@
+//! What a channel may be called and may be: pure rules, with tables of cases.
+
+use crate::domain::groups::system::SystemGroup;
+use crate::http::params::JsonOrText;
+use crate::http::{ApiError, ApiResult};
+use crate::types::GroupId;
+use serde_json::Value;
+
+/// `max_stream_name_length` of `POST /register`, in characters.
+pub const MAX_NAME_LENGTH: usize = 60;
+
+/// `max_stream_description_length` of `POST /register`, in characters.
+pub const MAX_DESCRIPTION_LENGTH: usize = 1024;
+
+/// A channel without messages for so long is not recently active, in seconds.
+const RECENTLY_ACTIVE: i64 = 180 * SECONDS_PER_DAY;
+
+/// The time over which traffic is averaged, in days.
+pub const TRAFFIC_DAYS: i64 = 28;
+
+/// Seconds of a day.
+pub const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
+
+/// Reads a channel's name as a client sends it.
+pub fn name(text: &str) -> ApiResult<String> {
+    let name = text.trim();
+    if name.is_empty() {
+        return Err(ApiError::bad_request("Channel name can't be empty."));
+    }
+    if name.chars().count() > MAX_NAME_LENGTH {
+        return Err(ApiError::bad_request(format!(
+            "Channel name too long (limit: {MAX_NAME_LENGTH} characters)."
+        )));
+    }
+    let is_forbidden = |character: char| {
+        character.is_control() || matches!(character, '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
+    };
+    match name.chars().position(is_forbidden) {
+        None => Ok(name.to_owned()),
+        Some(index) => Err(ApiError::bad_request(format!(
+            "Invalid character in channel name, at position {}.",
+            index + 1
+        ))),
+    }
+}
+
+/// A description is one line: line breaks become spaces.
+pub fn description(text: &str) -> String {
+    text.replace("\r\n", " ").replace(['\n', '\r'], " ")
+}
+
+/// Reads `message_retention_days`: days, or one of two words. `None` is the organization's setting, `-1` for ever.
+pub fn retention(value: &JsonOrText) -> ApiResult<Option<i64>> {
+    let word = match value {
+        JsonOrText::Text(text) | JsonOrText::Json(Value::String(text)) => text.as_str(),
+        JsonOrText::Json(number) => {
+            return match number.as_i64() {
+                Some(days) if days > 0 => Ok(Some(days)),
+                _ => Err(bad_retention(&number.to_string())),
+            };
+        }
+    };
+    match word {
+        "realm_default" => Ok(None),
+        "unlimited" => Ok(Some(-1)),
+        other => Err(bad_retention(other)),
+    }
+}
+
+fn bad_retention(value: &str) -> ApiError {
+    ApiError::bad_value("message_retention_days", value)
+}
+
+/// Who reads a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Privacy {
+    /// Private.
+    pub invite_only: bool,
+    /// Readable without an account.
+    pub is_web_public: bool,
+    /// Subscribers read what was sent before they came.
+    pub history_public_to_subscribers: bool,
+}
+
+impl Privacy {
+    /// A new channel's. History is public unless the channel is private; there it is protected unless asked for.
+    pub fn new(invite_only: bool, is_web_public: bool, history: Option<bool>) -> ApiResult<Self> {
+        if invite_only && is_web_public {
+            return Err(invalid_parameters());
+        }
+        let history_public_to_subscribers = !invite_only || history.unwrap_or(false);
+        Ok(Self { invite_only, is_web_public, history_public_to_subscribers })
+    }
+
+    /// What it becomes when a client changes some of it.
+    pub fn changed(
+        self,
+        invite_only: Option<bool>,
+        is_web_public: Option<bool>,
+        history: Option<bool>,
+    ) -> ApiResult<Self> {
+        let default_history = invite_only.map_or(self.history_public_to_subscribers, |private| !private);
+        let changed = Self {
+            invite_only: invite_only.unwrap_or(self.invite_only),
+            is_web_public: is_web_public.unwrap_or(self.is_web_public),
+            history_public_to_subscribers: history.unwrap_or(default_history),
+        };
+        let contradicts_itself = (changed.is_web_public && changed.invite_only)
+            || (!changed.invite_only && !changed.history_public_to_subscribers);
+        if contradicts_itself { Err(invalid_parameters()) } else { Ok(changed) }
+    }
+}
+
+fn invalid_parameters() -> ApiError {
+    ApiError::bad_request("Invalid parameters")
+}
+
+/// The deprecated number for who may post.
+pub fn stream_post_policy(group: Option<GroupId>) -> i64 {
+    match group.and_then(SystemGroup::with_id) {
+        Some(SystemGroup::Administrators) => 2,
+        Some(SystemGroup::FullMembers) => 3,
+        Some(SystemGroup::Moderators) => 4,
+        _ => 1,
+    }
+}
+
+/// `is_recently_active`: whether a channel's newest message is young. A new channel is active: nobody had the time to
+/// write. All in UNIX seconds.
+pub fn is_recently_active(now: i64, date_created: i64, newest: Option<i64>) -> bool {
+    now - newest.unwrap_or(date_created) < RECENTLY_ACTIVE
+}
+
+/// `stream_weekly_traffic`: messages a week, from those of the last 28 days. `None` for a channel that is not a week
+/// old. A channel with any traffic has at least 1.
+pub fn weekly_traffic(messages: i64, age_seconds: i64) -> Option<i64> {
+    let age_days = age_seconds.div_euclid(SECONDS_PER_DAY);
+    let average = if age_days >= TRAFFIC_DAYS {
+        messages * 7 / TRAFFIC_DAYS
+    } else if age_days >= 7 {
+        messages * 7 / age_days
+    } else {
+        return None;
+    };
+    Some(if average == 0 && messages > 0 { 1 } else { two_digits(average) })
+}
+
+/// Rounds to two significant digits: an estimate should look like one.
+fn two_digits(number: i64) -> i64 {
+    let mut unit = 1;
+    while number / unit >= 100 {
+        unit *= 10;
+    }
+    (number + unit / 2) / unit * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn names_are_checked_in_the_published_words() {
+        let long = "é".repeat(61);
+        let cases = [
+            (" Verona ", Ok("Verona")),
+            ("", Err("Channel name can't be empty.")),
+            (" \t", Err("Channel name can't be empty.")),
+            (&long, Err("Channel name too long (limit: 60 characters).")),
+            (&long[2..], Ok(&long[2..])),
+            ("a\nb", Err("Invalid character in channel name, at position 2.")),
+            ("ab\u{fffe}", Err("Invalid character in channel name, at position 3.")),
+        ];
+        for (text, expected) in cases {
+            let checked = name(text);
+            let checked = checked.as_ref().map(String::as_str).map_err(ApiError::msg);
+            assert_eq!(checked, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn descriptions_are_one_line() {
+        assert_eq!(description("a\nb\r\nc\rd"), "a b c d");
+    }
+
+    #[test]
+    fn retention_is_days_or_a_word() {
+        let cases = [
+            (JsonOrText::Json(json!(30)), Ok(Some(30))),
+            (JsonOrText::Text("realm_default".into()), Ok(None)),
+            (JsonOrText::Json(json!("realm_default")), Ok(None)),
+            (JsonOrText::Text("unlimited".into()), Ok(Some(-1))),
+            (JsonOrText::Json(json!("unlimited")), Ok(Some(-1))),
+            (JsonOrText::Text("forever".into()), Err("Bad value for 'message_retention_days': forever")),
+            (JsonOrText::Json(json!("20")), Err("Bad value for 'message_retention_days': 20")),
+            (JsonOrText::Json(json!(0)), Err("Bad value for 'message_retention_days': 0")),
+            (JsonOrText::Json(json!(-1)), Err("Bad value for 'message_retention_days': -1")),
+            (JsonOrText::Json(json!(1.5)), Err("Bad value for 'message_retention_days': 1.5")),
+            (JsonOrText::Json(json!([])), Err("Bad value for 'message_retention_days': []")),
+        ];
+        for (value, expected) in cases {
+            let read = retention(&value);
+            assert_eq!(
+                read.as_ref().map_err(ApiError::msg),
+                expected.as_ref().map_err(|msg| *msg),
+                "{value:?}"
+            );
+        }
+    }
+
+    fn privacy(invite_only: bool, is_web_public: bool, history_public_to_subscribers: bool) -> Privacy {
+        Privacy { invite_only, is_web_public, history_public_to_subscribers }
+    }
+
+    #[test]
+    fn new_channels_protect_history_only_in_private() {
+        let cases = [
+            ((false, false, None), Some(privacy(false, false, true))),
+            ((false, false, Some(false)), Some(privacy(false, false, true))),
+            ((false, true, None), Some(privacy(false, true, true))),
+            ((true, false, None), Some(privacy(true, false, false))),
+            ((true, false, Some(true)), Some(privacy(true, false, true))),
+            ((true, true, None), None),
+        ];
+        for ((invite_only, web, history), expected) in cases {
+            assert_eq!(
+                Privacy::new(invite_only, web, history).ok(),
+                expected,
+                "{invite_only} {web} {history:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn changes_of_privacy_may_not_contradict_themselves() {
+        let public = privacy(false, false, true);
+        let web = privacy(false, true, true);
+        let shared = privacy(true, false, true);
+        let protected = privacy(true, false, false);
+        let cases = [
+            (public, (Some(true), None, None), Some(protected)),
+            (public, (Some(true), None, Some(true)), Some(shared)),
+            (public, (None, Some(true), None), Some(web)),
+            (public, (None, None, Some(false)), None),
+            (protected, (Some(false), None, None), Some(public)),
+            (protected, (None, None, Some(true)), Some(shared)),
+            (protected, (None, Some(true), None), None),
+            (protected, (Some(false), Some(true), None), Some(web)),
+            (protected, (Some(false), None, Some(false)), None),
+            (web, (Some(true), None, None), None),
+            (web, (Some(true), Some(false), None), Some(protected)),
+        ];
+        for (before, (invite_only, is_web_public, history), expected) in cases {
+            let after = before.changed(invite_only, is_web_public, history);
+            assert_eq!(after.ok(), expected, "{before:?} {invite_only:?} {is_web_public:?} {history:?}");
+        }
+    }
+
+    #[test]
+    fn posting_policies_keep_their_old_numbers() {
+        let cases = [
+            (SystemGroup::Everyone, 1),
+            (SystemGroup::Administrators, 2),
+            (SystemGroup::FullMembers, 3),
+            (SystemGroup::Moderators, 4),
+            (SystemGroup::Owners, 1),
+        ];
+        for (group, expected) in cases {
+            assert_eq!(stream_post_policy(Some(group.id())), expected, "{group:?}");
+        }
+        assert_eq!(stream_post_policy(None), 1);
+    }
+
+    #[test]
+    fn traffic_is_an_average_of_weeks() {
+        let day = SECONDS_PER_DAY;
+        let cases = [
+            (100, 6 * day, None),
+            (0, 7 * day, Some(0)),
+            (7, 7 * day, Some(7)),
+            (20, 14 * day, Some(10)),
+            (1, 28 * day, Some(1)),
+            (400, 1000 * day, Some(100)),
+            (4940, 28 * day, Some(1200)),
+            (5060, 28 * day, Some(1300)),
+        ];
+        for (messages, age, expected) in cases {
+            assert_eq!(weekly_traffic(messages, age), expected, "{messages} in {age}");
+        }
+    }
+}

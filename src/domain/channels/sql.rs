@@ -1,0 +1,267 @@
+//! Every statement about channels.
+
+use crate::domain::access::channel_rows::{COLUMNS, StreamRow, TopicsPolicy};
+use crate::domain::channels::rules::Privacy;
+use crate::types::{MessageId, RecipientId, StreamId, UserId, fold};
+use rusqlite::{Connection, OptionalExtension};
+use std::collections::HashMap;
+
+/// A channel by name, upper and lower case alike.
+pub fn by_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<StreamRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM stream JOIN recipient USING (stream_id) WHERE name_key = ?1"
+        ))?
+        .query_row([fold(name.trim())], StreamRow::read)
+        .optional()
+}
+
+/// A channel by its set of receivers.
+pub fn by_recipient(
+    connection: &Connection,
+    recipient_id: RecipientId,
+) -> rusqlite::Result<Option<StreamRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM stream JOIN recipient USING (stream_id) WHERE recipient_id = ?1"
+        ))?
+        .query_row([recipient_id], StreamRow::read)
+        .optional()
+}
+
+/// The channels whose messages are kept for some days, and for how many. `of_realm` is the organization's setting, -1
+/// for ever.
+pub fn limited_retention(
+    connection: &Connection,
+    of_realm: i64,
+) -> rusqlite::Result<Vec<(RecipientId, i64)>> {
+    connection
+        .prepare_cached(
+            "SELECT recipient_id, coalesce(message_retention_days, ?1) AS days
+             FROM stream JOIN recipient USING (stream_id) WHERE days >= 0 ORDER BY stream_id",
+        )?
+        .query_map([of_realm], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// The sets of receivers of all public channels.
+pub fn public_recipients(connection: &Connection) -> rusqlite::Result<Vec<RecipientId>> {
+    connection
+        .prepare_cached(
+            "SELECT recipient_id FROM stream JOIN recipient USING (stream_id) WHERE NOT invite_only",
+        )?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
+
+/// All channels, also archived ones, in the order of their names.
+pub fn all(connection: &Connection) -> rusqlite::Result<Vec<StreamRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM stream JOIN recipient USING (stream_id) ORDER BY name, stream_id"
+        ))?
+        .query_map([], StreamRow::read)?
+        .collect()
+}
+
+/// A channel to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct NewStreamRow<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// Markdown.
+    pub description: &'a str,
+    /// HTML.
+    pub rendered_description: &'a str,
+    /// UNIX seconds.
+    pub date_created: i64,
+    /// Who makes it.
+    pub creator_id: UserId,
+    /// Who reads it.
+    pub privacy: Privacy,
+    /// Days; `None`: the organization's, `-1`: forever.
+    pub message_retention_days: Option<i64>,
+    /// Whether the empty topic may be used.
+    pub topics_policy: TopicsPolicy,
+    /// The folder it is shown in.
+    pub folder_id: Option<i64>,
+}
+
+/// Makes a channel and its recipient, and answers the channel's id.
+pub fn insert(connection: &Connection, stream: &NewStreamRow<'_>) -> rusqlite::Result<StreamId> {
+    connection
+        .prepare_cached(
+            "INSERT INTO stream (name, name_key, description, rendered_description, date_created, creator_id,
+                 invite_only, is_web_public, history_public_to_subscribers, message_retention_days, topics_policy,
+                 folder_id)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        )?
+        .execute((
+            stream.name,
+            fold(stream.name),
+            stream.description,
+            stream.rendered_description,
+            stream.date_created,
+            stream.creator_id,
+            stream.privacy.invite_only,
+            stream.privacy.is_web_public,
+            stream.privacy.history_public_to_subscribers,
+            stream.message_retention_days,
+            stream.topics_policy,
+            stream.folder_id,
+        ))?;
+    let stream_id = StreamId(connection.last_insert_rowid());
+    connection.prepare_cached("INSERT INTO recipient (stream_id) VALUES (?1)")?.execute([stream_id])?;
+    Ok(stream_id)
+}
+
+/// Writes everything of a channel that a client can change.
+pub fn update(connection: &Connection, stream: &StreamRow) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE stream SET name = ?2, name_key = ?3, is_archived = ?4, description = ?5,
+                 rendered_description = ?6, invite_only = ?7, is_web_public = ?8,
+                 history_public_to_subscribers = ?9, message_retention_days = ?10, topics_policy = ?11,
+                 folder_id = ?12
+             WHERE stream_id = ?1",
+        )?
+        .execute((
+            stream.stream_id,
+            &stream.name,
+            fold(&stream.name),
+            stream.is_archived,
+            &stream.description,
+            &stream.rendered_description,
+            stream.invite_only,
+            stream.is_web_public,
+            stream.history_public_to_subscribers,
+            stream.message_retention_days,
+            stream.topics_policy,
+            stream.folder_id,
+        ))
+        .map(|_| ())
+}
+
+/// The ids of the channels that new users are subscribed to, ascending.
+pub fn default_streams(connection: &Connection) -> rusqlite::Result<Vec<StreamId>> {
+    connection
+        .prepare_cached("SELECT stream_id FROM default_stream ORDER BY stream_id")?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
+
+/// Makes a channel a default one, or not; answers whether that changed anything.
+pub fn set_default(connection: &Connection, stream_id: StreamId, is_default: bool) -> rusqlite::Result<bool> {
+    let statement = if is_default {
+        "INSERT OR IGNORE INTO default_stream (stream_id) VALUES (?1)"
+    } else {
+        "DELETE FROM default_stream WHERE stream_id = ?1"
+    };
+    Ok(connection.prepare_cached(statement)?.execute([stream_id])? > 0)
+}
+
+/// Whether any message of a channel has a topic with a name. A walk over the channel's topics, of which the empty one
+/// is at most one, so it ends at the first that has messages.
+pub fn has_named_topics(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM topic WHERE stream_id = ?1 AND name_key <> ''
+                 AND EXISTS (SELECT 1 FROM message WHERE message.topic_id = topic.topic_id))",
+        )?
+        .query_row([stream_id], |row| row.get(0))
+}
+
+/// The oldest message of a channel: one seek.
+pub fn first_message_id(
+    connection: &Connection,
+    recipient_id: RecipientId,
+) -> rusqlite::Result<Option<MessageId>> {
+    connection
+        .prepare_cached("SELECT min(id) FROM message WHERE recipient_id = ?1")?
+        .query_row([recipient_id], |row| row.get(0))
+}
+
+/// When the newest message of a channel was sent, in UNIX seconds: one seek.
+pub fn newest_timestamp(connection: &Connection, recipient_id: RecipientId) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT timestamp FROM message WHERE recipient_id = ?1 ORDER BY id DESC LIMIT 1")?
+        .query_row([recipient_id], |row| row.get(0))
+        .optional()
+}
+
+/// When the message before another one of a channel was sent, in UNIX seconds.
+pub fn timestamp_before(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    id: MessageId,
+) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT timestamp FROM message WHERE recipient_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row((recipient_id, id), |row| row.get(0))
+        .optional()
+}
+
+/// How many messages of a channel have this id or a greater one. Counts in the index alone.
+pub fn messages_since(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    from: MessageId,
+) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached("SELECT count(*) FROM message WHERE recipient_id = ?1 AND id >= ?2")?
+        .query_row((recipient_id, from), |row| row.get(0))
+}
+
+/// The first message that was sent at a time or later; `None` when there is none. Ids grow with time, so it is found
+/// by halving: some twenty seeks in a million messages.
+pub fn first_message_since(connection: &Connection, timestamp: i64) -> rusqlite::Result<Option<MessageId>> {
+    let newest: Option<i64> =
+        connection.prepare_cached("SELECT max(id) FROM message")?.query_row([], |row| row.get(0))?;
+    let Some(newest) = newest else { return Ok(None) };
+    let mut at_or_after =
+        connection.prepare_cached("SELECT id, timestamp FROM message WHERE id >= ?1 ORDER BY id LIMIT 1")?;
+    // What is sought has an id in low..=high, or there is none.
+    let (mut low, mut high) = (0, newest + 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let (id, sent): (i64, i64) = at_or_after.query_row([middle], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if sent < timestamp {
+            low = id + 1;
+        } else {
+            high = middle;
+        }
+    }
+    Ok((low <= newest).then_some(MessageId(low)))
+}
+
+/// How many active users are subscribed to each channel. Deactivated ones keep their subscriptions, so they are
+/// counted apart: they are few, and the others are counted in an index alone.
+pub fn subscriber_counts(connection: &Connection) -> rusqlite::Result<HashMap<StreamId, i64>> {
+    let mut counts = HashMap::new();
+    let statements = [
+        (1, "SELECT stream_id, count(*) FROM subscription WHERE active GROUP BY stream_id"),
+        (-1, DEACTIVATED_SUBSCRIBERS),
+    ];
+    for (sign, statement) in statements {
+        let mut statement = connection.prepare_cached(statement)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            *counts.entry(row.get(0)?).or_default() += sign * row.get::<_, i64>(1)?;
+        }
+    }
+    Ok(counts)
+}
+
+const DEACTIVATED_SUBSCRIBERS: &str =
+    "SELECT stream_id, count(*) FROM user CROSS JOIN subscription USING (user_id)
+     WHERE NOT is_active AND active GROUP BY stream_id";
+
+/// Whether there is a channel that can be read without an account. There are never so many channels that walking them
+/// would matter, and it is asked only where organizations have such channels.
+pub fn has_web_public(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM stream WHERE is_web_public AND NOT is_archived)")?
+        .query_row([], |row| row.get(0))
+}

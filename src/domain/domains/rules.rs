@@ -1,0 +1,149 @@
+//! What a domain has to be, and whose addresses may join.
+
+use crate::domain::domains::{RealmDomain, sql};
+use crate::domain::realm;
+use crate::http::ApiResult;
+use rusqlite::Connection;
+
+/// The longest domain, in characters.
+const MAX_LENGTH: usize = 255;
+
+/// Checks a domain in lower case; the reason is the published one.
+pub fn check_domain(domain: &str) -> Result<(), &'static str> {
+    if domain.is_empty() {
+        return Err("Domain can't be empty.");
+    }
+    if !domain.contains('.') {
+        return Err("Domain must have at least one dot (.)");
+    }
+    if domain.chars().count() > MAX_LENGTH {
+        return Err("Domain is too long");
+    }
+    if domain.starts_with('.') || domain.ends_with('.') {
+        return Err("Domain cannot start or end with a dot (.)");
+    }
+    for label in domain.split('.') {
+        if label.is_empty() {
+            return Err("Consecutive '.' are not allowed.");
+        }
+        if label.starts_with('-') || label.ends_with('-') {
+            return Err("Subdomains cannot start or end with a '-'.");
+        }
+        if !label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-') {
+            return Err("Domain can only have letters, numbers, '.' and '-'s.");
+        }
+    }
+    Ok(())
+}
+
+/// Why an address may not join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Its domain is none of the organization's.
+    Domain,
+    /// It has a `+`: one person could join as many.
+    Plus,
+}
+
+impl Refusal {
+    /// The published words for an address that somebody wants to change to.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Domain => "Outside your domain.",
+            Self::Plus => "Email addresses containing + are not allowed.",
+        }
+    }
+
+    /// The published words for an address of a new user.
+    pub fn of_new_user(self, email: &str) -> String {
+        match self {
+            Self::Domain => format!("Email '{email}' not allowed in this organization"),
+            Self::Plus => self.reason().to_owned(),
+        }
+    }
+}
+
+/// Whether an address may join the organization, invited or not: everybody's may, unless it is restricted to domains
+/// and has some.
+pub fn may_join(connection: &Connection, email: &str) -> ApiResult<Result<(), Refusal>> {
+    if !realm::settings::get(connection, "emails_restricted_to_domains")? {
+        return Ok(Ok(()));
+    }
+    Ok(is_allowed(email, &sql::all(connection)?))
+}
+
+fn is_allowed(email: &str, domains: &[RealmDomain]) -> Result<(), Refusal> {
+    if domains.is_empty() {
+        return Ok(());
+    }
+    let (name, domain) = email.trim().rsplit_once('@').unwrap_or_default();
+    if name.contains('+') {
+        return Err(Refusal::Plus);
+    }
+    let domain = domain.to_lowercase();
+    let covers = |allowed: &RealmDomain| {
+        let rest = domain.strip_suffix(&allowed.domain);
+        rest.is_some_and(|rest| rest.is_empty() || (allowed.allow_subdomains && rest.ends_with('.')))
+    };
+    if domains.iter().any(covers) { Ok(()) } else { Err(Refusal::Domain) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn domains_are_checked_in_the_published_words() {
+        let long = format!("{}.example", "a".repeat(MAX_LENGTH));
+        for (domain, expected) in [
+            ("example.com", Ok(())),
+            ("a-b.c1.example", Ok(())),
+            ("", Err("Domain can't be empty.")),
+            ("example", Err("Domain must have at least one dot (.)")),
+            (&long, Err("Domain is too long")),
+            (".example.com", Err("Domain cannot start or end with a dot (.)")),
+            ("example.com.", Err("Domain cannot start or end with a dot (.)")),
+            ("example..com", Err("Consecutive '.' are not allowed.")),
+            ("-a.example", Err("Subdomains cannot start or end with a '-'.")),
+            ("a-.example", Err("Subdomains cannot start or end with a '-'.")),
+            ("a_b.example", Err("Domain can only have letters, numbers, '.' and '-'s.")),
+            ("ä.example", Err("Domain can only have letters, numbers, '.' and '-'s.")),
+        ] {
+            assert_eq!(check_domain(domain), expected, "{domain}");
+        }
+    }
+
+    #[test]
+    fn addresses_join_by_their_domain() {
+        let domain =
+            |domain: &str, allow_subdomains| RealmDomain { domain: domain.to_owned(), allow_subdomains };
+        let domains = [domain("example.com", false), domain("example.org", true)];
+        for (email, expected) in [
+            ("ada@example.com", Ok(())),
+            ("Ada@EXAMPLE.com", Ok(())),
+            ("ada@sub.example.com", Err(Refusal::Domain)),
+            ("ada@badexample.com", Err(Refusal::Domain)),
+            ("ada@example.org", Ok(())),
+            ("ada@a.b.example.org", Ok(())),
+            ("ada@badexample.org", Err(Refusal::Domain)),
+            ("ada@example.net", Err(Refusal::Domain)),
+            ("ada+1@example.com", Err(Refusal::Plus)),
+            ("no address", Err(Refusal::Domain)),
+        ] {
+            assert_eq!(is_allowed(email, &domains), expected, "{email}");
+        }
+        assert_eq!(is_allowed("ada+1@example.net", &[]), Ok(()), "nothing to be restricted to");
+    }
+
+    #[test]
+    fn only_a_restricted_organization_asks() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(crate::store::SCHEMA).unwrap();
+        let example = RealmDomain { domain: "example.com".to_owned(), allow_subdomains: false };
+        sql::insert(&connection, &example).unwrap();
+        assert_eq!(may_join(&connection, "ada@example.net").unwrap(), Ok(()));
+        realm::settings::set(&connection, "emails_restricted_to_domains", &true.into()).unwrap();
+        assert_eq!(may_join(&connection, "ada@example.net").unwrap(), Err(Refusal::Domain));
+        assert_eq!(may_join(&connection, "ada@example.com").unwrap(), Ok(()));
+    }
+}

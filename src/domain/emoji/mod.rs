@@ -1,0 +1,12 @@
+//! Custom emoji: statements, and the check of an emoji that a client names by name, code and type.
+
+pub mod resolve;
+pub mod sql;
+
+use crate::domain::emoji::sql::RealmEmoji;
+use crate::domain::images::public;
+
+/// Where clients load an emoji's image.
+pub fn source_url(emoji: &RealmEmoji) -> String {
+    format!("{}{}", public::ROOT, sql::image_path(&emoji.file))
+}

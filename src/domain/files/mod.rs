@@ -1,0 +1,8 @@
+//! Uploaded files: metadata, contents in chunks, and thumbnails.
+
+pub mod blobs;
+pub mod media_types;
+pub mod names;
+pub mod record;
+pub mod sql;
+pub mod thumbnails;

@@ -1,0 +1,100 @@
+//! An uploaded file as its uploader's clients see it (spec, "Attachment"), and the events about it.
+
+use crate::domain::files::sql;
+use crate::domain::files::sql::AttachmentRow;
+use crate::events::{Audience, Event};
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::MessageId;
+use rusqlite::Connection;
+use serde::Serialize;
+
+/// An uploaded file on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AttachmentRecord {
+    id: i64,
+    /// As the uploader called it.
+    name: String,
+    /// What follows `/user_uploads/` in its address.
+    path_id: String,
+    /// Bytes.
+    size: u64,
+    /// UNIX milliseconds.
+    create_time: i64,
+    /// The messages that link to it, whoever sent them, ascending.
+    messages: Vec<LinkingMessage>,
+}
+
+/// A message that links to an uploaded file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct LinkingMessage {
+    id: MessageId,
+    /// UNIX milliseconds.
+    date_sent: i64,
+}
+
+impl AttachmentRecord {
+    /// The record of a row.
+    pub fn load(connection: &Connection, row: AttachmentRow) -> rusqlite::Result<Self> {
+        let messages = sql::messages_of(connection, row.id)?;
+        let messages = messages
+            .into_iter()
+            .map(|(id, timestamp)| LinkingMessage { id, date_sent: timestamp * 1000 })
+            .collect();
+        Ok(Self {
+            id: row.id,
+            name: row.name,
+            path_id: row.path_id,
+            size: row.size,
+            create_time: row.create_time * 1000,
+            messages,
+        })
+    }
+}
+
+/// `attachment`, `op: add`, `update` and `remove`.
+#[derive(Serialize)]
+struct AttachmentChanged<T> {
+    r#type: &'static str,
+    op: &'static str,
+    attachment: T,
+    /// Bytes, of all files of the organization.
+    upload_space_used: u64,
+}
+
+/// Of a file that is gone.
+#[derive(Serialize)]
+struct Gone {
+    id: i64,
+}
+
+impl<T: Serialize> Event for AttachmentChanged<T> {
+    const TYPE: &'static str = "attachment";
+}
+
+/// Tells the uploader's clients of a new file.
+pub fn tell_added(tx: &mut Tx<'_>, row: AttachmentRow) -> ApiResult<()> {
+    tell_of(tx, "add", row)
+}
+
+/// Tells the uploader's clients that other messages link to a file than before.
+pub fn tell_updated(tx: &mut Tx<'_>, row: AttachmentRow) -> ApiResult<()> {
+    tell_of(tx, "update", row)
+}
+
+fn tell_of(tx: &mut Tx<'_>, op: &'static str, row: AttachmentRow) -> ApiResult<()> {
+    let audience = Audience::user(row.user_id);
+    let upload_space_used = sql::space_used(tx)?;
+    let attachment = AttachmentRecord::load(tx, row)?;
+    tx.emit(&AttachmentChanged { r#type: "attachment", op, attachment, upload_space_used }, audience);
+    Ok(())
+}
+
+/// Tells the uploader's clients that a file is gone.
+pub fn tell_removed(tx: &mut Tx<'_>, row: &AttachmentRow) -> ApiResult<()> {
+    let upload_space_used = sql::space_used(tx)?;
+    let attachment = Gone { id: row.id };
+    let event = AttachmentChanged { r#type: "attachment", op: "remove", attachment, upload_space_used };
+    tx.emit(&event, Audience::user(row.user_id));
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Smaller versions of uploaded images. They are made when the image is uploaded, and kept with it.
+
+use crate::app::App;
+use crate::domain::files::blobs;
+use crate::domain::files::sql::AttachmentRow;
+use crate::domain::images::decoding;
+use crate::domain::images::decoding::Format;
+use crate::domain::images::upload::in_turn;
+use crate::http::ApiResult;
+use crate::markdown::UploadedFile;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// One format of thumbnails, as `server_thumbnail_formats` lists it.
+#[derive(Debug, Serialize)]
+pub struct ThumbnailFormat {
+    name: &'static str,
+    max_width: u32,
+    max_height: u32,
+    format: &'static str,
+    animated: bool,
+}
+
+/// The formats that every image has.
+pub const FORMATS: [ThumbnailFormat; 1] = [ThumbnailFormat {
+    name: "840x560.webp",
+    max_width: 840,
+    max_height: 560,
+    format: "webp",
+    animated: false,
+}];
+
+/// The type of all formats.
+pub const CONTENT_TYPE: &str = "image/webp";
+
+/// Files beyond this size, in bytes, get no thumbnail: they would have to be in memory.
+const MAX_SIZE: u64 = 32 << 20;
+
+/// What is made of an uploaded image.
+pub struct Thumbnails {
+    /// What the image is.
+    pub content_type: &'static str,
+    /// Its width and height in pixels, the right way up.
+    pub dimensions: (u32, u32),
+    /// Names and bytes.
+    pub formats: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// Makes the thumbnails of an uploaded file; `None` if it is no image that we can read.
+pub async fn make(
+    app: &Arc<App>,
+    content_id: i64,
+    size: u64,
+    content_type: &str,
+) -> ApiResult<Option<Thumbnails>> {
+    if !content_type.starts_with("image/") || size > MAX_SIZE {
+        return Ok(None);
+    }
+    let app = Arc::clone(app);
+    let made = in_turn(move || {
+        let file = blobs::read_now(&app, content_id, size)?;
+        Ok(of_image(&file))
+    });
+    // A file that makes the decoder fail is a file without a thumbnail.
+    made.await.unwrap_or(Ok(None))
+}
+
+fn of_image(file: &[u8]) -> Option<Thumbnails> {
+    Format::of(file)?;
+    let decoded = decoding::decode(file).map_err(|error| tracing::debug!(%error, "no thumbnail")).ok()?;
+    let picture = decoded.picture;
+    let formats = FORMATS.iter().map(|format| {
+        let scaled = picture.fit_within(format.max_width, format.max_height);
+        Some((format.name, scaled.to_webp().ok()?))
+    });
+    Some(Thumbnails {
+        content_type: decoded.format.content_type(),
+        dimensions: (picture.width, picture.height),
+        formats: formats.collect::<Option<_>>()?,
+    })
+}
+
+/// How a message shows a file that it links to; `None` if it only links to it.
+pub fn shown(file: &AttachmentRow) -> Option<UploadedFile> {
+    let [format] = &FORMATS;
+    let is_image = file.content_type.starts_with("image/");
+    if is_image && file.dimensions.is_none() {
+        return None;
+    }
+    let address = || format!("/user_uploads/thumbnail/{}/{}", file.path_id, format.name);
+    Some(UploadedFile {
+        content_type: file.content_type.clone(),
+        dimensions: file.dimensions,
+        thumbnail_url: is_image.then(address),
+    })
+}

@@ -1,0 +1,170 @@
+//! The group settings of a channel: who may do what in it (spec, "Channel").
+
+use crate::domain::groups::permission::{DefaultGroup, Permission};
+use crate::domain::groups::setting;
+use crate::domain::groups::setting::{DirectGroup, GroupSetting, Owner};
+use crate::domain::groups::system::SystemGroup;
+use crate::http::ApiResult;
+use crate::types::{GroupId, StreamId, UserId};
+use rusqlite::Connection;
+use serde::{Serialize, Serializer};
+
+/// A `can_..._group` setting of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StreamSetting {
+    /// May subscribe others, and so read.
+    CanAddSubscribers,
+    /// May change the channel.
+    CanAdministerChannel,
+    /// May start topics.
+    CanCreateTopic,
+    /// May delete anybody's messages.
+    CanDeleteAnyMessage,
+    /// May delete their own messages.
+    CanDeleteOwnMessage,
+    /// May move messages to other channels.
+    CanMoveMessagesOutOfChannel,
+    /// May move messages to other topics.
+    CanMoveMessagesWithinChannel,
+    /// May unsubscribe others.
+    CanRemoveSubscribers,
+    /// May resolve topics.
+    CanResolveTopics,
+    /// May post.
+    CanSendMessage,
+    /// May subscribe themselves, and so read.
+    CanSubscribe,
+}
+
+impl StreamSetting {
+    /// All of them, in the order of the interface's lists.
+    pub const ALL: [Self; 11] = [
+        Self::CanAddSubscribers,
+        Self::CanAdministerChannel,
+        Self::CanCreateTopic,
+        Self::CanDeleteAnyMessage,
+        Self::CanDeleteOwnMessage,
+        Self::CanMoveMessagesOutOfChannel,
+        Self::CanMoveMessagesWithinChannel,
+        Self::CanRemoveSubscribers,
+        Self::CanResolveTopics,
+        Self::CanSendMessage,
+        Self::CanSubscribe,
+    ];
+
+    /// The name on the wire and in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CanAddSubscribers => "can_add_subscribers_group",
+            Self::CanAdministerChannel => "can_administer_channel_group",
+            Self::CanCreateTopic => "can_create_topic_group",
+            Self::CanDeleteAnyMessage => "can_delete_any_message_group",
+            Self::CanDeleteOwnMessage => "can_delete_own_message_group",
+            Self::CanMoveMessagesOutOfChannel => "can_move_messages_out_of_channel_group",
+            Self::CanMoveMessagesWithinChannel => "can_move_messages_within_channel_group",
+            Self::CanRemoveSubscribers => "can_remove_subscribers_group",
+            Self::CanResolveTopics => "can_resolve_topics_group",
+            Self::CanSendMessage => "can_send_message_group",
+            Self::CanSubscribe => "can_subscribe_group",
+        }
+    }
+
+    /// The published rule.
+    pub fn permission(self) -> Permission {
+        use SystemGroup::{Administrators, Everyone, Nobody};
+        match self {
+            Self::CanAddSubscribers | Self::CanDeleteAnyMessage | Self::CanSubscribe => {
+                Permission::system(Nobody)
+            }
+            Self::CanAdministerChannel => Permission::new(DefaultGroup::ChannelCreator),
+            Self::CanCreateTopic | Self::CanSendMessage => Permission::system(Everyone).or_everyone(),
+            Self::CanRemoveSubscribers => Permission::system(Administrators),
+            Self::CanDeleteOwnMessage
+            | Self::CanMoveMessagesOutOfChannel
+            | Self::CanMoveMessagesWithinChannel
+            | Self::CanResolveTopics => Permission::system(Nobody).or_everyone(),
+        }
+    }
+
+    /// Who may when nobody was named. A new channel's creator is named as its administrator when it is made, so their
+    /// default is for channels without a creator.
+    pub fn default_group(self) -> SystemGroup {
+        self.permission().default.system_group()
+    }
+
+    /// Whether who may also may know that a private channel is there.
+    pub fn shows_channel(self) -> bool {
+        self.lets_in() || self == Self::CanAdministerChannel
+    }
+
+    /// Whether who may also may read a private channel, so that only who reads it may change the setting.
+    pub fn lets_in(self) -> bool {
+        matches!(self, Self::CanAddSubscribers | Self::CanSubscribe)
+    }
+
+    /// Whether setting it needs the organization's permission to say who deletes messages (feature level 407).
+    pub fn is_about_deleting(self) -> bool {
+        matches!(self, Self::CanDeleteAnyMessage | Self::CanDeleteOwnMessage)
+    }
+
+    /// Checks a value that a client sent, and makes the group for it.
+    pub fn parse(self, connection: &Connection, value: &GroupSetting) -> ApiResult<GroupId> {
+        setting::parse(connection, self.name(), &self.permission(), value)
+    }
+
+    /// The group that holds the permission in a channel.
+    pub fn group_of(self, connection: &Connection, stream_id: StreamId) -> ApiResult<GroupId> {
+        setting::group_of(connection, Owner::Stream(stream_id.0), self.name(), self.default_group())
+    }
+}
+
+/// Names a new channel's creator as its administrator.
+pub fn set_creator(connection: &Connection, stream_id: StreamId, creator: UserId) -> ApiResult<()> {
+    let value =
+        GroupSetting::Direct(DirectGroup { direct_members: vec![creator], direct_subgroups: Vec::new() });
+    let administer = StreamSetting::CanAdministerChannel;
+    let group = administer.parse(connection, &value)?;
+    setting::set(connection, Owner::Stream(stream_id.0), administer.name(), group)
+}
+
+/// All group settings of a channel, as members of a JSON object.
+#[derive(Clone, Debug)]
+pub struct Settings(Vec<(StreamSetting, GroupSetting)>);
+
+impl Settings {
+    /// Loads them.
+    pub fn load(connection: &Connection, stream_id: StreamId) -> ApiResult<Self> {
+        let stored = crate::domain::groups::sql::settings(connection, "stream", stream_id.0)?;
+        let value = |setting: StreamSetting| {
+            let group = stored.iter().find(|(name, _)| name == setting.name());
+            let group = group.map_or_else(|| setting.default_group().id(), |(_, group)| *group);
+            Ok((setting, setting::to_wire(connection, group)?))
+        };
+        StreamSetting::ALL.into_iter().map(value).collect::<ApiResult<_>>().map(Self)
+    }
+
+    /// One of them.
+    pub fn get(&self, setting: StreamSetting) -> Option<&GroupSetting> {
+        self.0.iter().find(|(name, _)| *name == setting).map(|(_, value)| value)
+    }
+}
+
+impl Serialize for Settings {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(setting, value)| (setting.name(), value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_readers_may_let_others_in() {
+        for setting in StreamSetting::ALL {
+            let lets_in = matches!(setting, StreamSetting::CanAddSubscribers | StreamSetting::CanSubscribe);
+            assert_eq!(setting.lets_in(), lets_in, "{setting:?}");
+            assert!(setting.shows_channel() || !setting.lets_in(), "{setting:?}");
+        }
+    }
+}

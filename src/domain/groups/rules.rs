@@ -1,0 +1,138 @@
+//! Who may change a group, and what it may be called.
+
+use crate::domain::groups::membership::Membership;
+use crate::domain::groups::permission::UserGroupSetting;
+use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::groups::setting::Owner;
+use crate::domain::groups::sql::GroupRow;
+use crate::domain::groups::{realm_settings, setting, sql};
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::types::GroupId;
+use rusqlite::Connection;
+
+/// The longest name, in characters.
+const MAX_NAME_LENGTH: usize = 100;
+
+/// What mentions and searches begin with, so that names may not.
+const RESERVED_PREFIXES: [&str; 5] = ["@", "role:", "user:", "stream:", "channel:"];
+
+/// Checks a name as a client sends it.
+pub fn check_name(name: &str) -> ApiResult<()> {
+    if name.trim().is_empty() {
+        return Err(ApiError::bad_request("User group name can't be empty!"));
+    }
+    if name.chars().count() > MAX_NAME_LENGTH {
+        return Err(ApiError::bad_request(format!(
+            "User group name cannot exceed {MAX_NAME_LENGTH} characters."
+        )));
+    }
+    match RESERVED_PREFIXES.into_iter().find(|prefix| name.starts_with(prefix)) {
+        None => Ok(()),
+        Some(prefix) => Err(ApiError::bad_request(format!("User group name cannot start with '{prefix}'."))),
+    }
+}
+
+/// Refuses a name that another group has, in use or not.
+pub fn check_unique(connection: &Connection, name: &str, own: Option<GroupId>) -> ApiResult<()> {
+    if sql::with_name(connection, name)?.is_some_and(|other| Some(other) != own) {
+        return Err(ApiError::bad_request(format!("User group '{name}' already exists.")));
+    }
+    Ok(())
+}
+
+/// Groups are for people who are not guests to ask about and to change.
+pub fn require_member(caller: &Caller) -> ApiResult<()> {
+    if caller.is_guest() {
+        return Err(ApiError::bad_request("Not allowed for guest users"));
+    }
+    if caller.is_bot() {
+        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
+    }
+    Ok(())
+}
+
+/// A group that clients may ask about.
+pub fn find(connection: &Connection, group: GroupId) -> ApiResult<GroupRow> {
+    sql::group(connection, group)?.ok_or_else(|| ApiError::bad_request("Invalid user group"))
+}
+
+/// A group that is in use.
+pub fn find_active(connection: &Connection, group: GroupId) -> ApiResult<GroupRow> {
+    let row = find(connection, group)?;
+    if row.deactivated { Err(setting::is_deactivated()) } else { Ok(row) }
+}
+
+/// What somebody may do with groups: their own groups are asked once.
+pub struct Manager<'a> {
+    connection: &'a Connection,
+    caller: &'a Caller,
+    membership: Membership,
+}
+
+impl<'a> Manager<'a> {
+    /// The caller, at a time in UNIX seconds.
+    pub fn new(connection: &'a Connection, caller: &'a Caller, now: i64) -> ApiResult<Self> {
+        let membership = Membership::of(connection, caller.user_id, now)?;
+        Ok(Self { connection, caller, membership })
+    }
+
+    /// Refuses who may not do one of these in a group. Who may change all groups, or this one, may do everything;
+    /// nobody may with a system group.
+    pub fn require(&self, group: &GroupRow, settings: &[UserGroupSetting]) -> ApiResult<()> {
+        if group.is_system_group {
+            return Err(ApiError::insufficient_permission());
+        }
+        if realm_settings::is_held(
+            self.connection,
+            self.caller,
+            &self.membership,
+            RealmGroup::CanManageAllGroups,
+        )? {
+            return Ok(());
+        }
+        for setting in [UserGroupSetting::CanManage].iter().chain(settings) {
+            if self.has(group, *setting)? {
+                return Ok(());
+            }
+        }
+        Err(ApiError::insufficient_permission())
+    }
+
+    /// Whether they have a permission of a group. A guest does not have one that may not be given to everyone.
+    fn has(&self, group: &GroupRow, setting: UserGroupSetting) -> ApiResult<bool> {
+        if self.caller.is_guest() && !setting.permission().allow_everyone_group {
+            return Ok(false);
+        }
+        let default = setting.default_group(group.is_system_group);
+        let holder = setting::group_of(self.connection, Owner::Group(group.id.0), setting.name(), default)?;
+        Ok(self.membership.contains(holder))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked_in_the_published_words() {
+        let long = "é".repeat(101);
+        let cases = [
+            ("crew", None),
+            (" crew ", None),
+            (&long[2..], None),
+            ("", Some("User group name can't be empty!")),
+            (" \t", Some("User group name can't be empty!")),
+            (&long, Some("User group name cannot exceed 100 characters.")),
+            ("@crew", Some("User group name cannot start with '@'.")),
+            ("role:crew", Some("User group name cannot start with 'role:'.")),
+            ("user:crew", Some("User group name cannot start with 'user:'.")),
+            ("stream:crew", Some("User group name cannot start with 'stream:'.")),
+            ("channel:crew", Some("User group name cannot start with 'channel:'.")),
+            ("the role:crew", None),
+        ];
+        for (name, expected) in cases {
+            let refused = check_name(name).err();
+            assert_eq!(refused.as_ref().map(ApiError::msg), expected, "{name:?}");
+        }
+    }
+}

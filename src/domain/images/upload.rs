@@ -1,0 +1,128 @@
+//! Files of forms on their way to images of ours (five MiB each).
+
+use crate::domain::images::decoding::{Format, ImageError};
+use crate::http::form::UploadedFile;
+use crate::http::{ApiError, ApiResult};
+use tokio::sync::Semaphore;
+
+/// What a request with an image may take: somewhat more than the largest image, so that most that are larger are
+/// refused in the published words.
+pub const BODY_LIMIT: usize = 8 << 20;
+
+/// Each may take 128 MiB for its pixels; more at a time would only make a small machine swap.
+static AT_ONCE: Semaphore = Semaphore::const_new(1);
+
+/// The one file of a form, whatever its field is called. None, or several, are refused in the endpoint's words.
+pub fn only_file(mut files: Vec<UploadedFile>, refusal: &'static str) -> ApiResult<UploadedFile> {
+    match (files.pop(), files.is_empty()) {
+        (Some(file), true) => Ok(file),
+        _ => Err(ApiError::bad_request(refusal)),
+    }
+}
+
+/// Checks what can be checked without decoding: the size, and that the client calls it an image. 400, and `BAD_IMAGE`
+/// for the type.
+pub fn check(file: &UploadedFile, limit_mib: usize) -> ApiResult<()> {
+    if file.bytes.len() > limit_mib << 20 {
+        let msg = format!("Uploaded file is larger than the allowed limit of {limit_mib} MiB");
+        return Err(ApiError::bad_request(msg));
+    }
+    let media_type = file.content_type.as_deref().unwrap_or_default();
+    let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let format = if media_type.is_empty() { of_name(&file.file_name) } else { of_media_type(&media_type) };
+    if format.is_some() { Ok(()) } else { Err(bad_image("Invalid image format")) }
+}
+
+/// Decodes a file and makes something of it, on a thread that may take its time. What is no image is 400 `BAD_IMAGE`.
+pub async fn make<T: Send + 'static>(
+    file: UploadedFile,
+    work: fn(&[u8]) -> Result<T, ImageError>,
+) -> ApiResult<T> {
+    in_turn(move || work(&file.bytes)).await?.map_err(|error| {
+        tracing::debug!(%error, "an uploaded file is no image");
+        bad_image(match error {
+            ImageError::Size { .. } => "Image size exceeds limit.",
+            ImageError::UnknownFormat | ImageError::Broken(_) => {
+                "Could not decode image; did you upload an image file?"
+            }
+        })
+    })
+}
+
+/// Does something with pixels on a thread that may take its time, when nobody else does.
+pub async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> ApiResult<T> {
+    let _permit = AT_ONCE.acquire().await.map_err(|_| ApiError::internal())?;
+    tokio::task::spawn_blocking(work).await.map_err(|_| ApiError::internal())
+}
+
+fn bad_image(msg: &'static str) -> ApiError {
+    ApiError::new(400, "BAD_IMAGE", msg)
+}
+
+fn of_media_type(media_type: &str) -> Option<Format> {
+    [Format::Png, Format::Jpeg, Format::Gif, Format::Webp]
+        .into_iter()
+        .find(|format| format.content_type() == media_type)
+}
+
+fn of_name(name: &str) -> Option<Format> {
+    let (_, ending) = name.rsplit_once('.')?;
+    match ending.to_ascii_lowercase().as_str() {
+        "png" => Some(Format::Png),
+        "jpg" | "jpeg" | "jpe" => Some(Format::Jpeg),
+        "gif" => Some(Format::Gif),
+        "webp" => Some(Format::Webp),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+
+    fn file(name: &str, content_type: Option<&str>, length: usize) -> UploadedFile {
+        UploadedFile {
+            field_name: "file".to_owned(),
+            file_name: name.to_owned(),
+            content_type: content_type.map(str::to_owned),
+            bytes: Bytes::from(vec![0; length]),
+        }
+    }
+
+    #[test]
+    fn a_form_has_one_file() {
+        let files = |count| (0..count).map(|index| file(&index.to_string(), None, 0)).collect::<Vec<_>>();
+        assert_eq!(only_file(files(1), "One!").unwrap().file_name, "0");
+        for count in [0, 2, 3] {
+            assert_eq!(only_file(files(count), "One!").unwrap_err().msg(), "One!");
+        }
+    }
+
+    #[test]
+    fn files_are_images_of_a_size_by_type_or_else_by_name() {
+        for (name, content_type) in [
+            ("/home/ada/x.PNG", None),
+            ("x.jpeg", Some("")),
+            ("x.jpg", None),
+            ("x.gif", None),
+            (".webp", None),
+            ("noname", Some("image/png")),
+            ("x.txt", Some("IMAGE/JPEG; q=1")),
+        ] {
+            assert!(check(&file(name, content_type, 5 << 20), 5).is_ok(), "{name}");
+        }
+        for (name, content_type) in
+            [("png", None), ("x.svg", None), ("x.png", Some("text/plain")), ("x.png", Some("image/svg+xml"))]
+        {
+            let error = check(&file(name, content_type, 1), 5).unwrap_err();
+            assert_eq!(
+                (error.status(), error.code(), error.msg()),
+                (400, "BAD_IMAGE", "Invalid image format")
+            );
+        }
+        let error = check(&file("x.png", None, (5 << 20) + 1), 5).unwrap_err();
+        assert_eq!(error.code(), "BAD_REQUEST");
+        assert_eq!(error.msg(), "Uploaded file is larger than the allowed limit of 5 MiB");
+    }
+}

@@ -1,0 +1,34 @@
+//! The link with which the first owner signs up.
+
+use crate::domain::invites::record::{InviteRow, random_key};
+use crate::domain::invites::sql;
+use crate::domain::users::sql as users;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::Role;
+
+/// Where a first owner is made; `None` if somebody can log in. Each call makes a new link, and the one before works no
+/// more: a link that was printed long ago is nobody's key to the organization.
+pub fn new_path(tx: &Tx<'_>) -> ApiResult<Option<String>> {
+    sql::delete_owner_links(tx)?;
+    if users::somebody_can_log_in(tx)? {
+        return Ok(None);
+    }
+    let invite = InviteRow {
+        invite_id: 0,
+        key: random_key(),
+        email: None,
+        invited_by_user_id: None,
+        invited: tx.now(),
+        expiry_date: None,
+        invited_as: Role::Owner,
+        stream_ids: Vec::new(),
+        group_ids: Vec::new(),
+        include_realm_default_subscriptions: true,
+        notify_referrer_on_join: false,
+        welcome_message_custom_text: None,
+        is_revoked: false,
+    };
+    sql::insert(tx, &invite)?;
+    Ok(Some(invite.link("")))
+}

@@ -1,0 +1,119 @@
+//! Every statement about invitations.
+
+use crate::domain::invites::record::InviteRow;
+use crate::types::UserId;
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::de::DeserializeOwned;
+
+const COLUMNS: &str = "invite_id, key, email, invited_by_user_id, invited, expiry_date, invited_as, stream_ids,
+    group_ids, include_realm_default_subscriptions, notify_referrer_on_join, welcome_message_custom_text, is_revoked";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<InviteRow> {
+    Ok(InviteRow {
+        invite_id: row.get(0)?,
+        key: row.get(1)?,
+        email: row.get(2)?,
+        invited_by_user_id: row.get(3)?,
+        invited: row.get(4)?,
+        expiry_date: row.get(5)?,
+        invited_as: row.get(6)?,
+        stream_ids: list(row, 7)?,
+        group_ids: list(row, 8)?,
+        include_realm_default_subscriptions: row.get(9)?,
+        notify_referrer_on_join: row.get(10)?,
+        welcome_message_custom_text: row.get(11)?,
+        is_revoked: row.get(12)?,
+    })
+}
+
+fn list<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<T>> {
+    let text = row.get_ref(column)?.as_str()?;
+    serde_json::from_str(text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
+    })
+}
+
+/// An invitation by id.
+pub fn by_id(connection: &Connection, invite_id: i64) -> rusqlite::Result<Option<InviteRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM invite WHERE invite_id = ?1"))?
+        .query_row([invite_id], read)
+        .optional()
+}
+
+/// An invitation by the secret part of its link.
+pub fn by_key(connection: &Connection, key: &str) -> rusqlite::Result<Option<InviteRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM invite WHERE key = ?1"))?
+        .query_row([key], read)
+        .optional()
+}
+
+/// The invitations that may still be used, of one inviter or of all, the oldest first.
+pub fn open(connection: &Connection, inviter: Option<UserId>, now: i64) -> rusqlite::Result<Vec<InviteRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM invite
+             WHERE invited_by_user_id = coalesce(?1, invited_by_user_id) AND NOT is_revoked
+                 AND (expiry_date IS NULL OR expiry_date > ?2)
+             ORDER BY invite_id"
+        ))?
+        .query_map((inviter, now), read)?
+        .collect()
+}
+
+/// Stores a new invitation and answers its id.
+pub fn insert(connection: &Connection, invite: &InviteRow) -> rusqlite::Result<i64> {
+    let json = |ids: Vec<i64>| serde_json::Value::from(ids).to_string();
+    connection
+        .prepare_cached(
+            "INSERT INTO invite (key, email, invited_by_user_id, invited, expiry_date, invited_as, stream_ids, group_ids,
+                 include_realm_default_subscriptions, notify_referrer_on_join, welcome_message_custom_text)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        )?
+        .insert((
+            &invite.key,
+            &invite.email,
+            invite.invited_by_user_id,
+            invite.invited,
+            invite.expiry_date,
+            invite.invited_as,
+            json(invite.stream_ids.iter().map(|id| id.0).collect()),
+            json(invite.group_ids.iter().map(|id| id.0).collect()),
+            invite.include_realm_default_subscriptions,
+            invite.notify_referrer_on_join,
+            &invite.welcome_message_custom_text,
+        ))
+}
+
+/// Takes a link for many back. Its row stays, so that who revokes it again hears of it.
+pub fn set_revoked(connection: &Connection, invite_id: i64) -> rusqlite::Result<()> {
+    let statement = "UPDATE invite SET is_revoked = 1 WHERE invite_id = ?1";
+    connection.prepare_cached(statement)?.execute([invite_id]).map(|_| ())
+}
+
+/// Removes an invitation for one person.
+pub fn delete(connection: &Connection, invite_id: i64) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM invite WHERE invite_id = ?1")?.execute([invite_id]).map(|_| ())
+}
+
+/// Removes all invitations for a person who has come.
+pub fn delete_for(connection: &Connection, email: &str) -> rusqlite::Result<()> {
+    let statement = "DELETE FROM invite WHERE email IS NOT NULL AND lower(email) = lower(?1)";
+    connection.prepare_cached(statement)?.execute([email]).map(|_| ())
+}
+
+/// Takes all invitations of a user back; answers whether there were any that could still be used.
+pub fn revoke_all_of(connection: &Connection, user_id: UserId, now: i64) -> rusqlite::Result<bool> {
+    let were_open = !open(connection, Some(user_id), now)?.is_empty();
+    let statement = "DELETE FROM invite WHERE invited_by_user_id = ?1 AND email IS NOT NULL";
+    connection.prepare_cached(statement)?.execute([user_id])?;
+    let statement = "UPDATE invite SET is_revoked = 1 WHERE invited_by_user_id = ?1";
+    connection.prepare_cached(statement)?.execute([user_id])?;
+    Ok(were_open)
+}
+
+/// Removes the link by which the first owner comes.
+pub fn delete_owner_links(connection: &Connection) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM invite WHERE invited_by_user_id IS NULL")?.execute([]).map(|_| ())
+}

@@ -1,0 +1,58 @@
+//! API keys: minting, listing and revoking them.
+
+use crate::http::ApiResult;
+use crate::http::caller::{API_KEY_LENGTH, digest};
+use crate::store::Tx;
+use crate::types::UserId;
+use rand::RngExt;
+use rand::distr::Alphanumeric;
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+
+/// Removes all keys of a user.
+pub fn delete_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1")?.execute([user_id])?;
+    Ok(())
+}
+
+/// Makes a key and answers it. It cannot be read again.
+pub fn mint(tx: &Tx<'_>, user_id: UserId, client: &str) -> ApiResult<String> {
+    let key: String = rand::rng().sample_iter(Alphanumeric).take(API_KEY_LENGTH).map(char::from).collect();
+    tx.prepare_cached("INSERT INTO api_key (user_id, digest, client, date_created) VALUES (?1, ?2, ?3, ?4)")?
+        .execute((user_id, digest(&key), client, tx.now()))?;
+    Ok(key)
+}
+
+/// Whether a key is one of a user's.
+pub fn works(connection: &Connection, user_id: UserId, api_key: &str) -> ApiResult<bool> {
+    let statement = "SELECT EXISTS (SELECT 1 FROM api_key WHERE user_id = ?1 AND digest = ?2)";
+    Ok(connection.prepare_cached(statement)?.query_row((user_id, digest(api_key)), |row| row.get(0))?)
+}
+
+/// A key as it can still be told of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KeyRecord {
+    /// Names the key in commands.
+    pub id: i64,
+    /// The program that asked for it.
+    pub client: String,
+    /// UNIX seconds.
+    pub date_created: i64,
+}
+
+/// A user's keys, the oldest first.
+pub fn list(connection: &Connection, user_id: UserId) -> ApiResult<Vec<KeyRecord>> {
+    let mut statement = connection
+        .prepare_cached("SELECT id, client, date_created FROM api_key WHERE user_id = ?1 ORDER BY id")?;
+    let keys = statement.query_map([user_id], |row| {
+        Ok(KeyRecord { id: row.get(0)?, client: row.get(1)?, date_created: row.get(2)? })
+    })?;
+    Ok(keys.collect::<Result<_, _>>()?)
+}
+
+/// Removes one of a user's keys; answers whether there was one.
+pub fn revoke(tx: &Tx<'_>, user_id: UserId, id: i64) -> ApiResult<bool> {
+    let removed =
+        tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1 AND id = ?2")?.execute((user_id, id))?;
+    Ok(removed > 0)
+}

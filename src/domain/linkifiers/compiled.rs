@@ -1,0 +1,87 @@
+//! The linkifiers as the renderer uses them. Compiling takes far longer than rendering, so each thread that renders
+//! keeps what it compiled, together with the rows that it compiled. Reading these few rows again tells whether it is
+//! still right for the snapshot at hand, so there is nothing to keep in step.
+
+use crate::domain::linkifiers::{LinkifierRecord, sql};
+use crate::http::ApiResult;
+use crate::markdown;
+use crate::markdown::{Linkifier, TopicLink};
+use rusqlite::Connection;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What a thread compiled.
+#[derive(Default)]
+struct Compiled {
+    rows: Vec<LinkifierRecord>,
+    linkifiers: Rc<[Linkifier]>,
+}
+
+thread_local! {
+    static COMPILED: RefCell<Compiled> = RefCell::default();
+}
+
+/// All linkifiers, in the order in which they are tried.
+pub fn all(connection: &Connection) -> ApiResult<Rc<[Linkifier]>> {
+    COMPILED.with_borrow_mut(|compiled| {
+        if !sql::are(connection, &compiled.rows)? {
+            compiled.rows = sql::all(connection)?;
+            compiled.linkifiers = compiled.rows.iter().filter_map(compile).collect();
+        }
+        Ok(Rc::clone(&compiled.linkifiers))
+    })
+}
+
+/// The links in a topic: of linkifiers, and addresses.
+pub fn topic_links(connection: &Connection, topic: &str) -> ApiResult<Vec<TopicLink>> {
+    Ok(markdown::topic_links(topic, &all(connection)?))
+}
+
+/// Nothing is stored that does not compile; another version of the engine may think otherwise.
+fn compile(row: &LinkifierRecord) -> Option<Linkifier> {
+    match Linkifier::compile(&row.pattern, &row.url_template) {
+        Ok(linkifier) => Some(linkifier),
+        Err(error) => {
+            tracing::warn!(id = row.id, %error, "a linkifier is not used");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_has_its_own_whatever_the_thread_compiled_before() {
+        let file = || {
+            let connection = Connection::open_in_memory().unwrap();
+            connection.execute_batch(crate::store::SCHEMA).unwrap();
+            connection
+        };
+        let links = |connection: &Connection| -> Vec<String> {
+            topic_links(connection, "#1 @2").unwrap().into_iter().map(|link| link.url).collect()
+        };
+        let (one, other) = (file(), file());
+        sql::insert(&one, "#(?P<id>[0-9]+)", "https://one.example.com/{id}").unwrap();
+        sql::insert(&other, "@(?P<id>[0-9]+)", "https://other.example.com/{id}").unwrap();
+        for _ in 0..2 {
+            assert_eq!(links(&one), ["https://one.example.com/1"]);
+            assert_eq!(links(&other), ["https://other.example.com/2"]);
+        }
+        let second = sql::insert(&one, "[@#](?P<id>[0-9]+)", "https://second.example.com/{id}").unwrap();
+        assert_eq!(links(&one), ["https://one.example.com/1", "https://second.example.com/2"]);
+        sql::set_position(&one, second, 0).unwrap();
+        assert_eq!(links(&one), ["https://second.example.com/1", "https://second.example.com/2"]);
+        assert!(Rc::ptr_eq(&all(&one).unwrap(), &all(&one).unwrap()), "nothing is compiled twice");
+    }
+
+    #[test]
+    fn one_that_does_not_compile_does_not_stop_the_others() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(crate::store::SCHEMA).unwrap();
+        sql::insert(&connection, "(", "https://example.com").unwrap();
+        sql::insert(&connection, "#(?P<id>[0-9]+)", "https://example.com/{id}").unwrap();
+        assert_eq!(all(&connection).unwrap().len(), 1);
+    }
+}

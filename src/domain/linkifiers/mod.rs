@@ -1,0 +1,17 @@
+//! Linkifiers: statements, and the compiled form that the renderer uses.
+
+pub mod compiled;
+pub mod sql;
+
+use serde::Serialize;
+
+/// A linkifier on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LinkifierRecord {
+    /// A regular expression with named groups.
+    pub pattern: String,
+    /// RFC 6570; its variables are the groups.
+    pub url_template: String,
+    /// The id.
+    pub id: i64,
+}

@@ -1,0 +1,60 @@
+//! What the records of channels tell of their messages: `first_message_id` (feature level 256) and `is_recently_active`
+//! (feature level 323). Both are derived, and told when sending, deleting or moving changes them.
+
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channel_viewers;
+use crate::domain::access::channel_viewers::People;
+use crate::domain::channels::events::StreamUpdated;
+use crate::domain::channels::{rules, sql};
+use crate::events::Audience;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::MessageId;
+use serde_json::Value;
+
+/// What a channel's record tells of its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The oldest message.
+    first_message_id: Option<MessageId>,
+    is_recently_active: bool,
+}
+
+/// What a channel's record tells now.
+pub fn of(tx: &Tx<'_>, stream: &StreamRow) -> ApiResult<Summary> {
+    let newest = sql::newest_timestamp(tx, stream.recipient_id)?;
+    Ok(Summary {
+        first_message_id: sql::first_message_id(tx, stream.recipient_id)?,
+        is_recently_active: rules::is_recently_active(tx.now(), stream.date_created, newest),
+    })
+}
+
+/// Tells all who can see a channel what is no longer as it was before.
+pub fn tell_if_changed(tx: &mut Tx<'_>, stream: &StreamRow, before: Summary) -> ApiResult<()> {
+    let now = of(tx, stream)?;
+    let first = (now.first_message_id != before.first_message_id)
+        .then(|| ("first_message_id", now.first_message_id.map(|id| id.0).into()));
+    let active = (now.is_recently_active != before.is_recently_active)
+        .then(|| ("is_recently_active", now.is_recently_active.into()));
+    tell(tx, stream, first.into_iter().chain(active).collect())
+}
+
+/// Tells the same of a message that was just sent, if it is the channel's first, or the first for long.
+pub fn tell_if_first(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiResult<()> {
+    let previous = sql::timestamp_before(tx, stream.recipient_id, id)?;
+    let first = previous.is_none().then(|| ("first_message_id", id.0.into()));
+    let was_active = rules::is_recently_active(tx.now(), stream.date_created, previous);
+    let active = (!was_active).then(|| ("is_recently_active", true.into()));
+    tell(tx, stream, first.into_iter().chain(active).collect())
+}
+
+fn tell(tx: &mut Tx<'_>, stream: &StreamRow, changes: Vec<(&'static str, Value)>) -> ApiResult<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let audience = Audience::set(channel_viewers::to(tx, &People::load(tx)?, tx.now(), stream)?);
+    for (property, value) in changes {
+        tx.emit(&StreamUpdated::new(stream, property, value), audience.clone());
+    }
+    Ok(())
+}

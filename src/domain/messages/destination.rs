@@ -1,0 +1,267 @@
+//! Where a message goes: `type`, `to` and `topic` of a request to a channel or a set of people.
+
+use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::{
+    channel_rows, channel_rows as subscriptions, channels as access, user_rows, users as users_access,
+};
+use crate::domain::channels::sql as channels;
+use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::groups::membership::Membership;
+use crate::domain::groups::system::SystemGroup;
+use crate::domain::messages::{direct_rules, sql};
+use crate::domain::realm;
+use crate::domain::users::sql as users;
+use crate::http::params::JsonOrText;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::types::{RecipientId, StreamId, Topic, UserId};
+use rusqlite::Connection;
+use serde::Deserialize;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::slice;
+
+/// `type` of a message in requests; each kind has two names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum MessageType {
+    /// `channel`, and the older `stream`.
+    #[serde(rename = "channel", alias = "stream")]
+    Channel,
+    /// `direct`, and the older `private`.
+    #[serde(rename = "direct", alias = "private")]
+    Direct,
+}
+
+/// Where a message goes.
+#[derive(Clone, Debug)]
+pub enum Address {
+    /// A channel and a topic in it.
+    Channel(Box<StreamRow>, Topic),
+    /// These people, the sender included; ascending.
+    Direct(Vec<UserId>),
+}
+
+/// Reads where a message goes, and checks that the sender may write there. A message to a channel has to say its topic,
+/// if only that it is the empty one.
+pub fn resolve(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    kind: MessageType,
+    to: &JsonOrText,
+    topic: Option<&str>,
+) -> ApiResult<Address> {
+    match kind {
+        MessageType::Channel => {
+            let stream = channel_named(connection, to)?;
+            let topic = read_topic(topic.ok_or_else(|| ApiError::bad_request("Missing topic"))?)?;
+            check_channel(connection, caller, now, &stream, &topic)?;
+            Ok(Address::Channel(Box::new(stream), topic))
+        }
+        MessageType::Direct => {
+            let user_ids = people_named(connection, caller, to)?;
+            check_people(connection, caller, now, &user_ids)?;
+            Ok(Address::Direct(user_ids))
+        }
+    }
+}
+
+/// Checks again, on the writer, what [`resolve`] found on a snapshot.
+pub fn recheck(connection: &Connection, caller: &Caller, now: i64, address: &mut Address) -> ApiResult<()> {
+    match address {
+        Address::Channel(stream, topic) => {
+            let fresh = channel_rows::by_id(connection, stream.stream_id)?;
+            **stream = fresh.ok_or_else(|| ApiError::no_channel_with_id(stream.stream_id.0))?;
+            check_channel(connection, caller, now, stream, topic)
+        }
+        Address::Direct(user_ids) => check_people(connection, caller, now, user_ids),
+    }
+}
+
+impl Address {
+    /// The channel and topic; `None` for direct conversations.
+    pub fn place(&self) -> Option<(StreamId, &Topic)> {
+        match self {
+            Self::Channel(stream, topic) => Some((stream.stream_id, topic)),
+            Self::Direct(_) => None,
+        }
+    }
+
+    /// The set of receivers; one for new company is made.
+    pub fn recipient(&self, connection: &Connection) -> ApiResult<RecipientId> {
+        match self {
+            Self::Channel(stream, _) => Ok(stream.recipient_id),
+            Self::Direct(user_ids) => match sql::direct_recipient(connection, user_ids)? {
+                Some(recipient_id) => Ok(recipient_id),
+                None => Ok(sql::insert_direct_recipient(connection, user_ids)?),
+            },
+        }
+    }
+}
+
+/// Reads a topic, with the published refusal.
+pub fn read_topic(text: &str) -> ApiResult<Topic> {
+    Topic::from_client(text).map_err(|invalid| {
+        ApiError::bad_request(format!("Invalid character in topic, at position {}!", invalid.position))
+    })
+}
+
+/// One channel: an id, a name, or a list of one of them.
+fn channel_named(connection: &Connection, to: &JsonOrText) -> ApiResult<StreamRow> {
+    let with_name = |name: &str| -> ApiResult<StreamRow> {
+        let name = name.trim();
+        channels::by_name(connection, name)?.ok_or_else(|| ApiError::no_channel_named(name))
+    };
+    let one = match to {
+        JsonOrText::Text(name) => return with_name(name),
+        JsonOrText::Json(Value::Array(list)) => match list.as_slice() {
+            [one] => one,
+            _ => return Err(ApiError::bad_request("Expected exactly one channel")),
+        },
+        JsonOrText::Json(one) => one,
+    };
+    match one {
+        Value::Number(id) => {
+            let id = id.as_i64().ok_or_else(|| ApiError::bad_request("Invalid data type for channel"))?;
+            channel_rows::by_id(connection, StreamId(id))?.ok_or_else(|| ApiError::no_channel_with_id(id))
+        }
+        Value::String(name) => with_name(name),
+        _ => Err(ApiError::bad_request("Invalid data type for channel")),
+    }
+}
+
+/// Whether the sender may write into a channel and topic.
+fn check_channel(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    stream: &StreamRow,
+    topic: &Topic,
+) -> ApiResult<()> {
+    check_may_post(connection, caller, now, stream)?;
+    check_topic(connection, stream, topic)
+}
+
+/// Whether the sender may write into a channel, whatever the topic.
+pub fn check_may_post(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    stream: &StreamRow,
+) -> ApiResult<()> {
+    let not_authorized =
+        || ApiError::bad_request(format!("Not authorized to send to channel '{}'", stream.name));
+    if stream.is_archived || !may_reach(connection, caller, now, stream)? {
+        return Err(not_authorized());
+    }
+    if !may_post(connection, caller, now, stream)? {
+        return Err(ApiError::bad_request("You do not have permission to post in this channel."));
+    }
+    Ok(())
+}
+
+/// Groups are looked at only where not everybody may post. A bot may post where its owner may.
+fn may_post(connection: &Connection, caller: &Caller, now: i64, stream: &StreamRow) -> ApiResult<bool> {
+    let group = StreamSetting::CanSendMessage.group_of(connection, stream.stream_id)?;
+    if matches!(SystemGroup::with_id(group), Some(SystemGroup::Everyone | SystemGroup::Internet)) {
+        return Ok(true);
+    }
+    for user_id in [Some(caller.user_id), caller.bot_owner_id].into_iter().flatten() {
+        if Membership::of(connection, user_id, now)?.contains(group) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A bot reaches what its owner reaches.
+fn may_reach(connection: &Connection, caller: &Caller, now: i64, stream: &StreamRow) -> ApiResult<bool> {
+    if access::has_content_access(connection, caller, now, stream)? {
+        return Ok(true);
+    }
+    match caller.bot_owner_id {
+        Some(owner) => Ok(subscriptions::is_subscribed(connection, owner, stream.stream_id)?),
+        None => Ok(false),
+    }
+}
+
+/// Whether the channel's policy allows a topic.
+pub fn check_topic(connection: &Connection, stream: &StreamRow, topic: &Topic) -> ApiResult<()> {
+    let is_empty = topic.as_str().is_empty();
+    let policy = match stream.topics_policy {
+        // The organization can only refuse the empty topic.
+        TopicsPolicy::Inherit if !is_empty => return Ok(()),
+        TopicsPolicy::Inherit => realm::settings::get(connection, "topics_policy")?,
+        policy => policy,
+    };
+    match policy {
+        TopicsPolicy::DisableEmptyTopic if is_empty => {
+            Err(ApiError::bad_request("Topics are required in this organization"))
+        }
+        TopicsPolicy::EmptyTopicOnly if !is_empty => {
+            Err(ApiError::bad_request("Only the general chat topic is allowed in this channel."))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The people of a direct message and the sender, ascending: ids, or emails, not both.
+fn people_named(connection: &Connection, caller: &Caller, to: &JsonOrText) -> ApiResult<Vec<UserId>> {
+    let list: Cow<'_, [Value]> = match to {
+        JsonOrText::Text(text) => text
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+            .map(|name| Value::String(name.to_owned()))
+            .collect(),
+        JsonOrText::Json(Value::Array(list)) => list.into(),
+        JsonOrText::Json(one @ (Value::String(_) | Value::Number(_))) => slice::from_ref(one).into(),
+        JsonOrText::Json(_) => return Err(ApiError::bad_request("Invalid data type for recipients")),
+    };
+    if list.is_empty() {
+        return Err(ApiError::bad_request("Message must have recipients"));
+    }
+    let (ids, emails) = (list.iter().any(Value::is_number), list.iter().any(Value::is_string));
+    if ids && emails {
+        let msg = "Recipient lists may contain emails or user IDs, but not both.";
+        return Err(ApiError::bad_request(msg));
+    }
+    let mut user_ids = vec![caller.user_id];
+    for one in list.iter() {
+        user_ids.push(match one {
+            Value::Number(id) => {
+                let id =
+                    id.as_i64().ok_or_else(|| ApiError::bad_request("Invalid data type for recipients"))?;
+                let user = user_rows::by_id(connection, UserId(id))?;
+                user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {id}")))?.user_id
+            }
+            Value::String(email) => user_with_email(connection, email)?.user_id,
+            _ => return Err(ApiError::bad_request("Invalid data type for recipients")),
+        });
+    }
+    user_ids.sort_unstable();
+    user_ids.dedup();
+    Ok(user_ids)
+}
+
+fn user_with_email(connection: &Connection, email: &str) -> ApiResult<UserRow> {
+    let user = match users::by_email(connection, email)? {
+        Some(user) => Some(user),
+        None => users::by_delivery_email(connection, email)?,
+    };
+    user.ok_or_else(|| ApiError::bad_request(format!("Invalid email '{email}'")))
+}
+
+/// Whether all these people can be written to, by the caller.
+fn check_people(connection: &Connection, caller: &Caller, now: i64, user_ids: &[UserId]) -> ApiResult<()> {
+    for user_id in user_ids {
+        let user = user_rows::by_id(connection, *user_id)?;
+        let user = user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {user_id}")))?;
+        if !user.is_active {
+            let msg = format!("'{}' is no longer using this organization.", user.full_name);
+            return Err(ApiError::bad_request(msg));
+        }
+    }
+    users_access::check_recipients(connection, caller, user_ids)?;
+    direct_rules::check(connection, caller, now, user_ids)
+}

@@ -1,0 +1,37 @@
+//! Messages: access, statements, read state, narrows, events, and the commands that create and remove them.
+
+pub mod access;
+pub mod channel_description;
+pub mod channel_summary;
+pub mod create;
+pub mod cursor;
+pub mod destination;
+pub mod direct_rules;
+pub mod events;
+pub mod file_access;
+pub mod file_references;
+pub mod filter;
+pub mod flags;
+pub mod historical;
+pub mod mention_rules;
+pub mod moved_receipts;
+pub mod muted_sender;
+pub mod narrow;
+pub mod plan;
+pub mod queue_narrow;
+pub mod quote;
+pub mod read_set;
+pub mod receivers;
+pub mod record;
+pub mod removal;
+pub mod render_context;
+pub mod row_reader;
+pub mod rules;
+pub mod search;
+pub mod serialize;
+pub mod sql;
+pub mod submessage_sql;
+pub mod topic_sql;
+pub mod unread;
+pub mod webhook_queue;
+pub mod widget;

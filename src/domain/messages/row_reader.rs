@@ -1,0 +1,143 @@
+//! Messages on their way from a row to JSON, without a copy in between.
+
+use crate::domain::images::avatar::Avatar;
+use crate::types::{ClientId, MessageId, RecipientId, UserId};
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A message while a statement stands on its row: the texts are SQLite's own and are not copied, the one of the two
+/// contents that nobody asks for is not even looked at.
+pub struct MessageView<'r, 's>(&'r Row<'s>);
+
+impl<'r> MessageView<'r, '_> {
+    /// The numbers of the row.
+    pub fn head(&self) -> rusqlite::Result<MessageHead> {
+        let row = self.0;
+        Ok(MessageHead {
+            id: row.get(0)?,
+            recipient_id: row.get(1)?,
+            sender_id: row.get(2)?,
+            timestamp: row.get(3)?,
+            attributes: row.get(4)?,
+            last_edit_timestamp: row.get(5)?,
+            last_moved_timestamp: row.get(6)?,
+            client_id: row.get(10)?,
+        })
+    }
+
+    /// The topic.
+    pub fn subject(&self) -> rusqlite::Result<&'r str> {
+        self.text(7)
+    }
+
+    /// Markdown.
+    pub fn content(&self) -> rusqlite::Result<&'r str> {
+        self.text(8)
+    }
+
+    /// HTML.
+    pub fn rendered_content(&self) -> rusqlite::Result<&'r str> {
+        self.text(9)
+    }
+
+    /// The sender's name.
+    pub fn sender_full_name(&self) -> rusqlite::Result<&'r str> {
+        self.text(11)
+    }
+
+    /// The sender's API email.
+    pub fn sender_email(&self) -> rusqlite::Result<&'r str> {
+        self.text(12)
+    }
+
+    /// The sender's image.
+    pub fn sender_avatar(&self) -> rusqlite::Result<Avatar> {
+        Ok(Avatar { user_id: self.0.get(2)?, version: self.0.get(13)?, key: self.0.get(14)? })
+    }
+
+    fn text(&self, column: usize) -> rusqlite::Result<&'r str> {
+        Ok(self.0.get_ref(column)?.as_str()?)
+    }
+}
+
+/// The numbers of a message's row.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageHead {
+    /// The id.
+    pub id: MessageId,
+    /// Its set of receivers.
+    pub recipient_id: RecipientId,
+    /// Who sent it.
+    pub sender_id: UserId,
+    /// UNIX seconds.
+    pub timestamp: i64,
+    /// Bits of [`crate::domain::messages::record::attribute`].
+    pub attributes: i64,
+    /// UNIX seconds; `None` if the content was never edited.
+    pub last_edit_timestamp: Option<i64>,
+    /// UNIX seconds; `None` if it was never moved.
+    pub last_moved_timestamp: Option<i64>,
+    /// The program that sent it.
+    pub client_id: ClientId,
+}
+
+impl MessageHead {
+    /// Whether an attribute's bit is set.
+    pub fn has(&self, attribute: i64) -> bool {
+        self.attributes & attribute != 0
+    }
+}
+
+/// Looks at messages by id, in the order given.
+pub fn view_each<E: From<rusqlite::Error>>(
+    connection: &Connection,
+    ids: &[MessageId],
+    mut each: impl FnMut(&MessageView<'_, '_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut statement = connection.prepare_cached(
+        "SELECT message.id, recipient_id, sender_id, timestamp, attributes, last_edit_timestamp,
+             last_moved_timestamp, subject, content, rendered_content, client_id, full_name, email, avatar_version,
+             avatar_key
+         FROM rarray(?1) AS wanted CROSS JOIN message ON message.id = wanted.value
+         JOIN user ON user.user_id = sender_id",
+    )?;
+    let mut rows = statement.query([list_of(ids)])?;
+    while let Some(row) = rows.next()? {
+        each(&MessageView(row))?;
+    }
+    Ok(())
+}
+
+/// The flags that a user has on some messages; most have none. One walk over the user's flagged messages between the
+/// first and the last, unless there are many others between them.
+pub fn flags_on(
+    connection: &Connection,
+    user_id: UserId,
+    ids: &[MessageId],
+) -> rusqlite::Result<HashMap<MessageId, i64>> {
+    const FEW: usize = 256;
+    let (Some(first), Some(last)) = (ids.iter().min(), ids.iter().max()) else { return Ok(HashMap::new()) };
+    let between: HashMap<MessageId, i64> = connection
+        .prepare_cached(
+            "SELECT message_id, flags FROM user_message_flags
+             WHERE user_id = ?1 AND message_id BETWEEN ?2 AND ?3 LIMIT ?4",
+        )?
+        .query_map((user_id, first, last, FEW as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    if between.len() < FEW {
+        return Ok(between);
+    }
+    connection
+        .prepare_cached(
+            "SELECT message_id, flags FROM rarray(?1) AS wanted CROSS JOIN user_message_flags
+             ON user_id = ?2 AND message_id = wanted.value",
+        )?
+        .query_map((list_of(ids), user_id), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+fn list_of(ids: &[MessageId]) -> Rc<Vec<Value>> {
+    Rc::new(ids.iter().map(|id| Value::Integer(id.0)).collect())
+}

@@ -1,0 +1,500 @@
+//! Statements about messages, and rows to structs. What only one index or table needs stands beside its rule: feeds in
+//! [`super::feed`], topics as a whole in [`super::of_topic`], pages in `view.rs`, words in [`super::search`], who received
+//! and who has read what in [`super::receivers`], [`super::arrivals`] and [`super::unread`].
+
+use crate::domain::messages::record::{
+    EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute,
+};
+use crate::domain::messages::search::index;
+use crate::store::Tx;
+use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
+use rusqlite::{Connection, OptionalExtension, Row};
+use std::ops::RangeInclusive;
+
+/// A message to be written.
+#[derive(Debug)]
+pub struct NewMessage<'a> {
+    /// Its set of receivers.
+    pub recipient_id: RecipientId,
+    /// Its topic.
+    pub topic_id: Option<TopicId>,
+    /// The topic as it was written.
+    pub subject: &'a str,
+    /// Who sends.
+    pub sender_id: UserId,
+    /// The program that sends.
+    pub client_id: ClientId,
+    /// UNIX seconds.
+    pub timestamp: i64,
+    /// Markdown.
+    pub content: &'a str,
+    /// HTML.
+    pub rendered_content: &'a str,
+    /// Bits of [`crate::domain::messages::record::attribute`].
+    pub attributes: i64,
+}
+
+/// Writes a message and its words for searching; answers its id.
+pub fn insert(tx: &mut Tx<'_>, message: &NewMessage<'_>) -> rusqlite::Result<MessageId> {
+    tx.prepare_cached(
+        "INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
+                 rendered_content, rendered_version, attributes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?
+    .execute((
+        message.recipient_id,
+        message.topic_id,
+        message.subject,
+        message.sender_id,
+        message.client_id,
+        message.timestamp,
+        message.content,
+        message.rendered_content,
+        RENDERED_VERSION,
+        message.attributes,
+    ))?;
+    let id = MessageId(tx.last_insert_rowid());
+    index::add(tx, id);
+    Ok(id)
+}
+
+/// How many messages a conversation has in a range of ids, counted up to a limit.
+pub fn count_of(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    ids: &RangeInclusive<u32>,
+    limit: i64,
+) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached(
+            "SELECT count(*) FROM (
+                 SELECT 1 FROM message WHERE recipient_id = ?1 AND id BETWEEN ?2 AND ?3 LIMIT ?4
+             )",
+        )?
+        .query_row((recipient_id, ids.start(), ids.end(), limit), |row| row.get(0))
+}
+
+/// The newest message of a topic in a range of ids.
+pub fn newest_of_topic_in(
+    connection: &Connection,
+    topic_id: TopicId,
+    ids: &RangeInclusive<u32>,
+) -> rusqlite::Result<Option<MessageId>> {
+    connection
+        .prepare_cached("SELECT max(id) FROM message WHERE topic_id = ?1 AND id BETWEEN ?2 AND ?3")?
+        .query_row((topic_id, ids.start(), ids.end()), |row| row.get(0))
+}
+
+/// The columns of [`MessageRow`].
+const COLUMNS: &str =
+    "message.id, recipient_id, topic_id, subject, sender_id, timestamp, content, rendered_content,
+    attributes, last_edit_timestamp, last_moved_timestamp, full_name, email, client.name";
+
+fn read_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
+    Ok(MessageRow {
+        id: row.get(0)?,
+        recipient_id: row.get(1)?,
+        topic_id: row.get(2)?,
+        subject: row.get(3)?,
+        sender_id: row.get(4)?,
+        timestamp: row.get(5)?,
+        content: row.get(6)?,
+        rendered_content: row.get(7)?,
+        attributes: row.get(8)?,
+        last_edit_timestamp: row.get(9)?,
+        last_moved_timestamp: row.get(10)?,
+        sender_full_name: row.get(11)?,
+        sender_email: row.get(12)?,
+        client: row.get(13)?,
+    })
+}
+
+/// A message by id.
+pub fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<MessageRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM message JOIN user ON user_id = sender_id JOIN client ON client.id = client_id
+             WHERE message.id = ?1"
+        ))?
+        .query_row([id], read_row)
+        .optional()
+}
+
+/// The channel of a set of receivers; `None` for a direct conversation.
+pub fn stream_of(connection: &Connection, recipient_id: RecipientId) -> rusqlite::Result<Option<StreamId>> {
+    connection
+        .prepare_cached("SELECT stream_id FROM recipient WHERE recipient_id = ?1")?
+        .query_row([recipient_id], |row| row.get(0))
+}
+
+/// The set of receivers of a direct conversation, if there ever was one; participants ascending.
+pub fn direct_recipient(
+    connection: &Connection,
+    user_ids: &[UserId],
+) -> rusqlite::Result<Option<RecipientId>> {
+    connection
+        .prepare_cached("SELECT recipient_id FROM recipient WHERE user_ids = ?1")?
+        .query_row([joined(user_ids)], |row| row.get(0))
+        .optional()
+}
+
+/// Makes the set of receivers of a direct conversation; participants ascending.
+pub fn insert_direct_recipient(
+    connection: &Connection,
+    user_ids: &[UserId],
+) -> rusqlite::Result<RecipientId> {
+    connection.prepare_cached("INSERT INTO recipient (user_ids) VALUES (?1)")?.execute([joined(user_ids)])?;
+    let recipient_id = RecipientId(connection.last_insert_rowid());
+    let mut statement = connection
+        .prepare_cached("INSERT INTO direct_participant (user_id, recipient_id) VALUES (?1, ?2)")?;
+    for user_id in user_ids {
+        statement.execute((user_id, recipient_id))?;
+    }
+    Ok(recipient_id)
+}
+
+/// Ids of people, separated by commas: as `recipient.user_ids` has them, and addresses of conversations.
+pub fn joined(user_ids: &[UserId]) -> String {
+    user_ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// The ids of the people of a direct conversation, ascending; `None` for a channel.
+pub fn direct_user_ids(
+    connection: &Connection,
+    recipient_id: RecipientId,
+) -> rusqlite::Result<Option<Vec<UserId>>> {
+    let text: Option<String> = connection
+        .prepare_cached("SELECT user_ids FROM recipient WHERE recipient_id = ?1")?
+        .query_row([recipient_id], |row| row.get(0))
+        .optional()?
+        .flatten();
+    Ok(text.map(|text| text.split(',').filter_map(|id| id.parse().ok().map(UserId)).collect()))
+}
+
+/// The people of a direct conversation, by id, ascending.
+pub fn participants(connection: &Connection, user_ids: &[UserId]) -> rusqlite::Result<Vec<Participant>> {
+    let mut statement = connection.prepare_cached("SELECT email, full_name FROM user WHERE user_id = ?1")?;
+    user_ids
+        .iter()
+        .map(|id| {
+            statement.query_row([id], |row| {
+                Ok(Participant {
+                    id: *id,
+                    email: row.get(0)?,
+                    full_name: row.get(1)?,
+                    is_mirror_dummy: false,
+                })
+            })
+        })
+        .collect()
+}
+
+/// All direct conversations of a user.
+pub fn direct_recipients(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<RecipientId>> {
+    connection
+        .prepare_cached("SELECT recipient_id FROM direct_participant WHERE user_id = ?1")?
+        .query_map([user_id], |row| row.get(0))?
+        .collect()
+}
+
+/// A topic of a channel, if it ever had a message.
+pub fn topic(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlite::Result<Option<TopicId>> {
+    connection
+        .prepare_cached("SELECT topic_id FROM topic WHERE stream_id = ?1 AND name_key = ?2")?
+        .query_row((stream_id, key), |row| row.get(0))
+        .optional()
+}
+
+/// The resolved topics of a channel.
+pub fn resolved_topics(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<Vec<TopicId>> {
+    // Behind the prefix, which ends in a space, comes the exclamation mark.
+    connection
+        .prepare_cached(
+            "SELECT topic_id FROM topic WHERE stream_id = ?1 AND name_key >= '✔ ' AND name_key < '✔!'",
+        )?
+        .query_map([stream_id], |row| row.get(0))?
+        .collect()
+}
+
+/// A topic of a channel; made if it is new.
+pub fn topic_or_new(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlite::Result<TopicId> {
+    if let Some(topic_id) = topic(connection, stream_id, key)? {
+        return Ok(topic_id);
+    }
+    connection
+        .prepare_cached("INSERT INTO topic (stream_id, name_key) VALUES (?1, ?2)")?
+        .execute((stream_id, key))?;
+    Ok(TopicId(connection.last_insert_rowid()))
+}
+
+/// The program with a name; made if it is new.
+pub fn client_or_new(connection: &Connection, name: &str) -> rusqlite::Result<ClientId> {
+    let known = connection
+        .prepare_cached("SELECT id FROM client WHERE name = ?1")?
+        .query_row([name], |row| row.get(0))
+        .optional()?;
+    if let Some(id) = known {
+        return Ok(id);
+    }
+    connection.prepare_cached("INSERT INTO client (name) VALUES (?1)")?.execute([name])?;
+    Ok(ClientId(connection.last_insert_rowid()))
+}
+
+/// The name of a program.
+pub fn client_name(connection: &Connection, id: ClientId) -> rusqlite::Result<String> {
+    connection.prepare_cached("SELECT name FROM client WHERE id = ?1")?.query_row([id], |row| row.get(0))
+}
+
+/// A message's reactions, the oldest first.
+pub fn reactions(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<Reaction>> {
+    connection
+        .prepare_cached(
+            "SELECT emoji_name, emoji_code, reaction_type, user_id FROM reaction WHERE message_id = ?1 ORDER BY number",
+        )?
+        .query_map([id], |row| {
+            Ok(Reaction {
+                emoji_name: row.get(0)?,
+                emoji_code: row.get(1)?,
+                reaction_type: row.get(2)?,
+                user_id: row.get(3)?,
+            })
+        })?
+        .collect()
+}
+
+/// A message's edits and moves, the newest first.
+pub fn edits(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<EditRecord>> {
+    connection
+        .prepare_cached(
+            "SELECT user_id, timestamp, prev_content, prev_rendered_content, prev_topic, topic, prev_stream, stream
+             FROM message_edit WHERE message_id = ?1 ORDER BY number DESC",
+        )?
+        .query_map([id], |row| {
+            Ok(EditRecord {
+                user_id: row.get(0)?,
+                timestamp: row.get(1)?,
+                prev_content: row.get(2)?,
+                prev_rendered_content: row.get(3)?,
+                prev_topic: row.get(4)?,
+                topic: row.get(5)?,
+                prev_stream: row.get(6)?,
+                stream: row.get(7)?,
+            })
+        })?
+        .collect()
+}
+
+/// Adds to a message's history.
+pub fn insert_edit(connection: &Connection, id: MessageId, edit: &EditRecord) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO message_edit (message_id, number, user_id, timestamp, prev_content, prev_rendered_content,
+                 prev_topic, topic, prev_stream, stream)
+             SELECT ?1, 1 + coalesce((SELECT max(number) FROM message_edit WHERE message_id = ?1), 0),
+                 ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9",
+        )?
+        .execute((
+            id,
+            edit.user_id,
+            edit.timestamp,
+            &edit.prev_content,
+            &edit.prev_rendered_content,
+            &edit.prev_topic,
+            &edit.topic,
+            edit.prev_stream,
+            edit.stream,
+        ))
+        .map(|_| ())
+}
+
+/// Writes a message's new content, and the attributes that follow from it; those that do not stay.
+pub fn update_content(
+    connection: &Connection,
+    id: MessageId,
+    content: &str,
+    rendered_content: &str,
+    attributes: i64,
+    timestamp: i64,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE message SET content = ?2, rendered_content = ?3, rendered_version = ?4,
+                 attributes = attributes & ?7 | ?5, last_edit_timestamp = ?6 WHERE id = ?1",
+        )?
+        .execute((
+            id,
+            content,
+            rendered_content,
+            RENDERED_VERSION,
+            attributes,
+            timestamp,
+            attribute::BESIDE_CONTENT,
+        ))
+        .map(|_| ())
+}
+
+/// The newest message of a topic.
+pub fn newest_of_topic(connection: &Connection, topic_id: TopicId) -> rusqlite::Result<Option<MessageId>> {
+    connection
+        .prepare_cached("SELECT max(id) FROM message WHERE topic_id = ?1")?
+        .query_row([topic_id], |row| row.get(0))
+}
+
+/// Whether a topic has any messages.
+pub fn has_messages(connection: &Connection, topic_id: TopicId) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM message WHERE topic_id = ?1)")?
+        .query_row([topic_id], |row| row.get(0))
+}
+
+/// Stores the links in a message's topic, as JSON. The attribute that says so is set apart.
+pub fn put_topic_links(connection: &Connection, id: MessageId, links: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO message_topic_link (message_id, links) VALUES (?1, ?2)")?
+        .execute((id, links))
+        .map(|_| ())
+}
+
+/// The links in a message's topic, as JSON.
+pub fn topic_links(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<String>> {
+    connection
+        .prepare_cached("SELECT links FROM message_topic_link WHERE message_id = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()
+}
+
+/// Sets bits of a message's attributes.
+pub fn add_attributes(connection: &Connection, id: MessageId, attributes: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE message SET attributes = attributes | ?2 WHERE id = ?1")?
+        .execute((id, attributes))
+        .map(|_| ())
+}
+
+/// Removes a message and all that belongs to it.
+pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
+    index::renew(tx, id);
+    for statement in [
+        "DELETE FROM message_edit WHERE message_id = ?1",
+        "DELETE FROM reaction WHERE message_id = ?1",
+        "DELETE FROM submessage WHERE message_id = ?1",
+        "DELETE FROM message_topic_link WHERE message_id = ?1",
+        "DELETE FROM user_message_flags WHERE message_id = ?1",
+        "DELETE FROM message WHERE id = ?1",
+    ] {
+        tx.prepare_cached(statement)?.execute([id])?;
+    }
+    Ok(())
+}
+
+/// The oldest messages of a channel with an id below another one, each with its topic and how it spells that.
+pub fn in_channel_before(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    before: MessageId,
+    limit: i64,
+) -> rusqlite::Result<Vec<(MessageId, TopicId, String)>> {
+    connection
+        .prepare_cached(
+            "SELECT id, topic_id, subject FROM message WHERE recipient_id = ?1 AND id < ?2 ORDER BY id LIMIT ?3",
+        )?
+        .query_map((recipient_id, before, limit), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect()
+}
+
+/// Direct messages with an id below another one, conversation by conversation.
+pub fn direct_before(
+    connection: &Connection,
+    before: MessageId,
+    limit: i64,
+) -> rusqlite::Result<Vec<(MessageId, RecipientId)>> {
+    connection
+        .prepare_cached(
+            "SELECT message.id, recipient_id FROM recipient CROSS JOIN message USING (recipient_id)
+             WHERE user_ids IS NOT NULL AND message.id < ?1 LIMIT ?2",
+        )?
+        .query_map((before, limit), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// The newest message of all, 0 if there is none.
+pub fn newest_id(connection: &Connection) -> rusqlite::Result<MessageId> {
+    connection.prepare_cached("SELECT coalesce(max(id), 0) FROM message")?.query_row([], |row| row.get(0))
+}
+
+/// A user's flags on a message.
+pub fn flags(connection: &Connection, user_id: UserId, id: MessageId) -> rusqlite::Result<i64> {
+    let flags = connection
+        .prepare_cached("SELECT flags FROM user_message_flags WHERE user_id = ?1 AND message_id = ?2")?
+        .query_row((user_id, id), |row| row.get(0))
+        .optional()?;
+    Ok(flags.unwrap_or(0))
+}
+
+/// Sets a user's flags on a message.
+pub fn put_flags(
+    connection: &Connection,
+    user_id: UserId,
+    id: MessageId,
+    flags: i64,
+) -> rusqlite::Result<()> {
+    if flags == 0 {
+        connection
+            .prepare_cached("DELETE FROM user_message_flags WHERE user_id = ?1 AND message_id = ?2")?
+            .execute((user_id, id))?;
+    } else {
+        connection
+            .prepare_cached(
+                "INSERT INTO user_message_flags (user_id, message_id, flags) VALUES (?1, ?2, ?3)
+                 ON CONFLICT DO UPDATE SET flags = excluded.flags",
+            )?
+            .execute((user_id, id, flags))?;
+    }
+    Ok(())
+}
+
+/// All users with a flag of a mask on a message, ascending.
+pub fn users_with_flag(connection: &Connection, id: MessageId, mask: i64) -> rusqlite::Result<Vec<UserId>> {
+    connection
+        .prepare_cached(
+            "SELECT user_id FROM user_message_flags WHERE message_id = ?1 AND flags & ?2 ORDER BY user_id",
+        )?
+        .query_map((id, mask), |row| row.get(0))?
+        .collect()
+}
+
+/// Adds flags to those that a user has on a message.
+pub fn add_flags(
+    connection: &Connection,
+    user_id: UserId,
+    id: MessageId,
+    flags: i64,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO user_message_flags (user_id, message_id, flags) VALUES (?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET flags = flags | excluded.flags",
+        )?
+        .execute((user_id, id, flags))
+        .map(|_| ())
+}
+
+/// The set of receivers of a message, if it exists.
+pub fn recipient_of(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<RecipientId>> {
+    connection
+        .prepare_cached("SELECT recipient_id FROM message WHERE id = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()
+}
+
+/// The topic of a message, as it spells it.
+pub fn subject_of(connection: &Connection, id: MessageId) -> rusqlite::Result<String> {
+    connection.prepare_cached("SELECT subject FROM message WHERE id = ?1")?.query_row([id], |row| row.get(0))
+}
+
+/// The newest message of a conversation.
+pub fn newest_of(connection: &Connection, recipient_id: RecipientId) -> rusqlite::Result<Option<MessageId>> {
+    connection
+        .prepare_cached("SELECT max(id) FROM message WHERE recipient_id = ?1")?
+        .query_row([recipient_id], |row| row.get(0))
+}

@@ -1,0 +1,141 @@
+//! Which messages are to be posted: the rows, and the word that wakes the task that posts.
+
+use crate::domain::access::channel_rows as subscriptions;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::messages::destination::Address;
+use crate::events::{Audience, Event, QueueId};
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::{MessageId, UserId};
+use rusqlite::{Connection, OptionalExtension};
+use serde::Serialize;
+
+/// The type of the word that something is to be posted. It is for no client: the server hears it when the message is
+/// committed.
+pub const QUEUED: &str = "outgoing_webhook";
+
+#[derive(Serialize)]
+struct Queued {
+    r#type: &'static str,
+}
+
+impl Event for Queued {
+    const TYPE: &'static str = QUEUED;
+}
+
+/// A message that is to be posted.
+#[derive(Clone, Debug)]
+pub struct QueuedRow {
+    /// Names the row.
+    pub id: i64,
+    /// The message.
+    pub message_id: MessageId,
+    /// The bot that it is for.
+    pub bot_id: UserId,
+    /// `direct_message` or `mention`.
+    pub trigger: String,
+    /// How often it was posted in vain.
+    pub failed_tries: i64,
+}
+
+/// Queues a message that was sent, for the bots that it mentions or that are in its direct conversation. Messages of
+/// bots are not for bots: two of them would never stop.
+pub fn message_sent(
+    tx: &mut Tx<'_>,
+    message_id: MessageId,
+    sender: &UserRow,
+    address: &Address,
+    mentioned: &[UserId],
+) -> ApiResult<()> {
+    // In channels, bots listen to their names only.
+    let is_for_bots = !mentioned.is_empty() || matches!(address, Address::Direct(_));
+    if sender.is_bot() || !is_for_bots {
+        return Ok(());
+    }
+    let mut queued = false;
+    for bot_id in bots(tx)? {
+        let trigger = match address {
+            Address::Direct(user_ids) => user_ids.contains(&bot_id).then_some("direct_message"),
+            Address::Channel(stream, _) => {
+                let hears = mentioned.contains(&bot_id)
+                    && (stream.is_public() || subscriptions::is_subscribed(tx, bot_id, stream.stream_id)?);
+                hears.then_some("mention")
+            }
+        };
+        if let Some(trigger) = trigger {
+            insert(tx, message_id, bot_id, trigger, tx.now())?;
+            queued = true;
+        }
+    }
+    if queued {
+        let nobody = Audience::queue(QueueId(QUEUED.into()));
+        tx.emit_unlogged(&Queued { r#type: QUEUED }, nobody);
+    }
+    Ok(())
+}
+
+fn bots(connection: &Connection) -> rusqlite::Result<Vec<UserId>> {
+    connection
+        .prepare_cached("SELECT user_id FROM user WHERE bot_type = 3 AND is_active")?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}
+
+fn insert(
+    connection: &Connection,
+    message_id: MessageId,
+    bot_id: UserId,
+    trigger: &str,
+    now: i64,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute((message_id, bot_id, trigger, now))
+        .map(|_| ())
+}
+
+/// What is due, the oldest first.
+pub fn due(connection: &Connection, now: i64, limit: i64) -> rusqlite::Result<Vec<QueuedRow>> {
+    connection
+        .prepare_cached(
+            "SELECT outgoing_webhook_id, message_id, bot_id, \"trigger\", failed_tries FROM outgoing_webhook
+             WHERE next_try <= ?1 ORDER BY next_try, outgoing_webhook_id LIMIT ?2",
+        )?
+        .query_map((now, limit), |row| {
+            Ok(QueuedRow {
+                id: row.get(0)?,
+                message_id: row.get(1)?,
+                bot_id: row.get(2)?,
+                trigger: row.get(3)?,
+                failed_tries: row.get(4)?,
+            })
+        })?
+        .collect()
+}
+
+/// When the next is due, UNIX seconds.
+pub fn next(connection: &Connection) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT next_try FROM outgoing_webhook ORDER BY next_try LIMIT 1")?
+        .query_row([], |row| row.get(0))
+        .optional()
+}
+
+/// Puts a row off after a failure.
+pub fn put_off(connection: &Connection, id: i64, next_try: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE outgoing_webhook SET failed_tries = failed_tries + 1, next_try = ?2
+             WHERE outgoing_webhook_id = ?1",
+        )?
+        .execute((id, next_try))
+        .map(|_| ())
+}
+
+/// Removes a row; answers whether it was there.
+pub fn remove(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
+    let statement = "DELETE FROM outgoing_webhook WHERE outgoing_webhook_id = ?1";
+    Ok(connection.prepare_cached(statement)?.execute([id])? > 0)
+}

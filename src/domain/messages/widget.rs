@@ -1,0 +1,107 @@
+//! Messages that begin with `/poll` or `/todo`: what of them is the first data of a poll or to-do list.
+
+use crate::domain::messages::record::Submessage;
+use serde::Serialize;
+use serde_json::Value;
+
+/// `msg_type` of all the data that the server makes.
+pub const WIDGET: &str = "widget";
+
+/// The first data of a poll or to-do list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "widget_type", content = "extra_data", rename_all = "lowercase")]
+pub enum Widget {
+    /// `/poll question`, and a line for each option.
+    Poll {
+        /// What is asked.
+        question: String,
+        /// What can be answered from the start.
+        options: Vec<String>,
+    },
+    /// `/todo title`, and a line for each task.
+    Todo {
+        /// What the list is called.
+        task_list_title: String,
+        /// What is on it from the start.
+        tasks: Vec<Task>,
+    },
+}
+
+/// A line of a to-do list: `task: description`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Task {
+    task: String,
+    desc: String,
+}
+
+impl Widget {
+    /// Reads a message; `None` for most.
+    pub fn of(content: &str) -> Option<Self> {
+        let command = content.split_whitespace().next().filter(|_| content.starts_with('/'))?;
+        let rest = &content[command.len()..];
+        // What follows the command on its own line is the title, also when that is nothing.
+        let mut lines = rest.lines();
+        let title = lines.next().unwrap_or_default().trim().to_owned();
+        let items = lines.map(without_bullet).filter(|line| !line.is_empty());
+        match command {
+            "/poll" => Some(Self::Poll { question: title, options: items.map(str::to_owned).collect() }),
+            "/todo" => Some(Self::Todo { task_list_title: title, tasks: items.map(Task::read).collect() }),
+            _ => None,
+        }
+    }
+}
+
+/// What kind of widget a message is, by its data: the first of its `widget_type`s.
+pub fn kind_of(submessages: &[Submessage]) -> Option<String> {
+    let first = submessages.iter().find(|submessage| submessage.msg_type == WIDGET)?;
+    let data: Value = serde_json::from_str(&first.content).ok()?;
+    Some(data.get("widget_type")?.as_str()?.to_owned())
+}
+
+impl Task {
+    fn read(line: &str) -> Self {
+        let (task, desc) = line.split_once(": ").unwrap_or((line, ""));
+        Self { task: task.trim().to_owned(), desc: desc.trim().to_owned() }
+    }
+}
+
+/// A line without the mark of a list item.
+fn without_bullet(line: &str) -> &str {
+    let line = line.trim();
+    line.strip_prefix(['-', '*']).unwrap_or(line).trim_start()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn polls_and_lists_are_read() {
+        let poll = |question: &str, options: Value| json!({"widget_type": "poll", "extra_data": {"question": question, "options": options}});
+        let todo = |title: &str, tasks: Value| json!({"widget_type": "todo", "extra_data": {"task_list_title": title, "tasks": tasks}});
+        let cases = [
+            ("/poll", poll("", json!([]))),
+            ("/poll  Lunch? ", poll("Lunch?", json!([]))),
+            ("/poll Lunch?\nyes\n - no \n\n*maybe", poll("Lunch?", json!(["yes", "no", "maybe"]))),
+            ("/poll\nyes\n**no**", poll("", json!(["yes", "*no**"]))),
+            ("/todo", todo("", json!([]))),
+            (
+                "/todo Trip\n- tickets: by train: first class\nbags",
+                todo(
+                    "Trip",
+                    json!([
+                        {"task": "tickets", "desc": "by train: first class"},
+                        {"task": "bags", "desc": ""},
+                    ]),
+                ),
+            ),
+        ];
+        for (content, expected) in cases {
+            assert_eq!(json!(Widget::of(content)), expected, "{content:?}");
+        }
+        for content in ["", "poll", "/polls", "/me polls", " /poll x", "/Poll", "a /poll"] {
+            assert_eq!(Widget::of(content), None, "{content:?}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The server's own bots, and what the notification bot says.
+//!
+//! A notice is a message like any other: it is written in the job that it tells of, so there is neither one without the
+//! other.
+
+pub mod channels;
+pub mod welcome;
+
+use crate::domain::access::user_rows;
+use crate::domain::bots::rules::GENERIC;
+use crate::domain::messages::create::{Draft, deliver};
+use crate::domain::messages::destination::Address;
+use crate::domain::messages::quote::silent_mention;
+use crate::domain::messages::render_context::{render_for, render_for_server};
+use crate::domain::users::sql as users;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::markdown::Rendered;
+use crate::store::Tx;
+use crate::types::{MessageId, Role, UserId};
+use rusqlite::Connection;
+
+/// The bot that tells of moves, new channels and the like. Clients know it by this address.
+pub const NOTIFICATION_BOT: &str = "notification-bot@zulip.com";
+
+/// The bot that mail to a channel is shown as a message of.
+pub const EMAIL_GATEWAY: &str = "emailgateway@zulip.com";
+
+/// The bot that greets new users.
+pub const WELCOME_BOT: &str = "welcome-bot@zulip.com";
+
+/// Addresses and names of all system bots (`cross_realm_bots` of `POST /register`).
+const SYSTEM_BOTS: [(&str, &str); 3] =
+    [(NOTIFICATION_BOT, "Notification Bot"), (EMAIL_GATEWAY, "Email Gateway"), (WELCOME_BOT, "Welcome Bot")];
+
+/// The program that notices are sent by.
+const CLIENT: &str = "Internal";
+
+/// Makes the system bots that are not there yet.
+pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
+    for (email, full_name) in SYSTEM_BOTS {
+        if users::by_delivery_email(tx, email)?.is_none() {
+            users::insert(
+                tx,
+                &users::NewUserRow {
+                    email,
+                    full_name,
+                    role: Role::Member,
+                    // The published kind of the system bots: they do as they are told.
+                    bot_type: Some(GENERIC),
+                    bot_owner_id: None,
+                    is_system_bot: true,
+                    password_hash: None,
+                    date_joined: tx.now(),
+                },
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Sends a message of the notification bot. Nobody is asked whether it may.
+pub fn send_as_notification_bot(tx: &mut Tx<'_>, address: Address, content: String) -> ApiResult<MessageId> {
+    send(tx, address, content, Vec::new())
+}
+
+/// The same; these users need not read it, such as who did what it tells of.
+pub fn send_and_read(
+    tx: &mut Tx<'_>,
+    address: Address,
+    content: String,
+    known_to: Vec<UserId>,
+) -> ApiResult<MessageId> {
+    send(tx, address, content, known_to)
+}
+
+/// Sends a direct message of the Welcome Bot to a user.
+pub fn send_as_welcome_bot(tx: &mut Tx<'_>, user_id: UserId, content: String) -> ApiResult<MessageId> {
+    let rendered = render_for_server(tx, &content)?;
+    let bot = bot_with(tx, WELCOME_BOT)?;
+    let mut user_ids = vec![bot, user_id];
+    user_ids.sort_unstable();
+    Ok(deliver(tx, bot, &draft(Address::Direct(user_ids), content, rendered))?.id)
+}
+
+fn send(tx: &mut Tx<'_>, address: Address, content: String, known_to: Vec<UserId>) -> ApiResult<MessageId> {
+    let rendered = render_for_server(tx, &content)?;
+    let bot = bot(tx)?;
+    let sent = deliver(tx, bot, &Draft { known_to, ..draft(address, content, rendered) })?;
+    Ok(sent.id)
+}
+
+/// The address of direct messages of the notification bot to a user.
+pub fn direct_address(connection: &Connection, user_id: UserId) -> ApiResult<Address> {
+    let mut user_ids = vec![bot(connection)?, user_id];
+    user_ids.sort_unstable();
+    Ok(Address::Direct(user_ids))
+}
+
+/// A message of the notification bot that was rendered on a snapshot, as its reader sees the organization.
+pub struct BotMessage {
+    bot: UserId,
+    draft: Draft,
+}
+
+impl BotMessage {
+    /// Prepares a message.
+    pub fn new(
+        connection: &Connection,
+        reader: &Caller,
+        now: i64,
+        origin: &str,
+        address: Address,
+        content: String,
+    ) -> ApiResult<Self> {
+        let rendered = render_for(connection, reader, now, origin, &content)?;
+        Ok(Self { bot: bot(connection)?, draft: draft(address, content, rendered) })
+    }
+
+    /// Sends it. Nobody is asked whether the bot may.
+    pub fn send(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        deliver(tx, self.bot, &self.draft).map(|_| ())
+    }
+}
+
+fn bot(connection: &Connection) -> ApiResult<UserId> {
+    bot_with(connection, NOTIFICATION_BOT)
+}
+
+fn bot_with(connection: &Connection, email: &str) -> ApiResult<UserId> {
+    let bot = users::by_delivery_email(connection, email)?;
+    bot.map(|bot| bot.user_id).ok_or_else(|| {
+        tracing::error!(email, "the organization has no such bot");
+        ApiError::internal()
+    })
+}
+
+fn draft(address: Address, content: String, rendered: Rendered) -> Draft {
+    Draft::new(address, content, rendered, CLIENT.to_owned())
+}
+
+/// How notices name the caller: a mention that notifies nobody.
+pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<String> {
+    name_of_user(tx, caller.user_id)
+}
+
+/// How notices name a user.
+pub fn name_of_user(connection: &Connection, user_id: UserId) -> ApiResult<String> {
+    let user = user_rows::by_id(connection, user_id)?.ok_or_else(ApiError::internal)?;
+    Ok(silent_mention(&user.full_name, user.user_id))
+}

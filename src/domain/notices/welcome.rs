@@ -1,0 +1,21 @@
+//! How the Welcome Bot greets new users (feature level 416).
+
+use crate::domain::notices;
+use crate::domain::realm::settings;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::{MessageId, UserId};
+
+/// Greets a new user with the organization's own text, if it has one.
+pub fn greet(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    let text: String = settings::get(tx, "welcome_message_custom_text")?;
+    if !text.is_empty() {
+        send(tx, user_id, text)?;
+    }
+    Ok(())
+}
+
+/// Sends a user a text as the Welcome Bot.
+pub fn send(tx: &mut Tx<'_>, user_id: UserId, text: String) -> ApiResult<MessageId> {
+    notices::send_as_welcome_bot(tx, user_id, text)
+}

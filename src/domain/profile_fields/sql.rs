@@ -1,0 +1,155 @@
+//! Every statement about profile fields and their values.
+
+use crate::domain::profile_fields::field::{COLUMNS, ProfileField};
+use crate::domain::profile_fields::values::StoredValue;
+use crate::http::{ApiError, ApiResult};
+use crate::types::UserId;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+/// All fields, as they are shown.
+pub fn all(connection: &Connection) -> rusqlite::Result<Vec<ProfileField>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM profile_field ORDER BY position, id"))?
+        .query_map([], ProfileField::read)?
+        .collect()
+}
+
+/// A field by id.
+pub fn find(connection: &Connection, id: i64) -> ApiResult<ProfileField> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM profile_field WHERE id = ?1"))?
+        .query_row([id], ProfileField::read)
+        .optional()?
+        .ok_or_else(|| ApiError::bad_request(format!("Field id {id} not found.")))
+}
+
+/// How many other fields are shown where there is little room.
+pub fn in_summary(connection: &Connection, but: Option<i64>) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached(
+            "SELECT count(*) FROM profile_field WHERE display_in_profile_summary AND id IS NOT ?1",
+        )?
+        .query_row([but], |row| row.get(0))
+}
+
+/// Whether another field has this name.
+pub fn is_taken(connection: &Connection, name: &str, but: Option<i64>) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM profile_field WHERE name = ?1 AND id IS NOT ?2)")?
+        .query_row((name, but), |row| row.get(0))
+}
+
+/// Makes a field, after all others, and answers its id. Its order is its id, which is larger than any order so far.
+pub fn insert(connection: &Connection, field: &ProfileField) -> rusqlite::Result<i64> {
+    let id = connection
+        .prepare_cached(
+            "INSERT INTO profile_field (name, type, hint, field_data, position, required, editable_by_user,
+                 display_in_profile_summary)
+             VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7)",
+        )?
+        .insert((
+            &field.name,
+            field.r#type,
+            &field.hint,
+            &field.field_data,
+            field.required,
+            field.editable_by_user,
+            field.display_in_profile_summary,
+        ))?;
+    set_position(connection, id, id)?;
+    Ok(id)
+}
+
+/// Changes all of a field but its type and its place.
+pub fn update(connection: &Connection, field: &ProfileField) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE profile_field SET name = ?2, hint = ?3, field_data = ?4, required = ?5, editable_by_user = ?6,
+                 display_in_profile_summary = ?7
+             WHERE id = ?1",
+        )?
+        .execute((
+            field.id,
+            &field.name,
+            &field.hint,
+            &field.field_data,
+            field.required,
+            field.editable_by_user,
+            field.display_in_profile_summary,
+        ))
+        .map(|_| ())
+}
+
+/// Puts a field at a place.
+pub fn set_position(connection: &Connection, id: i64, position: i64) -> rusqlite::Result<()> {
+    let statement = "UPDATE profile_field SET position = ?2 WHERE id = ?1";
+    connection.prepare_cached(statement)?.execute((id, position)).map(|_| ())
+}
+
+/// Removes a field and all its values.
+pub fn delete(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM profile_value WHERE field_id = ?1")?.execute([id])?;
+    connection.prepare_cached("DELETE FROM profile_field WHERE id = ?1")?.execute([id]).map(|_| ())
+}
+
+/// A value.
+pub fn value(connection: &Connection, user_id: UserId, field_id: i64) -> rusqlite::Result<Option<String>> {
+    connection
+        .prepare_cached("SELECT value FROM profile_value WHERE user_id = ?1 AND field_id = ?2")?
+        .query_row((user_id, field_id), |row| row.get(0))
+        .optional()
+}
+
+/// Sets a value.
+pub fn put_value(
+    connection: &Connection,
+    user_id: UserId,
+    field_id: i64,
+    value: &str,
+    rendered_value: Option<&str>,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO profile_value (user_id, field_id, value, rendered_value) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT DO UPDATE SET value = excluded.value, rendered_value = excluded.rendered_value",
+        )?
+        .execute((user_id, field_id, value, rendered_value))
+        .map(|_| ())
+}
+
+/// Takes a value away.
+pub fn remove_value(connection: &Connection, user_id: UserId, field_id: i64) -> rusqlite::Result<()> {
+    let statement = "DELETE FROM profile_value WHERE user_id = ?1 AND field_id = ?2";
+    connection.prepare_cached(statement)?.execute((user_id, field_id)).map(|_| ())
+}
+
+/// Who has which value of a field.
+pub fn holders(connection: &Connection, field_id: i64) -> rusqlite::Result<Vec<(UserId, String)>> {
+    connection
+        .prepare_cached("SELECT user_id, value FROM profile_value WHERE field_id = ?1")?
+        .query_map([field_id], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+/// A user's values.
+pub fn values_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<StoredValue>> {
+    connection
+        .prepare_cached(
+            "SELECT user_id, field_id, value, rendered_value FROM profile_value WHERE user_id = ?1",
+        )?
+        .query_map([user_id], |row| Ok(read_value(row)?.1))?
+        .collect()
+}
+
+/// Everybody's values.
+pub fn all_values(connection: &Connection) -> rusqlite::Result<Vec<(UserId, StoredValue)>> {
+    connection
+        .prepare_cached("SELECT user_id, field_id, value, rendered_value FROM profile_value")?
+        .query_map([], read_value)?
+        .collect()
+}
+
+fn read_value(row: &Row<'_>) -> rusqlite::Result<(UserId, StoredValue)> {
+    let value = StoredValue { field_id: row.get(1)?, value: row.get(2)?, rendered_value: row.get(3)? };
+    Ok((row.get(0)?, value))
+}

@@ -1,0 +1,64 @@
+//! Events about fields and values, and the fields in the answer of `POST /register`.
+
+use crate::api::queues::register::StateRequest;
+use crate::api::queues::register::state::State;
+use crate::domain::access::users;
+use crate::domain::profile_fields::field::{FieldType, ProfileField};
+use crate::domain::profile_fields::sql;
+use crate::domain::users::events::{UserUpdated, everyone};
+use crate::domain::users::find;
+use crate::events::Event;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::UserId;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// `custom_profile_fields`: all fields as they are now. Values of fields that are not in it are gone.
+#[derive(Serialize)]
+struct FieldsChanged {
+    r#type: &'static str,
+    fields: Vec<ProfileField>,
+}
+
+impl Event for FieldsChanged {
+    const TYPE: &'static str = "custom_profile_fields";
+}
+
+/// Tells everybody of the fields.
+pub fn fields_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let event = FieldsChanged { r#type: FieldsChanged::TYPE, fields: sql::all(tx)? };
+    let audience = everyone(tx)?;
+    tx.emit(&event, audience);
+    Ok(())
+}
+
+/// Tells everybody who can access a user of a value; `None` for one that is gone.
+pub fn value_changed(
+    tx: &mut Tx<'_>,
+    user_id: UserId,
+    field_id: i64,
+    value: Option<&str>,
+    rendered_value: Option<&str>,
+) -> ApiResult<()> {
+    let mut field = json!({"id": field_id, "value": value});
+    if let Some(rendered_value) = rendered_value {
+        field["rendered_value"] = json!(rendered_value);
+    }
+    let user = find::by_id(tx, user_id)?;
+    let audience = users::audience(tx, &user)?;
+    tx.emit(&UserUpdated::new(json!({"user_id": user_id, "custom_profile_field": field})), audience);
+    Ok(())
+}
+
+/// Word `custom_profile_fields`: the fields, and the types that fields may have.
+pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    let kind = |kind: FieldType| {
+        let (key, name) = kind.names();
+        (key.to_owned(), json!({"id": kind.code(), "name": name}))
+    };
+    let types: Map<String, Value> = FieldType::ALL.into_iter().map(kind).collect();
+    state.insert("custom_profile_fields".into(), json!(sql::all(request.connection)?));
+    state.insert("custom_profile_field_types".into(), types.into());
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! What may be a value of a field, by its type.
+
+use crate::domain::access::user_rows as users;
+use crate::domain::profile_fields::field::{FieldType, ProfileField, is_url};
+use crate::domain::profile_values::change::NewValue;
+use crate::http::{ApiError, ApiResult};
+use crate::types::UserId;
+use rusqlite::Connection;
+
+/// The longest value of a line, in characters.
+const MAX_SHORT_LENGTH: usize = 50;
+
+/// The longest value of some lines, in characters.
+const MAX_LONG_LENGTH: usize = 500;
+
+/// The value as it is stored; `None` if it is empty, which takes the value away.
+pub fn check(connection: &Connection, field: &ProfileField, value: &NewValue) -> ApiResult<Option<String>> {
+    let text = match value {
+        NewValue::Nothing => return Ok(None),
+        NewValue::Text(text) if text.trim().is_empty() => return Ok(None),
+        NewValue::UserIds(ids) if ids.is_empty() => return Ok(None),
+        NewValue::UserIds(ids) if field.r#type == FieldType::User => {
+            return people(connection, ids).map(Some);
+        }
+        NewValue::UserIds(_) => return Err(invalid(field, "is not a string")),
+        NewValue::Text(text) => text,
+    };
+    match field.r#type {
+        FieldType::ShortText | FieldType::ExternalAccount | FieldType::Pronouns => {
+            check_length(field, text, MAX_SHORT_LENGTH)?;
+        }
+        FieldType::LongText => check_length(field, text, MAX_LONG_LENGTH)?,
+        FieldType::Select => {
+            if !field.data().contains_key(text) {
+                let msg = format!("'{text}' is not a valid choice for '{}'.", field.name);
+                return Err(ApiError::bad_request(msg));
+            }
+        }
+        FieldType::Date => {
+            if !is_date(text) {
+                return Err(invalid(field, "is not a date"));
+            }
+        }
+        FieldType::Url => {
+            if !is_url(text) {
+                return Err(invalid(field, "is not a URL"));
+            }
+        }
+        FieldType::User => {
+            let ids: Vec<UserId> =
+                serde_json::from_str(text).map_err(|_| ApiError::bad_request("User IDs is not a list"))?;
+            return if ids.is_empty() { Ok(None) } else { people(connection, &ids).map(Some) };
+        }
+    }
+    Ok(Some(text.clone()))
+}
+
+fn check_length(field: &ProfileField, text: &str, limit: usize) -> ApiResult<()> {
+    if text.chars().count() > limit {
+        return Err(invalid(field, &format!("is too long (limit: {limit} characters)")));
+    }
+    Ok(())
+}
+
+fn invalid(field: &ProfileField, what: &str) -> ApiError {
+    ApiError::bad_request(format!("{} {what}", field.name))
+}
+
+/// A JSON list of people who use the organization.
+fn people(connection: &Connection, ids: &[UserId]) -> ApiResult<String> {
+    let mut unknown = Vec::new();
+    let mut found = Vec::new();
+    for id in ids {
+        match users::by_id(connection, *id)?.filter(|user| !user.is_system_bot) {
+            Some(user) => found.push(user),
+            None => unknown.push(id.to_string()),
+        }
+    }
+    if !unknown.is_empty() {
+        return Err(ApiError::bad_request(format!("Invalid user IDs: {}", unknown.join(", "))));
+    }
+    for user in found {
+        let id = user.user_id;
+        if !user.is_active {
+            return Err(ApiError::bad_request(format!("User with ID {id} is deactivated")));
+        }
+        if user.is_bot() {
+            return Err(ApiError::bad_request(format!("User with ID {id} is a bot")));
+        }
+    }
+    Ok(serde_json::to_string(ids)?)
+}
+
+/// Whether a text is a day, as `2026-09-21`.
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let number = |text: &str, digits| {
+        let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| text.parse::<i16>().ok()).flatten()
+    };
+    let [year, month, day] = parts.as_slice() else { return false };
+    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2)) else {
+        return false;
+    };
+    let (Ok(month), Ok(day)) = (i8::try_from(month), i8::try_from(day)) else { return false };
+    year > 0 && jiff::civil::Date::new(year, month, day).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_have_one_form() {
+        for good in ["2026-09-21", "1909-04-05", "2024-02-29"] {
+            assert!(is_date(good), "{good}");
+        }
+        for bad in [
+            "",
+            "2026",
+            "2026-9-21",
+            "2025-02-29",
+            "2026-13-01",
+            "0000-01-01",
+            "26-09-21",
+            "2026-09-21 ",
+            "-2026-09-21",
+            "2026-+9-21",
+        ] {
+            assert!(!is_date(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_whole() {
+        for good in
+            ["https://example.com", "http://localhost:9991/x?y#z", "ftp://192.0.2.1/", "https://[::1]/"]
+        {
+            assert!(is_url(good), "{good}");
+        }
+        for bad in [
+            "",
+            "example.com",
+            "https://",
+            "https:example.com",
+            "javascript:alert(1)",
+            "mailto:a@b.example",
+            "https://example",
+            "https://exam ple.com",
+        ] {
+            assert!(!is_url(bad), "{bad}");
+        }
+    }
+}

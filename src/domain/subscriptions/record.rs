@@ -1,0 +1,112 @@
+//! A subscription as clients see it: a channel, what the user chose for it, and who else is there (spec, "Events").
+
+use crate::api::queues::register::Subscribers;
+use crate::domain::channels::record::ChannelRecord;
+use crate::domain::channels::rules::SECONDS_PER_DAY;
+use crate::domain::subscriptions::sql;
+use crate::domain::subscriptions::sql::OwnSubscription;
+use crate::http::ApiResult;
+use crate::types::{StreamId, UserId};
+use rusqlite::Connection;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A partial list of subscribers names the users of so many days, and bots.
+const PARTIAL_DAYS: i64 = 14;
+
+/// A subscription on the wire.
+#[derive(Clone, Debug, Serialize)]
+pub struct SubscriptionRecord {
+    #[serde(flatten)]
+    channel: Arc<ChannelRecord>,
+    /// Absent in `never_subscribed`.
+    #[serde(flatten)]
+    personal: Option<PersonalRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subscribers: Option<Arc<[UserId]>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    partial_subscribers: Option<Arc<[UserId]>>,
+}
+
+/// What a user chose for a channel.
+#[derive(Clone, Debug, Serialize)]
+struct PersonalRecord {
+    color: String,
+    is_muted: bool,
+    /// Deprecated: the opposite of `is_muted`.
+    in_home_view: bool,
+    pin_to_top: bool,
+    desktop_notifications: Option<bool>,
+    audible_notifications: Option<bool>,
+    push_notifications: Option<bool>,
+    email_notifications: Option<bool>,
+    wildcard_mentions_notify: Option<bool>,
+}
+
+impl SubscriptionRecord {
+    /// A channel, and what the user chose for it if they ever were there.
+    pub fn new(channel: Arc<ChannelRecord>, own: Option<&OwnSubscription>) -> Self {
+        let personal = own.map(|own| PersonalRecord {
+            color: own.color.clone(),
+            is_muted: own.is_muted,
+            in_home_view: !own.is_muted,
+            pin_to_top: own.pin_to_top,
+            desktop_notifications: own.desktop_notifications,
+            audible_notifications: own.audible_notifications,
+            push_notifications: own.push_notifications,
+            email_notifications: own.email_notifications,
+            wildcard_mentions_notify: own.wildcard_mentions_notify,
+        });
+        Self { channel, personal, subscribers: None, partial_subscribers: None }
+    }
+
+    /// Adds the list of all subscribers.
+    #[must_use]
+    pub fn with_subscribers(mut self, subscribers: Arc<[UserId]>) -> Self {
+        self.subscribers = Some(subscribers);
+        self
+    }
+}
+
+/// The lists of subscribers that a client asked for.
+pub enum SubscriberLists {
+    /// None.
+    No,
+    /// Whole ones.
+    All(HashMap<StreamId, Vec<UserId>>),
+    /// Of bots and of users who were here lately.
+    Partial(HashMap<StreamId, Vec<UserId>>),
+}
+
+impl SubscriberLists {
+    /// Loads them for all channels; `now` in UNIX seconds.
+    pub fn load(connection: &Connection, wanted: Subscribers, now: i64) -> ApiResult<Self> {
+        if wanted == Subscribers::No {
+            return Ok(Self::No);
+        }
+        let mut lists = sql::all_subscribers(connection)?;
+        if wanted == Subscribers::All {
+            return Ok(Self::All(lists));
+        }
+        let active = sql::active_since(connection, now - PARTIAL_DAYS * SECONDS_PER_DAY)?;
+        for list in lists.values_mut() {
+            list.retain(|user_id| user_id.bit().is_some_and(|bit| active.contains(bit)));
+        }
+        Ok(Self::Partial(lists))
+    }
+
+    /// Adds a channel's list to its record.
+    pub fn add(&mut self, record: &mut SubscriptionRecord) {
+        let stream_id = record.channel.stream_id;
+        match self {
+            Self::No => {}
+            Self::All(lists) => {
+                record.subscribers = Some(lists.remove(&stream_id).unwrap_or_default().into());
+            }
+            Self::Partial(lists) => {
+                record.partial_subscribers = Some(lists.remove(&stream_id).unwrap_or_default().into());
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! User statuses: the row, and `user_status` events.
+
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::users;
+use crate::domain::{presence, user_settings};
+use crate::events::{Audience, Event};
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::UserId;
+use roaring::RoaringBitmap;
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// What somebody says. Texts are empty for what they do not say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserStatus {
+    /// At most 60 characters.
+    pub status_text: String,
+    /// Empty without an emoji.
+    pub emoji_name: String,
+    /// Identifies the emoji within its type.
+    pub emoji_code: String,
+    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`.
+    pub reaction_type: String,
+}
+
+/// `user_status`: the parts that are new.
+#[derive(Serialize)]
+pub struct StatusChanged {
+    /// Always `user_status`.
+    pub r#type: &'static str,
+    /// Identifies the user.
+    pub user_id: UserId,
+    /// Whether the user hides their presence; absent if unchanged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub away: Option<bool>,
+    /// Absent if unchanged; empty when removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status_text: Option<String>,
+    /// Absent if unchanged.
+    #[serde(flatten)]
+    pub emoji: Option<EmojiParts>,
+}
+
+/// The emoji of a status, or of an event; `unicode_emoji` also when there is none, as older clients know it.
+#[derive(Clone, Serialize)]
+pub struct EmojiParts {
+    /// Empty without an emoji.
+    pub emoji_name: String,
+    /// Identifies the emoji within its type.
+    pub emoji_code: String,
+    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`.
+    pub reaction_type: String,
+}
+
+impl Event for StatusChanged {
+    const TYPE: &'static str = "user_status";
+}
+
+impl StatusChanged {
+    /// An event without changes, for `user_id`.
+    pub fn of(user_id: UserId) -> Self {
+        Self { r#type: Self::TYPE, user_id, away: None, status_text: None, emoji: None }
+    }
+}
+
+/// Somebody's presence is hidden from now on, or not any more. Older clients know it as being away.
+pub fn away_changed(tx: &mut Tx<'_>, user: &UserRow, away: bool) -> ApiResult<()> {
+    let audience = users::audience(tx, user)?;
+    tx.emit(&StatusChanged { away: Some(away), ..StatusChanged::of(user.user_id) }, audience);
+    Ok(())
+}
+
+/// Tells others, who can access a user from now on, what they say, if they say anything.
+pub fn introduce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResult<()> {
+    let UserStatus { status_text, emoji_name, emoji_code, reaction_type } = load(tx, user.user_id)?;
+    let is_hidden = !user_settings::get::<bool>(tx, user.user_id, presence::change::SETTING)?;
+    let emoji = EmojiParts { emoji_name, emoji_code, reaction_type };
+    let event = StatusChanged {
+        away: is_hidden.then_some(true),
+        status_text: Some(status_text).filter(|text| !text.is_empty()),
+        emoji: Some(emoji).filter(|emoji| !emoji.emoji_name.is_empty()),
+        ..StatusChanged::of(user.user_id)
+    };
+    if event.away.is_some() || event.status_text.is_some() || event.emoji.is_some() {
+        tx.emit(&event, Audience::set(to.clone()));
+    }
+    Ok(())
+}
+
+/// A status as clients see it: only what is there.
+pub fn wire(status: &UserStatus, away: bool) -> Map<String, Value> {
+    let mut object = Map::new();
+    if away {
+        object.insert("away".into(), true.into());
+    }
+    for (name, text) in [
+        ("status_text", &status.status_text),
+        ("emoji_name", &status.emoji_name),
+        ("emoji_code", &status.emoji_code),
+        ("reaction_type", &status.reaction_type),
+    ] {
+        if !text.is_empty() {
+            object.insert(name.into(), text.as_str().into());
+        }
+    }
+    object
+}
+
+/// Reads a status from four columns, starting with `first`.
+pub fn read_status(row: &Row<'_>, first: usize) -> rusqlite::Result<UserStatus> {
+    Ok(UserStatus {
+        status_text: row.get(first)?,
+        emoji_name: row.get(first + 1)?,
+        emoji_code: row.get(first + 2)?,
+        reaction_type: row.get(first + 3)?,
+    })
+}
+
+/// Loads the status of a user; the default if there is none.
+pub fn load(connection: &Connection, user_id: UserId) -> ApiResult<UserStatus> {
+    let found = connection
+        .prepare_cached(
+            "SELECT status_text, emoji_name, emoji_code, reaction_type FROM user_status WHERE user_id = ?1",
+        )?
+        .query_row([user_id], |row| read_status(row, 0))
+        .optional()?;
+    Ok(found.unwrap_or_default())
+}
+
+/// Stores the status of a user.
+pub fn put(connection: &Connection, user_id: UserId, status: &UserStatus) -> ApiResult<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO user_status (user_id, status_text, emoji_name, emoji_code, reaction_type)
+             VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT DO UPDATE SET status_text = excluded.status_text, emoji_name = excluded.emoji_name,
+                 emoji_code = excluded.emoji_code, reaction_type = excluded.reaction_type",
+        )?
+        .execute((
+            user_id,
+            &status.status_text,
+            &status.emoji_name,
+            &status.emoji_code,
+            &status.reaction_type,
+        ))?;
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! Visibility policies (spec, "States and transitions"; feature levels 170 and 219).
+
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use serde::{Serialize, Serializer};
+
+/// How a user wants to see a topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum VisibilityPolicy {
+    /// As its channel. Has no row.
+    #[default]
+    Inherit,
+    /// Muted, whatever the channel is.
+    Muted,
+    /// Not muted, whatever the channel is.
+    Unmuted,
+    /// Not muted, and followed.
+    Followed,
+}
+
+impl VisibilityPolicy {
+    /// Reads the number on the wire.
+    pub fn from_number(number: i64) -> Option<Self> {
+        match number {
+            0 => Some(Self::Inherit),
+            1 => Some(Self::Muted),
+            2 => Some(Self::Unmuted),
+            3 => Some(Self::Followed),
+            _ => None,
+        }
+    }
+
+    /// The number on the wire and in the file.
+    pub fn number(self) -> i64 {
+        match self {
+            Self::Inherit => 0,
+            Self::Muted => 1,
+            Self::Unmuted => 2,
+            Self::Followed => 3,
+        }
+    }
+
+    /// Whether messages are muted, in a channel that is or is not.
+    pub fn mutes(self, is_channel_muted: bool) -> bool {
+        match self {
+            Self::Inherit => is_channel_muted,
+            Self::Muted => true,
+            Self::Unmuted | Self::Followed => false,
+        }
+    }
+
+    /// What two topics that become one come to: nothing that the user wanted to see may be hidden by it.
+    #[must_use]
+    pub fn merged(self, other: Self) -> Self {
+        let wish = |policy| match policy {
+            Self::Followed => 3,
+            Self::Unmuted => 2,
+            Self::Inherit => 1,
+            Self::Muted => 0,
+        };
+        if wish(self) >= wish(other) { self } else { other }
+    }
+}
+
+impl Serialize for VisibilityPolicy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(self.number())
+    }
+}
+
+impl ToSql for VisibilityPolicy {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.number().into())
+    }
+}
+
+impl FromSql for VisibilityPolicy {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let number = value.as_i64()?;
+        Self::from_number(number).ok_or(FromSqlError::OutOfRange(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::user_topics::policy::VisibilityPolicy;
+    use crate::domain::user_topics::policy::VisibilityPolicy::{Followed, Inherit, Muted, Unmuted};
+
+    const ALL: [VisibilityPolicy; 4] = [Inherit, Muted, Unmuted, Followed];
+
+    #[test]
+    fn numbers_are_those_of_the_interface() {
+        assert_eq!(ALL.map(VisibilityPolicy::number), [0, 1, 2, 3]);
+        assert_eq!([0, 1, 2, 3].map(VisibilityPolicy::from_number), ALL.map(Some));
+        assert_eq!([-1, 4].map(VisibilityPolicy::from_number), [None; 2]);
+    }
+
+    #[test]
+    fn what_is_muted() {
+        for (policy, in_muted, in_other) in
+            [(Inherit, true, false), (Muted, true, true), (Unmuted, false, false), (Followed, false, false)]
+        {
+            assert_eq!((policy.mutes(true), policy.mutes(false)), (in_muted, in_other), "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn a_merged_topic_is_seen_as_the_one_that_was_seen_more() {
+        for one in ALL {
+            for other in ALL {
+                let merged = one.merged(other);
+                assert_eq!(merged, other.merged(one));
+                let expected = [Followed, Unmuted, Inherit, Muted]
+                    .into_iter()
+                    .find(|policy| *policy == one || *policy == other);
+                assert_eq!(Some(merged), expected, "{one:?} and {other:?}");
+            }
+        }
+    }
+}

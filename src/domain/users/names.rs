@@ -1,0 +1,95 @@
+//! What may be a name, and what may be an email address.
+
+use crate::domain::realm;
+use crate::domain::users::sql;
+use crate::http::{ApiError, ApiResult};
+use crate::types::UserId;
+use rusqlite::Connection;
+use unicode_normalization::UnicodeNormalization;
+
+/// The longest name, in characters.
+const MAX_NAME_LENGTH: usize = 100;
+
+/// Characters that would break mentions.
+const FORBIDDEN_IN_NAMES: &[char] = &['*', '`', '\\', '>', '"', '@'];
+
+/// Checks a name as a person or administrator gives it; answers it stripped.
+pub fn full_name(text: &str) -> ApiResult<String> {
+    let name = text.trim();
+    if name.chars().count() > MAX_NAME_LENGTH {
+        return Err(ApiError::bad_request("Name too long!"));
+    }
+    if name.is_empty() {
+        return Err(ApiError::bad_request("Name too short!"));
+    }
+    if name.chars().any(|character| character.is_control() || FORBIDDEN_IN_NAMES.contains(&character)) {
+        return Err(ApiError::bad_request("Invalid characters in name!"));
+    }
+    // `@**name|7**` means the user with id 7.
+    let digits = name.rsplit_once('|').map(|(_, digits)| digits);
+    if digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Err(ApiError::bad_request("Invalid format!"));
+    }
+    Ok(name.to_owned())
+}
+
+/// Refuses a name that another active user has, where the organization wants names to be unique. Upper and lower case are
+/// equal, and so are two ways to write the same characters.
+pub fn check_unique(connection: &Connection, name: &str, but: Option<UserId>) -> ApiResult<()> {
+    if !realm::settings::get::<bool>(connection, "require_unique_names")? {
+        return Ok(());
+    }
+    let fold = |name: &str| name.nfkc().collect::<String>().to_lowercase();
+    let name = fold(name);
+    if sql::other_names(connection, but)?.iter().any(|other| fold(other) == name) {
+        return Err(ApiError::bad_request("Unique names required in this organization."));
+    }
+    Ok(())
+}
+
+/// Whether a text can be an email address: something, an `@`, and a domain. Whether mail arrives is not asked.
+pub fn is_email(text: &str) -> bool {
+    let Some((local, domain)) = text.rsplit_once('@') else { return false };
+    let plain = |part: &str| {
+        !part.is_empty()
+            && part.chars().all(|character| !character.is_whitespace() && !character.is_control())
+            && !part.contains(['@', ',', '<', '>', '"', '(', ')', ':', ';', '\\', '[', ']'])
+    };
+    plain(local) && plain(domain) && !domain.starts_with('.') && !domain.ends_with('.') && text.len() <= 254
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked_in_the_published_words() {
+        let long = "x".repeat(101);
+        let cases = [
+            (" Ada Lovelace ", Ok("Ada Lovelace")),
+            ("", Err("Name too short!")),
+            ("   ", Err("Name too short!")),
+            (long.as_str(), Err("Name too long!")),
+            ("Ada | Lovelace", Ok("Ada | Lovelace")),
+            ("Ada|", Ok("Ada|")),
+            ("Ada|7", Err("Invalid format!")),
+            ("Ada*", Err("Invalid characters in name!")),
+            ("Ada\nLovelace", Err("Invalid characters in name!")),
+        ];
+        for (text, expected) in cases {
+            let checked = full_name(text);
+            let checked = checked.as_ref().map(String::as_str).map_err(ApiError::msg);
+            assert_eq!(checked, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_told_from_other_texts() {
+        for good in ["a@b", "ada@example.com", "a.b+c@sub.example.com"] {
+            assert!(is_email(good), "{good}");
+        }
+        for bad in ["", "a", "@b", "a@", "a b@c", "a@b@c", "a,b@c", "a@.b", "<a@b>"] {
+            assert!(!is_email(bad), "{bad}");
+        }
+    }
+}

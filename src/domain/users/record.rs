@@ -1,0 +1,128 @@
+//! A user as clients see them (spec, "User").
+
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::users;
+use crate::http::Caller;
+use crate::types::{Role, UserId};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A user on the wire, in lists, events and answers.
+#[derive(Clone, Debug, Serialize)]
+pub struct UserRecord {
+    user_id: UserId,
+    /// Null where the viewer may not see it.
+    delivery_email: Option<String>,
+    email: String,
+    full_name: String,
+    date_joined: String,
+    /// Absent in the lists of `POST /register`, one of which is of active users and one of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_active: Option<bool>,
+    is_owner: bool,
+    is_admin: bool,
+    is_guest: bool,
+    is_bot: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_system_bot: bool,
+    bot_type: Option<i64>,
+    bot_owner_id: Option<UserId>,
+    role: Role,
+    timezone: String,
+    avatar_url: String,
+    avatar_version: i64,
+    /// People only, and only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile_data: Option<Map<String, Value>>,
+}
+
+impl UserRecord {
+    /// The record as a caller may see it, without profile data.
+    pub fn for_caller(user: &UserRow, caller: &Caller) -> Self {
+        let record = Self::new(user);
+        if user.shows_email_to(caller) { record } else { record.without_delivery_email() }
+    }
+
+    /// The record for those who may not see the real email.
+    #[must_use]
+    pub fn without_delivery_email(mut self) -> Self {
+        self.delivery_email = None;
+        self
+    }
+
+    /// The whole record, without profile data.
+    pub fn new(user: &UserRow) -> Self {
+        Self {
+            user_id: user.user_id,
+            delivery_email: Some(user.delivery_email.clone()),
+            email: user.email.clone(),
+            full_name: user.full_name.clone(),
+            date_joined: iso_minutes(user.date_joined),
+            is_active: Some(user.is_active),
+            is_owner: user.role == Role::Owner,
+            is_admin: user.role.is_administrator(),
+            is_guest: user.role == Role::Guest,
+            is_bot: user.is_bot(),
+            is_system_bot: user.is_system_bot,
+            bot_type: user.bot_type,
+            bot_owner_id: user.bot_owner_id,
+            role: user.role,
+            timezone: user.timezone.clone(),
+            avatar_url: user.avatar.url(),
+            avatar_version: user.avatar.version,
+            profile_data: None,
+        }
+    }
+
+    /// The stand-in for a user whom the reader cannot access.
+    pub fn unknown(user_id: UserId) -> Self {
+        Self {
+            user_id,
+            delivery_email: None,
+            email: users::unknown_email(user_id),
+            full_name: users::UNKNOWN_USER.to_owned(),
+            date_joined: iso_minutes(0),
+            is_active: Some(true),
+            is_owner: false,
+            is_admin: false,
+            is_guest: false,
+            is_bot: false,
+            is_system_bot: false,
+            bot_type: None,
+            bot_owner_id: None,
+            role: Role::Member,
+            timezone: String::new(),
+            avatar_url: users::UNKNOWN_AVATAR_URL.to_owned(),
+            avatar_version: 1,
+            profile_data: Some(Map::new()),
+        }
+    }
+
+    /// The record in a list that says itself whether its users are active.
+    #[must_use]
+    pub fn without_is_active(mut self) -> Self {
+        self.is_active = None;
+        self
+    }
+
+    /// Adds the values of the custom profile fields, for people.
+    #[must_use]
+    pub fn with_profile_data(mut self, data: Map<String, Value>) -> Self {
+        self.profile_data = (!self.is_bot).then_some(data);
+        self
+    }
+}
+
+/// A time as the interface writes joining dates: ISO 8601 with minutes, UTC.
+fn iso_minutes(seconds: i64) -> String {
+    let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M+00:00").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn joining_dates_are_in_the_published_form() {
+        assert_eq!(super::iso_minutes(1_600_000_000), "2020-09-13T12:26+00:00");
+    }
+}
