@@ -14,6 +14,7 @@
 pub mod api;
 pub mod app;
 pub mod domain;
+pub mod error;
 pub mod events;
 pub mod http;
 pub mod markdown;

@@ -73,7 +73,8 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
     app.limits.right_password(&account);
     let client = info.client.clone();
     call.write(move |tx, _| {
-        let user = user_rows::by_id(tx, user_id)?.ok_or_else(ApiError::internal)?;
+        let user = user_rows::by_id(tx, user_id)?
+            .ok_or_else(|| ApiError::internal("the user who gave the right password has no row"))?;
         let key = mint(tx, user_id, &client)?;
         Reply::data(&json!({ "api_key": key, "email": user.delivery_email, "user_id": user_id }))
     })
@@ -86,7 +87,8 @@ pub fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResul
         .prepare_cached("SELECT client FROM api_key WHERE id = ?1")?
         .query_row([caller.api_key_id], |row| row.get(0))?;
     if caller.is_bot() {
-        let bot = user_rows::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
+        let bot = user_rows::by_id(tx, caller.user_id)?
+            .ok_or_else(|| ApiError::internal("the calling bot has no user row"))?;
         return Reply::field("api_key", &bots::change::regenerate_key(tx, &bot)?);
     }
     delete_all(tx, caller.user_id)?;

@@ -135,7 +135,8 @@ fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> Ap
 }
 
 fn tell(tx: &mut Tx<'_>, op: &'static str, message: &MessageRow, reaction: Reaction) -> ApiResult<Reply> {
-    let user = users::by_id(tx, reaction.user_id)?.ok_or_else(ApiError::internal)?;
+    let user = users::by_id(tx, reaction.user_id)?
+        .ok_or_else(|| ApiError::internal("the user who reacted has no row"))?;
     let receivers = receivers::of(tx, message)?;
     let unknown_to = access::without_access(tx, &user, receivers.audience.bitmap())?;
     let unknown_to = unknown_to.into_iter().map(UserId::from).collect();

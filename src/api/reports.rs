@@ -119,7 +119,8 @@ fn text(
     report_type: ReportType,
     description: &str,
 ) -> ApiResult<String> {
-    let reporter = users::by_id(connection, caller.user_id)?.ok_or_else(ApiError::internal)?;
+    let reporter = users::by_id(connection, caller.user_id)?
+        .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
     let reporter = silent_mention(&reporter.full_name, reporter.user_id);
     let sender = silent_mention(&message.sender_full_name, message.sender_id);
     let place = Whereabouts::of(connection, message)?;

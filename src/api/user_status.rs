@@ -75,7 +75,8 @@ fn update_status(
     }
     let change = Change::read(tx, &params, own.away.is_some())?;
     if let Some(away) = own.away {
-        let user = users::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
+        let user = users::by_id(tx, caller.user_id)?
+            .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
         let is_visible: bool = domain_user_settings::get(tx, user.user_id, presence::change::SETTING)?;
         if is_visible == away {
             accounts::settings::setting(tx, &user, presence::change::SETTING, &json!(!away))?;
@@ -183,7 +184,8 @@ fn apply(tx: &mut Tx<'_>, user_id: UserId, change: Change) -> ApiResult<()> {
     put(tx, user_id, &status)?;
     let event =
         StatusChanged { status_text: change.status_text, emoji: change.emoji, ..StatusChanged::of(user_id) };
-    let user = users::by_id(tx, user_id)?.ok_or_else(ApiError::internal)?;
+    let user = users::by_id(tx, user_id)?
+        .ok_or_else(|| ApiError::internal("the user whose status changed has no row"))?;
     let audience = access::audience(tx, &user)?;
     tx.emit(&event, audience);
     Ok(())

@@ -1,9 +1,9 @@
 //! The files of a multipart body, read while the body arrives. Nothing of them is kept here: whoever asks for the next
 //! piece of a file has it, and the next one is read from the network when they ask again.
 
-use super::error::{ApiError, ApiResult};
 use super::form::{CLIENT, FormError, MAX_PARAMETERS, file_name_of, malformed};
 use super::request_body::RequestBody;
+use crate::error::{ApiError, ApiResult};
 use bytes::Bytes;
 use futures_util::Stream;
 use http_body_util::BodyExt;

@@ -1,6 +1,6 @@
 //! Bodies of answers: whole ones, and ones that are made piece by piece while the client takes them.
 
-use super::error::ApiError;
+use crate::error::ApiError;
 use bytes::Bytes;
 use futures_util::Stream;
 use hyper::body::{Frame, SizeHint};

@@ -2,7 +2,7 @@
 //!
 //! The failures and their order are those of the published server (`Authorization: Basic`, delivery email and API key).
 
-use super::error::{ApiError, ApiResult};
+use crate::error::{ApiError, ApiResult};
 use crate::types::{Role, UserId};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

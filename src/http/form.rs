@@ -12,6 +12,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::arriving::{ArrivingFiles, OtherParts};
+use crate::error::ApiError;
 use bytes::Bytes;
 use futures_util::{FutureExt, stream};
 use thiserror::Error;
@@ -48,6 +49,12 @@ pub enum FormError {
     /// The body calls itself `multipart/form-data`, and is not; the text says what is wrong.
     #[error("Malformed multipart/form-data body: {0}")]
     MalformedMultipart(String),
+}
+
+impl From<FormError> for ApiError {
+    fn from(error: FormError) -> Self {
+        Self::bad_request(error.to_string())
+    }
 }
 
 /// The decoded parameters and files of one request.

@@ -1,7 +1,7 @@
 //! Callers who were here lately: most requests come from somebody whose key was looked up a moment ago.
 
 use super::caller::{KeyHolder, digest};
-use super::error::ApiResult;
+use crate::error::ApiResult;
 use crate::store::{Changes, Readers};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

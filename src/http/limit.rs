@@ -1,6 +1,6 @@
 //! Limits on failed logins, and on making accounts.
 
-use super::error::{ApiError, ApiResult};
+use crate::error::{ApiError, ApiResult};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;

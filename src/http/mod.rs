@@ -5,7 +5,7 @@
 //! - [`KnownCallers`]: those who were here lately;
 //! - [`ArrivingFiles`] and [`Body`]: files that are larger than memory should be, both ways;
 //! - [`form`] and [`params`]: the parameters of a request, decoded and deserialized;
-//! - [`ApiError`] and [`Reply`]: what goes back;
+//! - [`Reply`]: a successful response;
 //! - [`service`]: one request through all of these.
 //!
 //! Nothing here knows a resource.
@@ -13,7 +13,6 @@
 mod arriving;
 mod body;
 pub mod caller;
-mod error;
 pub mod form;
 mod json_text;
 mod known_callers;
@@ -26,12 +25,12 @@ mod route;
 mod router;
 pub mod service;
 
+pub use crate::error::{ApiError, ApiResult};
 pub use arriving::{ArrivingFile, ArrivingFiles};
 pub use body::{Body, Pieces};
 pub use caller::{
     ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, OWNER, Owner, USER, User, VISITOR, Visitor,
 };
-pub use error::{ApiError, ApiResult};
 pub use json_text::write_json_text;
 pub use known_callers::KnownCallers;
 pub use limit::Limits;

@@ -1,7 +1,7 @@
 //! Requests that are not HTTP at all. hyper answers these itself, before any handler, with a status and no body; here
 //! they get the JSON body that every error of the interface has.
 
-use super::error::ApiError;
+use crate::error::ApiError;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use std::io::{IoSlice, Result};
 use std::pin::Pin;

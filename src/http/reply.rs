@@ -1,7 +1,7 @@
 //! Successful answers.
 
 use super::body::Pieces;
-use super::error::ApiResult;
+use crate::error::ApiResult;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -11,11 +11,11 @@
 
 use super::arriving::ArrivingFiles;
 use super::caller::{Access, Caller, Kind, credentials, invalid_key};
-use super::error::{ApiError, ApiResult};
 use super::form::{Form, UploadedFile};
 use super::params::ParamError;
 use super::reply::Reply;
 use crate::app::App;
+use crate::error::{ApiError, ApiResult};
 use crate::store::{Snapshot, Tx};
 use hyper::Method;
 use serde::de::DeserializeOwned;
@@ -242,7 +242,9 @@ impl Route {
             let caller = C::admit(caller)?;
             let params = P::read(&form)?;
             let (ignored, files, body) = (owned(form.ignored()), Vec::new(), bytes::Bytes::new());
-            let arriving = form.take_arriving().ok_or_else(ApiError::internal)?;
+            let arriving = form.take_arriving().ok_or_else(|| {
+                ApiError::internal("a route that takes files was given a body that was read")
+            })?;
             drop(form);
             Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params, arriving))))
         });

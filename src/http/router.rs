@@ -142,11 +142,11 @@ fn path_parameters(route: &Route, parts: &[&str]) -> Option<Vec<(&'static str, S
 #[cfg(test)]
 mod tests {
     use super::super::caller::{ANYONE, Anyone};
-    use super::super::error::ApiResult;
     use super::super::params::NoParams;
     use super::super::reply::Reply;
     use super::super::route::Read;
     use super::*;
+    use crate::error::ApiResult;
 
     fn route(method: Method, path: &'static str) -> Route {
         fn handler(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {

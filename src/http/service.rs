@@ -2,13 +2,13 @@
 
 use super::arriving::ArrivingFiles;
 use super::body::Body;
-use super::error::{ApiError, ApiResult};
 use super::form::Form;
 use super::reply::{Reply, success_body};
 use super::request_body::RequestBody;
 use super::route::{Answer, Conditions, RequestInfo, Route};
 use super::router::{Found, Router};
 use crate::app::App;
+use crate::error::{ApiError, ApiResult};
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -50,7 +50,7 @@ pub fn answer(
     let body = RequestBody::new(&head.headers, body);
     let handled = handle(app, router, Box::new(head), body.clone(), peer);
     AssertUnwindSafe(handled).catch_unwind().then(move |handled| {
-        respond_to(handled.unwrap_or_else(|_| Err(ApiError::internal())), body, compress)
+        respond_to(handled.unwrap_or_else(|_| Err(ApiError::internal("a handler panicked"))), body, compress)
     })
 }
 

@@ -1,5 +1,7 @@
 //! What can go wrong below a request without the client being at fault.
 
+use crate::error::ApiError;
+
 /// A failure of the store. Clients see only that it happened; the log has the reason.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -37,4 +39,25 @@ fn is_disk_code(code: rusqlite::ErrorCode) -> bool {
         code,
         ErrorCode::DiskFull | ErrorCode::ReadOnly | ErrorCode::SystemIoFailure | ErrorCode::CannotOpen
     )
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        const CODE: &str = "INTERNAL_SERVER_ERROR";
+        if error.is_disk() {
+            tracing::error!(%error, "the disk refused a change");
+            let msg = "The server could not save this change: its disk is full, read-only or failing";
+            return Self::new(500, CODE, msg);
+        }
+        if matches!(error, StoreError::Stopped) {
+            return Self::new(503, CODE, "The server is stopping");
+        }
+        Self::internal(format_args!("the store failed: {error}"))
+    }
+}
+
+impl From<rusqlite::Error> for ApiError {
+    fn from(error: rusqlite::Error) -> Self {
+        StoreError::from(error).into()
+    }
 }

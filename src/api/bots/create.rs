@@ -116,7 +116,8 @@ fn create(
     if image.is_some() {
         user.avatar = avatar::set(tx, &user, image)?;
     }
-    let row = sql::by_id(tx, user.user_id)?.ok_or_else(ApiError::internal)?;
+    let row = sql::by_id(tx, user.user_id)?
+        .ok_or_else(|| ApiError::internal("the bot that was just made has no row"))?;
     let record = members_of(&OwnBotRecord::new(&user, row).without_names())?;
     Ok(Reply::members(format!("\"user_id\":{},{record}", user.user_id)))
 }

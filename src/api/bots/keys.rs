@@ -16,7 +16,8 @@ pub struct BotKeyParams {
 /// `GET /bots/{bot_id}/api_key` (feature level 463). A bot whose key was revoked gets another one.
 pub fn get_bot_api_key(tx: &mut Tx<'_>, caller: &User, params: BotKeyParams) -> ApiResult<Reply> {
     let bot = rules::find(tx, caller, params.bot_id)?;
-    let row = sql::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
+    let row = sql::by_id(tx, bot.user_id)?
+        .ok_or_else(|| ApiError::internal("a bot that is a user has no bot row"))?;
     let api_key = match row.api_key {
         Some(api_key) => api_key,
         None => {

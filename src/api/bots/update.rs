@@ -82,13 +82,15 @@ fn update(
     if let Some(name) = &params.default_sending_stream {
         let stream_id = rules::default_stream(tx, caller, tx.now(), name)?;
         sql::set_default_sending_stream(tx, bot.user_id, stream_id)?;
-        let row = sql::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
+        let row = sql::by_id(tx, bot.user_id)?
+            .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
         events::updated(tx, &bot, "default_sending_stream", row.default_sending_stream)?;
     }
     if let Some(name) = &params.default_events_register_stream {
         let stream_id = rules::default_stream(tx, caller, tx.now(), name)?;
         sql::set_default_events_register_stream(tx, bot.user_id, stream_id)?;
-        let row = sql::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
+        let row = sql::by_id(tx, bot.user_id)?
+            .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
         events::updated(tx, &bot, "default_events_register_stream", row.default_events_register_stream)?;
     }
     if let Some(on) = params.default_all_public_streams {
@@ -107,12 +109,15 @@ fn update(
         let merged = sql::merge_config_data(tx, bot.user_id, &serde_json::to_string(&wanted)?)?;
         config_data = Some(serde_json::from_str::<Value>(&merged)?);
     }
-    let bot = users::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
+    let bot = users::by_id(tx, bot.user_id)?
+        .ok_or_else(|| ApiError::internal("the bot that is being changed has no user row"))?;
     if image.is_some() {
         avatar::set(tx, &bot, image)?;
     }
-    let bot = users::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
-    let row = sql::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
+    let bot = users::by_id(tx, bot.user_id)?
+        .ok_or_else(|| ApiError::internal("the bot that is being changed has no user row"))?;
+    let row = sql::by_id(tx, bot.user_id)?
+        .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
     let mut answer = json!({
         "full_name": bot.full_name,
         "avatar_url": bot.avatar.url(),
@@ -155,7 +160,8 @@ fn change_service(tx: &mut Tx<'_>, bot: &UserRow, url: &str, interface: i64) -> 
         return Err(ApiError::bad_request("Invalid bot type"));
     }
     sql::set_service(tx, bot.user_id, url, interface)?;
-    let row = sql::by_id(tx, bot.user_id)?.ok_or_else(ApiError::internal)?;
+    let row = sql::by_id(tx, bot.user_id)?
+        .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
     let services = serde_json::to_value(ServiceRecord::of(row.service.as_ref()))?;
     events::updated(tx, bot, "services", services)
 }

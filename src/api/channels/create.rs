@@ -35,8 +35,10 @@ pub async fn create(
     Both(params, creation): Both<CreateParams, CreationParams>,
 ) -> ApiResult<Reply> {
     let named = (rules::name(&params.name)?, rules::description(&params.description));
-    let channel =
-        create_channel::new_channels(&call, vec![named]).await?.pop().ok_or_else(ApiError::internal)?;
+    let channel = create_channel::new_channels(&call, vec![named])
+        .await?
+        .pop()
+        .ok_or_else(|| ApiError::internal("one channel was asked for and none was prepared"))?;
     let job = move |tx: &mut Tx<'_>, caller: &User| make_one(tx, caller, &params, &creation, channel);
     Reply::field("id", &call.write(job).await?)
 }
@@ -56,7 +58,9 @@ fn make_one(
     }
     let subscribers = principals::by_ids(tx, &params.subscribers)?;
     let made = create_channel::channels(tx, caller, &[channel], creation)?;
-    let [stream] = made.as_slice() else { return Err(ApiError::internal()) };
+    let [stream] = made.as_slice() else {
+        return Err(ApiError::internal("one new channel did not give one row"));
+    };
     subscribe::subscribe(tx, &made, &subscribers, &HashMap::new())?;
     let by = domain_notices::name_of(tx, caller)?;
     let mut notices = vec![channels::created(stream, &by)];

@@ -36,7 +36,8 @@ pub async fn email_address(call: Call<User>, params: EmailParams) -> ApiResult<R
 }
 
 fn sender(tx: &Tx<'_>, caller: &Caller, sender_id: Option<UserId>) -> ApiResult<UserId> {
-    let gateway = users::by_delivery_email(tx, notices::EMAIL_GATEWAY)?.ok_or_else(ApiError::internal)?;
+    let gateway = users::by_delivery_email(tx, notices::EMAIL_GATEWAY)?
+        .ok_or_else(|| ApiError::internal("the organization has no email gateway bot"))?;
     let Some(sender_id) = sender_id.filter(|sender_id| *sender_id != gateway.user_id) else {
         return Ok(gateway.user_id);
     };

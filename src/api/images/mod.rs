@@ -127,10 +127,8 @@ fn emoji_names(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> 
 }
 
 fn png_reply(image: Result<Vec<u8>, png::EncodingError>) -> ApiResult<Reply> {
-    let bytes = image.map_err(|error| {
-        tracing::error!(%error, "an image could not be written");
-        ApiError::internal()
-    })?;
+    let bytes =
+        image.map_err(|error| ApiError::internal(format_args!("an image could not be written: {error}")))?;
     Ok(kept("image/png", bytes.into()))
 }
 

@@ -240,7 +240,8 @@ fn write_content(
     let attributes = attribute::IS_EDITED | attributes_of(rendered, is_channel, files.has_attachment);
     sql::update_content(tx, id, content, &rendered.html, attributes, now)?;
     index::renew(tx, id);
-    let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
+    let message = sql::by_id(tx, id)?
+        .ok_or_else(|| ApiError::internal("the message that is being edited has no row"))?;
     let audience = receivers::of(tx, &message)?.audience;
     // Who was mentioned before has decided about the topic since.
     let before_mentioned = sql::users_with_flag(tx, id, bit::MENTIONED)?;
@@ -295,7 +296,8 @@ fn emit(
     let told = match told {
         Some(told) => told,
         None => {
-            let message = sql::by_id(tx, named)?.ok_or_else(ApiError::internal)?;
+            let message = sql::by_id(tx, named)?
+                .ok_or_else(|| ApiError::internal("the message that is being edited has no row"))?;
             vec![(vec![named], receivers::of(tx, &message)?.audience)]
         }
     };
@@ -304,7 +306,8 @@ fn emit(
         // To those who do not know of the message that was named, the first that they know is as good.
         let known = ids.iter().find(|id| **id == named).or(ids.first());
         let Some(id) = known.copied() else { continue };
-        let message = sql::by_id(tx, id)?.ok_or_else(ApiError::internal)?;
+        let message = sql::by_id(tx, id)?
+            .ok_or_else(|| ApiError::internal("the message that is being edited has no row"))?;
         let flags = FlagHolders {
             read: &receivers::readers(tx, &audience, stream_now, &message)?,
             starred: &sql::users_with_flag(tx, id, bit::STARRED)?,

@@ -107,7 +107,8 @@ pub fn plan(
     (message, from): (&MessageRow, &StreamRow),
     destination: &Destination,
 ) -> ApiResult<Move> {
-    let topic_id = message.topic_id.ok_or_else(ApiError::internal)?;
+    let topic_id =
+        message.topic_id.ok_or_else(|| ApiError::internal("a message in a channel has no topic"))?;
     let old_topic = message.topic();
     let topic = destination.topic.clone().unwrap_or_else(|| old_topic.clone());
     let to = match destination.stream_id {
@@ -163,7 +164,7 @@ fn choose(
     named: MessageId,
     propagate_mode: PropagateMode,
 ) -> ApiResult<(Vec<MessageId>, bool)> {
-    let bit = named.bit().ok_or_else(ApiError::internal)?;
+    let bit = named.bit().ok_or_else(|| ApiError::internal("the id of a stored message is out of range"))?;
     let has_any = |ids| topic_sql::has_any(connection, topic_id, &within(visible, ids));
     let has_before = || has_any(0..=bit.saturating_sub(1));
     Ok(match propagate_mode {

@@ -53,7 +53,9 @@ fn record(connection: &Connection, caller: &Caller, message: &MessageRow, now: i
     let form = Form { apply_markdown: false, allow_empty_topic_name: true };
     let written = write_messages(&Sight::new(connection, caller, now), &[message.id], form)?;
     let mut written: Vec<Value> = serde_json::from_str(&written)?;
-    let mut record = written.pop().ok_or_else(ApiError::internal)?;
+    let mut record = written
+        .pop()
+        .ok_or_else(|| ApiError::internal("a message that is to be delivered was not serialized"))?;
     if let Some(members) = record.as_object_mut() {
         members.remove("flags");
         members.insert("rendered_content".to_owned(), message.rendered_content.as_str().into());
@@ -69,8 +71,8 @@ fn form(
     host: &str,
 ) -> ApiResult<Option<Payload>> {
     let Some(stream_id) = messages::stream_of(connection, message.recipient_id)? else { return Ok(None) };
-    let stream =
-        crate::domain::access::channel_rows::by_id(connection, stream_id)?.ok_or_else(ApiError::internal)?;
+    let stream = crate::domain::access::channel_rows::by_id(connection, stream_id)?
+        .ok_or_else(|| ApiError::internal("the channel of a message has no row"))?;
     let time = message.timestamp.to_string();
     let body = form_urlencoded::Serializer::new(String::new())
         .append_pair("token", &service.token)

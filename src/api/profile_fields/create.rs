@@ -57,7 +57,7 @@ pub fn create_profile_field(
         data: &params.field_data,
         display_in_profile_summary: params.display_in_profile_summary,
     })?;
-    let kind = kind.ok_or_else(ApiError::internal)?;
+    let kind = kind.ok_or_else(|| ApiError::internal("a field type passed its check and is unknown"))?;
     let mut field = ProfileField {
         id: 0,
         name: params.name.into_inner(),

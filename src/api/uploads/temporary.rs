@@ -83,5 +83,6 @@ fn verify(connection: &Connection, token: &str, now: i64) -> ApiResult<Option<i6
 }
 
 fn keyed(connection: &Connection) -> ApiResult<Hmac<Sha256>> {
-    Hmac::new_from_slice(&sql::secret(connection)?).map_err(|_| ApiError::internal())
+    Hmac::new_from_slice(&sql::secret(connection)?)
+        .map_err(|error| ApiError::internal(format_args!("the key of signed addresses is unusable: {error}")))
 }

@@ -111,7 +111,7 @@ fn add(
 ) -> ApiResult<AttachmentRow> {
     limits.check_quota(sql::space_used(tx)?, row.size)?;
     if !blobs::keep(tx, row.content_id, tx.now())? {
-        return Err(ApiError::internal());
+        return Err(ApiError::internal("the content of an upload was removed before its file was saved"));
     }
     row.path_id = names::new_path_id(sql::realm_id(tx)?, &row.name);
     row.create_time = tx.now();

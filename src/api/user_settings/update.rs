@@ -83,7 +83,8 @@ async fn new_password(call: &Call<User>, old: String, new: String) -> ApiResult<
     let (user, stored, enabled) = app
         .readers
         .read(|snapshot| -> ApiResult<_> {
-            let user = user_rows::by_id(snapshot, user_id)?.ok_or_else(ApiError::internal)?;
+            let user = user_rows::by_id(snapshot, user_id)?
+                .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
             let stored = users::password_of(snapshot, &user.delivery_email)?.and_then(|(_, hash, _)| hash);
             let enabled: bool = domain_realm::settings::get(snapshot, "password_auth_enabled")?;
             Ok((user, stored, enabled))
@@ -112,7 +113,8 @@ fn too_many_attempts(error: &ApiError) -> ApiError {
 }
 
 fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
-    let user = user_rows::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
+    let user = user_rows::by_id(tx, caller.user_id)?
+        .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
     if let Some(hash) = &update.password_hash {
         users::set_password(tx, user.user_id, hash)?;
     }

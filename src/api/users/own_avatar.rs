@@ -25,7 +25,8 @@ pub fn delete_avatar(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiRe
 
 fn set(tx: &mut Tx<'_>, caller: &User, image: Option<&AvatarImage>) -> ApiResult<Reply> {
     check_allowed(tx, caller)?;
-    let user = user_rows::by_id(tx, caller.user_id)?.ok_or_else(ApiError::internal)?;
+    let user = user_rows::by_id(tx, caller.user_id)?
+        .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
     let avatar = avatar::set(tx, &user, image)?;
     Reply::field("avatar_url", &avatar.url())
 }

@@ -23,7 +23,8 @@ pub fn caller(connection: &Connection, user_id: UserId) -> ApiResult<Caller> {
     if is_closed {
         return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
     }
-    let user = by_id(connection, user_id)?.ok_or_else(ApiError::internal)?;
+    let user = by_id(connection, user_id)?
+        .ok_or_else(|| ApiError::internal("a user in whose name the server acts has no row"))?;
     let (role, bot_type, bot_owner_id) = (user.role, user.bot_type, user.bot_owner_id);
     let mut caller = Caller { user_id, role, bot_type, bot_owner_id, api_key_id: 0 };
     caller.reload(connection)?;

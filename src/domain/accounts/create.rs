@@ -86,7 +86,8 @@ pub fn create_outside_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> 
 
 /// The new user's row, with a stand-in for the real email if the organization's defaults hide it.
 fn hide_email(tx: &Tx<'_>, user_id: UserId, domain: &str) -> ApiResult<UserRow> {
-    let mut user = user_rows::by_id(tx, user_id)?.ok_or_else(ApiError::internal)?;
+    let mut user = user_rows::by_id(tx, user_id)?
+        .ok_or_else(|| ApiError::internal("the user who was just made has no row"))?;
     let api_email = user.email_visibility.api_email(user_id, &user.delivery_email, domain);
     if api_email != user.email {
         users_sql::set_emails(tx, user_id, &api_email, &user.delivery_email)?;

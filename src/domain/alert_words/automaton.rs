@@ -64,8 +64,7 @@ impl Automaton {
             return Ok(Self { words: None, holders });
         }
         let words = AhoCorasick::new(&patterns).map_err(|error| {
-            tracing::error!(%error, "the alert words do not fit into an automaton");
-            ApiError::internal()
+            ApiError::internal(format_args!("the alert words do not fit into an automaton: {error}"))
         })?;
         Ok(Self { words: Some(words), holders })
     }

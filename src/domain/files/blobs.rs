@@ -88,11 +88,11 @@ pub fn pieces(app: Arc<App>, content_id: i64, part: Range<u64>) -> Pieces {
             }
             let number = (at / piece) as i64;
             let bytes = app.readers.read(|snapshot| read_piece(snapshot, content_id, number)).await?;
-            // It was removed since.
-            let mut bytes = bytes.ok_or_else(ApiError::internal)?;
+            let mut bytes =
+                bytes.ok_or_else(|| ApiError::internal("a piece of a file was removed while it was sent"))?;
             let first = (at % piece) as usize;
             if first >= bytes.len() {
-                return Err(ApiError::internal());
+                return Err(ApiError::internal("a piece of a file is shorter than its size says"));
             }
             let bytes = bytes.split_off(first);
             let length = (bytes.len() as u64).min(end - at);
@@ -106,7 +106,7 @@ pub fn read_now(app: &App, content_id: i64, size: u64) -> ApiResult<Vec<u8>> {
     let mut whole = Vec::with_capacity(size as usize);
     for number in 0..size.div_ceil(PIECE as u64) {
         let bytes = app.readers.read_now(|snapshot| read_piece(snapshot, content_id, number as i64))?;
-        whole.extend_from_slice(&bytes.ok_or_else(ApiError::internal)?);
+        whole.extend_from_slice(&bytes.ok_or_else(|| ApiError::internal("a stored file lacks a piece"))?);
     }
     Ok(whole)
 }

@@ -51,8 +51,8 @@ pub async fn make<T: Send + 'static>(
 
 /// Does something with pixels on a thread that may take its time, when nobody else does.
 pub async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> ApiResult<T> {
-    let _permit = AT_ONCE.acquire().await.map_err(|_| ApiError::internal())?;
-    tokio::task::spawn_blocking(work).await.map_err(|_| ApiError::internal())
+    let _permit = AT_ONCE.acquire().await.map_err(ApiError::internal)?;
+    tokio::task::spawn_blocking(work).await.map_err(ApiError::internal)
 }
 
 fn bad_image(msg: &'static str) -> ApiError {

@@ -235,5 +235,6 @@ fn insert(
     if params.is_default_stream {
         channels_sql::set_default(tx, stream_id, true)?;
     }
-    channel_rows::by_id(tx, stream_id)?.ok_or_else(ApiError::internal)
+    channel_rows::by_id(tx, stream_id)?
+        .ok_or_else(|| ApiError::internal("the channel that was just made has no row"))
 }

@@ -111,8 +111,8 @@ fn subscribe_user(
             used.push(color.to_owned());
         }
         subscriptions_sql::open_span(tx, user_id, stream.stream_id, next)?;
-        let (after, _) =
-            subscriptions_sql::one(tx, user_id, stream.stream_id)?.ok_or_else(ApiError::internal)?;
+        let (after, _) = subscriptions_sql::one(tx, user_id, stream.stream_id)?
+            .ok_or_else(|| ApiError::internal("a subscription that was just made has no row"))?;
         came.push(user_id);
         own.push(after);
         outcome.subscribed.entry(user_id).or_default().push(stream.name.clone());

@@ -86,7 +86,8 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut draft: Draft) -> ApiResult<Sen
 
 /// Writes a message and tells its receivers. Whether the sender may write there has been asked.
 pub fn deliver(tx: &mut Tx<'_>, sender_id: UserId, draft: &Draft) -> ApiResult<Sent> {
-    let sender = users::by_id(tx, sender_id)?.ok_or_else(ApiError::internal)?;
+    let sender = users::by_id(tx, sender_id)?
+        .ok_or_else(|| ApiError::internal("the sender of a message has no user row"))?;
     let place = Place::prepare(tx, draft)?;
     let flagged = Flagged::find(tx, sender_id, &place, draft)?;
     let automatic_new_visibility_policy = choose_policies(tx, &sender, draft, &place, &flagged)?;

@@ -84,7 +84,8 @@ impl Whereabouts {
             let url = format!("/#narrow/dm/{}/near/{id}", sql::joined(&people));
             return Ok(Self::Direct { people, url });
         };
-        let stream = channels::by_id(connection, stream_id)?.ok_or_else(ApiError::internal)?;
+        let stream = channels::by_id(connection, stream_id)?
+            .ok_or_else(|| ApiError::internal("the channel of a message has no row"))?;
         let name = encode_fragment(&stream.name.replace(' ', "-"));
         let topic = encode_fragment(&message.subject);
         let url = format!("/#narrow/channel/{stream_id}-{name}/topic/{topic}/near/{id}");

@@ -30,7 +30,8 @@ pub fn of(tx: &mut Tx<'_>, message: &MessageRow) -> ApiResult<Receivers> {
         let people = sql::direct_user_ids(tx, message.recipient_id)?.unwrap_or_default();
         return Ok(Receivers { stream: None, audience: Audience::users(people) });
     };
-    let stream = channels::by_id(tx, stream_id)?.ok_or_else(ApiError::internal)?;
+    let stream = channels::by_id(tx, stream_id)?
+        .ok_or_else(|| ApiError::internal("the channel of a message has no row"))?;
     let audience = of_channel(tx, &stream, message.id)?;
     Ok(Receivers { stream: Some(stream), audience })
 }

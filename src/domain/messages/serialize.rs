@@ -39,7 +39,7 @@ pub fn write_messages(sight: &Sight<'_>, ids: &[MessageId], form: Form) -> ApiRe
 
 /// Our own JSON as text: serde_json writes nothing else.
 pub fn in_utf8(json: Vec<u8>) -> ApiResult<String> {
-    String::from_utf8(json).map_err(|_| ApiError::internal())
+    String::from_utf8(json).map_err(|_| ApiError::internal("serialized messages are not UTF-8"))
 }
 
 /// Appends messages as a JSON array. For messages that a search found, `match_content` and `match_subject` mark what was

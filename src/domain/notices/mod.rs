@@ -128,10 +128,8 @@ fn bot(connection: &Connection) -> ApiResult<UserId> {
 
 fn bot_with(connection: &Connection, email: &str) -> ApiResult<UserId> {
     let bot = users::by_delivery_email(connection, email)?;
-    bot.map(|bot| bot.user_id).ok_or_else(|| {
-        tracing::error!(email, "the organization has no such bot");
-        ApiError::internal()
-    })
+    bot.map(|bot| bot.user_id)
+        .ok_or_else(|| ApiError::internal(format_args!("the organization has no bot {email}")))
 }
 
 fn draft(address: Address, content: String, rendered: Rendered) -> Draft {
@@ -145,6 +143,7 @@ pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<String> {
 
 /// How notices name a user.
 pub fn name_of_user(connection: &Connection, user_id: UserId) -> ApiResult<String> {
-    let user = user_rows::by_id(connection, user_id)?.ok_or_else(ApiError::internal)?;
+    let user = user_rows::by_id(connection, user_id)?
+        .ok_or_else(|| ApiError::internal("the user whom a notice names has no row"))?;
     Ok(silent_mention(&user.full_name, user.user_id))
 }

@@ -36,7 +36,8 @@ impl Event for PresenceChanged {
 
 /// Tells those who can access a person how their presence is now, unless the organization does not show any.
 pub fn tell(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    let user = users::by_id(tx, user_id)?.ok_or_else(ApiError::internal)?;
+    let user = users::by_id(tx, user_id)?
+        .ok_or_else(|| ApiError::internal("the user who was just active has no row"))?;
     let audience = access::who_can_access(tx, &user)?;
     if audience.len() > MAX_AUDIENCE {
         return Ok(());

@@ -77,10 +77,10 @@ pub const PROPERTIES: &[Property] = &[
 
 /// The row of a setting.
 pub fn property(name: &str) -> ApiResult<&'static Property> {
-    PROPERTIES.iter().find(|property| property.name == name).ok_or_else(|| {
-        tracing::error!(name, "the organization has no such setting");
-        ApiError::internal()
-    })
+    PROPERTIES
+        .iter()
+        .find(|property| property.name == name)
+        .ok_or_else(|| ApiError::internal(format_args!("the organization has no setting {name}")))
 }
 
 /// A setting's value, by one indexed search.

@@ -161,7 +161,8 @@ fn emojiset_choices() -> Value {
 }
 
 fn own_timezone(request: &StateRequest<'_>) -> ApiResult<Value> {
-    let own = user_rows::by_id(request.connection, request.caller.user_id)?.ok_or_else(ApiError::internal)?;
+    let own = user_rows::by_id(request.connection, request.caller.user_id)?
+        .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
     Ok(own.timezone.into())
 }
 

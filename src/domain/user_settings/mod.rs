@@ -16,10 +16,8 @@ pub fn get<T: DeserializeOwned>(connection: &Connection, user_id: UserId, name: 
     match sql::get(connection, user_id, name)? {
         Some(text) => Ok(serde_json::from_str(&text)?),
         None => {
-            let property = table::property(name).ok_or_else(|| {
-                tracing::error!(name, "users have no such setting");
-                ApiError::internal()
-            })?;
+            let property = table::property(name)
+                .ok_or_else(|| ApiError::internal(format_args!("users have no setting {name}")))?;
             Ok(serde_json::from_value(property.default_value())?)
         }
     }

@@ -63,7 +63,8 @@ pub fn change_own(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult
 /// Brings the API email to what `email_address_visibility` says now, and tells those for whom something changed.
 pub fn visibility_changed(tx: &mut Tx<'_>, user_id: UserId, before: &Value, domain: &str) -> ApiResult<()> {
     let before = EmailVisibility::from_code(before.as_i64().unwrap_or_default());
-    let user = user_rows::by_id(tx, user_id)?.ok_or_else(ApiError::internal)?;
+    let user = user_rows::by_id(tx, user_id)?
+        .ok_or_else(|| ApiError::internal("the user whose setting changed has no row"))?;
     let after = user.email_visibility;
     let can_access = users::who_can_access(tx, &user)?;
     let (gained, lost) = (

@@ -27,15 +27,14 @@ pub fn is_allowed(password: &str) -> bool {
 /// The hash of a password, in PHC form.
 pub fn hash(password: &str) -> ApiResult<String> {
     let hashed = Argon2::default().hash_password(password.as_bytes());
-    hashed.map(|hash| hash.to_string()).map_err(|error| {
-        tracing::error!(%error, "a password could not be hashed");
-        ApiError::internal()
-    })
+    hashed
+        .map(|hash| hash.to_string())
+        .map_err(|error| ApiError::internal(format_args!("a password could not be hashed: {error}")))
 }
 
 /// Whether a password is the one that was hashed. Without a hash it takes as long and answers no.
 pub async fn verify(password: String, stored: Option<String>) -> ApiResult<bool> {
-    let _permit = AT_ONCE.acquire().await.map_err(|_| ApiError::internal())?;
+    let _permit = AT_ONCE.acquire().await.map_err(ApiError::internal)?;
     let verified = tokio::task::spawn_blocking(move || {
         let known = stored.is_some();
         let stored = stored.unwrap_or_else(|| NOBODY.clone());
@@ -43,13 +42,13 @@ pub async fn verify(password: String, stored: Option<String>) -> ApiResult<bool>
             .is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok());
         known && right
     });
-    verified.await.map_err(|_| ApiError::internal())
+    verified.await.map_err(ApiError::internal)
 }
 
 /// The same as [`hash`], for async code.
 pub async fn hash_apart(password: String) -> ApiResult<String> {
-    let _permit = AT_ONCE.acquire().await.map_err(|_| ApiError::internal())?;
-    tokio::task::spawn_blocking(move || hash(&password)).await.map_err(|_| ApiError::internal())?
+    let _permit = AT_ONCE.acquire().await.map_err(ApiError::internal)?;
+    tokio::task::spawn_blocking(move || hash(&password)).await.map_err(ApiError::internal)?
 }
 
 #[cfg(test)]

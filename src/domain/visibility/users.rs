@@ -114,7 +114,8 @@ impl Changes {
     /// Introduces users to those who can access them now. Goes before events that name them.
     pub fn emit_gained(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
         for (user_id, viewers) in &self.gained {
-            let user = user_rows::by_id(tx, *user_id)?.ok_or_else(ApiError::internal)?;
+            let user = user_rows::by_id(tx, *user_id)?
+                .ok_or_else(|| ApiError::internal("a user who became visible has no row"))?;
             announce(tx, &user, viewers)?;
             user_status::introduce(tx, &user, viewers)?;
             presence::change::introduce(tx, *user_id, viewers)?;

@@ -64,6 +64,7 @@ use thiserror::Error;
 
 pub use self::types::{BoundedText, JsonOrText, NoParams, RequiredText, Trimmed};
 use super::form::Form;
+use crate::error::ApiError;
 
 /// Why a request's parameters do not fit. Each is answered with status 400.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -99,6 +100,19 @@ impl ParamError {
             Self::Invalid { .. } => "BAD_REQUEST",
             Self::Missing { .. } => "REQUEST_VARIABLE_MISSING",
             Self::Confusing { .. } => "REQUEST_CONFUSING_VAR",
+        }
+    }
+}
+
+impl From<ParamError> for ApiError {
+    fn from(error: ParamError) -> Self {
+        let response = Self::new(400, error.code(), error.to_string());
+        match error {
+            ParamError::Invalid { .. } => response,
+            ParamError::Missing { var_name } => response.with("var_name", var_name),
+            ParamError::Confusing { var_name1, var_name2 } => {
+                response.with("var_name1", var_name1).with("var_name2", var_name2)
+            }
         }
     }
 }

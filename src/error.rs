@@ -1,16 +1,16 @@
-//! The one error type of the interface, with the published codes and words (spec, "Errors").
+//! The error type of the API, with the published codes and texts (spec, "Errors").
+//!
+//! The conversions from other errors stand beside those, so that this module depends on nothing.
 
-use super::form::FormError;
-use super::params::ParamError;
-use crate::store::StoreError;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::Location;
 
-/// What a handler answers.
+/// The result of a handler, and of everything that a handler calls and that may refuse.
 pub type ApiResult<T> = Result<T, ApiError>;
 
-/// An error for the client: HTTP status, `code`, `msg`, and for some codes further fields.
+/// An error response: HTTP status, `code`, `msg`, and for some codes further fields and headers.
 pub struct ApiError(Box<Parts>);
 
 struct Parts {
@@ -22,13 +22,12 @@ struct Parts {
 }
 
 impl ApiError {
-    /// Any error, by status, code and text.
+    /// An error with this status, code and text. Prefer the named constructors below.
     pub fn new(status: u16, code: &'static str, msg: impl Into<Cow<'static, str>>) -> Self {
-        let (fields, headers) = Default::default();
-        Self(Box::new(Parts { status, code, msg: msg.into(), fields, headers }))
+        Self(Box::new(Parts { status, code, msg: msg.into(), fields: Map::new(), headers: Vec::new() }))
     }
 
-    /// 400 `BAD_REQUEST`, the usual refusal.
+    /// 400 `BAD_REQUEST`: most refusals.
     pub fn bad_request(msg: impl Into<Cow<'static, str>>) -> Self {
         Self::new(400, "BAD_REQUEST", msg)
     }
@@ -54,7 +53,7 @@ impl ApiError {
             .with("var_name", name)
     }
 
-    /// 400 `REQUEST_VARIABLE_INVALID`: a value that is neither a number as it should be nor one of the words.
+    /// 400 `REQUEST_VARIABLE_INVALID`: the value is neither a number in range nor one of the known words.
     pub fn bad_value(name: &str, value: &str) -> Self {
         let msg = format!("Bad value for '{name}': {value}");
         Self::new(400, "REQUEST_VARIABLE_INVALID", msg).with("var_name", name).with("bad_value", value)
@@ -66,8 +65,8 @@ impl ApiError {
         Self::bad_request(format!("Unsupported parameter combination: {names}")).with("parameters", names)
     }
 
-    /// 400 `BAD_REQUEST`: problems with the fields of a record, each with the field's name. The first is the `msg`, and
-    /// `errors` has all of them by field. `__all__` is the published name of what is wrong with a record as a whole.
+    /// 400 `BAD_REQUEST`: problems with fields of a record, as pairs of field name and text. The first text is the
+    /// `msg`; `errors` has all of them by field. Problems of the record as a whole have the field name `__all__`.
     pub fn invalid_fields(problems: Vec<(&'static str, String)>) -> Self {
         let first = problems.first().map(|(_, problem)| problem.clone()).unwrap_or_default();
         let mut errors: Map<String, Value> = Map::new();
@@ -97,20 +96,20 @@ impl ApiError {
         Self::new(400, "BAD_NARROW", format!("Invalid narrow operator: {desc}")).with("desc", desc)
     }
 
-    /// 400 `BAD_EVENT_QUEUE_ID`: the client registers a new queue.
+    /// 400 `BAD_EVENT_QUEUE_ID`: the queue does not exist; clients register a new one.
     pub fn bad_event_queue(queue_id: &str) -> Self {
         Self::new(400, "BAD_EVENT_QUEUE_ID", format!("Bad event queue ID: {queue_id}"))
             .with("queue_id", queue_id)
     }
 
-    /// 429 `RATE_LIMIT_HIT`; `seconds` is when to try again.
+    /// 429 `RATE_LIMIT_HIT`; the client may try again after `seconds`.
     pub fn rate_limited(seconds: f64) -> Self {
         Self::new(429, "RATE_LIMIT_HIT", "API usage exceeded rate limit")
             .with("retry-after", seconds)
             .with_header("Retry-After", format!("{}", seconds.ceil()))
     }
 
-    /// 401 `UNAUTHORIZED`: credentials are missing or make no sense.
+    /// 401 `UNAUTHORIZED`: credentials are missing or malformed.
     pub fn unauthorized(msg: &'static str) -> Self {
         Self::new(401, "UNAUTHORIZED", msg)
             .with_header("WWW-Authenticate", r#"Basic realm="zulip""#.to_owned())
@@ -136,19 +135,26 @@ impl ApiError {
         Self::new(413, "BAD_REQUEST", "Request body is too large")
     }
 
-    /// 500: our fault. The text says no more; the log does.
-    pub fn internal() -> Self {
+    /// 500: something happened that should be impossible. `context` says what, and is logged with the place of the
+    /// call; the client learns nothing of it.
+    #[track_caller]
+    pub fn internal(context: impl fmt::Display) -> Self {
+        Self::internal_at(&context, Location::caller())
+    }
+
+    fn internal_at(context: &dyn fmt::Display, location: &Location<'_>) -> Self {
+        tracing::error!(%context, %location, "internal error");
         Self::new(500, "INTERNAL_SERVER_ERROR", "Internal server error")
     }
 
-    /// Adds a field to the answer.
+    /// Adds a field to the response body.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.0.fields.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Adds a header to the answer.
+    /// Adds a header to the response.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: String) -> Self {
         self.0.headers.push((name, value));
@@ -170,12 +176,12 @@ impl ApiError {
         &self.0.msg
     }
 
-    /// Headers beyond the usual ones.
+    /// The headers that this error adds to a response.
     pub fn headers(&self) -> &[(&'static str, String)] {
         &self.0.headers
     }
 
-    /// The answer's body.
+    /// The response body.
     pub fn body(&self) -> Value {
         let mut body = Map::new();
         body.insert("result".to_owned(), "error".into());
@@ -200,51 +206,8 @@ impl fmt::Display for ApiError {
 
 impl std::error::Error for ApiError {}
 
-impl From<StoreError> for ApiError {
-    fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "a request failed in the store");
-        if error.is_disk() {
-            return Self::new(
-                500,
-                "INTERNAL_SERVER_ERROR",
-                "The server could not save this change: its disk is full, read-only or failing",
-            );
-        }
-        if matches!(error, StoreError::Stopped) {
-            return Self::new(503, "INTERNAL_SERVER_ERROR", "The server is stopping");
-        }
-        Self::internal()
-    }
-}
-
-impl From<ParamError> for ApiError {
-    fn from(error: ParamError) -> Self {
-        let answer = Self::new(400, error.code(), error.to_string());
-        match error {
-            ParamError::Invalid { .. } => answer,
-            ParamError::Missing { var_name } => answer.with("var_name", var_name),
-            ParamError::Confusing { var_name1, var_name2 } => {
-                answer.with("var_name1", var_name1).with("var_name2", var_name2)
-            }
-        }
-    }
-}
-
-impl From<FormError> for ApiError {
-    fn from(error: FormError) -> Self {
-        Self::bad_request(error.to_string())
-    }
-}
-
-impl From<rusqlite::Error> for ApiError {
-    fn from(error: rusqlite::Error) -> Self {
-        StoreError::from(error).into()
-    }
-}
-
 impl From<serde_json::Error> for ApiError {
     fn from(error: serde_json::Error) -> Self {
-        tracing::error!(%error, "JSON of our own could not be written or read");
-        Self::internal()
+        Self::internal(format_args!("the server's own JSON could not be written or read: {error}"))
     }
 }
