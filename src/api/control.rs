@@ -6,7 +6,6 @@
 use crate::api::Slice;
 use crate::app::App;
 use crate::domain::accounts::create::{NewUser, create};
-use crate::domain::bots::rules::GENERIC;
 use crate::domain::bots::sql::NewBotRow;
 use crate::domain::invites::owner_link;
 use crate::domain::keys::KeyRecord;
@@ -15,7 +14,7 @@ use crate::domain::users::{names, passwords, sql as users};
 use crate::domain::{accounts, bots as domain_bots, keys, realm};
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Reply, Route};
 use crate::store::Tx;
-use crate::types::{Role, UserId};
+use crate::types::{BotType, Role, UserId};
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -210,12 +209,12 @@ fn carry_out(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -
     })
 }
 
-fn owner_of_bot(tx: &Tx<'_>, email: &str) -> ApiResult<(i64, UserId)> {
+fn owner_of_bot(tx: &Tx<'_>, email: &str) -> ApiResult<(BotType, UserId)> {
     let owner = users::by_delivery_email(tx, email)?;
     let owner = owner.filter(|owner| owner.is_active && !owner.is_bot());
     let owner =
         owner.ok_or_else(|| ApiError::bad_request(format!("No active person has the email '{email}'")))?;
-    Ok((GENERIC, owner.user_id))
+    Ok((BotType::Generic, owner.user_id))
 }
 
 fn user_with(tx: &Tx<'_>, email: &str) -> ApiResult<UserId> {

@@ -3,7 +3,7 @@
 //! The failures and their order are those of the published server (`Authorization: Basic`, delivery email and API key).
 
 use crate::error::{ApiError, ApiResult};
-use crate::types::{Role, UserId};
+use crate::types::{BotType, Role, UserId};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rusqlite::{Connection, OptionalExtension};
@@ -21,7 +21,7 @@ pub struct Caller {
     /// Their role now.
     pub role: Role,
     /// Set for bots.
-    pub bot_type: Option<i64>,
+    pub bot_type: Option<BotType>,
     /// A bot's owner.
     pub bot_owner_id: Option<UserId>,
     /// The key that the request carried.

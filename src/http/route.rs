@@ -17,6 +17,7 @@ use super::reply::Reply;
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 use crate::store::{Snapshot, Tx};
+use crate::types::BotType;
 use hyper::Method;
 use serde::de::DeserializeOwned;
 use std::net::IpAddr;
@@ -329,14 +330,13 @@ impl Route {
 
     /// The caller: nobody without credentials, or where they are not looked at.
     async fn caller(&self, app: &App, info: &RequestInfo) -> ApiResult<Option<Caller>> {
-        const INCOMING_WEBHOOK: Option<i64> = Some(2);
         let Some(header) = info.authorization.as_deref().filter(|_| self.needs_login) else {
             return Ok(None);
         };
         let (email, key) = credentials(header)?;
         let holder = app.callers.find(&app.readers, &key).await?.ok_or_else(invalid_key)?;
         let caller = holder.admit(Some(&email))?;
-        if caller.bot_type == INCOMING_WEBHOOK && !self.for_webhooks {
+        if caller.bot_type == Some(BotType::IncomingWebhook) && !self.for_webhooks {
             return Err(ApiError::bad_request("This API is not available to incoming webhook bots."));
         }
         Ok(Some(caller))

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows about HTTP, SQL statements or events.
 
+mod bot_type;
 mod clock;
 mod email_visibility;
 mod ids;
@@ -10,6 +11,7 @@ mod role;
 mod topic;
 pub mod version;
 
+pub use bot_type::BotType;
 pub use clock::Clock;
 pub use email_visibility::EmailVisibility;
 pub use ids::{ClientId, EventId, GroupId, MessageId, RecipientId, StreamId, TopicId, UserId};

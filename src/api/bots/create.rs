@@ -4,7 +4,6 @@ use crate::domain::accounts::avatar::AvatarImage;
 use crate::domain::accounts::create::NewUser;
 use crate::domain::accounts::{avatar, create_bot as make};
 use crate::domain::bots::record::OwnBotRecord;
-use crate::domain::bots::rules::{GENERIC, INCOMING_WEBHOOK, OUTGOING_WEBHOOK};
 use crate::domain::bots::sql::{NewBotRow, Service};
 use crate::domain::bots::{rules, sql};
 use crate::domain::realm::bot_domain;
@@ -13,7 +12,7 @@ use crate::http::caller::API_KEY_LENGTH;
 use crate::http::params::{JsonOrText, Trimmed};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User, members_of};
 use crate::store::Tx;
-use crate::types::Role;
+use crate::types::{BotType, Role};
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use serde::Deserialize;
@@ -53,7 +52,7 @@ pub struct CreateBotParams {
 }
 
 fn generic() -> i64 {
-    GENERIC
+    BotType::Generic.code()
 }
 
 fn own_interface() -> i64 {
@@ -78,7 +77,7 @@ fn create(
     let full_name = names::full_name(&params.full_name)?;
     let email = rules::email(tx, &params.short_name, domain)?;
     rules::check_name(tx, &full_name)?;
-    rules::check_kind(tx, caller, tx.now(), params.bot_type)?;
+    let bot_type = rules::check_kind(tx, caller, tx.now(), params.bot_type)?;
     rules::check_interface(params.interface_type)?;
     let channel = |name: Option<&String>| match name {
         Some(name) => rules::default_stream(tx, caller, tx.now(), name),
@@ -92,15 +91,15 @@ fn create(
         default_all_public_streams: params.default_all_public_streams.unwrap_or(false),
         ..NewBotRow::default()
     };
-    match params.bot_type {
-        INCOMING_WEBHOOK => {
+    match bot_type {
+        BotType::IncomingWebhook => {
             bot.service_name = params.service_name.map(Trimmed::into_inner).filter(|name| !name.is_empty());
             if let Some(name) = &bot.service_name {
                 rules::check_integration(name)?;
             }
             bot.config_data = serde_json::to_string(&params.config_data)?;
         }
-        OUTGOING_WEBHOOK => {
+        BotType::OutgoingWebhook => {
             let url = params.payload_url.unwrap_or(JsonOrText::Text(String::new()));
             bot.service = Some(Service {
                 base_url: rules::payload_url("payload_url", url)?,
@@ -108,9 +107,9 @@ fn create(
                 token: rand::rng().sample_iter(Alphanumeric).take(API_KEY_LENGTH).map(char::from).collect(),
             });
         }
-        _ => {}
+        BotType::Generic | BotType::Embedded => {}
     }
-    let kind = Some((params.bot_type, caller.user_id));
+    let kind = Some((bot_type, caller.user_id));
     let user = NewUser { email, full_name, role: Role::Member, bot: kind, password_hash: None };
     let (mut user, _) = make::create(tx, &user, domain, &bot)?;
     if image.is_some() {

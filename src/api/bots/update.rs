@@ -10,7 +10,7 @@ use crate::domain::users::{names, rules as users_rules};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
-use crate::types::{Role, UserId};
+use crate::types::{BotType, Role, UserId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -156,7 +156,7 @@ fn change_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<(
 }
 
 fn change_service(tx: &mut Tx<'_>, bot: &UserRow, url: &str, interface: i64) -> ApiResult<()> {
-    if bot.bot_type != Some(rules::OUTGOING_WEBHOOK) {
+    if bot.bot_type != Some(BotType::OutgoingWebhook) {
         return Err(ApiError::bad_request("Invalid bot type"));
     }
     sql::set_service(tx, bot.user_id, url, interface)?;

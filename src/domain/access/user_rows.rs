@@ -4,7 +4,7 @@ use crate::domain::images::avatar::Avatar;
 use crate::domain::realm::user_ids::set;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::EmailVisibility;
-use crate::types::{Role, UserId};
+use crate::types::{BotType, Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -67,7 +67,7 @@ pub struct UserRow {
     /// Whether the account is in use.
     pub is_active: bool,
     /// Set for bots: 1 generic, 2 incoming webhook, 3 outgoing webhook, 4 embedded.
-    pub bot_type: Option<i64>,
+    pub bot_type: Option<BotType>,
     /// A bot's owner.
     pub bot_owner_id: Option<UserId>,
     /// One of the server's own bots.

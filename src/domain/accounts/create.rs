@@ -11,7 +11,7 @@ use crate::domain::{channels, groups, notices, user_settings};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::{Role, UserId};
+use crate::types::{BotType, Role, UserId};
 use rusqlite::Connection;
 
 /// Who is to be made.
@@ -24,7 +24,7 @@ pub struct NewUser {
     /// The role.
     pub role: Role,
     /// For bots: the kind, and the owner.
-    pub bot: Option<(i64, UserId)>,
+    pub bot: Option<(BotType, UserId)>,
     /// argon2id hash; without one the user logs in with keys only.
     pub password_hash: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::sql::{BotRow, Service};
-use crate::types::UserId;
+use crate::types::{BotType, UserId};
 use serde::Serialize;
 
 /// A bot in `realm_bots` and in `realm_bot` events.
@@ -11,7 +11,7 @@ pub struct BotRecord {
     email: String,
     user_id: UserId,
     full_name: String,
-    bot_type: Option<i64>,
+    bot_type: Option<BotType>,
     is_active: bool,
     /// Absent if it was revoked and nobody asked for another one since.
     #[serde(skip_serializing_if = "Option::is_none")]

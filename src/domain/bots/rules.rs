@@ -9,26 +9,14 @@ use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::users::{names, rules as users_rules, sql as users};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::types::{StreamId, UserId};
+use crate::types::{BotType, StreamId, UserId};
 use rusqlite::Connection;
 use serde_json::Value;
-
-/// The kinds of bots that people make.
-pub const GENERIC: i64 = 1;
-
-/// A bot that only delivers what other programs tell.
-pub const INCOMING_WEBHOOK: i64 = 2;
-
-/// A bot whose messages are posted to another server.
-pub const OUTGOING_WEBHOOK: i64 = 3;
-
-/// A program that the published server runs itself.
-const EMBEDDED: i64 = 4;
 
 /// The published formats of outgoing webhooks: our own, and one that is like another chat's.
 pub const INTERFACES: [i64; 2] = [1, 2];
 
-/// What bots of type [`INCOMING_WEBHOOK`] can be for: names, and names for people.
+/// What bots of type [`BotType::IncomingWebhook`] can be for: names, and names for people.
 pub const INTEGRATIONS: &[(&str, &str)] = &[("json", "JSON formatter")];
 
 /// Refuses those who have no bots at all.
@@ -51,19 +39,19 @@ pub fn find(connection: &Connection, caller: &Caller, bot_id: UserId) -> ApiResu
     Ok(bot)
 }
 
-/// Refuses a caller who may not make this kind of bot, and kinds that there are not.
-pub fn check_kind(connection: &Connection, caller: &Caller, now: i64, bot_type: i64) -> ApiResult<()> {
+/// Checks that the caller may make bots of this type, and returns the type. Unknown types are refused.
+pub fn check_kind(connection: &Connection, caller: &Caller, now: i64, code: i64) -> ApiResult<BotType> {
+    let bot_type = BotType::try_from(code);
     let viewer = Viewer::new(connection, caller, now);
     let may = |permission| permissions::is_held(connection, caller, &viewer, permission);
     let allowed = may(RealmGroup::CanCreateBots)?
-        || (bot_type == INCOMING_WEBHOOK && may(RealmGroup::CanCreateWriteOnlyBots)?);
+        || (bot_type == Ok(BotType::IncomingWebhook) && may(RealmGroup::CanCreateWriteOnlyBots)?);
     if !allowed {
         return Err(ApiError::insufficient_permission());
     }
-    match bot_type {
-        GENERIC | INCOMING_WEBHOOK | OUTGOING_WEBHOOK => Ok(()),
-        EMBEDDED => Err(ApiError::bad_request("Embedded bots are not enabled.")),
-        _ => Err(ApiError::bad_request("Invalid bot type")),
+    match bot_type.map_err(ApiError::bad_request)? {
+        BotType::Embedded => Err(ApiError::bad_request("Embedded bots are not enabled.")),
+        bot_type => Ok(bot_type),
     }
 }
 

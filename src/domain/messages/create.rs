@@ -4,7 +4,6 @@ use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::alert_words::automaton::alerted;
-use crate::domain::bots::rules::GENERIC;
 use crate::domain::groups::members as members_of_group;
 use crate::domain::linkifiers::compiled::topic_links;
 use crate::domain::messages::destination::Address;
@@ -28,7 +27,7 @@ use crate::events::{Audience, QueueId};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::{Rendered, TopicLink};
 use crate::store::Tx;
-use crate::types::{ClientId, GroupId, MessageId, RecipientId, TopicId, UserId};
+use crate::types::{BotType, ClientId, GroupId, MessageId, RecipientId, TopicId, UserId};
 use roaring::RoaringBitmap;
 use std::collections::HashMap;
 
@@ -387,7 +386,7 @@ fn unknown_to(tx: &Tx<'_>, sender: &UserRow, audience: &Audience) -> ApiResult<V
 fn mentioned_strangers(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiResult<Vec<UserId>> {
     let mut bots = Vec::new();
     for user_id in rendered.mentioned_user_ids.iter().copied().map(UserId) {
-        let calls = |user: UserRow| user.is_active && user.bot_type == Some(GENERIC);
+        let calls = |user: UserRow| user.is_active && user.bot_type == Some(BotType::Generic);
         if !audience.contains(user_id) && users::by_id(tx, user_id)?.is_some_and(calls) {
             bots.push(user_id);
         }

@@ -76,6 +76,7 @@ pub fn message_sent(
 
 fn bots(connection: &Connection) -> rusqlite::Result<Vec<UserId>> {
     connection
+        // A number in the text, `BotType::OutgoingWebhook`, since the index holds only these rows.
         .prepare_cached("SELECT user_id FROM user WHERE bot_type = 3 AND is_active")?
         .query_map([], |row| row.get(0))?
         .collect()

@@ -7,7 +7,6 @@ pub mod channels;
 pub mod welcome;
 
 use crate::domain::access::user_rows;
-use crate::domain::bots::rules::GENERIC;
 use crate::domain::messages::create::{Draft, deliver};
 use crate::domain::messages::destination::Address;
 use crate::domain::messages::quote::silent_mention;
@@ -16,7 +15,7 @@ use crate::domain::users::sql as users;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::Rendered;
 use crate::store::Tx;
-use crate::types::{MessageId, Role, UserId};
+use crate::types::{BotType, MessageId, Role, UserId};
 use rusqlite::Connection;
 
 /// The bot that tells of moves, new channels and the like. Clients know it by this address.
@@ -46,7 +45,7 @@ pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
                     full_name,
                     role: Role::Member,
                     // The published kind of the system bots: they do as they are told.
-                    bot_type: Some(GENERIC),
+                    bot_type: Some(BotType::Generic),
                     bot_owner_id: None,
                     is_system_bot: true,
                     password_hash: None,

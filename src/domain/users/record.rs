@@ -3,7 +3,7 @@
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users;
 use crate::http::Caller;
-use crate::types::{Role, UserId};
+use crate::types::{BotType, Role, UserId};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -25,7 +25,7 @@ pub struct UserRecord {
     is_bot: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     is_system_bot: bool,
-    bot_type: Option<i64>,
+    bot_type: Option<BotType>,
     bot_owner_id: Option<UserId>,
     role: Role,
     timezone: String,

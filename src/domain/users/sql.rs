@@ -2,7 +2,7 @@
 
 use crate::domain::access::user_rows::{COLUMNS, UserRow};
 use crate::domain::images::avatar::Avatar;
-use crate::types::{Role, UserId};
+use crate::types::{BotType, Role, UserId};
 use rusqlite::{Connection, OptionalExtension};
 
 /// A user by real email, upper and lower case alike.
@@ -151,7 +151,7 @@ pub struct NewUserRow<'a> {
     /// The role.
     pub role: Role,
     /// Set for bots.
-    pub bot_type: Option<i64>,
+    pub bot_type: Option<BotType>,
     /// A bot's owner.
     pub bot_owner_id: Option<UserId>,
     /// One of the server's own bots.
