@@ -1,48 +1,48 @@
-//! What all handlers share: the way to read, the way to write, the queues, the clock.
+//! The state of a running server, shared by all handlers and background tasks.
 
+use crate::auth::{AuthRateLimiter, CredentialCache};
 use crate::events::Hub;
-use crate::http::{KnownCallers, Limits};
 use crate::store::{Readers, Writer};
 use crate::types::Clock;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// A running server, as handlers see it.
+/// The shared state of a running server.
 pub struct App {
-    /// Snapshots of the file.
+    /// Snapshots of the database.
     pub readers: Arc<Readers>,
-    /// The one way to change it.
+    /// The only way to change the database.
     pub writer: Writer,
     /// The event queues.
     pub hub: Arc<Hub>,
-    /// The time.
+    /// The current time.
     pub clock: Clock,
-    /// When it started, UNIX seconds.
+    /// When the server started, in UNIX seconds.
     pub started_at: i64,
-    /// Who called lately.
-    pub callers: KnownCallers,
-    /// Failed logins.
-    pub limits: Limits,
-    /// Changes when something is to be done at another time than before.
-    pub timetable: watch::Sender<()>,
-    /// What the person who started the server chose.
+    /// The owners of recently used API keys.
+    pub credential_cache: CredentialCache,
+    /// Counts failed logins.
+    pub rate_limiter: AuthRateLimiter,
+    /// Wakes scheduled tasks, since the time of the next one may have changed.
+    pub scheduler_wakeup: watch::Sender<()>,
+    /// The operator's options.
     pub options: Options,
 }
 
-/// Choices of the person who starts the server.
+/// Options of the operator who starts the server.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The address at which clients reach the server, if it stands behind another: scheme, host and port.
+    /// The address at which clients reach the server behind a reverse proxy: scheme, host and port.
     pub public_url: Option<String>,
-    /// What a command has to know to have the running server do its work.
+    /// The secret with which commands of the command line authenticate to the running server.
     pub control_token: String,
-    /// Hosts to which outgoing webhooks may post: names, names with a port, or `*`.
+    /// Hosts to which outgoing webhooks may post: names, names with a port, or `*` for all.
     pub webhook_hosts: Vec<String>,
-    /// A poll without events is answered after this time; absent means the published 45 to 50 seconds.
+    /// How long a poll waits for events; `None` means the published 45 to 50 seconds.
     pub heartbeat: Option<Duration>,
-    /// The largest file that can be uploaded, in MiB; absent means 100.
+    /// The largest file that can be uploaded, in MiB; `None` means 100.
     pub max_file_upload_size_mib: Option<u64>,
-    /// How much room all uploaded files may take, in MiB; absent means that nobody counts.
+    /// How much all uploaded files may take together, in MiB; `None` means no limit.
     pub upload_quota_mib: Option<u64>,
 }

@@ -13,6 +13,7 @@
 
 pub mod api;
 pub mod app;
+pub mod auth;
 pub mod domain;
 pub mod error;
 pub mod events;

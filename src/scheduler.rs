@@ -18,12 +18,12 @@ pub type DoDue = fn(Arc<App>) -> Pin<Box<dyn Future<Output = ApiResult<Option<i6
 
 /// Says that something was put on the timetable, or that its time changed.
 pub fn ring(app: &App) {
-    app.timetable.send_replace(());
+    app.scheduler_wakeup.send_replace(());
 }
 
 /// Does what is due, when it is due, until the server stops. What became due while it was down is done at once.
 pub async fn keep(app: Arc<App>, mut stopped: watch::Receiver<bool>, do_due: DoDue) {
-    let mut changed = app.timetable.subscribe();
+    let mut changed = app.scheduler_wakeup.subscribe();
     loop {
         changed.mark_unchanged();
         let pause = match do_due(Arc::clone(&app)).await {

@@ -2,10 +2,10 @@
 
 use crate::api;
 use crate::app::{App, Options};
+use crate::auth::{ApiKeyOwner, AuthRateLimiter, CredentialCache};
 use crate::domain::messages::webhook_queue;
 use crate::events::{self, Hub};
-use crate::http::caller::KeyHolder;
-use crate::http::{ApiError, JsonRefusals, KnownCallers, Limits, Router, service};
+use crate::http::{ApiError, JsonRefusals, Router, service};
 use crate::store::{Database, OpenError, Readers, StoreError, Writer};
 use crate::types::Clock;
 use futures_util::FutureExt;
@@ -86,22 +86,30 @@ impl Engine {
             Hub::load(snapshot, api::event_types(), Arc::clone(&readers), clock.milliseconds())
         })?;
         let hub = Arc::new(hub);
-        let timetable = watch::Sender::new(());
+        let scheduler_wakeup = watch::Sender::new(());
         let publisher = Arc::clone(&hub);
-        let bell = timetable.clone();
+        let wakeup = scheduler_wakeup.clone();
         let (writer, writer_thread) =
-            Writer::start(&database, clock.clone(), KeyHolder::TABLES, move |committed| {
+            Writer::start(&database, clock.clone(), ApiKeyOwner::TABLES, move |committed| {
                 let is_due = committed.iter().any(|committed| committed.event.kind == webhook_queue::QUEUED);
                 publisher.publish(committed);
                 if is_due {
-                    bell.send_replace(());
+                    wakeup.send_replace(());
                 }
             })?;
         writer.run(api::set_up).await?;
         let started_at = clock.seconds();
-        let (callers, limits) = (KnownCallers::new(writer.changes().clone()), Limits::default());
-        let app =
-            Arc::new(App { readers, writer, hub, clock, started_at, callers, limits, timetable, options });
+        let app = Arc::new(App {
+            credential_cache: CredentialCache::new(writer.changes().clone()),
+            rate_limiter: AuthRateLimiter::default(),
+            readers,
+            writer,
+            hub,
+            clock,
+            started_at,
+            scheduler_wakeup,
+            options,
+        });
         Ok(Self { app, database, writer_thread })
     }
 

@@ -4,6 +4,7 @@
 //! Without `stream` the bot's owner gets a direct message.
 
 use crate::api::Slice;
+use crate::auth::credentials;
 use crate::domain::bots::rules::INTEGRATIONS;
 use crate::domain::messages::create::{Draft, send};
 use crate::domain::messages::destination::{Address, MessageType};
@@ -54,7 +55,7 @@ async fn deliver(call: Call<Anyone>, params: DeliverParams) -> ApiResult<Reply> 
     let prepared = app.readers.read(|snapshot| prepare(&call, snapshot, &params)).await;
     let (mut caller, draft) = match prepared {
         Err(error) if error.code() == "INVALID_API_KEY" => {
-            app.limits.failed_key(call.info.peer, app.clock.milliseconds())?;
+            app.rate_limiter.record_key_failure(call.info.peer, app.clock.milliseconds())?;
             return Err(error);
         }
         prepared => prepared?,
@@ -73,7 +74,7 @@ fn prepare(
     snapshot: &Snapshot<'_>,
     params: &DeliverParams,
 ) -> ApiResult<(Caller, Draft)> {
-    let caller = Caller::with_key(snapshot, &params.api_key)?;
+    let caller = credentials::authenticate_key(snapshot, &params.api_key)?;
     let told: Value = serde_json::from_slice(&call.body)
         .map_err(|_| ApiError::new(400, "INVALID_JSON", "Malformed JSON"))?;
     let now = call.app.clock.seconds();

@@ -41,7 +41,7 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
     let (app, info) = (&call.app, &call.info);
     let account = params.username.trim().to_lowercase();
     let now = app.clock.milliseconds();
-    app.limits.may_try_password(&account, info.peer, now)?;
+    app.rate_limiter.check_password_attempt(&account, info.peer, now)?;
     let (found, allowed, is_closed) = app
         .readers
         .read(|snapshot| -> ApiResult<_> {
@@ -60,7 +60,7 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
         return Err(ApiError::new(401, "PASSWORD_AUTH_DISABLED", msg));
     }
     let Some(user_id) = user_id.filter(|_| right) else {
-        app.limits.failed_password(&account, info.peer, now);
+        app.rate_limiter.record_password_failure(&account, info.peer, now);
         let msg = "Your username or password is incorrect";
         return Err(ApiError::new(401, "AUTHENTICATION_FAILED", msg));
     };
@@ -70,7 +70,7 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
     if !is_active {
         return Err(ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated"));
     }
-    app.limits.right_password(&account);
+    app.rate_limiter.reset_password_failures(&account);
     let client = info.client.clone();
     call.write(move |tx, _| {
         let user = user_rows::by_id(tx, user_id)?

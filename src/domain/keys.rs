@@ -1,7 +1,7 @@
 //! API keys: minting, listing and revoking them.
 
+use crate::auth::credentials::{API_KEY_LENGTH, digest};
 use crate::http::ApiResult;
-use crate::http::caller::{API_KEY_LENGTH, digest};
 use crate::store::Tx;
 use crate::types::UserId;
 use rand::RngExt;

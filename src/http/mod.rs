@@ -12,11 +12,8 @@
 
 mod arriving;
 mod body;
-pub mod caller;
 pub mod form;
 mod json_text;
-mod known_callers;
-mod limit;
 pub mod params;
 mod refusals;
 mod reply;
@@ -25,15 +22,13 @@ mod route;
 mod router;
 pub mod service;
 
+pub use crate::auth::{
+    ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, OWNER, Owner, USER, User, VISITOR, Visitor,
+};
 pub use crate::error::{ApiError, ApiResult};
 pub use arriving::{ArrivingFile, ArrivingFiles};
 pub use body::{Body, Pieces};
-pub use caller::{
-    ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, OWNER, Owner, USER, User, VISITOR, Visitor,
-};
 pub use json_text::write_json_text;
-pub use known_callers::KnownCallers;
-pub use limit::Limits;
 pub use refusals::JsonRefusals;
 pub use reply::{OtherReply, Reply, StreamedReply, members_of};
 pub use route::{BODY_LIMIT, Both, Call, Conditions, Parameters, Read, RequestInfo, Route};

@@ -10,11 +10,12 @@
 //! it. The way around it, snapshot or job or future, is compiled once ([`Route::handle`]).
 
 use super::arriving::ArrivingFiles;
-use super::caller::{Access, Caller, Kind, credentials, invalid_key};
 use super::form::{Form, UploadedFile};
 use super::params::ParamError;
 use super::reply::Reply;
 use crate::app::App;
+use crate::auth::credentials::{invalid_key, parse_basic};
+use crate::auth::{Access, Caller, CallerKind, Ctx};
 use crate::error::{ApiError, ApiResult};
 use crate::store::{Snapshot, Tx};
 use crate::types::BotType;
@@ -145,6 +146,13 @@ impl<C> Deref for Read<'_, C> {
     }
 }
 
+impl<C: Deref<Target = Caller>> Read<'_, C> {
+    /// The snapshot as the caller sees it now.
+    pub fn ctx(&self) -> Ctx<'_> {
+        Ctx::new(self, self.caller, self.app.clock.seconds())
+    }
+}
+
 /// An async handler's surroundings.
 pub struct Call<C> {
     /// The server.
@@ -159,7 +167,7 @@ pub struct Call<C> {
     pub body: bytes::Bytes,
 }
 
-impl<C: Kind> Call<C> {
+impl<C: CallerKind> Call<C> {
     /// Runs a job on the writer, for a caller who is checked again there.
     pub async fn write<T: Send + 'static>(
         self,
@@ -167,7 +175,7 @@ impl<C: Kind> Call<C> {
     ) -> ApiResult<T> {
         let mut caller = self.caller;
         let work = move |tx: &mut Tx<'_>| {
-            caller.recheck(tx)?;
+            caller.revalidate(tx)?;
             job(tx, &caller)
         };
         self.app.writer.run(work).await
@@ -176,7 +184,7 @@ impl<C: Kind> Call<C> {
 
 impl Route {
     /// A handler that reads one snapshot.
-    pub fn read<C: Kind, P: Parameters + 'static>(
+    pub fn read<C: CallerKind, P: Parameters + 'static>(
         method: Method,
         path: &'static str,
         _access: Access<C>,
@@ -191,7 +199,7 @@ impl Route {
     }
 
     /// A handler that is one job on the writer.
-    pub fn write<C: Kind, P: Parameters + Send + 'static>(
+    pub fn write<C: CallerKind, P: Parameters + Send + 'static>(
         method: Method,
         path: &'static str,
         _access: Access<C>,
@@ -201,7 +209,7 @@ impl Route {
             let mut caller = C::admit(caller)?;
             let params = P::read(form)?;
             Ok(Box::new(move |tx| {
-                caller.recheck(tx)?;
+                caller.revalidate(tx)?;
                 handler(tx, &caller, params)
             }))
         });
@@ -209,7 +217,12 @@ impl Route {
     }
 
     /// A handler with stages of its own.
-    pub fn call<C: Kind, P, F, H>(method: Method, path: &'static str, _access: Access<C>, handler: H) -> Self
+    pub fn call<C: CallerKind, P, F, H>(
+        method: Method,
+        path: &'static str,
+        _access: Access<C>,
+        handler: H,
+    ) -> Self
     where
         P: Parameters,
         F: Future<Output = ApiResult<Reply>> + Send + 'static,
@@ -228,7 +241,7 @@ impl Route {
 
     /// A handler with stages of its own that takes the files of a body while they arrive. The caller is known before
     /// anything of the body is read.
-    pub fn receive<C: Kind, P, F, H>(
+    pub fn receive<C: CallerKind, P, F, H>(
         method: Method,
         path: &'static str,
         _access: Access<C>,
@@ -252,7 +265,7 @@ impl Route {
         Self { takes_body: true, ..Self::new::<C>(method, path, Handler::Call(run)) }
     }
 
-    fn new<C: Kind>(method: Method, path: &'static str, handler: Handler) -> Self {
+    fn new<C: CallerKind>(method: Method, path: &'static str, handler: Handler) -> Self {
         Self {
             method,
             path,
@@ -333,9 +346,9 @@ impl Route {
         let Some(header) = info.authorization.as_deref().filter(|_| self.needs_login) else {
             return Ok(None);
         };
-        let (email, key) = credentials(header)?;
-        let holder = app.callers.find(&app.readers, &key).await?.ok_or_else(invalid_key)?;
-        let caller = holder.admit(Some(&email))?;
+        let (email, key) = parse_basic(header)?;
+        let owner = app.credential_cache.find(&app.readers, &key).await?.ok_or_else(invalid_key)?;
+        let caller = owner.authenticate(Some(&email))?;
         if caller.bot_type == Some(BotType::IncomingWebhook) && !self.for_webhooks {
             return Err(ApiError::bad_request("This API is not available to incoming webhook bots."));
         }
@@ -353,7 +366,7 @@ fn counted<T>(app: &App, peer: IpAddr, result: ApiResult<T>) -> ApiResult<T> {
     if let Err(error) = &result
         && matches!(error.code(), "INVALID_API_KEY" | "UNAUTHORIZED")
     {
-        app.limits.failed_key(peer, app.clock.milliseconds())?;
+        app.rate_limiter.record_key_failure(peer, app.clock.milliseconds())?;
     }
     result
 }

@@ -141,11 +141,11 @@ fn path_parameters(route: &Route, parts: &[&str]) -> Option<Vec<(&'static str, S
 
 #[cfg(test)]
 mod tests {
-    use super::super::caller::{ANYONE, Anyone};
     use super::super::params::NoParams;
     use super::super::reply::Reply;
     use super::super::route::Read;
     use super::*;
+    use crate::auth::{ANYONE, Anyone};
     use crate::error::ApiResult;
 
     fn route(method: Method, path: &'static str) -> Route {

@@ -1,5 +1,6 @@
 //! `POST /bots`: makes a bot.
 
+use crate::auth::credentials::API_KEY_LENGTH;
 use crate::domain::accounts::avatar::AvatarImage;
 use crate::domain::accounts::create::NewUser;
 use crate::domain::accounts::{avatar, create_bot as make};
@@ -8,7 +9,6 @@ use crate::domain::bots::sql::{NewBotRow, Service};
 use crate::domain::bots::{rules, sql};
 use crate::domain::realm::bot_domain;
 use crate::domain::users::names;
-use crate::http::caller::API_KEY_LENGTH;
 use crate::http::params::{JsonOrText, Trimmed};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User, members_of};
 use crate::store::Tx;

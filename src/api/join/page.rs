@@ -39,7 +39,7 @@ pub fn without_slash(_read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<
 pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
     let now = read.app.clock.seconds();
     let Some(invite) = accept::find(read, &params.key, now)? else {
-        read.app.limits.failed_key(read.info.peer, read.app.clock.milliseconds())?;
+        read.app.rate_limiter.record_key_failure(read.info.peer, read.app.clock.milliseconds())?;
         return Ok(view::no_such_invite(&organization(read)?));
     };
     let organization = organization(read)?;
@@ -50,7 +50,7 @@ pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
 /// `POST /join/{key}/`: makes the user, or says what is wrong.
 pub async fn submit(call: Call<Anyone>, filled: Filled) -> ApiResult<Reply> {
     let (app, info) = (std::sync::Arc::clone(&call.app), call.info.clone());
-    if let Err(error) = app.limits.sign_up(info.peer, app.clock.milliseconds()) {
+    if let Err(error) = app.rate_limiter.record_sign_up(info.peer, app.clock.milliseconds()) {
         let organization = app.readers.read(|snapshot| organization(snapshot)).await?;
         return Ok(view::too_many(&organization, &error));
     }

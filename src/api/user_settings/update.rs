@@ -92,13 +92,15 @@ async fn new_password(call: &Call<User>, old: String, new: String) -> ApiResult<
         .await?;
     let account = user.delivery_email.to_lowercase();
     let now = app.clock.milliseconds();
-    app.limits.may_try_password(&account, call.info.peer, now).map_err(|error| too_many_attempts(&error))?;
+    app.rate_limiter
+        .check_password_attempt(&account, call.info.peer, now)
+        .map_err(|error| too_many_attempts(&error))?;
     let right = passwords::verify(old, stored).await?;
     if !right || !enabled {
-        app.limits.failed_password(&account, call.info.peer, now);
+        app.rate_limiter.record_password_failure(&account, call.info.peer, now);
         return Err(ApiError::bad_request("Wrong password!"));
     }
-    app.limits.right_password(&account);
+    app.rate_limiter.reset_password_failures(&account);
     if !passwords::is_allowed(&new) {
         return Err(ApiError::bad_request("New password is too weak!"));
     }

@@ -1,4 +1,4 @@
-//! Limits on failed logins, and on making accounts.
+//! Rate limits on failed logins and on sign-ups.
 
 use crate::error::{ApiError, ApiResult};
 use std::collections::HashMap;
@@ -6,63 +6,65 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
-/// So many failures in so many milliseconds.
+/// A limit: at most `attempts` in `window` milliseconds.
 struct Rule {
-    failures: usize,
+    attempts: usize,
     window: i64,
 }
 
 /// Wrong passwords for one account: 5 in 30 minutes.
-const PASSWORDS: Rule = Rule { failures: 5, window: 30 * 60 * 1000 };
+const PASSWORDS: Rule = Rule { attempts: 5, window: 30 * 60 * 1000 };
 
 /// Wrong passwords from one address, over all accounts: 100 in a minute.
-const PASSWORDS_OF_ADDRESS: Rule = Rule { failures: 100, window: 60 * 1000 };
+const PASSWORDS_OF_ADDRESS: Rule = Rule { attempts: 100, window: 60 * 1000 };
 
-/// Requests with wrong keys from one address: 100 in a minute.
-const KEYS_OF_ADDRESS: Rule = Rule { failures: 100, window: 60 * 1000 };
+/// Requests with wrong API keys from one address: 100 in a minute.
+const KEYS_OF_ADDRESS: Rule = Rule { attempts: 100, window: 60 * 1000 };
 
-/// Filled-in sign-up pages from one address: 100 in 10 minutes. Each may cost the hash of a password.
-const SIGN_UPS_OF_ADDRESS: Rule = Rule { failures: 100, window: 10 * 60 * 1000 };
+/// Submitted sign-up pages from one address: 100 in 10 minutes. Each may cost a password hash.
+const SIGN_UPS_OF_ADDRESS: Rule = Rule { attempts: 100, window: 10 * 60 * 1000 };
 
-/// Accounts or addresses remembered; the oldest failures go first when there are more.
-const REMEMBERED: usize = 10_000;
+/// The most accounts or addresses in one counter. Beyond it, expired entries are dropped, or else all.
+const CAPACITY: usize = 10_000;
 
-/// Counts failures of the recent past, in memory.
+/// Counts recent failures to authenticate, in memory. All times are UNIX milliseconds.
+///
+/// Right API keys always pass: a key is too long to guess, so limits on keys only bound the cost of guessing.
 #[derive(Default)]
-pub struct Limits {
+pub struct AuthRateLimiter {
     accounts: Counter<String>,
     password_addresses: Counter<IpAddr>,
     key_addresses: Counter<IpAddr>,
     sign_ups: Counter<IpAddr>,
 }
 
-impl Limits {
-    /// Whether a password for this account from this address may be tried at all.
-    pub fn may_try_password(&self, account: &str, peer: IpAddr, now: i64) -> ApiResult<()> {
+impl AuthRateLimiter {
+    /// Checks whether a password for this account may be tried from this address.
+    pub fn check_password_attempt(&self, account: &str, peer: IpAddr, now: i64) -> ApiResult<()> {
         self.accounts.check(&account.to_owned(), &PASSWORDS, now)?;
         self.password_addresses.check(&peer, &PASSWORDS_OF_ADDRESS, now)
     }
 
-    /// Counts a wrong password.
-    pub fn failed_password(&self, account: &str, peer: IpAddr, now: i64) {
+    /// Records a wrong password.
+    pub fn record_password_failure(&self, account: &str, peer: IpAddr, now: i64) {
         self.accounts.record(account.to_owned(), &PASSWORDS, now);
         self.password_addresses.record(peer, &PASSWORDS_OF_ADDRESS, now);
     }
 
-    /// A right password ends the account's series.
-    pub fn right_password(&self, account: &str) {
+    /// Forgets the account's wrong passwords, after a right one.
+    pub fn reset_password_failures(&self, account: &str) {
         self.accounts.forget(&account.to_owned());
     }
 
-    /// Counts a request with wrong credentials; `Err` instead of their own error when there were too many.
-    pub fn failed_key(&self, peer: IpAddr, now: i64) -> ApiResult<()> {
+    /// Records a request with wrong credentials. Fails if there were too many; that error replaces the request's own.
+    pub fn record_key_failure(&self, peer: IpAddr, now: i64) -> ApiResult<()> {
         self.key_addresses.check(&peer, &KEYS_OF_ADDRESS, now)?;
         self.key_addresses.record(peer, &KEYS_OF_ADDRESS, now);
         Ok(())
     }
 
-    /// Counts somebody who fills in the sign-up page; `Err` when there were too many.
-    pub fn sign_up(&self, peer: IpAddr, now: i64) -> ApiResult<()> {
+    /// Records a submitted sign-up page. Fails if there were too many.
+    pub fn record_sign_up(&self, peer: IpAddr, now: i64) -> ApiResult<()> {
         self.sign_ups.check(&peer, &SIGN_UPS_OF_ADDRESS, now)?;
         self.sign_ups.record(peer, &SIGN_UPS_OF_ADDRESS, now);
         Ok(())
@@ -82,23 +84,23 @@ impl<K: Eq + Hash> Counter<K> {
         let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(times) = failures.get_mut(key) else { return Ok(()) };
         times.retain(|time| now - time < rule.window);
-        if times.len() < rule.failures {
+        if times.len() < rule.attempts {
             return Ok(());
         }
         let oldest = times.first().copied().unwrap_or(now);
         #[expect(clippy::cast_precision_loss, reason = "a few minutes in milliseconds")]
         let seconds = (oldest + rule.window - now) as f64 / 1000.0;
         Err(ApiError::rate_limited(seconds)
-            .with_header("X-RateLimit-Limit", rule.failures.to_string())
+            .with_header("X-RateLimit-Limit", rule.attempts.to_string())
             .with_header("X-RateLimit-Remaining", "0".to_owned())
             .with_header("X-RateLimit-Reset", ((oldest + rule.window) / 1000).to_string()))
     }
 
     fn record(&self, key: K, rule: &Rule, now: i64) {
         let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if failures.len() >= REMEMBERED {
+        if failures.len() >= CAPACITY {
             failures.retain(|_, times| times.last().is_some_and(|time| now - time < rule.window));
-            if failures.len() >= REMEMBERED {
+            if failures.len() >= CAPACITY {
                 failures.clear();
             }
         }
@@ -118,25 +120,25 @@ mod tests {
 
     #[test]
     fn the_sixth_password_within_half_an_hour_is_not_tried() {
-        let limits = Limits::default();
+        let limiter = AuthRateLimiter::default();
         for minute in 0..5 {
-            limits.may_try_password("a", PEER, minute * 60_000).unwrap();
-            limits.failed_password("a", PEER, minute * 60_000);
+            limiter.check_password_attempt("a", PEER, minute * 60_000).unwrap();
+            limiter.record_password_failure("a", PEER, minute * 60_000);
         }
-        let refusal = limits.may_try_password("a", PEER, 300_000).unwrap_err();
+        let refusal = limiter.check_password_attempt("a", PEER, 300_000).unwrap_err();
         assert_eq!((refusal.status(), refusal.code()), (429, "RATE_LIMIT_HIT"));
         assert_eq!(refusal.body()["retry-after"], 1500.0);
-        limits.may_try_password("b", PEER, 300_000).unwrap();
-        limits.may_try_password("a", PEER, 30 * 60_000).unwrap();
+        limiter.check_password_attempt("b", PEER, 300_000).unwrap();
+        limiter.check_password_attempt("a", PEER, 30 * 60_000).unwrap();
     }
 
     #[test]
     fn a_right_password_ends_the_series() {
-        let limits = Limits::default();
+        let limiter = AuthRateLimiter::default();
         for _ in 0..5 {
-            limits.failed_password("a", PEER, 0);
+            limiter.record_password_failure("a", PEER, 0);
         }
-        limits.right_password("a");
-        limits.may_try_password("a", PEER, 0).unwrap();
+        limiter.reset_password_failures("a");
+        limiter.check_password_attempt("a", PEER, 0).unwrap();
     }
 }

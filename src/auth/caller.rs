@@ -1,0 +1,218 @@
+//! Callers, and the kinds of caller that a route can ask for.
+
+use crate::error::{ApiError, ApiResult};
+use crate::types::{BotType, Role, UserId};
+use rusqlite::{Connection, OptionalExtension};
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+/// An authenticated user or bot.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The user's id.
+    pub user_id: UserId,
+    /// The role at the time of [`Caller::reload`], or else of authentication.
+    pub role: Role,
+    /// The kind of bot; `None` for people.
+    pub bot_type: Option<BotType>,
+    /// A bot's owner.
+    pub bot_owner_id: Option<UserId>,
+    /// The id of the API key that authenticated the request; 0 when the server acts on the user's behalf.
+    pub api_key_id: i64,
+}
+
+impl Caller {
+    /// Whether the caller is a bot.
+    pub fn is_bot(&self) -> bool {
+        self.bot_type.is_some()
+    }
+
+    /// Whether the caller is a guest.
+    pub fn is_guest(&self) -> bool {
+        self.role == Role::Guest
+    }
+
+    /// Updates the role, and fails if the user was deactivated. Jobs on the writer call it, since either may have
+    /// changed after the request was authenticated.
+    pub fn reload(&mut self, connection: &Connection) -> ApiResult<()> {
+        let now = connection
+            .prepare_cached("SELECT role, is_active FROM user WHERE user_id = ?1")?
+            .query_row([self.user_id], |row| Ok((row.get(0)?, row.get::<_, bool>(1)?)))
+            .optional()?;
+        match now {
+            Some((role, true)) => {
+                self.role = role;
+                Ok(())
+            }
+            _ => Err(deactivated()),
+        }
+    }
+}
+
+/// A kind of caller, as a type: what a handler can rely on. A route names one in its [`Access`], and its handler takes
+/// the same one.
+pub trait CallerKind: Send + Sync + Sized + 'static {
+    /// The kind's name in the table of routes.
+    const NAME: &'static str;
+
+    /// Whether the `Authorization` header is looked at.
+    const NEEDS_LOGIN: bool = true;
+
+    /// Checks that a caller is of this kind. `caller` is the result of authentication: `Ok(None)` without credentials,
+    /// or if they were not looked at.
+    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self>;
+
+    /// Checks on the writer that the caller still is of this kind.
+    fn revalidate(&mut self, connection: &Connection) -> ApiResult<()>;
+}
+
+/// A route's access: a token for the kind of caller that its handler takes.
+pub struct Access<C>(PhantomData<fn() -> C>);
+
+impl<C> Clone for Access<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Access<C> {}
+
+/// No login; credentials are not looked at.
+pub const ANYONE: Access<Anyone> = Access(PhantomData);
+/// Login is optional, but credentials that are sent must be right.
+pub const VISITOR: Access<Visitor> = Access(PhantomData);
+/// Any active user or bot.
+pub const USER: Access<User> = Access(PhantomData);
+/// Administrators and owners.
+pub const ADMINISTRATOR: Access<Administrator> = Access(PhantomData);
+/// Owners.
+pub const OWNER: Access<Owner> = Access(PhantomData);
+
+/// A client without or with any credentials, even wrong ones: some send what they have before they know whether it is
+/// right.
+pub struct Anyone;
+
+/// A client with right credentials or none.
+pub struct Visitor(pub Option<User>);
+
+/// An active user or bot.
+pub struct User(Caller);
+
+/// An administrator or owner of the organization.
+pub struct Administrator(Caller);
+
+/// An owner of the organization.
+pub struct Owner(Caller);
+
+impl CallerKind for Anyone {
+    const NAME: &'static str = "anyone";
+    const NEEDS_LOGIN: bool = false;
+
+    fn admit(_caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
+        Ok(Self)
+    }
+
+    fn revalidate(&mut self, _connection: &Connection) -> ApiResult<()> {
+        Ok(())
+    }
+}
+
+impl CallerKind for Visitor {
+    const NAME: &'static str = "visitor";
+
+    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
+        Ok(Self(caller?.map(User)))
+    }
+
+    fn revalidate(&mut self, connection: &Connection) -> ApiResult<()> {
+        self.0.as_mut().map_or(Ok(()), |user| user.revalidate(connection))
+    }
+}
+
+impl CallerKind for User {
+    const NAME: &'static str = "user";
+
+    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
+        Ok(Self(logged_in(caller)?))
+    }
+
+    fn revalidate(&mut self, connection: &Connection) -> ApiResult<()> {
+        self.0.reload(connection)
+    }
+}
+
+impl CallerKind for Administrator {
+    const NAME: &'static str = "administrator";
+
+    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
+        let caller = logged_in(caller)?;
+        if caller.role.is_administrator() { Ok(Self(caller)) } else { Err(ApiError::administrators_only()) }
+    }
+
+    fn revalidate(&mut self, connection: &Connection) -> ApiResult<()> {
+        self.0.reload(connection)?;
+        if self.0.role.is_administrator() { Ok(()) } else { Err(ApiError::administrators_only()) }
+    }
+}
+
+impl CallerKind for Owner {
+    const NAME: &'static str = "owner";
+
+    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
+        let caller = logged_in(caller)?;
+        if caller.role == Role::Owner { Ok(Self(caller)) } else { Err(ApiError::owners_only()) }
+    }
+
+    fn revalidate(&mut self, connection: &Connection) -> ApiResult<()> {
+        self.0.reload(connection)?;
+        if self.0.role == Role::Owner { Ok(()) } else { Err(ApiError::owners_only()) }
+    }
+}
+
+/// The refusal of a deactivated user.
+pub(super) fn deactivated() -> ApiError {
+    ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated")
+}
+
+fn logged_in(caller: ApiResult<Option<Caller>>) -> ApiResult<Caller> {
+    caller?.ok_or_else(ApiError::not_logged_in)
+}
+
+impl Deref for User {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.0
+    }
+}
+
+impl Deref for Administrator {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.0
+    }
+}
+
+impl Deref for Owner {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_no_credentials_is_a_visitor_and_no_user() {
+        assert!(Visitor::admit(Ok(None)).is_ok_and(|visitor| visitor.0.is_none()));
+        let Err(error) = User::admit(Ok(None)) else { panic!("a user has credentials") };
+        let msg = "Not logged in: API authentication or user session required";
+        assert_eq!((error.status(), error.code(), error.msg()), (401, "UNAUTHORIZED", msg));
+        let wrong = || Err(ApiError::unauthorized("wrong"));
+        assert!(Visitor::admit(wrong()).is_err() && User::admit(wrong()).is_err());
+    }
+}

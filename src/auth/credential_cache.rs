@@ -1,0 +1,62 @@
+//! A cache of API keys and their owners: most requests carry a key that was looked up a moment ago.
+
+use super::credentials::{ApiKeyOwner, digest};
+use crate::error::ApiResult;
+use crate::store::{Changes, Readers};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The most keys in the cache.
+const CAPACITY: usize = 1000;
+
+/// The owners of recently used API keys, by digest. A change of accounts or keys clears it, so that a result is always
+/// the same as from the database.
+pub struct CredentialCache {
+    changes: Changes,
+    entries: Mutex<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    /// The table version that `owners` was read at.
+    version: u64,
+    owners: HashMap<[u8; 32], Arc<ApiKeyOwner>>,
+}
+
+impl CredentialCache {
+    /// An empty cache. `changes` has to count those of [`ApiKeyOwner::TABLES`].
+    pub fn new(changes: Changes) -> Self {
+        Self { changes, entries: Mutex::default() }
+    }
+
+    /// Returns the owner of a key, from the cache or the database.
+    pub async fn find(&self, readers: &Readers, key: &str) -> ApiResult<Option<Arc<ApiKeyOwner>>> {
+        let digest = digest(key);
+        // The version is taken before the rows are read: an entry may be newer than its version, but not older.
+        let version = self.changes.count();
+        if let Some(owner) = self.entries_at(version).owners.get(&digest) {
+            return Ok(Some(Arc::clone(owner)));
+        }
+        let found = readers.read(|snapshot| ApiKeyOwner::find(snapshot, &digest)).await?.map(Arc::new);
+        if let Some(owner) = &found {
+            let mut entries = self.entries_at(version);
+            if entries.version == version {
+                if entries.owners.len() >= CAPACITY {
+                    entries.owners.clear();
+                }
+                entries.owners.insert(digest, Arc::clone(owner));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Locks the entries, and drops those that are older than `version`.
+    fn entries_at(&self, version: u64) -> MutexGuard<'_, Entries> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if entries.version < version {
+            entries.owners.clear();
+            entries.version = version;
+        }
+        entries
+    }
+}
