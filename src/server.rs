@@ -1,11 +1,11 @@
-//! A running server: listening, connections, housekeeping, and the way down. The one place that spawns tasks.
+//! A running server: start, connections, maintenance and shutdown. The only place that spawns tasks.
 
 use crate::api;
 use crate::app::{App, Options};
 use crate::auth::{ApiKeyOwner, AuthRateLimiter, CredentialCache};
 use crate::domain::messages::webhook_queue;
 use crate::events::{self, Hub};
-use crate::http::{ApiError, JsonRefusals, Router, service};
+use crate::http::{ApiError, JsonErrorIo, Router, service};
 use crate::store::{Database, OpenError, Readers, StoreError, Writer};
 use crate::types::Clock;
 use futures_util::FutureExt;
@@ -24,61 +24,61 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// A request's head has to be here after this time; also how long a kept connection may rest.
+/// The longest time to receive the head of a request, and for a connection to be idle between requests.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(75);
 
-/// Buffers for a request's head: no published client comes near it.
+/// The largest head of a request in bytes, far more than published clients send.
 const HEAD_LIMIT: usize = 64 * 1024;
 
-/// How long, and for how many bytes, a connection is read after its last answer.
-const LINGERING: Duration = Duration::from_secs(10);
-const LINGERING_BYTES: usize = 64 * 1024 * 1024;
+/// How long, and for how many bytes, a connection is read after its last response.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_DRAINED: usize = 64 * 1024 * 1024;
 
-/// How often idle queues are looked for and the log is trimmed.
-const HOUSEKEEPING: Duration = Duration::from_secs(60);
+/// How often event queues are maintained.
+const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How long requests may take to end when the server stops.
-const PATIENCE_AT_STOP: Duration = Duration::from_secs(10);
+/// How long running requests may take to finish when the server stops.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
 /// Connections for reading. Snapshots take well under a millisecond; a few serve many clients.
 const READERS: u32 = 4;
 
-/// Why a server did not start.
+/// An error that keeps a server from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The file was refused.
+    /// The database could not be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The file was opened, and then failed.
+    /// The database was opened, and then failed.
     #[error("the database does not answer: {0}")]
     Store(#[from] StoreError),
-    /// The organization could not be made.
+    /// The organization could not be created.
     #[error("the organization could not be set up: {0}")]
     Setup(#[from] ApiError),
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// The system's words.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// Two routes clash; a mistake in the program.
+    /// Two routes match the same requests: a mistake in the program.
     #[error(transparent)]
-    Routes(#[from] crate::http::Clash),
+    Routes(#[from] crate::http::RouteConflict),
 }
 
-/// The file with its writer, readers and queues, without a network. What `serve` listens for, and what commands use
-/// when no server runs.
+/// An open database with its writer, readers and queues, without a network. `serve` adds one with [`Server::start`];
+/// commands use it alone when no server runs.
 pub struct Engine {
-    /// What handlers share.
+    /// The shared state.
     pub app: Arc<App>,
     database: Database,
     writer_thread: JoinHandle<()>,
 }
 
 impl Engine {
-    /// Opens a file, and makes it with its organization if it is missing.
+    /// Opens a database. If the file is missing, it is created with its organization.
     pub async fn open(path: &Path, clock: Clock, options: Options) -> Result<Self, StartError> {
         let database = Database::open(path)?;
         let readers = Arc::new(Readers::open(&database, READERS)?);
@@ -113,12 +113,12 @@ impl Engine {
         Ok(Self { app, database, writer_thread })
     }
 
-    /// The copy that was made of an older file, if this start upgraded it.
+    /// The backup of the older database that this start upgraded, if it did.
     pub fn upgraded_from(&self) -> Option<&Path> {
         self.database.upgraded_from.as_deref()
     }
 
-    /// Stops the writer after its last job; the file is checkpointed.
+    /// Stops the writer after its last job, and checkpoints the database.
     pub fn close(self) {
         let Self { app, database, writer_thread } = self;
         drop(app);
@@ -129,7 +129,7 @@ impl Engine {
     }
 }
 
-/// A server that listens.
+/// A listening server.
 pub struct Server {
     engine: Engine,
     address: SocketAddr,
@@ -138,7 +138,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts listening. Port 0 picks a free one; [`Server::address`] says which.
+    /// Starts to listen. With port 0 the system picks a port; see [`Server::address`].
     pub async fn start(mut engine: Engine, address: SocketAddr) -> Result<Self, StartError> {
         let refused = |source| StartError::Listen { address, source };
         let router = Arc::new(Router::new(api::routes())?);
@@ -155,31 +155,31 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, Arc::clone(&engine.app), router, stopped.clone()));
-        tasks.spawn(keep_house(Arc::clone(&engine.app), stopped.clone()));
+        tasks.spawn(maintain_queues(Arc::clone(&engine.app), stopped.clone()));
         for task in api::background_tasks() {
             tasks.spawn(task(Arc::clone(&engine.app), stopped.clone()));
         }
         Ok(Self { engine, address, stop, tasks })
     }
 
-    /// Where it listens.
+    /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What handlers share.
+    /// The shared state.
     pub fn app(&self) -> &Arc<App> {
         &self.engine.app
     }
 
-    /// Stops: no new connections, waiting polls are answered, running requests end, the writer drains, the file is
-    /// checkpointed.
+    /// Shuts down: accepts no new connections, ends waiting polls, lets running requests finish, drains the writer and
+    /// checkpoints the database.
     pub async fn stop(mut self) {
-        // Nobody listens any more only if all tasks have ended already.
+        // It fails only if all tasks have ended already.
         let _ended = self.stop.send(true);
         self.engine.app.hub.close();
         let ended =
-            tokio::time::timeout(PATIENCE_AT_STOP, async { while self.tasks.join_next().await.is_some() {} });
+            tokio::time::timeout(SHUTDOWN_GRACE, async { while self.tasks.join_next().await.is_some() {} });
         if ended.await.is_err() {
             tracing::warn!("some requests did not end in time");
             self.tasks.shutdown().await;
@@ -208,7 +208,7 @@ async fn accept(
                     connections.spawn(connection(stream, peer, app, router, stopped.clone()));
                 }
                 Err(error) => {
-                    // Out of file descriptors, most likely: it passes when connections end.
+                    // Most likely there are no file descriptors left, until connections end.
                     tracing::warn!(%error, "a connection could not be accepted");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
@@ -228,17 +228,17 @@ async fn connection(
     router: Arc<Router>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    // Answers are small and complete; waiting to fill a packet only delays them.
+    // Responses are small and written at once; waiting to fill a packet would only delay them.
     let _slower = stream.set_nodelay(true);
     let service = service_fn(move |request: Request<Incoming>| {
-        service::answer(Arc::clone(&app), Arc::clone(&router), request, peer.ip()).map(Ok::<_, Infallible>)
+        service::respond(Arc::clone(&app), Arc::clone(&router), request, peer.ip()).map(Ok::<_, Infallible>)
     });
     let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(HEAD_LIMIT)
         .half_close(false)
-        .serve_connection(JsonRefusals::new(TokioIo::new(stream)), service);
+        .serve_connection(JsonErrorIo::new(TokioIo::new(stream)), service);
     let ended = tokio::select! {
         ended = &mut connection => ended,
         _ = stopped.changed() => {
@@ -251,16 +251,16 @@ async fn connection(
     }
     let stream = connection.into_parts().io.into_inner().into_inner();
     tokio::select! {
-        _done = tokio::time::timeout(LINGERING, read_out(&stream)) => {}
+        _done = tokio::time::timeout(DRAIN_TIMEOUT, drain_connection(&stream)) => {}
         _ = stopped.wait_for(|stopped| *stopped) => {}
     }
 }
 
-/// Reads on until the client has closed, too. We may have answered before a request's body was here (too large, no such
-/// path); closing on what is still on its way would reset the connection, and the client would not see the answer.
-async fn read_out(stream: &TcpStream) {
-    let mut left = LINGERING_BYTES;
-    // Not in the future itself, whose room each waiting connection has.
+/// Reads until the client closes the connection, too. A response may have been sent before the whole request arrived (too
+/// large, no such path): closing while the client still sends would reset the connection, and the response would be lost.
+async fn drain_connection(stream: &TcpStream) {
+    let mut left = MAX_DRAINED;
+    // On the heap, since every connection allocates the whole future.
     let mut buffer = vec![0; 16 * 1024];
     while left > 0 && stream.readable().await.is_ok() {
         match stream.try_read(&mut buffer) {
@@ -272,10 +272,10 @@ async fn read_out(stream: &TcpStream) {
     }
 }
 
-async fn keep_house(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
+async fn maintain_queues(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
     loop {
         tokio::select! {
-            () = tokio::time::sleep(HOUSEKEEPING) => events::keep_house(&app).await,
+            () = tokio::time::sleep(MAINTENANCE_INTERVAL) => events::keep_house(&app).await,
             _ = stopped.changed() => return,
         }
     }

@@ -11,7 +11,7 @@ use crate::domain::user_status::{EmojiParts, StatusChanged, UserStatus, load, pu
 use crate::domain::users::find;
 use crate::domain::{accounts, presence, user_settings as domain_user_settings};
 use crate::http::params::Trimmed;
-use crate::http::{ApiError, ApiResult, Both, Caller, Read, Reply, Route, USER, User};
+use crate::http::{ApiError, ApiResult, Caller, Params2, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
@@ -68,7 +68,7 @@ pub struct OwnStatusParams {
 fn update_status(
     tx: &mut Tx<'_>,
     caller: &User,
-    Both(own, params): Both<OwnStatusParams, StatusParams>,
+    Params2(own, params): Params2<OwnStatusParams, StatusParams>,
 ) -> ApiResult<Reply> {
     if caller.is_bot() {
         return Err(ApiError::bad_request("This endpoint does not accept bot requests."));

@@ -11,7 +11,6 @@ use std::convert::Infallible;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::arriving::{ArrivingFiles, OtherParts};
 use crate::error::ApiError;
 use bytes::Bytes;
 use futures_util::{FutureExt, stream};
@@ -65,8 +64,6 @@ pub struct Form {
     /// In growing precedence: query string, body, path.
     entries: Vec<Entry>,
     files: Vec<UploadedFile>,
-    /// Files that are still on their way, for routes that take them so.
-    arriving: Option<ArrivingFiles>,
     /// A body that holds no parameters.
     body: Bytes,
 }
@@ -112,16 +109,6 @@ impl Form {
             form.add_path_parameter(name, &value);
         }
         Ok(form)
-    }
-
-    /// The parameters of a request whose body is read later, by its handler: those of the query string and of the path.
-    pub fn arriving(
-        query: Option<&str>,
-        files: ArrivingFiles,
-        path_parameters: Vec<(&'static str, String)>,
-    ) -> Result<Self, FormError> {
-        let form = Self::new(query, None, Bytes::new(), path_parameters)?;
-        Ok(Self { arriving: Some(files), ..form })
     }
 
     /// The raw text of one parameter, which is from then on a known one.
@@ -170,16 +157,6 @@ impl Form {
     /// Takes the files out, so that their content need not be shared.
     pub fn take_files(&mut self) -> Vec<UploadedFile> {
         std::mem::take(&mut self.files)
-    }
-
-    /// Takes the files that are still on their way; `None` if the body was read already.
-    pub fn take_arriving(&mut self) -> Option<ArrivingFiles> {
-        self.arriving.take()
-    }
-
-    /// The names of what comes beside those files; known when the body is read.
-    pub fn other_parts(&self) -> Option<OtherParts> {
-        self.arriving.as_ref().map(ArrivingFiles::other_parts)
     }
 
     fn name_of(&self, entry: &Entry) -> &str {

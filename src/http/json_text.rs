@@ -1,5 +1,5 @@
-//! Long texts into JSON. Contents of messages are most of what is answered, and hardly a byte of them needs escaping:
-//! this looks at eight bytes at a time, where a general serializer looks at each.
+//! Fast JSON strings. Contents of messages are most of what is sent, and few of their bytes need escaping: this looks at
+//! eight bytes at a time, where a general serializer looks at each.
 
 const ONES: u64 = u64::from_le_bytes([1; 8]);
 const HIGH_BITS: u64 = ONES << 7;
@@ -28,7 +28,7 @@ pub fn write_json_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Whether one of eight bytes needs an escape; now and then yes where none does.
+/// Whether one of eight bytes may need an escape. False positives are possible, false negatives are not.
 fn may_need_escape(eight: u64) -> bool {
     let has_zero = |bytes: u64| bytes.wrapping_sub(ONES) & !bytes & HIGH_BITS;
     let is_control = eight.wrapping_sub(ONES * 0x20) & !eight & HIGH_BITS;

@@ -1,23 +1,20 @@
-//! HTTP: from bytes to a handler and back.
+//! HTTP: from the bytes of a request to a handler, and back.
 //!
-//! - [`Route`] and [`Router`]: which handler answers, and who may call it;
-//! - [`caller`]: credentials to a [`Caller`], kinds of caller as types;
-//! - [`KnownCallers`]: those who were here lately;
-//! - [`ArrivingFiles`] and [`Body`]: files that are larger than memory should be, both ways;
+//! - [`Route`] and [`Router`]: which handler serves a request, and who may call it;
 //! - [`form`] and [`params`]: the parameters of a request, decoded and deserialized;
-//! - [`Reply`]: a successful response;
-//! - [`service`]: one request through all of these.
-//!
-//! Nothing here knows a resource.
+//! - [`MultipartStream`] and [`ResponseBody`]: bodies that are larger than memory should be, in both directions;
+//! - [`Reply`]: the successful result of a handler;
+//! - [`service`]: one request through all of these;
+//! - [`JsonErrorIo`]: error bodies for requests that are not HTTP.
 
-mod arriving;
-mod body;
 pub mod form;
 mod json_text;
+mod malformed_request;
+mod multipart_stream;
 pub mod params;
-mod refusals;
 mod reply;
 mod request_body;
+mod response_body;
 mod route;
 mod router;
 pub mod service;
@@ -26,10 +23,10 @@ pub use crate::auth::{
     ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, OWNER, Owner, USER, User, VISITOR, Visitor,
 };
 pub use crate::error::{ApiError, ApiResult};
-pub use arriving::{ArrivingFile, ArrivingFiles};
-pub use body::{Body, Pieces};
 pub use json_text::write_json_text;
-pub use refusals::JsonRefusals;
+pub use malformed_request::JsonErrorIo;
+pub use multipart_stream::{FilePart, MultipartStream};
 pub use reply::{OtherReply, Reply, StreamedReply, members_of};
-pub use route::{BODY_LIMIT, Both, Call, Conditions, Parameters, Read, RequestInfo, Route};
-pub use router::{Clash, Found, Router};
+pub use response_body::{BodyStream, ResponseBody};
+pub use route::{BODY_LIMIT, Call, Conditions, Parameters, Params2, Read, RequestInfo, Route};
+pub use router::{Found, RouteConflict, Router};

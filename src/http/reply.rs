@@ -1,44 +1,44 @@
-//! Successful answers.
+//! Successful responses.
 
-use super::body::Pieces;
+use super::response_body::BodyStream;
 use crate::error::ApiResult;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What a handler answers: the members of the success object, or a body of another kind.
+/// The successful result of a handler.
 pub enum Reply {
-    /// The data of a JSON answer, an object's members without braces; `result` and `msg` come before them.
+    /// The members of the JSON response, without braces; `result` and `msg` are added before them.
     Json(String),
-    /// Anything else: pages, images, redirects.
+    /// A page, an image, a redirect: anything but JSON of the API.
     Other(OtherReply),
-    /// A file that is read while it is sent.
+    /// A file that is streamed.
     Streamed(StreamedReply),
 }
 
-/// An answer that is not JSON.
+/// A response that is not JSON of the API.
 pub struct OtherReply {
     /// The HTTP status.
     pub status: u16,
     /// The body's media type.
     pub content_type: &'static str,
-    /// Further headers.
+    /// Additional headers.
     pub headers: Vec<(&'static str, String)>,
     /// The body.
     pub body: bytes::Bytes,
 }
 
-/// An answer whose body is not in memory.
+/// A response whose body is streamed.
 pub struct StreamedReply {
     /// The HTTP status.
     pub status: u16,
     /// The body's media type.
     pub content_type: &'static str,
-    /// Further headers.
+    /// Additional headers.
     pub headers: Vec<(&'static str, String)>,
-    /// How long the body is, in bytes.
+    /// The length of the body in bytes.
     pub length: u64,
     /// The body.
-    pub pieces: Pieces,
+    pub stream: BodyStream,
 }
 
 impl Reply {
@@ -57,13 +57,13 @@ impl Reply {
         Ok(Self::Json(format!("\"{name}\":{}", serde_json::to_string(value)?)))
     }
 
-    /// Success with members that are JSON text already.
+    /// Success with members that are JSON already, without braces.
     pub fn members(members: String) -> Self {
         Self::Json(members)
     }
 }
 
-/// The members of a struct or map as JSON, without the braces around them.
+/// Serializes the members of a struct or map, without braces.
 pub fn members_of(data: &impl Serialize) -> ApiResult<String> {
     let mut object = serde_json::to_string(data)?;
     object.pop();
@@ -74,7 +74,7 @@ pub fn members_of(data: &impl Serialize) -> ApiResult<String> {
 const HEAD: &str = r#"{"result":"success","msg":"""#;
 const HEAD_AND_MORE: &str = r#"{"result":"success","msg":"","#;
 
-/// The body of a successful JSON answer (spec, "Conventions", 3 and 4).
+/// The body of a successful JSON response (spec, "Conventions", 3 and 4).
 pub fn success_body(members: String, ignored: &[String]) -> String {
     let mut body = members;
     body.insert_str(0, if body.is_empty() { HEAD } else { HEAD_AND_MORE });

@@ -1,16 +1,17 @@
-//! The table of routes: each with method, path, access and handler.
+//! The table of routes: method, path, access and handler of each.
 //!
-//! Handlers come in four shapes, by what they do with the file:
+//! Handlers come in four shapes:
 //! - [`Route::read`]: a function over one snapshot;
 //! - [`Route::write`]: a function that is one job on the writer;
-//! - [`Route::call`]: an async function for everything that has stages (rendering before writing, waiting, hashing);
-//! - [`Route::receive`]: the same for a body that is not read before, but while the handler takes its files.
+//! - [`Route::call`]: an async function, for everything with stages (render before writing, wait, hash a password);
+//! - [`Route::upload`]: an async function that reads the files of the body while it arrives.
 //!
-//! Only what depends on a handler's types is compiled for each: admitting the caller, reading the parameters, calling
-//! it. The way around it, snapshot or job or future, is compiled once ([`Route::handle`]).
+//! The types of a handler's caller and parameters are erased where the route is built: one small closure for each
+//! handler checks the caller, reads the parameters and calls it. Everything around that closure is compiled once, in
+//! [`Route::run`].
 
-use super::arriving::ArrivingFiles;
 use super::form::{Form, UploadedFile};
+use super::multipart_stream::MultipartStream;
 use super::params::ParamError;
 use super::reply::Reply;
 use crate::app::App;
@@ -26,28 +27,27 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Bodies up to this size are read for every route that does not say otherwise, in bytes.
+/// The largest body of routes that do not set another limit, in bytes.
 pub const BODY_LIMIT: usize = 1 << 20;
 
-/// What of a request a handler may want beside its parameters.
+/// Facts about a request that a handler may need beside its parameters.
 #[derive(Clone, Debug)]
 pub struct RequestInfo {
-    /// The program that sent it: parameter `client`, else the first word of `User-Agent`, else `Unspecified`.
+    /// The name of the client: the parameter `client`, or the first word of `User-Agent`, or `Unspecified`.
     pub client: String,
-    /// Scheme, host and port under which the client reached us.
+    /// Scheme, host and port under which the client reached the server.
     pub origin: String,
-    /// Where it came from.
+    /// The client's address.
     pub peer: IpAddr,
     /// The `Authorization` header.
     pub authorization: Option<String>,
-    /// The `Cookie` header. No endpoint takes it for a login; pages do for what they gave to the browser.
+    /// The `Cookie` header. It never authenticates; pages use it to recognize their own forms.
     pub cookies: Option<String>,
-    /// What the client wants of a file; few requests say so.
+    /// Range and conditions of a request for a file, if it has any.
     pub conditions: Option<Box<Conditions>>,
 }
 
-/// Headers with which a client asks for a part of a file, or for one that it does not have (RFC 9110, sections 13 and
-/// 14).
+/// The headers of conditional and range requests (RFC 9110, sections 13 and 14).
 #[derive(Clone, Debug, Default)]
 pub struct Conditions {
     /// `Range`.
@@ -58,57 +58,74 @@ pub struct Conditions {
     pub if_none_match: Option<String>,
 }
 
-/// One entry of the table.
+/// An entry of the table of routes.
 pub struct Route {
     /// The method.
     pub method: Method,
-    /// The path below `/api/v1`, or the whole one for routes outside. `{name}` is one segment, `{name...}` the rest.
+    /// The path below `/api/v1`, or the whole path for routes outside of it. `{name}` is one segment, `{name...}` the
+    /// rest.
     pub path: &'static str,
-    /// Who may call, by the name of the kind.
+    /// The kind of caller, [`CallerKind::NAME`].
     pub access: &'static str,
     needs_login: bool,
-    /// Whether the path stands outside `/api/v1`.
+    /// Whether the path is outside of `/api/v1`.
     pub outside: bool,
-    /// Whether bots that only deliver incoming webhooks may call.
+    /// Whether incoming-webhook bots may call.
     pub for_webhooks: bool,
-    /// The largest body, in bytes. Not asked for where the handler takes the body itself.
+    /// The largest body in bytes. Ignored if the handler streams the body.
     pub body_limit: usize,
-    /// Whether the handler takes the body while it arrives.
-    pub takes_body: bool,
+    /// Whether the handler reads the body while it arrives.
+    pub streams_body: bool,
     handler: Handler,
 }
 
-/// What a handler made of a request, and which parameters nobody asked for.
-pub struct Answer {
-    /// The reply.
+/// A request as a route takes it.
+pub struct Request {
+    /// The server.
+    pub app: Arc<App>,
+    /// What handlers may need beside their parameters.
+    pub info: RequestInfo,
+    /// The parameters.
+    pub form: Form,
+    /// The body, for routes that stream it.
+    pub multipart: Option<MultipartStream>,
+}
+
+/// The successful result of a handler, with what the route adds.
+pub struct HandlerOutput {
+    /// The handler's reply.
     pub reply: Reply,
-    /// For `ignored_parameters_unsupported`.
+    /// Parameters that the handler does not know, for `ignored_parameters_unsupported`.
     pub ignored: Vec<String>,
 }
 
-/// A request on its way.
-pub type Handled<'r> = Pin<Box<dyn Future<Output = ApiResult<Answer>> + Send + 'r>>;
+/// A request that a route is working on.
+pub type HandlerFuture<'r> = Pin<Box<dyn Future<Output = ApiResult<HandlerOutput>> + Send + 'r>>;
 
-/// A handler's own part: it takes whoever the credentials tell of, nobody if there are none, or why they are wrong.
+/// The result of authentication: `Ok(None)` without credentials, or if the route does not look at them.
+type Authenticated = ApiResult<Option<Caller>>;
+
+/// A handler without the types of its caller and parameters.
 enum Handler {
-    Read(Box<Reading>),
-    Write(Box<Writing>),
-    Call(Box<Calling>),
+    Read(Box<ReadFn>),
+    Write(Box<WriteFn>),
+    Call(Box<CallFn>),
 }
 
-type Reading = dyn Fn(&Snapshot<'_>, ApiResult<Option<Caller>>, &App, &RequestInfo, &Form) -> ApiResult<Reply>
-    + Send
-    + Sync;
-type Writing = dyn Fn(ApiResult<Option<Caller>>, &Form) -> ApiResult<Job> + Send + Sync;
-type Job = Box<dyn FnOnce(&mut Tx<'_>) -> ApiResult<Reply> + Send>;
-type Calling =
-    dyn Fn(ApiResult<Option<Caller>>, Arc<App>, RequestInfo, Form) -> ApiResult<Called> + Send + Sync;
-/// What nobody asked for of the parameters, and the reply to come.
-type Called = (Vec<String>, Pin<Box<dyn Future<Output = ApiResult<Reply>> + Send>>);
+/// Runs the handler on a snapshot.
+type ReadFn = dyn Fn(&Snapshot<'_>, Authenticated, &Request) -> ApiResult<Reply> + Send + Sync;
 
-/// A handler's parameters, read from a form: a struct, or two.
+/// Reads the parameters, and returns the job that runs the handler on the writer.
+type WriteFn = dyn Fn(Authenticated, &Form) -> ApiResult<WriterJob> + Send + Sync;
+type WriterJob = Box<dyn FnOnce(&mut Tx<'_>) -> ApiResult<Reply> + Send>;
+
+/// Reads the parameters, and starts the handler. Returns the ignored parameters with it.
+type CallFn = dyn Fn(Authenticated, Request) -> ApiResult<(Vec<String>, ReplyFuture)> + Send + Sync;
+type ReplyFuture = Pin<Box<dyn Future<Output = ApiResult<Reply>> + Send>>;
+
+/// The parameters of a handler: a struct, or [`Params2`].
 pub trait Parameters: Sized {
-    /// Reads them.
+    /// Reads the parameters from a form.
     fn read(form: &Form) -> Result<Self, ParamError>;
 }
 
@@ -118,23 +135,23 @@ impl<P: DeserializeOwned> Parameters for P {
     }
 }
 
-/// The parameters of two endpoints in one.
-pub struct Both<A, B>(pub A, pub B);
+/// Parameters in two structs, for endpoints that share some of their parameters with others.
+pub struct Params2<A, B>(pub A, pub B);
 
-impl<A: DeserializeOwned, B: DeserializeOwned> Parameters for Both<A, B> {
+impl<A: DeserializeOwned, B: DeserializeOwned> Parameters for Params2<A, B> {
     fn read(form: &Form) -> Result<Self, ParamError> {
         Ok(Self(form.parse()?, form.parse()?))
     }
 }
 
-/// A reading handler's surroundings. Dereferences to the connection.
+/// The context of a handler that reads. Dereferences to the connection.
 pub struct Read<'a, C> {
     snapshot: &'a Snapshot<'a>,
-    /// Who calls.
+    /// The caller.
     pub caller: &'a C,
     /// The server.
     pub app: &'a App,
-    /// The request.
+    /// Facts about the request.
     pub info: &'a RequestInfo,
 }
 
@@ -153,22 +170,22 @@ impl<C: Deref<Target = Caller>> Read<'_, C> {
     }
 }
 
-/// An async handler's surroundings.
+/// The context of an async handler.
 pub struct Call<C> {
     /// The server.
     pub app: Arc<App>,
-    /// Who calls.
+    /// The caller.
     pub caller: C,
-    /// The request.
+    /// Facts about the request.
     pub info: RequestInfo,
-    /// Files of a multipart body.
+    /// The files of a multipart body.
     pub files: Vec<UploadedFile>,
-    /// The body, if it was not read as parameters.
+    /// The body, if it holds no parameters.
     pub body: bytes::Bytes,
 }
 
 impl<C: CallerKind> Call<C> {
-    /// Runs a job on the writer, for a caller who is checked again there.
+    /// Runs a job on the writer, after checking there that the caller still is of its kind.
     pub async fn write<T: Send + 'static>(
         self,
         job: impl FnOnce(&mut Tx<'_>, &C) -> ApiResult<T> + Send + 'static,
@@ -190,10 +207,10 @@ impl Route {
         _access: Access<C>,
         handler: fn(&Read<'_, C>, P) -> ApiResult<Reply>,
     ) -> Self {
-        let run: Box<Reading> = Box::new(move |snapshot, caller, app, info, form| {
+        let run: Box<ReadFn> = Box::new(move |snapshot, caller, request| {
             let caller = C::admit(caller)?;
-            let params = P::read(form)?;
-            handler(&Read { snapshot, caller: &caller, app, info }, params)
+            let params = P::read(&request.form)?;
+            handler(&Read { snapshot, caller: &caller, app: &request.app, info: &request.info }, params)
         });
         Self::new::<C>(method, path, Handler::Read(run))
     }
@@ -205,7 +222,7 @@ impl Route {
         _access: Access<C>,
         handler: fn(&mut Tx<'_>, &C, P) -> ApiResult<Reply>,
     ) -> Self {
-        let run: Box<Writing> = Box::new(move |caller, form| {
+        let run: Box<WriteFn> = Box::new(move |caller, form| {
             let mut caller = C::admit(caller)?;
             let params = P::read(form)?;
             Ok(Box::new(move |tx| {
@@ -216,7 +233,7 @@ impl Route {
         Self::new::<C>(method, path, Handler::Write(run))
     }
 
-    /// A handler with stages of its own.
+    /// An async handler.
     pub fn call<C: CallerKind, P, F, H>(
         method: Method,
         path: &'static str,
@@ -228,10 +245,10 @@ impl Route {
         F: Future<Output = ApiResult<Reply>> + Send + 'static,
         H: Fn(Call<C>, P) -> F + Send + Sync + 'static,
     {
-        let run: Box<Calling> = Box::new(move |caller, app, info, mut form| {
+        let run: Box<CallFn> = Box::new(move |caller, Request { app, info, mut form, .. }| {
             let caller = C::admit(caller)?;
             let params = P::read(&form)?;
-            // The form goes before the handler starts: a poll that waits should hold little.
+            // The form is dropped before the handler runs: thousands of polls wait at a time.
             let (ignored, files, body) = (owned(form.ignored()), form.take_files(), form.take_body());
             drop(form);
             Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params))))
@@ -239,9 +256,9 @@ impl Route {
         Self::new::<C>(method, path, Handler::Call(run))
     }
 
-    /// A handler with stages of its own that takes the files of a body while they arrive. The caller is known before
-    /// anything of the body is read.
-    pub fn receive<C: CallerKind, P, F, H>(
+    /// An async handler that reads the files of a multipart body while it arrives. The caller is checked before
+    /// anything of the body is read. Parameters come from the query string and the path only.
+    pub fn upload<C: CallerKind, P, F, H>(
         method: Method,
         path: &'static str,
         _access: Access<C>,
@@ -250,19 +267,19 @@ impl Route {
     where
         P: Parameters,
         F: Future<Output = ApiResult<Reply>> + Send + 'static,
-        H: Fn(Call<C>, P, ArrivingFiles) -> F + Send + Sync + 'static,
+        H: Fn(Call<C>, P, MultipartStream) -> F + Send + Sync + 'static,
     {
-        let run: Box<Calling> = Box::new(move |caller, app, info, mut form| {
+        let run: Box<CallFn> = Box::new(move |caller, Request { app, info, form, multipart }| {
             let caller = C::admit(caller)?;
             let params = P::read(&form)?;
-            let (ignored, files, body) = (owned(form.ignored()), Vec::new(), bytes::Bytes::new());
-            let arriving = form.take_arriving().ok_or_else(|| {
-                ApiError::internal("a route that takes files was given a body that was read")
+            let multipart = multipart.ok_or_else(|| {
+                ApiError::internal("a route that streams its body got a body that was read")
             })?;
+            let (ignored, files, body) = (owned(form.ignored()), Vec::new(), bytes::Bytes::new());
             drop(form);
-            Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params, arriving))))
+            Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params, multipart))))
         });
-        Self { takes_body: true, ..Self::new::<C>(method, path, Handler::Call(run)) }
+        Self { streams_body: true, ..Self::new::<C>(method, path, Handler::Call(run)) }
     }
 
     fn new<C: CallerKind>(method: Method, path: &'static str, handler: Handler) -> Self {
@@ -274,79 +291,78 @@ impl Route {
             outside: false,
             for_webhooks: false,
             body_limit: BODY_LIMIT,
-            takes_body: false,
+            streams_body: false,
             handler,
         }
     }
 
-    /// The path stands as it is, not below `/api/v1`.
+    /// The path is not below `/api/v1`.
     #[must_use]
     pub fn outside(mut self) -> Self {
         self.outside = true;
         self
     }
 
-    /// Incoming-webhook bots may call.
+    /// Lets incoming-webhook bots call.
     #[must_use]
     pub fn for_webhooks(mut self) -> Self {
         self.for_webhooks = true;
         self
     }
 
-    /// Reads larger bodies.
+    /// Sets the largest body, in bytes.
     #[must_use]
     pub fn body_limit(mut self, bytes: usize) -> Self {
         self.body_limit = bytes;
         self
     }
 
-    /// The path as a client writes it.
+    /// The whole path, as a client writes it.
     pub fn full_path(&self) -> String {
         if self.outside { self.path.to_owned() } else { format!("/api/v1{}", self.path) }
     }
 
-    /// Runs the handler.
-    pub fn handle(&self, app: Arc<App>, info: RequestInfo, form: Form) -> Handled<'_> {
+    /// Authenticates the caller and runs the handler.
+    pub fn run(&self, request: Request) -> HandlerFuture<'_> {
         match &self.handler {
-            Handler::Read(run) => Box::pin(async move {
-                let caller = self.caller(&app, &info).await;
-                let answer = app.readers.read(|snapshot| {
-                    let reply = run(snapshot, caller, &app, &info, &form)?;
-                    Ok(Answer { reply, ignored: owned(form.ignored()) })
-                });
-                let answer = answer.await;
-                counted(&app, info.peer, answer)
+            Handler::Read(handler) => Box::pin(async move {
+                let caller = self.authenticate(&request).await;
+                let reply = request.app.readers.read(|snapshot| handler(snapshot, caller, &request)).await;
+                let reply = record_auth_failure(&request.app, request.info.peer, reply)?;
+                Ok(HandlerOutput { reply, ignored: owned(request.form.ignored()) })
             }),
-            Handler::Write(run) => Box::pin(async move {
-                let caller = self.caller(&app, &info).await;
-                let job = counted(&app, info.peer, run(caller, &form))?;
+            Handler::Write(handler) => Box::pin(async move {
+                let caller = self.authenticate(&request).await;
+                let job = handler(caller, &request.form);
+                let job = record_auth_failure(&request.app, request.info.peer, job)?;
+                let Request { app, form, .. } = request;
                 let ignored = owned(form.ignored());
                 drop(form);
-                Ok(Answer { reply: app.writer.run(job).await?, ignored })
+                Ok(HandlerOutput { reply: app.writer.run(job).await?, ignored })
             }),
-            Handler::Call(run) => Box::pin(async move {
-                let caller = self.caller(&app, &info).await;
-                let other_parts = form.other_parts();
-                let (limits, peer) = (Arc::clone(&app), info.peer);
-                let (mut ignored, reply) = counted(&limits, peer, run(caller, app, info, form))?;
-                drop(limits);
+            Handler::Call(handler) => Box::pin(async move {
+                let caller = self.authenticate(&request).await;
+                let (app, peer) = (Arc::clone(&request.app), request.info.peer);
+                let non_file_parts = request.multipart.as_ref().map(MultipartStream::non_file_parts);
+                let (mut ignored, reply) = record_auth_failure(&app, peer, handler(caller, request))?;
+                drop(app);
                 let reply = reply.await?;
-                if let Some(other_parts) = other_parts {
-                    ignored.extend(other_parts.names());
+                if let Some(parts) = non_file_parts {
+                    ignored.extend(parts.names());
                     ignored.sort_unstable();
                     ignored.dedup();
                 }
-                Ok(Answer { reply, ignored })
+                Ok(HandlerOutput { reply, ignored })
             }),
         }
     }
 
-    /// The caller: nobody without credentials, or where they are not looked at.
-    async fn caller(&self, app: &App, info: &RequestInfo) -> ApiResult<Option<Caller>> {
-        let Some(header) = info.authorization.as_deref().filter(|_| self.needs_login) else {
+    async fn authenticate(&self, request: &Request) -> Authenticated {
+        let Some(header) = request.info.authorization.as_deref().filter(|_| self.needs_login) else {
             return Ok(None);
         };
         let (email, key) = parse_basic(header)?;
+        let app = &request.app;
         let owner = app.credential_cache.find(&app.readers, &key).await?.ok_or_else(invalid_key)?;
         let caller = owner.authenticate(Some(&email))?;
         if caller.bot_type == Some(BotType::IncomingWebhook) && !self.for_webhooks {
@@ -360,9 +376,8 @@ fn owned(names: Vec<&str>) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// Counts a failed login against the address it came from. Right credentials always pass: a key is too long to guess,
-/// so the limit only has to keep guessers from keeping us busy.
-fn counted<T>(app: &App, peer: IpAddr, result: ApiResult<T>) -> ApiResult<T> {
+/// Records a failure to authenticate for the client's address. After too many, the error becomes that of the rate limit.
+fn record_auth_failure<T>(app: &App, peer: IpAddr, result: ApiResult<T>) -> ApiResult<T> {
     if let Err(error) = &result
         && matches!(error.code(), "INVALID_API_KEY" | "UNAUTHORIZED")
     {

@@ -1,11 +1,11 @@
-//! The way from a method and a path to its route.
+//! Finds the route of a method and a path.
 
 use super::route::Route;
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 use std::collections::HashMap;
 
-/// Finds the route of a path.
+/// The routes as a tree over the segments of their paths.
 pub struct Router {
     routes: Vec<Route>,
     root: Node,
@@ -15,34 +15,34 @@ pub struct Router {
 struct Node {
     literals: HashMap<&'static str, Node>,
     parameter: Option<Box<Node>>,
-    /// Indexes of routes that end here.
+    /// Indexes of routes that end at this node.
     ends: Vec<usize>,
-    /// Indexes of routes whose last parameter takes the rest of the path.
+    /// Indexes of routes whose last parameter is the rest of the path.
     rests: Vec<usize>,
 }
 
-/// Two routes that would answer the same request.
+/// Two routes match the same requests.
 #[derive(Debug, thiserror::Error)]
 #[error("{method} {first} and {second} are the same route")]
-pub struct Clash {
+pub struct RouteConflict {
     method: Method,
     first: &'static str,
     second: &'static str,
 }
 
-/// What a path leads to.
+/// The result of [`Router::find`].
 pub enum Found<'r> {
-    /// A route, and the values of its path parameters.
+    /// A route, with names and values of its path parameters.
     Route(&'r Route, Vec<(&'static str, String)>),
-    /// A path that other methods have.
-    OtherMethods(Vec<&'r Method>),
-    /// Nothing.
-    Nothing,
+    /// The path exists, but only with these methods.
+    MethodNotAllowed(Vec<&'r Method>),
+    /// The path does not exist.
+    NotFound,
 }
 
 impl Router {
-    /// Builds the table; two routes for one request are refused.
-    pub fn new(routes: Vec<Route>) -> Result<Self, Clash> {
+    /// Builds the tree. Fails if two routes match the same requests.
+    pub fn new(routes: Vec<Route>) -> Result<Self, RouteConflict> {
         let mut root = Node::default();
         for (index, route) in routes.iter().enumerate() {
             let prefix: &[&'static str] = if route.outside { &[] } else { &["api", "v1"] };
@@ -59,19 +59,23 @@ impl Router {
             if let Some(other) =
                 ends.iter().map(|other| &routes[*other]).find(|other| other.method == route.method)
             {
-                return Err(Clash { method: route.method.clone(), first: other.path, second: route.path });
+                return Err(RouteConflict {
+                    method: route.method.clone(),
+                    first: other.path,
+                    second: route.path,
+                });
             }
             ends.push(index);
         }
         Ok(Self { routes, root })
     }
 
-    /// The routes, in the order of the slices.
+    /// All routes, in the order in which they were given.
     pub fn routes(&self) -> &[Route] {
         &self.routes
     }
 
-    /// Finds the route of a request. Literal segments win over parameters, parameters over the rest of a path.
+    /// Finds the route of a request. A literal segment takes precedence over a parameter, and a parameter over a rest.
     pub fn find(&self, method: &Method, path: &str) -> Found<'_> {
         let parts: Vec<&str> = segments(path).collect();
         let mut candidates = Vec::new();
@@ -81,21 +85,21 @@ impl Router {
         if let Some(route) = matching {
             return match path_parameters(route, &parts) {
                 Some(parameters) => Found::Route(route, parameters),
-                None => Found::Nothing,
+                None => Found::NotFound,
             };
         }
         if candidates.is_empty() {
-            return Found::Nothing;
+            return Found::NotFound;
         }
         let mut methods: Vec<_> = candidates.iter().map(|index| &self.routes[*index].method).collect();
         methods.sort_by_key(|method| method.as_str());
         methods.dedup();
-        Found::OtherMethods(methods)
+        Found::MethodNotAllowed(methods)
     }
 }
 
 impl Node {
-    /// Collects the routes that a path leads to, the closest match first.
+    /// Collects the routes that match a path, the closest match first.
     fn collect(&self, parts: &[&str], found: &mut Vec<usize>) {
         match parts.split_first() {
             None => found.extend(&self.ends),
@@ -103,7 +107,7 @@ impl Node {
                 if let Some(node) = self.literals.get(part) {
                     node.collect(rest, found);
                 }
-                // A parameter has a value: `/users/` is not a user.
+                // A parameter is never empty: `/users/` is not a user.
                 if let Some(node) = &self.parameter
                     && !part.is_empty()
                 {
@@ -121,13 +125,13 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
     path.strip_prefix('/').unwrap_or(path).split('/')
 }
 
-/// The name of a `{name}` or `{name...}` segment, and whether it takes the rest.
+/// The name of a `{name}` or `{name...}` segment, and whether it is the rest of the path.
 fn parameter_name(segment: &'static str) -> Option<(&'static str, bool)> {
     let name = segment.strip_prefix('{')?.strip_suffix('}')?;
     Some(name.strip_suffix("...").map_or((name, false), |name| (name, true)))
 }
 
-/// The decoded values of a route's parameters; `None` when one is not UTF-8.
+/// The decoded parameters of a path; `None` if one is not UTF-8.
 fn path_parameters(route: &Route, parts: &[&str]) -> Option<Vec<(&'static str, String)>> {
     let skipped = if route.outside { 0 } else { 2 };
     let mut parameters = Vec::new();
@@ -210,7 +214,7 @@ mod tests {
     #[test]
     fn other_methods_and_other_paths_are_told_apart() {
         let router = router();
-        let Found::OtherMethods(methods) = router.find(&Method::DELETE, "/api/v1/users/7") else {
+        let Found::MethodNotAllowed(methods) = router.find(&Method::DELETE, "/api/v1/users/7") else {
             panic!("a known path");
         };
         assert_eq!(methods, [&Method::GET, &Method::PATCH]);
@@ -226,9 +230,9 @@ mod tests {
             "/users/7",
             "//",
         ] {
-            assert!(matches!(router.find(&Method::GET, path), Found::Nothing), "{path}");
+            assert!(matches!(router.find(&Method::GET, path), Found::NotFound), "{path}");
         }
-        assert!(matches!(router.find(&Method::GET, "/api/v1/users/%ff"), Found::Nothing));
+        assert!(matches!(router.find(&Method::GET, "/api/v1/users/%ff"), Found::NotFound));
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! One request, from its head to the answer's last byte.
+//! One request, from its head to the last byte of the response.
 
-use super::arriving::ArrivingFiles;
-use super::body::Body;
 use super::form::Form;
+use super::multipart_stream::MultipartStream;
 use super::reply::{Reply, success_body};
 use super::request_body::RequestBody;
-use super::route::{Answer, Conditions, RequestInfo, Route};
+use super::response_body::ResponseBody;
+use super::route::{Conditions, HandlerOutput, Request, RequestInfo, Route};
 use super::router::{Found, Router};
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
@@ -17,91 +17,93 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{self, AsHeaderName, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Response, StatusCode};
 use std::io::Write;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A body has to be here after this time; a sender that drips would hold its connection for ever.
+/// The longest time to receive a body, so that a slow sender cannot hold its connection forever.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Answers from this size on are worth compressing, in bytes.
-const COMPRESSED_FROM: usize = 4096;
+/// The smallest response that is compressed, in bytes.
+const MIN_COMPRESSED: usize = 4096;
 
 const JSON: &str = "application/json";
 
-/// The published server stores no more of a client's name.
+/// The longest client name in characters, as on the published server.
 const CLIENT_NAME_LENGTH: usize = 30;
 
-/// Answers a request. Nothing it does can fail: every error has an answer.
+/// Responds to a request. Errors and panics become responses, too.
 ///
-/// Most connections wait in here for events, thousands of them at a time. So what it takes to read a request is given
-/// back before the handler starts, and no future is stored twice on its way.
-pub fn answer(
+/// Most connections wait in here for events, thousands at a time. So what it takes to read a request is boxed and
+/// dropped before the handler starts, and no future is stored twice.
+pub fn respond(
     app: Arc<App>,
     router: Arc<Router>,
-    request: Request<Incoming>,
+    request: hyper::Request<Incoming>,
     peer: IpAddr,
-) -> impl Future<Output = Response<Body>> {
+) -> impl Future<Output = Response<ResponseBody>> {
     let compress = accepts_gzip(request.headers());
     let (head, body) = request.into_parts();
     let body = RequestBody::new(&head.headers, body);
-    let handled = handle(app, router, Box::new(head), body.clone(), peer);
+    let (head, unread) = (Box::new(head), body.clone());
+    let handled = async move {
+        let (route, request) = Box::pin(read_request(app, &router, head, body, peer)).await?;
+        route.run(request).await
+    };
     AssertUnwindSafe(handled).catch_unwind().then(move |handled| {
-        respond_to(handled.unwrap_or_else(|_| Err(ApiError::internal("a handler panicked"))), body, compress)
+        respond_with(
+            handled.unwrap_or_else(|_| Err(ApiError::internal("a handler panicked"))),
+            unread,
+            compress,
+        )
     })
 }
 
-async fn handle(
+/// Finds the route of a request, and reads its parameters.
+async fn read_request(
     app: Arc<App>,
-    router: Arc<Router>,
+    router: &Router,
     head: Box<Parts>,
     body: RequestBody,
     peer: IpAddr,
-) -> ApiResult<Answer> {
-    let (route, info, form) = Box::pin(read(&app, &router, head, body, peer)).await?;
-    route.handle(app, info, form).await
-}
-
-/// Reads a request: which route it is for, its parameters, and what else handlers want of it.
-async fn read<'r>(
-    app: &App,
-    router: &'r Router,
-    head: Box<Parts>,
-    body: RequestBody,
-    peer: IpAddr,
-) -> ApiResult<(&'r Route, RequestInfo, Form)> {
+) -> ApiResult<(&Route, Request)> {
     let (route, path_parameters) = match router.find(&head.method, head.uri.path()) {
         Found::Route(route, parameters) => (route, parameters),
-        Found::OtherMethods(methods) => return Err(method_not_allowed(&methods)),
-        Found::Nothing => return Err(ApiError::not_found()),
+        Found::MethodNotAllowed(methods) => return Err(method_not_allowed(&methods)),
+        Found::NotFound => return Err(ApiError::not_found()),
     };
-    let content_type = text_of(&head.headers, &header::CONTENT_TYPE);
-    let form = if route.takes_body {
-        Form::arriving(head.uri.query(), ArrivingFiles::new(content_type, body)?, path_parameters)?
+    let (query, content_type) = (head.uri.query(), text_of(&head.headers, &header::CONTENT_TYPE));
+    let (form, multipart) = if route.streams_body {
+        let multipart = MultipartStream::new(content_type, body)?;
+        (Form::new(query, None, Bytes::new(), path_parameters)?, Some(multipart))
     } else {
         let body = read_body(route, &head.headers, body).await?;
-        Form::new(head.uri.query(), content_type, body, path_parameters)?
+        (Form::new(query, content_type, body, path_parameters)?, None)
     };
     let info = RequestInfo {
         client: client_name(&form, &head.headers),
-        origin: origin(app, &head.headers),
+        origin: origin(&app, &head.headers),
         peer,
         authorization: text_of(&head.headers, &header::AUTHORIZATION).map(str::to_owned),
         conditions: conditions(&head.headers),
         cookies: text_of(&head.headers, &header::COOKIE).map(str::to_owned),
     };
-    Ok((route, info, form))
+    Ok((route, Request { app, info, form, multipart }))
 }
 
-async fn respond_to(handled: ApiResult<Answer>, body: RequestBody, compress: bool) -> Response<Body> {
+async fn respond_with(
+    handled: ApiResult<HandlerOutput>,
+    body: RequestBody,
+    compress: bool,
+) -> Response<ResponseBody> {
     let mut response = match handled {
-        Ok(answer) => success(answer, compress),
+        Ok(output) => success(output, compress),
         Err(error) => failure(&error),
     };
-    // Who sends too much, or too slowly, is not asked for more.
+    // The rest of a body that is too large or too slow is not read.
     let gave_up = matches!(response.status(), StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT);
     if gave_up || !body.skip_rest().await {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -148,14 +150,14 @@ fn text_of(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// The program that sent a request: as a parameter says, or else the first word of `User-Agent`.
+/// The name of the client: the parameter, or the first word of `User-Agent`.
 fn client_name(form: &Form, headers: &HeaderMap) -> String {
     let agent = || text_of(headers, &header::USER_AGENT).and_then(|agent| agent.split(['/', ' ']).next());
     let name = form.client().filter(|name| !name.is_empty()).or_else(agent).filter(|name| !name.is_empty());
     name.unwrap_or("Unspecified").chars().take(CLIENT_NAME_LENGTH).collect()
 }
 
-/// How the client reached us: the configured address, or what it wrote into the request.
+/// The address under which the client reached the server: as configured, or as the request says.
 fn origin(app: &App, headers: &HeaderMap) -> String {
     if let Some(url) = &app.options.public_url {
         return url.clone();
@@ -174,19 +176,20 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-fn success(answer: Answer, compress: bool) -> Response<Body> {
-    match answer.reply {
-        Reply::Json(members) => json(StatusCode::OK, success_body(members, &answer.ignored), compress),
+fn success(output: HandlerOutput, compress: bool) -> Response<ResponseBody> {
+    match output.reply {
+        Reply::Json(members) => json(StatusCode::OK, success_body(members, &output.ignored), compress),
         Reply::Other(other) => {
             let status = StatusCode::from_u16(other.status).unwrap_or(StatusCode::OK);
             let is_text = other.content_type.starts_with("text/") || other.content_type == JSON;
-            let mut response = respond(status, other.content_type, other.body, compress && is_text);
+            let mut response = full(status, other.content_type, other.body, compress && is_text);
             insert_all(response.headers_mut(), &other.headers);
             response
         }
         Reply::Streamed(file) => {
             let status = StatusCode::from_u16(file.status).unwrap_or(StatusCode::OK);
-            let mut response = Response::new(Body::InPieces { left: file.length, pieces: file.pieces });
+            let mut response =
+                Response::new(ResponseBody::Streamed { remaining: file.length, stream: file.stream });
             *response.status_mut() = status;
             let headers = response.headers_mut();
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.content_type));
@@ -197,7 +200,7 @@ fn success(answer: Answer, compress: bool) -> Response<Body> {
     }
 }
 
-fn failure(error: &ApiError) -> Response<Body> {
+fn failure(error: &ApiError) -> Response<ResponseBody> {
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = json(status, error.body().to_string() + "\n", false);
     insert_all(response.headers_mut(), error.headers());
@@ -212,15 +215,20 @@ fn insert_all(headers: &mut HeaderMap, more: &[(&'static str, String)]) {
     }
 }
 
-fn json(status: StatusCode, body: String, compress: bool) -> Response<Body> {
-    respond(status, JSON, body.into(), compress)
+fn json(status: StatusCode, body: String, compress: bool) -> Response<ResponseBody> {
+    full(status, JSON, body.into(), compress)
 }
 
-fn respond(status: StatusCode, content_type: &'static str, body: Bytes, compress: bool) -> Response<Body> {
-    let large = body.len() >= COMPRESSED_FROM;
+fn full(
+    status: StatusCode,
+    content_type: &'static str,
+    body: Bytes,
+    compress: bool,
+) -> Response<ResponseBody> {
+    let large = body.len() >= MIN_COMPRESSED;
     let packed = if compress && large { gzip(&body) } else { None };
     let is_packed = packed.is_some();
-    let mut response = Response::new(Body::Whole(packed.map_or(body, Bytes::from)));
+    let mut response = Response::new(ResponseBody::Full(packed.map_or(body, Bytes::from)));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -234,7 +242,7 @@ fn respond(status: StatusCode, content_type: &'static str, body: Bytes, compress
     response
 }
 
-/// Compresses an answer, quickly rather than well: the networks it helps are slow, the servers are small.
+/// Compresses a body, fast rather than small: compression helps on slow networks, and servers are small.
 fn gzip(body: &[u8]) -> Option<Vec<u8>> {
     tokio::task::block_in_place(|| {
         let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 4), Compression::fast());

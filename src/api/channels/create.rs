@@ -7,7 +7,7 @@ use crate::domain::notices as domain_notices;
 use crate::domain::notices::channels;
 use crate::domain::subscriptions::principals;
 use crate::http::params::BoundedText;
-use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
+use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
 use serde::Deserialize;
@@ -32,7 +32,7 @@ pub struct CreateParams {
 /// `POST /channels/create`: makes a channel and answers its `id`.
 pub async fn create(
     call: Call<User>,
-    Both(params, creation): Both<CreateParams, CreationParams>,
+    Params2(params, creation): Params2<CreateParams, CreationParams>,
 ) -> ApiResult<Reply> {
     let named = (rules::name(&params.name)?, rules::description(&params.description));
     let channel = create_channel::new_channels(&call, vec![named])

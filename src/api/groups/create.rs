@@ -9,7 +9,7 @@ use crate::domain::groups::setting::{DirectGroup, GroupSetting, Owner};
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{events, realm_settings as realm, rules, setting, sql};
 use crate::domain::users::events::everyone;
-use crate::http::{ApiError, ApiResult, Both, Caller, Reply, User};
+use crate::http::{ApiError, ApiResult, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::{GroupId, UserId};
 use serde::Deserialize;
@@ -78,7 +78,7 @@ impl NewSettings {
 pub fn create(
     tx: &mut Tx<'_>,
     caller: &User,
-    Both(params, settings): Both<CreateParams, NewSettings>,
+    Params2(params, settings): Params2<CreateParams, NewSettings>,
 ) -> ApiResult<Reply> {
     let caller: &Caller = caller;
     rules::require_member(caller)?;

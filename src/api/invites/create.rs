@@ -4,7 +4,7 @@ use crate::api::invites::rules;
 use crate::api::invites::rules::InviteParams;
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::invites::{events, sql};
-use crate::http::{ApiResult, Both, Call, Reply, User};
+use crate::http::{ApiResult, Call, Params2, Reply, User};
 use crate::types::StreamId;
 use serde::Deserialize;
 
@@ -19,7 +19,7 @@ pub struct LinkParams {
 /// `POST /invites/multiuse` (spec, "create a reusable invitation link").
 pub async fn create_invite_link(
     call: Call<User>,
-    Both(params, link): Both<InviteParams, LinkParams>,
+    Params2(params, link): Params2<InviteParams, LinkParams>,
 ) -> ApiResult<Reply> {
     let origin = call.info.origin.clone();
     call.write(move |tx, caller| {

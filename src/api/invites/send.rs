@@ -11,7 +11,7 @@ use crate::domain::invites::record::{InviteRow, random_key};
 use crate::domain::invites::{events, sql};
 use crate::domain::notices::{direct_address, send_as_notification_bot};
 use crate::domain::users::{names, sql as users};
-use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
+use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
 use rusqlite::Connection;
@@ -40,7 +40,7 @@ fn yes() -> bool {
 /// `POST /invites`. If some of the people have accounts, the others are invited, and the answer is an error that says so.
 pub async fn send_invites(
     call: Call<User>,
-    Both(params, send): Both<InviteParams, SendParams>,
+    Params2(params, send): Params2<InviteParams, SendParams>,
 ) -> ApiResult<Reply> {
     let origin = call.info.origin.clone();
     let skipped = call

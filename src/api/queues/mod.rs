@@ -7,7 +7,7 @@ use crate::api::queues::register::{RegisterParams, new_queue};
 use crate::app::App;
 use crate::events;
 use crate::events::{Audience, Delivery, Event, QueueError, QueueId};
-use crate::http::{ApiError, ApiResult, Both, Call, Reply, Route, USER, User};
+use crate::http::{ApiError, ApiResult, Call, Params2, Reply, Route, USER, User};
 use crate::types::{EventId, UserId};
 use hyper::Method;
 use rand::RngExt;
@@ -62,7 +62,7 @@ impl Event for Heartbeat {
 /// queue has no room in their futures.
 fn get_events(
     call: Call<User>,
-    Both(params, registration): Both<EventsParams, RegisterParams>,
+    Params2(params, registration): Params2<EventsParams, RegisterParams>,
 ) -> Pin<Box<dyn Future<Output = ApiResult<Reply>> + Send>> {
     let EventsParams { queue_id, last_event_id, dont_block } = params;
     match queue_id {

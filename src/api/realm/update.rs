@@ -11,7 +11,7 @@ use crate::domain::realm::{events, settings, user_ids as users};
 use crate::domain::visibility;
 use crate::domain::visibility::users::Before;
 use crate::events::Audience;
-use crate::http::{Administrator, ApiError, ApiResult, Both, Caller, Reply};
+use crate::http::{Administrator, ApiError, ApiResult, Caller, Params2, Reply};
 use crate::store::Tx;
 use crate::types::{Role, StreamId};
 use serde::Deserialize;
@@ -33,7 +33,7 @@ pub struct RealmParams {
 pub fn update(
     tx: &mut Tx<'_>,
     caller: &Administrator,
-    Both(changes, other): Both<Changes, RealmParams>,
+    Params2(changes, other): Params2<Changes, RealmParams>,
 ) -> ApiResult<Reply> {
     check_owner(caller, &changes, &other)?;
     if let Some(methods) = &other.authentication_methods {

@@ -13,7 +13,7 @@ use crate::domain::subscriptions::principals::Principals;
 use crate::domain::subscriptions::{principals, rules};
 use crate::domain::{channels, notices as domain_notices};
 use crate::http::params::BoundedText;
-use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
+use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId, fold};
 use serde::{Deserialize, Serialize};
@@ -94,7 +94,7 @@ pub struct Named {
 /// `POST /users/me/subscriptions` (spec, "subscribe users to channels").
 pub async fn subscribe(
     call: Call<User>,
-    Both(params, creation): Both<SubscribeParams, CreationParams>,
+    Params2(params, creation): Params2<SubscribeParams, CreationParams>,
 ) -> ApiResult<Reply> {
     let named = prepare(&call, &params.subscriptions).await?;
     let job = move |tx: &mut Tx<'_>, caller: &User| subscribe_all(tx, caller, &params, &creation, named);

@@ -76,8 +76,8 @@ pub fn serve(
         }
     };
     let length = part.end - part.start;
-    let pieces = blobs::pieces(Arc::clone(app), file.content_id, part);
-    Ok(Reply::Streamed(StreamedReply { status, content_type, headers, length, pieces }))
+    let stream = blobs::pieces(Arc::clone(app), file.content_id, part);
+    Ok(Reply::Streamed(StreamedReply { status, content_type, headers, length, stream }))
 }
 
 /// Headers of every answer with a file.

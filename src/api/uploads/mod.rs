@@ -32,7 +32,7 @@ const BACKGROUND: Background = |app, stopped| {
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::receive(Method::POST, "/user_uploads", USER, upload::upload_file),
+        Route::upload(Method::POST, "/user_uploads", USER, upload::upload_file),
         Route::call(Method::GET, FILE, USER, temporary::get_temporary_url),
         Route::read(Method::GET, "/attachments", USER, attachments::get_attachments),
         Route::write(Method::DELETE, "/attachments/{attachment_id}", USER, attachments::remove_attachment),

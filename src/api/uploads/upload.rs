@@ -6,7 +6,7 @@ use crate::domain::files::sql::AttachmentRow;
 use crate::domain::files::{blobs, media_types, names, record, sql, thumbnails};
 use crate::domain::limits::MAX_FILE_UPLOAD_SIZE_MIB;
 use crate::http::params::NoParams;
-use crate::http::{ApiError, ApiResult, ArrivingFile, ArrivingFiles, Call, Reply, User};
+use crate::http::{ApiError, ApiResult, Call, FilePart, MultipartStream, Reply, User};
 use crate::store::Tx;
 use serde::Serialize;
 use std::sync::Arc;
@@ -28,11 +28,15 @@ struct Uploaded {
 }
 
 /// `POST /user_uploads`. The file's field may have any name; of several files in one field, the first is taken.
-pub async fn upload_file(call: Call<User>, _params: NoParams, mut files: ArrivingFiles) -> ApiResult<Reply> {
+pub async fn upload_file(
+    call: Call<User>,
+    _params: NoParams,
+    mut files: MultipartStream,
+) -> ApiResult<Reply> {
     let limits = Limits::of(&call.app.options);
-    let at_least = files.length().map_or(0, |length| length.saturating_sub(AROUND_THE_FILE));
+    let at_least = files.content_length().map_or(0, |length| length.saturating_sub(AROUND_THE_FILE));
     limits.check_size(at_least)?;
-    let Some(file) = files.next().await? else {
+    let Some(file) = files.next_file().await? else {
         return Err(ApiError::bad_request("You must specify a file to upload"));
     };
     let app = Arc::clone(&call.app);
@@ -50,22 +54,22 @@ pub async fn upload_file(call: Call<User>, _params: NoParams, mut files: Arrivin
 async fn receive(
     app: &App,
     limits: &Limits,
-    files: &mut ArrivingFiles,
-    file: &ArrivingFile,
+    files: &mut MultipartStream,
+    file: &FilePart,
     content: &mut Incoming,
 ) -> ApiResult<()> {
     let used = app.readers.read(|snapshot| Ok::<_, ApiError>(sql::space_used(snapshot)?)).await?;
-    while let Some(piece) = files.piece().await? {
+    while let Some(piece) = files.chunk().await? {
         content.write(piece).await?;
         limits.check_size(content.size)?;
         limits.check_quota(used, content.size)?;
     }
     let mut skipped = 0;
-    while let Some(other) = files.next().await? {
+    while let Some(other) = files.next_file().await? {
         if other.field_name != file.field_name {
             return Err(ApiError::bad_request("You may only upload one file at a time"));
         }
-        while let Some(piece) = files.piece().await? {
+        while let Some(piece) = files.chunk().await? {
             skipped += piece.len() as u64;
             limits.check_size(skipped)?;
         }
@@ -74,7 +78,7 @@ async fn receive(
 }
 
 /// Makes a file of what arrived.
-async fn finish(call: Call<User>, limits: Limits, file: ArrivingFile, content: Incoming) -> ApiResult<Reply> {
+async fn finish(call: Call<User>, limits: Limits, file: FilePart, content: Incoming) -> ApiResult<Reply> {
     let name = names::kept_name(&file.file_name);
     let content_type = media_types::of_upload(file.content_type.as_deref(), &name);
     let (content_id, size) = (content.content_id, content.size);

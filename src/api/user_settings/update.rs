@@ -10,7 +10,7 @@ use crate::domain::realm::bot_domain;
 use crate::domain::user_settings::{all, events};
 use crate::domain::users::{emails, passwords, sql as users};
 use crate::http::params::Trimmed;
-use crate::http::{ApiError, ApiResult, Both, Call, Caller, Reply, User};
+use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use serde::Deserialize;
 use serde_json::Value;
@@ -49,7 +49,7 @@ struct Update {
 /// `PATCH /settings`: changes the caller's settings, name, email and password. All of it is done, or nothing.
 pub async fn update(
     call: Call<User>,
-    Both(settings, account): Both<Changes, AccountParams>,
+    Params2(settings, account): Params2<Changes, AccountParams>,
 ) -> ApiResult<Reply> {
     if call.caller.is_bot() {
         return Err(ApiError::bad_request("This endpoint does not accept bot requests."));

@@ -2,7 +2,7 @@
 //! either.
 
 use crate::app::App;
-use crate::http::{ApiError, ApiResult, Pieces};
+use crate::http::{ApiError, ApiResult, BodyStream};
 use crate::store::Tx;
 use bytes::Bytes;
 use futures_util::stream::try_unfold;
@@ -78,7 +78,7 @@ impl Incoming {
 }
 
 /// The bytes of a part of a content, read while they are asked for.
-pub fn pieces(app: Arc<App>, content_id: i64, part: Range<u64>) -> Pieces {
+pub fn pieces(app: Arc<App>, content_id: i64, part: Range<u64>) -> BodyStream {
     let piece = PIECE as u64;
     Box::pin(try_unfold((app, part.start), move |(app, at)| {
         let end = part.end;

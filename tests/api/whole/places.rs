@@ -51,7 +51,7 @@ fn slices_do_not_use_each_others_operations() {
 /// For each slice: the modules that hold handlers, and the handlers that stand in the slice's own file.
 fn handlers(files: &[SourceFile]) -> BTreeMap<String, BTreeSet<String>> {
     let route =
-        Regex::new(r"Route::(?:read|write|call|receive)\(\s*Method::\w+,[^,]+,[^,]+,\s*([\w:]+)").unwrap();
+        Regex::new(r"Route::(?:read|write|call|upload)\(\s*Method::\w+,[^,]+,[^,]+,\s*([\w:]+)").unwrap();
     let mut handlers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for file in files {
         let Some(slice) = file.slice() else { continue };

@@ -1,5 +1,7 @@
-//! Requests that are not HTTP at all. hyper answers these itself, before any handler, with a status and no body; here
-//! they get the JSON body that every error of the interface has.
+//! JSON bodies for responses to malformed HTTP.
+//!
+//! hyper itself responds to requests that are not valid HTTP, with a status and no body. [`JsonErrorIo`] sits between
+//! hyper and the connection, and adds the JSON body that every error of the API has.
 
 use crate::error::ApiError;
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -7,48 +9,47 @@ use std::io::{IoSlice, Result};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// How an answer begins that may be one of hyper's refusals. Handlers' answers begin so too when they are errors, but
-/// are never empty.
-const ERROR: &[u8] = b"HTTP/1.1 4";
+/// The start of hyper's own error responses. Those of handlers start alike, but are never empty.
+const ERROR_PREFIX: &[u8] = b"HTTP/1.1 4";
 
-/// The header that tells an empty body, as hyper writes it.
-const EMPTY: &str = "content-length: 0\r\n";
+/// The header of an empty body, as hyper writes it.
+const EMPTY_BODY: &str = "content-length: 0\r\n";
 
-/// A connection that adds bodies to refusals. All else passes through.
-pub struct JsonRefusals<T> {
+/// A connection that adds JSON bodies to hyper's own error responses. Everything else passes through.
+pub struct JsonErrorIo<T> {
     connection: T,
-    refusal: Option<Refusal>,
+    response: Option<ErrorResponse>,
 }
 
-/// A refusal on its way out.
-struct Refusal {
+/// An error response that is being written.
+struct ErrorResponse {
     bytes: Vec<u8>,
     written: usize,
-    /// How long hyper believes it is.
-    original: usize,
+    /// The number of bytes that hyper wanted to write.
+    original_length: usize,
 }
 
-impl<T> JsonRefusals<T> {
+impl<T> JsonErrorIo<T> {
     /// Wraps a connection.
     pub fn new(connection: T) -> Self {
-        Self { connection, refusal: None }
+        Self { connection, response: None }
     }
 
-    /// The connection.
+    /// Unwraps the connection.
     pub fn into_inner(self) -> T {
         self.connection
     }
 }
 
-impl Refusal {
-    /// What to write in the place of a refusal without a body; `None` for anything else.
-    fn of(head: &[u8]) -> Option<Self> {
-        if !head.starts_with(ERROR) {
+impl ErrorResponse {
+    /// Returns the response to write in place of an empty error response of hyper; `None` for anything else.
+    fn replacing(head: &[u8]) -> Option<Self> {
+        if !head.starts_with(ERROR_PREFIX) {
             return None;
         }
         let text = std::str::from_utf8(head).ok()?;
         let (lines, rest) = text.split_once("\r\n\r\n")?;
-        if !rest.is_empty() || !lines.contains(EMPTY.trim_end()) {
+        if !rest.is_empty() || !lines.contains(EMPTY_BODY.trim_end()) {
             return None;
         }
         let status = text.get(9..12)?.parse().ok()?;
@@ -62,39 +63,39 @@ impl Refusal {
         let headers = format!(
             "content-type: application/json\r\nx-content-type-options: nosniff\r\ncontent-length: {length}\r\n"
         );
-        let bytes = text.replacen(EMPTY, &headers, 1) + &body;
-        Some(Self { bytes: bytes.into_bytes(), written: 0, original: head.len() })
+        let bytes = text.replacen(EMPTY_BODY, &headers, 1) + &body;
+        Some(Self { bytes: bytes.into_bytes(), written: 0, original_length: head.len() })
     }
 }
 
-impl<T: Write + Unpin> JsonRefusals<T> {
-    /// Writes the rest of a refusal.
-    fn poll_refusal(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize>> {
-        while let Some(refusal) = &mut self.refusal {
-            let rest = refusal.bytes.get(refusal.written..).unwrap_or_default();
+impl<T: Write + Unpin> JsonErrorIo<T> {
+    /// Writes the rest of an error response. Returns the length of what it replaced.
+    fn poll_response(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize>> {
+        while let Some(response) = &mut self.response {
+            let rest = response.bytes.get(response.written..).unwrap_or_default();
             if rest.is_empty() {
-                let original = refusal.original;
-                self.refusal = None;
-                return Poll::Ready(Ok(original));
+                let length = response.original_length;
+                self.response = None;
+                return Poll::Ready(Ok(length));
             }
             let written = ready!(Pin::new(&mut self.connection).poll_write(cx, rest))?;
             if written == 0 {
                 return Poll::Ready(Ok(0));
             }
-            refusal.written += written;
+            response.written += written;
         }
         Poll::Ready(Ok(0))
     }
 }
 
-impl<T: Write + Unpin> Write for JsonRefusals<T> {
+impl<T: Write + Unpin> Write for JsonErrorIo<T> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
-        // A refusal that is half out is offered again until it is done.
-        if self.refusal.is_none() {
-            self.refusal = Refusal::of(bytes);
+        // hyper offers the same bytes again until they are taken.
+        if self.response.is_none() {
+            self.response = ErrorResponse::replacing(bytes);
         }
-        if self.refusal.is_some() {
-            return self.poll_refusal(cx);
+        if self.response.is_some() {
+            return self.poll_response(cx);
         }
         Pin::new(&mut self.connection).poll_write(cx, bytes)
     }
@@ -123,7 +124,7 @@ impl<T: Write + Unpin> Write for JsonRefusals<T> {
     }
 }
 
-impl<T: Read + Unpin> Read for JsonRefusals<T> {
+impl<T: Read + Unpin> Read for JsonErrorIo<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -166,7 +167,7 @@ mod tests {
 
     /// Writes as hyper does: what was not taken is offered again.
     fn written(bytes: &[u8]) -> String {
-        let mut connection = JsonRefusals::new(Narrow::default());
+        let mut connection = JsonErrorIo::new(Narrow::default());
         let mut context = Context::from_waker(std::task::Waker::noop());
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -178,13 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_gets_a_body_however_slowly_it_goes_out() {
-        let refusal =
+    fn an_empty_error_gets_a_body_however_slowly_it_is_written() {
+        let response =
             "HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\ndate: today\r\n\r\n";
         let body = "{\"result\":\"error\",\"msg\":\"The headers of the request are too large\",\"code\":\"BAD_REQUEST\"}\n";
         let length = body.len();
         assert_eq!(
-            written(refusal.as_bytes()),
+            written(response.as_bytes()),
             format!(
                 "HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\n\
                  x-content-type-options: nosniff\r\ncontent-length: {length}\r\ndate: today\r\n\r\n{body}"
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_handlers_pass_as_they_are() {
+    fn responses_of_handlers_pass_unchanged() {
         for answer in [
             "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}",
             "HTTP/1.1 404 Not Found\r\ncontent-length: 21\r\n\r\ncontent-length: 0\r\n\r\n",
