@@ -1,4 +1,4 @@
-//! The error that travels through serde, and how it becomes the published text.
+//! The error of parameters, and the error that passes through serde until it becomes one.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
@@ -6,13 +6,66 @@ use std::fmt::{self, Display, Write};
 use serde::de::{self, Expected, Unexpected};
 use serde_json::Value;
 
-use super::ParamError;
+use crate::error::ApiError;
+use thiserror::Error;
 
-/// What went wrong, and where. The place is filled in on the way out, from the innermost step.
+/// An error in the parameters of a request, a response with status 400.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ParamError {
+    /// `BAD_REQUEST`: a value does not have its type, or fails a check.
+    #[error("{message}")]
+    Invalid {
+        /// The published text, with the parameter's name and the place in it filled in.
+        message: String,
+        /// The parameter; `None` when the check was about several together.
+        var_name: Option<&'static str>,
+    },
+    /// `REQUEST_VARIABLE_MISSING`: a required parameter was not given.
+    #[error("Missing '{var_name}' argument")]
+    Missing {
+        /// The parameter.
+        var_name: &'static str,
+    },
+    /// `REQUEST_CONFUSING_VAR`: a parameter was given under two of its names.
+    #[error("Can't decide between '{var_name1}' and '{var_name2}' arguments")]
+    Confusing {
+        /// The parameter's own name, or one of its aliases.
+        var_name1: &'static str,
+        /// Another alias that was given as well.
+        var_name2: &'static str,
+    },
+}
+
+impl ParamError {
+    /// The `code` of the response.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid { .. } => "BAD_REQUEST",
+            Self::Missing { .. } => "REQUEST_VARIABLE_MISSING",
+            Self::Confusing { .. } => "REQUEST_CONFUSING_VAR",
+        }
+    }
+}
+
+impl From<ParamError> for ApiError {
+    fn from(error: ParamError) -> Self {
+        let response = Self::new(400, error.code(), error.to_string());
+        match error {
+            ParamError::Invalid { .. } => response,
+            ParamError::Missing { var_name } => response.with("var_name", var_name),
+            ParamError::Confusing { var_name1, var_name2 } => {
+                response.with("var_name1", var_name1).with("var_name2", var_name2)
+            }
+        }
+    }
+}
+
+/// An error while parameters are deserialized, with its place. The place is filled in on the way out, from the innermost
+/// step.
 #[derive(Debug)]
 pub(super) struct DecodeError {
     problem: Problem,
-    /// The parameter; `None` while the error is not inside of one.
+    /// The parameter; `None` outside of any.
     variable: Option<&'static str>,
     /// Innermost step first.
     steps: Vec<Step>,
@@ -22,11 +75,11 @@ pub(super) struct DecodeError {
 enum Problem {
     /// A text for the client; the first `{}` stands for the place.
     Text(Cow<'static, str>),
-    /// A struct did not get this field.
+    /// This field of a struct is missing.
     Missing(&'static str),
-    /// A struct does not want this field.
+    /// A struct has no such field.
     Unexpected(String),
-    /// A struct got this field twice, which is only possible under two names.
+    /// A field of a struct was given twice, which is only possible under two names.
     Duplicate(&'static str),
     /// The two names of a parameter that was given twice.
     Confusing(&'static str, &'static str),
@@ -75,8 +128,8 @@ impl DecodeError {
         if matches!(self.problem, Problem::Null) { self.variable } else { None }
     }
 
-    /// Names both spellings of a parameter that was given twice: serde knows the field, and the caller the
-    /// name it gave last and the one before. Names of one field follow each other.
+    /// Names both spellings of a parameter that was given twice: serde knows the field, and the caller knows the
+    /// last two names it offered. Names of one field follow each other.
     pub(super) fn name_duplicate(mut self, last: &'static str, before: &'static str) -> Self {
         if let (Problem::Duplicate(field), None) = (&self.problem, self.variable) {
             let other = if *field == last { before } else { last };
@@ -126,8 +179,8 @@ fn place(name: &str, steps: &[Step]) -> String {
     place
 }
 
-/// The published text for what a visitor wanted. Our own decoders check types themselves; this is for values
-/// that serde keeps aside, as it does for tagged enums.
+/// The published text for what a visitor expected. `ParamValue` checks types itself; this is for values that serde
+/// buffers, as it does for tagged enums.
 fn text_for(expected: &dyn Expected) -> Cow<'static, str> {
     let expected = expected.to_string();
     if expected.contains("{}") {

@@ -1,20 +1,20 @@
-//! The form as the fields of a struct.
+//! The deserializer of a struct of parameters.
 
 use serde::Deserialize;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::ParamError;
-use super::error::DecodeError;
-use super::text::ParameterText;
+use super::error::{DecodeError, ParamError};
+use super::value::{Null, ParamValue};
 use crate::http::form::Form;
 
 /// Reads a struct of parameters.
 ///
-/// Whether the text `null` is a null depends on the type inside of an `Option`: `Option<u64>` says yes,
-/// `Option<String>` no. An `Option` has to be told before that type is asked, so a type that finds `null`
-/// fails, and all is read once more with that name taken as a null. Only requests with a `null` pay for this.
+/// Whether the text `null` is a null depends on the type inside of an `Option`: in `Option<u64>` it is, in
+/// `Option<String>` it is not. But serde has to know whether there is a value before it asks the inner type. So an
+/// inner type that finds `null` fails, and the struct is read again with that parameter as a null. Only requests
+/// with a `null` pay for this. serde consumes its visitors, so a single field cannot be read again.
 pub(super) fn parse<'de, P: Deserialize<'de>>(form: &'de Form) -> Result<P, ParamError> {
     let mut nulls = Vec::new();
     loop {
@@ -62,7 +62,7 @@ impl<'de> Deserializer<'de> for FormDeserializer<'de, '_> {
         visitor.visit_newtype_struct(self)
     }
 
-    /// Only a plain struct says which names it wants.
+    /// Only a plain struct announces its names.
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, DecodeError> {
         Err(DecodeError::text("Parameters can only be read into a struct without flattened fields"))
     }
@@ -73,7 +73,7 @@ impl<'de> Deserializer<'de> for FormDeserializer<'de, '_> {
     }
 }
 
-/// Offers the struct each of its own names that the request has.
+/// Offers the struct those of its names that the request has.
 struct FieldAccess<'de, 'nulls> {
     form: &'de Form,
     nulls: &'nulls [&'static str],
@@ -101,7 +101,8 @@ impl<'de> MapAccess<'de> for FieldAccess<'de, '_> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, DecodeError> {
-        let text = ParameterText::new(self.text, self.nulls.contains(&self.last));
-        seed.deserialize(text).map_err(|error| error.inside_variable(self.last))
+        let null = if self.nulls.contains(&self.last) { Null::None } else { Null::Value };
+        seed.deserialize(ParamValue::Text { text: self.text, null })
+            .map_err(|error| error.inside_variable(self.last))
     }
 }

@@ -7,52 +7,50 @@ use std::ops::Deref;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde_json::Value;
 
-/// The parameters of endpoints that have none.
+/// Parameters of endpoints without any.
 #[derive(Debug, serde::Deserialize)]
 pub struct NoParams {}
 
-/// A text without white space at its ends.
+/// A text, trimmed of white space.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Trimmed(pub String);
 
-/// A text of at most `MAX` characters (not bytes), as it stands. A longer one gives
-/// `x is too long (limit: 60 characters)`.
+/// A text of at most `MAX` characters (not bytes), untrimmed. The error is `x is too long (limit: 60 characters)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BoundedText<const MAX: usize>(String);
 
-/// A text without white space at its ends, that has something left then, and at most `MAX` characters; without
-/// a `MAX`, any number of them. The errors are `x cannot be blank` and `x is too long (limit: 60 characters)`.
+/// A text, trimmed of white space, that is not empty and has at most `MAX` characters; by default, any number. The errors are `x cannot be blank` and `x is too long (limit: 60 characters)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequiredText<const MAX: usize = { usize::MAX }>(String);
 
 /// A parameter that clients send either as JSON or as plain text, as the `to` of a message: `[9,10]`, `9`,
 /// `"Denmark"`, `Denmark`, `a@example.com,b@example.com`.
 ///
-/// Text that is no JSON is plain text. This is for parameters themselves, not for values inside of their JSON.
+/// For parameters themselves, not for values inside of their JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonOrText {
-    /// The text is JSON: this value.
+    /// The text is this JSON value.
     Json(Value),
-    /// The text is not JSON: as it stands.
+    /// The text is not JSON.
     Text(String),
 }
 
 impl Trimmed {
-    /// The text itself.
+    /// Unwraps the text.
     pub fn into_inner(self) -> String {
         self.0
     }
 }
 
 impl<const MAX: usize> BoundedText<MAX> {
-    /// The text itself.
+    /// Unwraps the text.
     pub fn into_inner(self) -> String {
         self.0
     }
 }
 
 impl<const MAX: usize> RequiredText<MAX> {
-    /// The text itself.
+    /// Unwraps the text.
     pub fn into_inner(self) -> String {
         self.0
     }
