@@ -1,12 +1,12 @@
 //! `/realm/playgrounds`: places where clients can try the code of a block, by language (feature levels 49 and 196).
 
 use crate::api::Slice;
-use crate::api::queues::register::state::State;
-use crate::api::queues::register::{StatePart, StateRequest};
 use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, Event};
 use crate::http::params::{BoundedText, Trimmed};
-use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Reply, Route};
+use crate::http::{
+    ADMINISTRATOR, Administrator, ApiError, ApiResult, Reply, Route, State, StatePart, StateRequest,
+};
 use crate::markdown::url_template_variables;
 use crate::store::Tx;
 use hyper::Method;

@@ -2,13 +2,11 @@
 //! interface calls them experimental; only administrators change them.
 
 use crate::api::Slice;
-use crate::api::queues::register::state::State;
-use crate::api::queues::register::{StatePart, StateRequest};
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::{channels as access, permissions};
 use crate::domain::channels::default_groups::{GroupRecord, all, delete_stream, tell};
 use crate::domain::channels::sql as channels;
-use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
+use crate::http::{ApiError, ApiResult, Caller, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
 use crate::types::StreamId;
 use hyper::Method;

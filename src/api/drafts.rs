@@ -1,14 +1,14 @@
 //! `/drafts`: unsent texts that a user's clients share.
 
 use crate::api::Slice;
-use crate::api::queues::register::state::State;
-use crate::api::queues::register::{StatePart, StateRequest};
 use crate::domain::access::{channels, user_rows as users};
 use crate::domain::messages::{destination, rules};
 use crate::domain::user_settings;
 use crate::events::{Audience, Event};
 use crate::http::params::NoParams;
-use crate::http::{ApiError, ApiResult, Caller, Read, Reply, Route, USER, User};
+use crate::http::{
+    ApiError, ApiResult, Caller, Read, Reply, Route, State, StatePart, StateRequest, USER, User,
+};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
 use hyper::Method;

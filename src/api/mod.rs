@@ -48,11 +48,10 @@ pub mod user_status;
 pub mod user_topics;
 pub mod users;
 
-use crate::api::queues::register::StatePart;
 use crate::app::App;
 use crate::domain::notices;
 use crate::events::EventType;
-use crate::http::{ApiResult, Route};
+use crate::http::{ApiResult, Route, StatePart};
 use crate::store::Tx;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};

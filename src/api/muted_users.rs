@@ -2,14 +2,12 @@
 //! and so is what they send from now on; clients hide it.
 
 use crate::api::Slice;
-use crate::api::queues::register::state::State;
-use crate::api::queues::register::{StatePart, StateRequest};
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::Accessible;
 use crate::domain::messages::muted_sender;
 use crate::domain::users::find;
 use crate::events::{Audience, Event};
-use crate::http::{ApiError, ApiResult, Caller, Reply, Route, USER, User};
+use crate::http::{ApiError, ApiResult, Caller, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;

@@ -1,11 +1,9 @@
 //! `/navigation_views`: views that a user keeps at hand (feature level 390).
 
 use crate::api::Slice;
-use crate::api::queues::register::state::State;
-use crate::api::queues::register::{StatePart, StateRequest};
 use crate::events::{Audience, Event};
 use crate::http::params::{NoParams, RequiredText};
-use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
+use crate::http::{ApiError, ApiResult, Read, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;

@@ -1,10 +1,8 @@
 //! `/users/me/onboarding_steps`: hints that clients show a beginner once (feature level 233).
 
 use crate::api::Slice;
-use crate::api::queues::register::state::State;
-use crate::api::queues::register::{StatePart, StateRequest};
 use crate::events::{Audience, Event};
-use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
+use crate::http::{ApiError, ApiResult, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;

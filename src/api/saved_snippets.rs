@@ -1,12 +1,10 @@
 //! `/saved_snippets`: texts that a user keeps to use again (feature levels 297 and 368).
 
 use crate::api::Slice;
-use crate::api::queues::register::state::State;
-use crate::api::queues::register::{StatePart, StateRequest};
 use crate::domain::limits::MAX_MESSAGE_LENGTH;
 use crate::events::{Audience, Event};
 use crate::http::params::{NoParams, RequiredText};
-use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
+use crate::http::{ApiError, ApiResult, Read, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;

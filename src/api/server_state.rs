@@ -1,8 +1,6 @@
 //! What the answer of `POST /register` says of the server itself: limits, and what it can and cannot do.
 
 use crate::api::Slice;
-use crate::api::queues::register::state::State;
-use crate::api::queues::register::{StatePart, StateRequest};
 use crate::domain::files::thumbnails;
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::permission::UserGroupSetting;
@@ -16,7 +14,7 @@ use crate::domain::limits::{
 };
 use crate::domain::profile_fields::external_accounts;
 use crate::domain::users::passwords;
-use crate::http::ApiResult;
+use crate::http::{ApiResult, State, StatePart, StateRequest};
 use crate::types::Topic;
 use serde_json::{Map, Value, json};
 

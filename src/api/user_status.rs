@@ -1,8 +1,6 @@
 //! What people say they are doing: `/users/me/status` and `/users/{user_id}/status`.
 
 use crate::api::Slice;
-use crate::api::queues::register::state::State;
-use crate::api::queues::register::{StatePart, StateRequest};
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::Accessible;
 use crate::domain::access::{user_rows as users, users as access};
@@ -11,7 +9,9 @@ use crate::domain::user_status::{EmojiParts, StatusChanged, UserStatus, load, pu
 use crate::domain::users::find;
 use crate::domain::{accounts, presence, user_settings as domain_user_settings};
 use crate::http::params::Trimmed;
-use crate::http::{ApiError, ApiResult, Caller, Params2, Read, Reply, Route, USER, User};
+use crate::http::{
+    ApiError, ApiResult, Caller, Params2, Read, Reply, Route, State, StatePart, StateRequest, USER, User,
+};
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;

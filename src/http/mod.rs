@@ -4,6 +4,7 @@
 //! - [`form`] and [`params`]: the parameters of a request, decoded and deserialized;
 //! - [`MultipartStream`] and [`ResponseBody`]: bodies that are larger than memory should be, in both directions;
 //! - [`Reply`]: the successful result of a handler;
+//! - [`StatePart`]: what a resource adds to the state of `POST /register`;
 //! - [`service`]: one request through all of these;
 //! - [`JsonErrorIo`]: error bodies for requests that are not HTTP.
 
@@ -18,6 +19,7 @@ mod response_body;
 mod route;
 mod router;
 pub mod service;
+mod state_part;
 
 pub use crate::auth::{
     ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, OWNER, Owner, USER, User, VISITOR, Visitor,
@@ -30,3 +32,4 @@ pub use reply::{OtherReply, Reply, StreamedReply, members_of};
 pub use response_body::{BodyStream, ResponseBody};
 pub use route::{BODY_LIMIT, Call, Conditions, Parameters, Params2, Read, RequestInfo, Route};
 pub use router::{Found, RouteConflict, Router};
+pub use state_part::{State, StatePart, StateRequest, Subscribers};

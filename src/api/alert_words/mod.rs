@@ -3,10 +3,8 @@
 mod change;
 
 use crate::api::Slice;
-use crate::api::queues::register::state::State;
-use crate::api::queues::register::{StatePart, StateRequest};
 use crate::domain::alert_words::sql;
-use crate::http::{ApiResult, Route, USER};
+use crate::http::{ApiResult, Route, State, StatePart, StateRequest, USER};
 use hyper::Method;
 use serde_json::json;
 

@@ -9,10 +9,9 @@ mod list;
 mod update;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
 use crate::domain::bots::{change, events, sql};
 use crate::domain::images::upload::BODY_LIMIT;
-use crate::http::{ApiResult, Route, USER};
+use crate::http::{ApiResult, Route, StatePart, USER};
 use crate::store::Tx;
 use hyper::Method;
 

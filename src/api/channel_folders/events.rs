@@ -1,12 +1,10 @@
 //! `channel_folder` events, and the folders in the answer of `POST /register`.
 
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::domain::channels::folder::ChannelFolder;
 use crate::domain::channels::folder_sql;
 use crate::domain::users::events::everyone;
 use crate::events::Event;
-use crate::http::ApiResult;
+use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -9,8 +9,7 @@ mod rules;
 mod update;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
-use crate::http::{ADMINISTRATOR, Route, USER};
+use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
 use hyper::Method;
 
 /// Channel folders.

@@ -14,9 +14,8 @@ mod list;
 mod update;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
 use crate::domain::channels::events;
-use crate::http::{Route, USER};
+use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// Channels.

@@ -1,11 +1,9 @@
 //! Events about domains, and the domains in the answer of `POST /register`.
 
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::domain::domains::{RealmDomain, sql};
 use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, Event};
-use crate::http::ApiResult;
+use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use serde::Serialize;
 use serde_json::json;

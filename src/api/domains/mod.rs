@@ -5,8 +5,7 @@ mod events;
 mod list;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
-use crate::http::{OWNER, Route, USER};
+use crate::http::{OWNER, Route, StatePart, USER};
 use hyper::Method;
 
 /// Domains.

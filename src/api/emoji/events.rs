@@ -1,12 +1,10 @@
 //! The custom emoji on the wire: in events, in answers, and in the state of `POST /register`.
 
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::domain::emoji::{source_url, sql};
 use crate::domain::images::public;
 use crate::domain::users::events::everyone;
 use crate::events::Event;
-use crate::http::ApiResult;
+use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::UserId;
 use rusqlite::Connection;

@@ -10,9 +10,8 @@ mod list;
 mod rules;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
 use crate::domain::images::upload::BODY_LIMIT;
-use crate::http::{Route, USER};
+use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 use serde::Deserialize;
 

@@ -15,9 +15,8 @@ mod list;
 mod update;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
 use crate::domain::groups::{events, system};
-use crate::http::{Route, USER};
+use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// User groups.

@@ -1,12 +1,10 @@
 //! The event about linkifiers, and the linkifiers in the answer of `POST /register`. Both are for clients that know URL
 //! templates (feature level 176).
 
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::domain::linkifiers::{LinkifierRecord, sql};
 use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
-use crate::http::ApiResult;
+use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use serde::Serialize;
 use serde_json::json;

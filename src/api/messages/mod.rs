@@ -29,9 +29,8 @@ mod update_flags;
 mod update_flags_for_narrow;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
 use crate::domain::messages::events;
-use crate::http::{ADMINISTRATOR, Route, USER};
+use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
 use hyper::Method;
 
 /// Messages.

@@ -2,14 +2,12 @@
 //! conversations.
 
 use crate::api::messages::unread_msgs;
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::domain::messages::access::{ALL_IDS, Sight};
 use crate::domain::messages::cursor::Cursor as _;
 use crate::domain::messages::cursor::{Direction, Index, IndexCursor, Within};
 use crate::domain::messages::plan::newest_received;
 use crate::domain::messages::sql;
-use crate::http::ApiResult;
+use crate::http::{ApiResult, State, StateRequest};
 use crate::types::{MessageId, UserId};
 use serde_json::{Value, json};
 

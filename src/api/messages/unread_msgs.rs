@@ -3,14 +3,13 @@
 //! It costs what it tells: which messages are the newest over all conversations is found first, from indexes alone, and
 //! only those are looked up.
 
-use crate::api::queues::register::StateRequest;
 use crate::domain::messages::access::{ALL_IDS, Sight, View};
 use crate::domain::messages::cursor::{Cursor, Direction, Index, IndexCursor, Union, Within};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::record::attribute;
 use crate::domain::messages::sql;
 use crate::domain::subscriptions::sql as subscriptions;
-use crate::http::ApiResult;
+use crate::http::{ApiResult, StateRequest};
 use crate::types::shown_topic;
 use crate::types::{MessageId, RecipientId, StreamId, TopicId, UserId, fold};
 use serde::Serialize;

@@ -9,9 +9,8 @@ mod get;
 mod update;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
 use crate::domain::presence::{events, state};
-use crate::http::{Route, USER};
+use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// Presence.

@@ -14,9 +14,8 @@ mod reorder;
 mod update;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
 use crate::domain::profile_values::events;
-use crate::http::{ADMINISTRATOR, Route, USER};
+use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
 use hyper::Method;
 
 /// Custom profile fields.

@@ -15,8 +15,7 @@ mod test_welcome;
 mod update;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
-use crate::http::{ADMINISTRATOR, ApiResult, OWNER, Route};
+use crate::http::{ADMINISTRATOR, ApiResult, OWNER, Route, StatePart};
 use crate::store::Tx;
 use hyper::Method;
 use rand::RngExt;

@@ -1,7 +1,5 @@
 //! The organization in the answer of `POST /register`.
 
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::api::realm::policies;
 use crate::domain::groups::membership::Membership;
 use crate::domain::groups::realm_settings::{RealmGroup, is_held};
@@ -10,7 +8,7 @@ use crate::domain::groups::setting::Owner;
 use crate::domain::images::realm::RealmImage;
 use crate::domain::realm::settings::PROPERTIES;
 use crate::domain::realm::{bot_domain, settings};
-use crate::http::ApiResult;
+use crate::http::{ApiResult, State, StateRequest};
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId};
 use serde_json::json;
 use std::collections::HashMap;

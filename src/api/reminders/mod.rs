@@ -6,10 +6,8 @@ mod record;
 mod sql;
 mod text;
 
-use crate::api::queues::register::state::State;
-use crate::api::queues::register::{StatePart, StateRequest};
 use crate::api::{Background, Slice};
-use crate::http::{ApiResult, Route, USER};
+use crate::http::{ApiResult, Route, State, StatePart, StateRequest, USER};
 use crate::scheduler;
 use hyper::Method;
 use serde_json::json;

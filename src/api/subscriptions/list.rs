@@ -1,8 +1,6 @@
 //! `GET /users/me/subscriptions`, `GET /users/{user_id}/subscriptions/{stream_id}`, `GET /streams/{stream_id}/members`,
 //! and the subscriptions in the answer of `POST /register`.
 
-use crate::api::queues::register::state::State;
-use crate::api::queues::register::{StateRequest, Subscribers};
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::user_rows;
 use crate::domain::access::{channel_rows, channels as access};
@@ -11,7 +9,7 @@ use crate::domain::subscriptions::record::{SubscriberLists, SubscriptionRecord};
 use crate::domain::subscriptions::sql as subscriptions_sql;
 use crate::domain::subscriptions::sql::{Defaults, OwnSubscription};
 use crate::domain::{access as domain_access, channels};
-use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::http::{ApiError, ApiResult, Read, Reply, State, StateRequest, Subscribers, User};
 use crate::types::{StreamId, UserId};
 use serde::Deserialize;
 use std::collections::HashMap;

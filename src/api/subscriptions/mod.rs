@@ -12,9 +12,8 @@ pub mod subscribe;
 mod unsubscribe;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
 use crate::domain::subscriptions::events;
-use crate::http::{Route, USER};
+use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// Subscriptions.

@@ -6,9 +6,8 @@ pub mod params;
 mod update;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
 use crate::domain::user_settings::events;
-use crate::http::{ADMINISTRATOR, Route, USER};
+use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
 use hyper::Method;
 
 /// User settings.

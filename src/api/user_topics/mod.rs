@@ -9,9 +9,8 @@ mod mute;
 mod set;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
 use crate::domain::user_topics::events;
-use crate::http::{Route, USER};
+use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// Topics as a user wants to see them.

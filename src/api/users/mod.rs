@@ -11,10 +11,9 @@ mod own_avatar;
 mod update;
 
 use crate::api::Slice;
-use crate::api::queues::register::StatePart;
 use crate::domain::images::upload::BODY_LIMIT;
 use crate::domain::users::events;
-use crate::http::{ADMINISTRATOR, Route, USER};
+use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
 use hyper::Method;
 
 /// Users.

@@ -1,13 +1,11 @@
 //! `realm_bot` events, for a bot's owner and for administrators, and the bots in the answer of `POST /register`.
 
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::record::BotRecord;
 use crate::domain::bots::sql;
 use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, Event};
-use crate::http::ApiResult;
+use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::UserId;
 use roaring::RoaringBitmap;

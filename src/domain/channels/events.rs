@@ -3,15 +3,13 @@
 //! A client without the `archived_channels` capability has no archived channels: to it, archiving is a deletion and
 //! its undoing a creation. Members whose names begin with `_` are for that decision and are never sent.
 
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channel_viewers::People;
 use crate::domain::access::channels::Viewer;
 use crate::domain::channels::record::{ChannelRecord, Records};
 use crate::domain::channels::sql;
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
-use crate::http::ApiResult;
+use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::{Role, StreamId, UserId};
 use roaring::RoaringBitmap;

@@ -1,7 +1,5 @@
 //! Events about groups, and the groups in the answer of `POST /register`.
 
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::domain::channels::events::without_hidden;
 use crate::domain::groups::permission::UserGroupSetting;
 use crate::domain::groups::setting::{GroupSetting, Owner};
@@ -11,7 +9,7 @@ use crate::domain::groups::waiting_period::WaitingPeriod;
 use crate::domain::groups::{setting, sql};
 use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
-use crate::http::ApiResult;
+use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::{GroupId, Role, UserId};
 use roaring::RoaringBitmap;

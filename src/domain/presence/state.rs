@@ -1,12 +1,10 @@
 //! Everybody's presence, for clients that begin and for those that ask again.
 
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::domain::access::users::Accessible;
 use crate::domain::presence::record::Presence;
 use crate::domain::presence::{events, sql};
 use crate::domain::realm;
-use crate::http::{ApiResult, Caller};
+use crate::http::{ApiResult, Caller, State, StateRequest};
 use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Map, Value};

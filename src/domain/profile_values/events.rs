@@ -1,14 +1,12 @@
 //! Events about fields and values, and the fields in the answer of `POST /register`.
 
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::domain::access::users;
 use crate::domain::profile_fields::field::{FieldType, ProfileField};
 use crate::domain::profile_fields::sql;
 use crate::domain::users::events::{UserUpdated, everyone};
 use crate::domain::users::find;
 use crate::events::Event;
-use crate::http::ApiResult;
+use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::UserId;
 use serde::Serialize;

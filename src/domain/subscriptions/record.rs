@@ -1,11 +1,10 @@
 //! A subscription as clients see it: a channel, what the user chose for it, and who else is there (spec, "Events").
 
-use crate::api::queues::register::Subscribers;
 use crate::domain::channels::record::ChannelRecord;
 use crate::domain::channels::rules::SECONDS_PER_DAY;
 use crate::domain::subscriptions::sql;
 use crate::domain::subscriptions::sql::OwnSubscription;
-use crate::http::ApiResult;
+use crate::http::{ApiResult, Subscribers};
 use crate::types::{StreamId, UserId};
 use rusqlite::Connection;
 use serde::Serialize;

@@ -1,7 +1,5 @@
 //! Events about settings, and the settings in the answer of `POST /register`.
 
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::domain::access::user_rows;
 use crate::domain::realm::user_ids;
 use crate::domain::user_settings::table::{
@@ -9,7 +7,7 @@ use crate::domain::user_settings::table::{
 };
 use crate::domain::user_settings::{all, defaults, languages};
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
-use crate::http::{ApiError, ApiResult};
+use crate::http::{ApiError, ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::UserId;
 use serde::Serialize;

@@ -1,12 +1,10 @@
 //! What a user's own clients hear of their policies, and their share of the `register` state.
 
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::sql;
 use crate::domain::user_topics::sql::UserTopic;
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
-use crate::http::ApiResult;
+use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::shown_topic;
 use crate::types::{StreamId, Topic, UserId};

@@ -1,7 +1,5 @@
 //! Events about users, and the users in the answer of `POST /register`.
 
-use crate::api::queues::register::StateRequest;
-use crate::api::queues::register::state::State;
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::{Accessible, UNKNOWN_USER};
@@ -10,7 +8,7 @@ use crate::domain::realm::user_ids;
 use crate::domain::users::record::UserRecord;
 use crate::domain::users::{emails, sql as users_sql};
 use crate::events::{Audience, Event, EventType, Receiver, Verdict};
-use crate::http::ApiResult;
+use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::UserId;
 use roaring::RoaringBitmap;

@@ -1,22 +1,19 @@
 //! `POST /register`: a queue, and the state of everything that its events will change.
 //!
 //! The queue is there before the state is read, and the state names the last event it includes: between the two
-//! nothing is lost and nothing comes twice. Slices give their share of the state as [`StatePart`]s.
-
-pub mod state;
-
-pub use self::state::State;
+//! nothing is lost and nothing comes twice. Slices give their share of the state as [`StatePart`](crate::http::StatePart)s.
 
 use crate::api::Slice;
-use crate::app::App;
 use crate::events;
 use crate::events::{Capabilities, NewQueue, QueueId, Registration, log};
-use crate::http::{ApiError, ApiResult, Call, Caller, Reply, RequestInfo, Route, USER, User};
+use crate::http::{
+    ApiError, ApiResult, Call, Caller, Reply, Route, State, StateRequest, Subscribers, USER, User,
+};
 use crate::types::EventId;
 use crate::types::version::versions;
 use hyper::Method;
 use rusqlite::Connection;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use std::sync::Arc;
 
 /// Registration.
@@ -24,70 +21,6 @@ pub const SLICE: Slice = Slice { name: "register", routes, ..Slice::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![Route::call(Method::POST, "/register", USER, register)]
-}
-
-/// A slice's share of the state.
-pub struct StatePart {
-    /// The word of `fetch_event_types` that asks for it.
-    pub name: &'static str,
-    /// Adds its fields.
-    pub fetch: fn(&StateRequest<'_>, &mut State) -> ApiResult<()>,
-}
-
-/// What the state is asked for.
-pub struct StateRequest<'a> {
-    /// The snapshot.
-    pub connection: &'a Connection,
-    /// Whose state.
-    pub caller: &'a Caller,
-    /// The server.
-    pub app: &'a App,
-    /// The request.
-    pub info: &'a RequestInfo,
-    /// What the queue asked for.
-    pub registration: &'a Registration,
-    /// Whether subscriptions name their subscribers.
-    pub include_subscribers: Subscribers,
-    /// How many days of presence history; absent means the server's choice.
-    pub presence_history_limit_days: Option<i64>,
-    /// UNIX seconds.
-    pub now: i64,
-    wanted: Option<&'a [String]>,
-}
-
-impl StateRequest<'_> {
-    /// Whether a word of `fetch_event_types` was asked for.
-    pub fn wants(&self, name: &str) -> bool {
-        self.wanted.is_none_or(|wanted| wanted.iter().any(|word| word == name))
-    }
-
-    /// Whether a word stands in `fetch_event_types`, rather than being meant by its absence.
-    pub fn names(&self, name: &str) -> bool {
-        self.wanted.is_some_and(|wanted| wanted.iter().any(|word| word == name))
-    }
-}
-
-/// `include_subscribers`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Subscribers {
-    /// No list.
-    #[default]
-    No,
-    /// The whole list.
-    All,
-    /// Bots and users of the last 14 days; the rest as a number.
-    Partial,
-}
-
-impl<'de> Deserialize<'de> for Subscribers {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match String::deserialize(deserializer)?.trim_matches('"') {
-            "true" => Ok(Self::All),
-            "false" => Ok(Self::No),
-            "partial" => Ok(Self::Partial),
-            _ => Err(serde::de::Error::custom("{} is not a boolean")),
-        }
-    }
 }
 
 /// Parameters of `POST /register`.
