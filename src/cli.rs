@@ -17,7 +17,7 @@ use teamchat::api::control::{Command, CreatedUser, ListedUser};
 use teamchat::app::Options;
 use teamchat::domain::keys::KeyRecord;
 use teamchat::domain::limits::MAX_FILE_UPLOAD_SIZE_MIB;
-use teamchat::server::{Engine, Server};
+use teamchat::server::{Engine, Server, runtime};
 use teamchat::store::Database;
 use teamchat::types::{Clock, Role};
 use tracing_subscriber::filter::Targets;
@@ -34,11 +34,11 @@ type Failure = Box<dyn Error + Send + Sync>;
 #[command(version, about, max_term_width = 100)]
 pub struct Arguments {
     #[command(subcommand)]
-    command: Task,
+    command: MainCommand,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum MainCommand {
     /// Run the server until it is told to stop (Ctrl-C or SIGTERM).
     ///
     /// A missing file is created, with its organization. The server is ready when GET /api/v1/server_settings answers.
@@ -47,16 +47,16 @@ enum Task {
     ///
     /// Works while the server runs and while it does not.
     #[command(subcommand)]
-    User(UserTask),
+    User(UserCommand),
     /// Open an organization that an owner has deactivated.
     ///
     /// Works while the server runs and while it does not.
     #[command(subcommand)]
-    Organization(OrganizationTask),
+    Organization(OrganizationCommand),
 }
 
 #[derive(Subcommand)]
-enum OrganizationTask {
+enum OrganizationCommand {
     /// Let people log in again. Accounts, keys and messages are as they were.
     Reactivate {
         #[command(flatten)]
@@ -107,7 +107,7 @@ struct Serve {
 }
 
 #[derive(Subcommand)]
-enum UserTask {
+enum UserCommand {
     /// Make a user or a bot, and print an API key.
     ///
     /// A person without --password-stdin gets a random password, printed once.
@@ -121,7 +121,7 @@ enum UserTask {
     },
     /// Make, list and revoke the API keys of a user.
     #[command(subcommand)]
-    Key(KeyTask),
+    Key(KeyCommand),
 }
 
 #[derive(Args)]
@@ -148,7 +148,7 @@ struct Create {
 }
 
 #[derive(Subcommand)]
-enum KeyTask {
+enum KeyCommand {
     /// Make another API key. It is printed once and cannot be read again.
     Mint {
         #[command(flatten)]
@@ -208,18 +208,18 @@ impl From<RoleName> for Role {
 }
 
 impl Arguments {
-    /// Does what was asked; the exit code says whether it worked.
+    /// Runs the command.
     pub fn run(self) -> ExitCode {
         let done = match self.command {
-            Task::Serve(serve) => serve.run(),
-            Task::User(task) => task.run(),
-            Task::Organization(task) => task.run(),
+            MainCommand::Serve(serve) => serve.run(),
+            MainCommand::User(task) => task.run(),
+            MainCommand::Organization(task) => task.run(),
         };
         match done {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                // Nothing is left to tell if standard error is gone too.
-                let _gone = writeln!(std::io::stderr(), "{} {error}", Style::stderr().red("error:"));
+                // Without standard error there is nowhere to report to.
+                let _unreported = writeln!(std::io::stderr(), "{} {error}", Style::stderr().red("error:"));
                 ExitCode::FAILURE
             }
         }
@@ -282,7 +282,7 @@ impl Serve {
             writeln!(out, "  {}", style.bold(&format!("{}{path}", url.trim_end_matches('/'))))?;
             writeln!(out)?;
             writeln!(out, "{}", style.dim("It works once, and until the server stops."))?;
-            // As this program was called, so that it works as it stands here.
+            // The name that this program was started by, so that the command can be copied.
             let program = std::env::args().next().unwrap_or_else(|| "teamchat".to_owned());
             let command = format!("{program} user create --db {db} --role owner --email ... --full-name ...");
             writeln!(out, "{}", style.dim(&format!("Without a browser: {command}")))?;
@@ -306,38 +306,38 @@ async fn stop_signal() -> std::io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 
-impl UserTask {
+impl UserCommand {
     fn run(self) -> Result<(), Failure> {
         match self {
             Self::Create(create) => create.run(),
             Self::List { file, output } => {
-                let users: Vec<ListedUser> = carry_out(&file.db, Command::ListUsers)?;
+                let users: Vec<ListedUser> = run_command(&file.db, Command::ListUsers)?;
                 output.print(&users, |out, style| list_users(out, style, &users))
             }
-            Self::Key(KeyTask::Mint { file, email, client, output }) => {
-                let key: Value = carry_out(&file.db, Command::CreateKey { email: email.clone(), client })?;
+            Self::Key(KeyCommand::Mint { file, email, client, output }) => {
+                let key: Value = run_command(&file.db, Command::CreateKey { email: email.clone(), client })?;
                 output.print(&key, |out, style| {
                     let api_key = key["api_key"].as_str().unwrap_or_default();
                     writeln!(out, "API key of {email}: {}", style.bold(api_key))?;
                     writeln!(out, "{}", style.dim("It is shown this once."))
                 })
             }
-            Self::Key(KeyTask::List { file, email, output }) => {
-                let keys: Vec<KeyRecord> = carry_out(&file.db, Command::ListKeys { email })?;
+            Self::Key(KeyCommand::List { file, email, output }) => {
+                let keys: Vec<KeyRecord> = run_command(&file.db, Command::ListKeys { email })?;
                 output.print(&keys, |out, style| list_keys(out, style, &keys))
             }
-            Self::Key(KeyTask::Revoke { file, email, id, output }) => {
-                let done: Value = carry_out(&file.db, Command::RevokeKey { email: email.clone(), id })?;
+            Self::Key(KeyCommand::Revoke { file, email, id, output }) => {
+                let done: Value = run_command(&file.db, Command::RevokeKey { email: email.clone(), id })?;
                 output.print(&done, |out, _| writeln!(out, "Key {id} of {email} does not work any more."))
             }
         }
     }
 }
 
-impl OrganizationTask {
+impl OrganizationCommand {
     fn run(self) -> Result<(), Failure> {
         let Self::Reactivate { file, output } = self;
-        let done: Value = carry_out(&file.db, Command::ReactivateRealm)?;
+        let done: Value = run_command(&file.db, Command::ReactivateRealm)?;
         output.print(&done, |out, _| writeln!(out, "People can log in again."))
     }
 }
@@ -361,7 +361,7 @@ impl Create {
             bot_owner: self.bot_owner,
             password: password.clone(),
         };
-        let user: CreatedUser = carry_out(&self.file.db, command)?;
+        let user: CreatedUser = run_command(&self.file.db, command)?;
         let password = password.filter(|_| generated);
         let mut value = serde_json::to_value(&user)?;
         if let Some(password) = &password {
@@ -380,7 +380,7 @@ impl Create {
     }
 }
 
-/// Four groups of four: easy to type into a phone, 80 bits.
+/// A password of four groups of four characters: 80 bits, easy to type on a phone.
 fn random_password() -> String {
     const LETTERS: &[u8] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut random = rand::rng();
@@ -441,8 +441,8 @@ impl Output {
     }
 }
 
-/// Carries out a command on the file, or has the server do it that uses the file.
-fn carry_out<T: DeserializeOwned>(db: &Path, command: Command) -> Result<T, Failure> {
+/// Runs a command: on the server that has the database open, or on the database itself.
+fn run_command<T: DeserializeOwned>(db: &Path, command: Command) -> Result<T, Failure> {
     runtime()?.block_on(async {
         let answer = match Database::announced(db) {
             Some(announcement) => send(&announcement, &command).await?,
@@ -494,13 +494,6 @@ async fn send(announcement: &str, command: &Command) -> Result<Value, Failure> {
         return Ok(answer["answer"].take());
     }
     Err(answer["msg"].as_str().unwrap_or("the server did not understand the command").to_owned().into())
-}
-
-/// Threads that answer requests. Reading blocks its thread, so there is always one more than there are readers.
-const THREADS: usize = 5;
-
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()
 }
 
 /// Colours for a terminal, nothing for a pipe (or where `NO_COLOR` is set).

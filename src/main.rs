@@ -1,4 +1,4 @@
-//! The `teamchat` program: command line to library calls, and nothing else.
+//! The `teamchat` program: translates the command line to calls of the library.
 
 mod cli;
 

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -40,8 +41,8 @@ const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(60);
 /// How long running requests may take to finish when the server stops.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
-/// Connections for reading. Snapshots take well under a millisecond; a few serve many clients.
-const READERS: u32 = 4;
+/// Worker threads of the runtime that [`runtime`] builds.
+const WORKER_THREADS: usize = 5;
 
 /// An error that keeps a server from starting.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +69,18 @@ pub enum StartError {
     Routes(#[from] crate::http::RouteConflict),
 }
 
+/// Builds a runtime for a server, or for commands that work on a database.
+pub fn runtime() -> std::io::Result<Runtime> {
+    Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build()
+}
+
+/// The number of connections for reading: one less than the worker threads of the current runtime. A read blocks its
+/// thread, so one thread is always left for everything else.
+fn reader_count() -> u32 {
+    let workers = Handle::current().metrics().num_workers();
+    u32::try_from(workers).unwrap_or(u32::MAX).saturating_sub(1).max(1)
+}
+
 /// An open database with its writer, readers and queues, without a network. `serve` adds one with [`Server::start`];
 /// commands use it alone when no server runs.
 pub struct Engine {
@@ -81,7 +94,7 @@ impl Engine {
     /// Opens a database. If the file is missing, it is created with its organization.
     pub async fn open(path: &Path, clock: Clock, options: Options) -> Result<Self, StartError> {
         let database = Database::open(path)?;
-        let readers = Arc::new(Readers::open(&database, READERS)?);
+        let readers = Arc::new(Readers::open(&database, reader_count())?);
         let hub = readers.read_now(|snapshot| {
             Hub::load(snapshot, api::event_types(), Arc::clone(&readers), clock.milliseconds())
         })?;
