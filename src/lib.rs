@@ -1,15 +1,18 @@
 //! A team chat server in one binary and one SQLite file, for the clients people already use.
 //!
-//! In reading order:
+//! The modules in order; each imports only those before it:
 //! 1. [`types`]: identifiers, roles, topics, the clock;
-//! 2. [`http`]: routes, parameters, callers, errors, answers;
-//! 3. [`store`]: the file, snapshots to read, one writer to change;
-//! 4. [`events`]: the log of changes, and the queues that are cursors into it;
-//! 5. [`app`] and [`server`]: what handlers share, and what runs;
-//! 6. [`markdown`]: text to HTML, pure;
-//! 7. [`api`]: the resources, one slice each.
+//! 2. [`markdown`]: text to HTML, pure;
+//! 3. [`error`]: the error type of the API;
+//! 4. [`store`]: the database, snapshots to read it, one writer to change it;
+//! 5. [`events`]: the log of changes, and the event queues, which are cursors into it;
+//! 6. [`auth`]: callers, credentials, rate limits;
+//! 7. [`app`]: the shared state of a running server;
+//! 8. [`http`]: routes, parameters, replies;
+//! 9. [`api`]: the resources, with their routes, statements and events;
+//! 10. [`server`]: start, connections, shutdown.
 //!
-//! `ARCHITECTURE.md` tells how a request goes through these.
+//! `ARCHITECTURE.md` follows a request through them.
 
 pub mod api;
 pub mod app;

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Where the time comes from.
+/// The source of the current time.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {
     /// The machine's clock.
     #[default]
     System,
-    /// A clock that stands still until it is moved; milliseconds since 1970.
+    /// A clock for tests, which moves only by [`Clock::advance`]; milliseconds since 1970.
     Manual(Arc<AtomicI64>),
 }
 
 impl Clock {
-    /// A clock that stands at this UNIX time, in seconds.
+    /// A manual clock at this UNIX time, in seconds.
     pub fn manual(seconds: i64) -> Self {
         Self::Manual(Arc::new(AtomicI64::new(seconds * 1000)))
     }
@@ -28,12 +28,12 @@ impl Clock {
         }
     }
 
-    /// UNIX time in seconds, UTC, as the wire has it.
+    /// UNIX time in seconds, UTC, as on the wire.
     pub fn seconds(&self) -> i64 {
         self.milliseconds().div_euclid(1000)
     }
 
-    /// Moves a manual clock forward; the machine's clock is not touched.
+    /// Moves a manual clock forward. Does nothing to the machine's clock.
     pub fn advance(&self, seconds: i64) {
         if let Self::Manual(milliseconds) = self {
             milliseconds.fetch_add(seconds * 1000, Ordering::SeqCst);

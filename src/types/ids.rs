@@ -1,4 +1,4 @@
-//! Identifiers. One type for each kind of number on the wire, so that a channel's id cannot be passed as a user's.
+//! Identifiers, each kind a type of its own, so that a channel's id cannot be passed as a user's.
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ macro_rules! identifier {
         pub struct $name(pub i64);
 
         impl $name {
-            /// The number as the compressed sets hold it; `None` for one that no row can have.
+            /// The number as a member of a compressed set; `None` if it is out of range, so that no row has it.
             pub fn bit(self) -> Option<u32> {
                 u32::try_from(self.0).ok()
             }
@@ -54,7 +54,7 @@ identifier! {
     StreamId
 }
 identifier! {
-    /// A message. Grows with the order of sending; at most 2147483647.
+    /// A message. Later messages have greater ids; at most 2147483647.
     MessageId
 }
 identifier! {
@@ -62,7 +62,7 @@ identifier! {
     TopicId
 }
 identifier! {
-    /// A set of receivers, `recipient_id` on the wire: a channel, or the participants of a direct conversation.
+    /// A conversation, `recipient_id` on the wire: a channel, or the participants of direct messages.
     RecipientId
 }
 identifier! {
@@ -74,6 +74,6 @@ identifier! {
     ClientId
 }
 identifier! {
-    /// A number in the event log. The ids that a queue sees are these.
+    /// An event: its number in the log, and its id in all queues.
     EventId
 }

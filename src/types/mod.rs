@@ -1,6 +1,6 @@
-//! Small words that every part of the server shares: identifiers, roles, topics and the clock.
+//! Small types that every part of the server shares: identifiers, roles, topics, settings and the clock.
 //!
-//! Nothing here knows about HTTP, SQL statements or events.
+//! They do not depend on HTTP, SQL statements or events.
 
 mod bot_type;
 mod clock;

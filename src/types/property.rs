@@ -1,17 +1,17 @@
-//! Settings as rows of a table: a name on the wire, the values it may have, and the one it has at first.
+//! Settings as rows of a table: name on the wire, allowed values, default.
 
 use serde_json::{Map, Value};
 
 /// A setting of the organization or of a user.
 #[derive(Clone, Copy, Debug)]
 pub struct Property {
-    /// The name on the wire and in the file.
+    /// The name on the wire and in the database.
     pub name: &'static str,
-    /// Its values, and the default.
+    /// The allowed values, and the default.
     pub kind: Kind,
 }
 
-/// What values a setting may have, and which it has until somebody changes it.
+/// The allowed values of a setting, and its default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// True or false.
@@ -31,7 +31,7 @@ pub enum Kind {
 }
 
 impl Property {
-    /// The value until somebody changes it.
+    /// The default.
     pub fn default_value(&self) -> Value {
         match self.kind {
             Kind::Bool(value) => value.into(),
@@ -42,7 +42,7 @@ impl Property {
         }
     }
 
-    /// Whether a value is one of those that the setting may have.
+    /// Whether the setting may have this value.
     pub fn allows(&self, value: &Value) -> bool {
         match self.kind {
             Kind::Bool(_) => value.is_boolean(),
@@ -61,7 +61,7 @@ impl Property {
 pub struct Values(Map<String, Value>);
 
 impl Values {
-    /// The defaults, with the values that differ from them.
+    /// The defaults of a table, replaced by the values that were changed.
     pub fn new(table: &[Property], changed: impl IntoIterator<Item = (String, Value)>) -> Self {
         let defaults = table.iter().map(|property| (property.name.to_owned(), property.default_value()));
         let mut values: Map<String, Value> = defaults.collect();
@@ -79,7 +79,7 @@ impl Values {
         self.value(name) == true
     }
 
-    /// All of them, by name.
+    /// All values, by name.
     pub fn into_map(self) -> Map<String, Value> {
         self.0
     }

@@ -3,19 +3,19 @@
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use serde::{Deserialize, Serialize};
 
-/// What a user may do in the organization. On the wire and in SQL the number of the spec.
+/// The role of a user in the organization. On the wire and in SQL it is the number of the spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub enum Role {
-    /// 100: everything, and owners are made and removed only by owners.
+    /// 100: may do everything. Only owners appoint and remove owners.
     Owner,
     /// 200: administers users, channels and the organization.
     Administrator,
-    /// 300: a member with the permissions given to moderators.
+    /// 300: a member with the permissions that the organization gives to moderators.
     Moderator,
-    /// 400: the usual role.
+    /// 400: the default role.
     Member,
-    /// 600: sees only the channels they were subscribed to.
+    /// 600: sees only the channels that they are subscribed to.
     Guest,
 }
 

@@ -1,19 +1,19 @@
-//! Topic names: their limits, how two are compared, and the three spellings of the empty one.
+//! Topic names: limits, comparison, and the three spellings of the empty topic.
 
 use std::borrow::Cow;
 
-/// What clients without the `empty_topic_name` capability see for the empty topic, and may send for it
+/// The name of the empty topic for clients without the `empty_topic_name` capability, which they may also send
 /// (`realm_empty_topic_display_name` of `POST /register`).
 pub const EMPTY_TOPIC_DISPLAY_NAME: &str = "general chat";
 
 /// The older spelling of the empty topic that some clients still send.
 const NO_TOPIC: &str = "(no topic)";
 
-/// A topic's name, as it is stored: stripped, at most [`Topic::MAX_LENGTH`] characters, possibly empty.
+/// The name of a topic in its stored form: trimmed, at most [`Topic::MAX_LENGTH`] characters, possibly empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topic(String);
 
-/// Why a text cannot be a topic.
+/// A text cannot be a topic, because of this character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidCharacter {
     /// The character's position in the stripped text, from 1.
@@ -27,8 +27,8 @@ impl Topic {
     /// The prefix that marks a topic as resolved: a check mark and a space.
     pub const RESOLVED_PREFIX: &str = "✔ ";
 
-    /// Reads a topic as a client sends it: white space stripped, both names of the empty topic understood, and a text
-    /// that is too long shortened to end in `...`, as the published server does when sending.
+    /// Parses a topic as sent by a client: trims it, reads both names of the empty topic, and truncates a long text so
+    /// that it ends in `...`, as the published server does.
     pub fn from_client(text: &str) -> Result<Self, InvalidCharacter> {
         let text = text.trim();
         if let Some(index) = text.chars().position(is_forbidden) {
@@ -40,7 +40,7 @@ impl Topic {
         Ok(Self(shorten(text).into_owned()))
     }
 
-    /// A topic that is already in the stored form.
+    /// Wraps a text that is already in the stored form.
     pub fn stored(text: String) -> Self {
         Self(text)
     }
@@ -50,7 +50,7 @@ impl Topic {
         &self.0
     }
 
-    /// The form under which two spellings of one topic are equal.
+    /// The key of the topic: equal for spellings that differ only in case.
     pub fn key(&self) -> String {
         fold(&self.0)
     }
@@ -61,7 +61,7 @@ impl Topic {
     }
 }
 
-/// Folds upper and lower case, so that equal names compare equal whoever typed them.
+/// Folds case, for comparing names.
 pub fn fold(text: &str) -> String {
     text.to_lowercase()
 }
