@@ -1,11 +1,11 @@
-//! The decoded parameters of one request, before anybody gives them a type.
+//! The decoded parameters of a request, as text. [`params`](super::params) converts them to types.
 //!
-//! Parameters come from the query string, from the body and from the path, for every method alike. When a
-//! name is given more than once, the path wins over the body, the body over the query string, and within one
-//! source the last value wins, as on the published server. Types are given in [`crate::http::params`].
+//! Parameters come from the query string, the body and the path, for every method alike. If a name is given more
+//! than once, the path takes precedence over the body, the body over the query string, and within one source the
+//! last value over earlier ones, as on the published server.
 //!
-//! All names and values of a request live in one string, so that decoding costs two allocations, however
-//! many parameters there are.
+//! All names and values of a request are in one string, so that decoding takes two allocations, however many
+//! parameters there are.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -16,11 +16,11 @@ use bytes::Bytes;
 use futures_util::{FutureExt, stream};
 use thiserror::Error;
 
-/// More parameters and files than this in one request are refused. Every lookup walks the list, so a limit
-/// keeps a hostile request cheap; the largest endpoint knows some hundred names.
+/// The most parameters and files in one request. Every lookup scans the list, so the limit keeps hostile requests
+/// cheap; the largest endpoint has about a hundred parameters.
 pub const MAX_PARAMETERS: usize = 1000;
 
-/// The parameter that names the client. Every endpoint accepts it.
+/// The parameter with the client's name. Every endpoint accepts it.
 pub(super) const CLIENT: &str = "client";
 
 /// A file that came in a `multipart/form-data` body: a part with a file name.
@@ -28,24 +28,24 @@ pub(super) const CLIENT: &str = "client";
 pub struct UploadedFile {
     /// The name of the form field.
     pub field_name: String,
-    /// The file's name as the client gave it. It may hold slashes or dots: never use it as a path.
+    /// The file's name as sent by the client. It may contain slashes or dots: never use it as a path.
     pub file_name: String,
-    /// The media type as the client gave it, if it did.
+    /// The media type as sent by the client.
     pub content_type: Option<String>,
     /// The content.
     pub bytes: Bytes,
 }
 
-/// Why the parameters of a request could not be decoded. Each is answered with status 400.
+/// The parameters of a request could not be decoded. The response has status 400.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FormError {
-    /// A name or value is not UTF-8 text, after percent-decoding.
+    /// A name or value is not UTF-8 after percent-decoding.
     #[error("Request parameters are not valid UTF-8")]
     InvalidUtf8,
-    /// There are more than [`MAX_PARAMETERS`] of them.
+    /// There are more than [`MAX_PARAMETERS`].
     #[error("Too many request parameters (limit: {MAX_PARAMETERS})")]
     TooManyParameters,
-    /// The body calls itself `multipart/form-data`, and is not; the text says what is wrong.
+    /// The body is not valid `multipart/form-data`, for this reason.
     #[error("Malformed multipart/form-data body: {0}")]
     MalformedMultipart(String),
 }
@@ -59,12 +59,12 @@ impl From<FormError> for ApiError {
 /// The decoded parameters and files of one request.
 #[derive(Default)]
 pub struct Form {
-    /// All names and values, end to end; the entries say where each begins.
+    /// All names and values, one after another; the entries have their positions.
     text: String,
-    /// In growing precedence: query string, body, path.
+    /// In increasing precedence: query string, body, path.
     entries: Vec<Entry>,
     files: Vec<UploadedFile>,
-    /// A body that holds no parameters.
+    /// The body, if it holds no parameters.
     body: Bytes,
 }
 
@@ -73,7 +73,7 @@ struct Entry {
     name_start: usize,
     value_start: usize,
     end: usize,
-    /// Whether somebody asked for this name. Atomic, since a handler holds a shared form across awaits.
+    /// Whether this name was read. Atomic, since a form is shared across awaits.
     known: AtomicBool,
 }
 
@@ -81,11 +81,11 @@ impl Form {
     /// Decodes the parameters of a request.
     ///
     /// `query` is the part of the address after `?`. `body` is read as parameters only when `content_type`
-    /// is `application/x-www-form-urlencoded` or `multipart/form-data`; any other body, JSON included, holds
-    /// no parameters. `path_parameters` are already percent-decoded.
+    /// is `application/x-www-form-urlencoded` or `multipart/form-data`; other bodies, JSON included, hold no
+    /// parameters. `path_parameters` are already percent-decoded.
     ///
-    /// A part of a multipart body with a file name is a file, unless the file name is empty, which is how
-    /// browsers send a file field without a file. A part without a name is skipped.
+    /// A part of a multipart body with a file name is a file. Parts with an empty file name are skipped, since
+    /// browsers send a file field without a file so, and parts without a name.
     pub fn new(
         query: Option<&str>,
         content_type: Option<&str>,
@@ -111,26 +111,25 @@ impl Form {
         Ok(form)
     }
 
-    /// The raw text of one parameter, which is from then on a known one.
+    /// Returns the text of a parameter, and marks its name as known.
     pub fn get(&self, name: &str) -> Option<&str> {
         let mut value = None;
         for entry in self.entries.iter().rev().filter(|entry| self.name_of(entry) == name) {
-            // All of them: a value that lost to a stronger source is not an ignored parameter.
+            // A value that lost to one of higher precedence is not an ignored parameter.
             entry.known.store(true, Ordering::Relaxed);
             value = value.or_else(|| self.text.get(entry.value_start..entry.end));
         }
         value
     }
 
-    /// The client's name as the parameter `client` gives it. This overrides the `User-Agent` header.
+    /// The parameter `client`, which takes precedence over the `User-Agent` header.
     pub fn client(&self) -> Option<&str> {
         self.get(CLIENT)
     }
 
-    /// The names nobody asked for, sorted, each once: `ignored_parameters_unsupported` of the answer.
+    /// Returns the names that were not read, sorted and without duplicates, for `ignored_parameters_unsupported`.
     ///
-    /// Ask after all the parsing is done. `client` is never in the list, nor is a path parameter, also when
-    /// the query string or the body repeats it.
+    /// Call it after all parameters are parsed. `client` and the names of path parameters are never ignored.
     pub fn ignored(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self
             .entries
@@ -144,17 +143,17 @@ impl Form {
         names
     }
 
-    /// Takes the body that holds no parameters.
+    /// Takes the body, if it holds no parameters.
     pub fn take_body(&mut self) -> Bytes {
         std::mem::take(&mut self.body)
     }
 
-    /// The files of a multipart body, in the order they came.
+    /// The files of a multipart body, in their order.
     pub fn files(&self) -> &[UploadedFile] {
         &self.files
     }
 
-    /// Takes the files out, so that their content need not be shared.
+    /// Takes the files.
     pub fn take_files(&mut self) -> Vec<UploadedFile> {
         std::mem::take(&mut self.files)
     }
@@ -184,7 +183,7 @@ impl Form {
     }
 
     fn add_path_parameter(&mut self, name: &str, value: &str) {
-        // Some clients repeat the path's parameters in the body: that makes them known, and the path wins.
+        // Some clients repeat path parameters in the body: these are known, and the path takes precedence.
         self.get(name);
         self.push(name, value, true);
     }
@@ -197,8 +196,8 @@ impl Form {
                 replaced || [&name, &value].iter().any(|text| text.contains(char::REPLACEMENT_CHARACTER));
             self.add(&name, &value)?;
         }
-        // The parser puts U+FFFD for what is not UTF-8. Only when one is there, see whether it was sent so.
-        // Decoding all at once is enough: the separators are ASCII, so no sequence can span two of the values.
+        // The parser replaces invalid UTF-8 with U+FFFD, which may also have been sent. Decoding the whole input is
+        // enough: separators are ASCII, so no sequence can span two values.
         if replaced && percent_encoding::percent_decode(input).decode_utf8().is_err() {
             return Err(FormError::InvalidUtf8);
         }
@@ -209,20 +208,20 @@ impl Form {
         let boundary = multer::parse_boundary(content_type).map_err(malformed)?;
         let body = stream::iter([Ok::<Bytes, Infallible>(body)]);
         let mut multipart = multer::Multipart::new(body, boundary);
-        while let Some(field) = at_once(multipart.next_field())? {
+        while let Some(field) = poll_once(multipart.next_field())? {
             self.check_room()?;
             let Some(field_name) = field.name().map(str::to_owned) else {
-                at_once(field.bytes())?;
+                poll_once(field.bytes())?;
                 continue;
             };
             let Some(file_name) = file_name_of(&field)? else {
-                let value = at_once(field.bytes())?;
+                let value = poll_once(field.bytes())?;
                 let value = std::str::from_utf8(&value).map_err(|_| FormError::InvalidUtf8)?;
                 self.add(&field_name, value)?;
                 continue;
             };
             let content_type = field.content_type().map(ToString::to_string);
-            let bytes = at_once(field.bytes())?;
+            let bytes = poll_once(field.bytes())?;
             if !file_name.is_empty() {
                 self.files.push(UploadedFile { field_name, file_name, content_type, bytes });
             }
@@ -231,7 +230,7 @@ impl Form {
     }
 }
 
-/// Names only: values may be passwords, and must not reach a log.
+/// Shows names only: values may be passwords, which must not reach a log.
 impl fmt::Debug for Form {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.entries.iter().map(|entry| self.name_of(entry)).collect();
@@ -243,20 +242,19 @@ impl fmt::Debug for Form {
     }
 }
 
-/// Whether a `Content-Type` header names the media type of bodies with files.
+/// Whether a `Content-Type` header says `multipart/form-data`.
 pub(super) fn is_multipart(content_type: &str) -> bool {
     is_media_type(content_type, "multipart/form-data")
 }
 
-/// Whether a `Content-Type` header names this media type, whatever its parameters and letter case.
+/// Whether a `Content-Type` header has this media type, ignoring parameters and letter case.
 fn is_media_type(content_type: &str, media_type: &str) -> bool {
     let essence = content_type.split_once(';').map_or(content_type, |(essence, _)| essence);
     essence.trim().eq_ignore_ascii_case(media_type)
 }
 
-/// Runs a step of the multipart parser, which never waits: the whole body is there. When it would wait it
-/// misses its end, and nothing would ever wake it.
-fn at_once<T>(step: impl Future<Output = multer::Result<T>>) -> Result<T, FormError> {
+/// Runs a step of the multipart parser. The whole body is in memory, so the parser waits only if the body has no end.
+fn poll_once<T>(step: impl Future<Output = multer::Result<T>>) -> Result<T, FormError> {
     match step.now_or_never() {
         Some(result) => result.map_err(malformed),
         None => Err(malformed(multer::Error::IncompleteStream)),
@@ -267,13 +265,13 @@ pub(super) fn malformed(error: multer::Error) -> FormError {
     FormError::MalformedMultipart(error.to_string())
 }
 
-/// The file name of a part. `filename*=utf-8''caf%C3%A9.png` (RFC 5987) goes before the plain `filename`:
-/// older HTTP packages of Python send names outside ASCII only so.
+/// The file name of a part. `filename*=utf-8''caf%C3%A9.png` (RFC 5987) takes precedence over `filename`: older HTTP
+/// packages of Python send names outside ASCII only so.
 pub(super) fn file_name_of(field: &multer::Field<'_>) -> Result<Option<String>, FormError> {
     let plain = field.file_name();
     let disposition = field.headers().get("content-disposition").map_or(&[][..], |value| value.as_bytes());
     let extended = std::str::from_utf8(disposition).ok().and_then(|disposition| {
-        // ASCII lower case keeps all byte positions.
+        // ASCII lower case keeps byte positions.
         let lower = disposition.to_ascii_lowercase();
         let marker = "filename*=utf-8''";
         let start = lower.find(marker)? + marker.len();

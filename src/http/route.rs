@@ -87,8 +87,8 @@ pub struct Request {
     pub info: RequestInfo,
     /// The parameters.
     pub form: Form,
-    /// The body, for routes that stream it.
-    pub multipart: Option<MultipartStream>,
+    /// The body, for routes that stream it. Boxed, since most requests have none.
+    pub multipart: Option<Box<MultipartStream>>,
 }
 
 /// The successful result of a handler, with what the route adds.
@@ -277,7 +277,7 @@ impl Route {
             })?;
             let (ignored, files, body) = (owned(form.ignored()), Vec::new(), bytes::Bytes::new());
             drop(form);
-            Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params, multipart))))
+            Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params, *multipart))))
         });
         Self { streams_body: true, ..Self::new::<C>(method, path, Handler::Call(run)) }
     }
@@ -343,7 +343,7 @@ impl Route {
             Handler::Call(handler) => Box::pin(async move {
                 let caller = self.authenticate(&request).await;
                 let (app, peer) = (Arc::clone(&request.app), request.info.peer);
-                let non_file_parts = request.multipart.as_ref().map(MultipartStream::non_file_parts);
+                let non_file_parts = request.multipart.as_ref().map(|multipart| multipart.non_file_parts());
                 let (mut ignored, reply) = record_auth_failure(&app, peer, handler(caller, request))?;
                 drop(app);
                 let reply = reply.await?;

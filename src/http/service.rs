@@ -78,7 +78,7 @@ async fn read_request(
     let (query, content_type) = (head.uri.query(), text_of(&head.headers, &header::CONTENT_TYPE));
     let (form, multipart) = if route.streams_body {
         let multipart = MultipartStream::new(content_type, body)?;
-        (Form::new(query, None, Bytes::new(), path_parameters)?, Some(multipart))
+        (Form::new(query, None, Bytes::new(), path_parameters)?, Some(Box::new(multipart)))
     } else {
         let body = read_body(route, &head.headers, body).await?;
         (Form::new(query, content_type, body, path_parameters)?, None)

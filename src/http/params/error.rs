@@ -83,7 +83,7 @@ enum Problem {
     Duplicate(&'static str),
     /// The two names of a parameter that was given twice.
     Confusing(&'static str, &'static str),
-    /// JSON `null` where an optional value begins. See [`super::fields::parse`].
+    /// JSON `null` where an optional value begins. See `fields::parse`.
     Null,
 }
 

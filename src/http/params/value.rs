@@ -22,7 +22,7 @@ pub(super) enum ParamValue<'de> {
     Json(Value),
 }
 
-/// The meaning of the text `null`, see [`super::fields::parse`].
+/// The meaning of the text `null`, see `fields::parse`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Null {
     /// An error or a text, whatever the type says.
