@@ -9,8 +9,10 @@
 //! 6. [`auth`]: callers, credentials, rate limits;
 //! 7. [`app`]: the shared state of a running server;
 //! 8. [`http`]: routes, parameters, replies;
-//! 9. [`api`]: the resources, with their routes, statements and events;
-//! 10. [`server`]: start, connections, shutdown.
+//! 9. [`domain`]: what several operations share: records, statements, rules, access, events, commands;
+//! 10. [`scheduler`]: runs tasks when something is due;
+//! 11. [`api`]: the operations, by resource;
+//! 12. [`server`]: start, connections, shutdown.
 //!
 //! `ARCHITECTURE.md` follows a request through them.
 

@@ -1,4 +1,4 @@
-//! What happens at a time: the loop of the tasks that wait for the next of their things to be due.
+//! Runs tasks when something is due.
 
 use crate::app::App;
 use crate::http::ApiResult;
@@ -7,30 +7,31 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// A look at the clock at least this often: it may be set, and a machine may sleep.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// The longest sleep between two runs: the clock may be set, and the machine may be suspended.
+const MAX_SLEEP: Duration = Duration::from_secs(60);
 
-/// After a failure of the file, how long until the next try.
-const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(10);
+/// How long to wait after a run that failed.
+const RETRY_DELAY: Duration = Duration::from_secs(10);
 
-/// Does all that is due, and answers when the next thing is, in UNIX seconds.
-pub type DoDue = fn(Arc<App>) -> Pin<Box<dyn Future<Output = ApiResult<Option<i64>>> + Send>>;
+/// Does everything that is due. Returns when the next thing is due, in UNIX seconds.
+pub type RunDue = fn(Arc<App>) -> Pin<Box<dyn Future<Output = ApiResult<Option<i64>>> + Send>>;
 
-/// Says that something was put on the timetable, or that its time changed.
-pub fn ring(app: &App) {
+/// Wakes all tasks, since something was scheduled or its time changed.
+pub fn wake(app: &App) {
     app.scheduler_wakeup.send_replace(());
 }
 
-/// Does what is due, when it is due, until the server stops. What became due while it was down is done at once.
-pub async fn keep(app: Arc<App>, mut stopped: watch::Receiver<bool>, do_due: DoDue) {
+/// Calls `run_due` whenever something is due, until the server stops. What became due while the server was down is done at
+/// once.
+pub async fn run(app: Arc<App>, mut stopped: watch::Receiver<bool>, run_due: RunDue) {
     let mut changed = app.scheduler_wakeup.subscribe();
     loop {
         changed.mark_unchanged();
-        let pause = match do_due(Arc::clone(&app)).await {
-            Ok(next) => next.map_or(LONGEST_PAUSE, |next| until(&app, next)),
+        let pause = match run_due(Arc::clone(&app)).await {
+            Ok(next) => next.map_or(MAX_SLEEP, |next| until(&app, next)),
             Err(error) => {
-                tracing::warn!(%error, "what is due has to wait");
-                PAUSE_AFTER_FAILURE
+                tracing::warn!(%error, "scheduled work failed and will be tried again");
+                RETRY_DELAY
             }
         };
         tokio::select! {
@@ -44,5 +45,5 @@ pub async fn keep(app: Arc<App>, mut stopped: watch::Receiver<bool>, do_due: DoD
 
 fn until(app: &App, next: i64) -> Duration {
     let milliseconds = next.saturating_mul(1000).saturating_sub(app.clock.milliseconds());
-    Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0)).min(LONGEST_PAUSE)
+    Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0)).min(MAX_SLEEP)
 }

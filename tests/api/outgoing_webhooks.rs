@@ -264,7 +264,7 @@ async fn a_server_that_is_down_is_tried_four_times() {
         }
         let next: i64 = server.column("SELECT next_try FROM outgoing_webhook").await[0].parse().unwrap();
         server.clock.advance(next - server.clock.seconds());
-        scheduler::ring(server.app());
+        scheduler::wake(server.app());
     }
     let said = messages(&mut of_bob, 2).await;
     assert_eq!((said[1].0, said[1].2.as_str()), (bot, "Failure! Bot is unavailable"));

@@ -24,7 +24,7 @@ const BATCH: i64 = 500;
 
 /// The task that looks once a minute.
 pub const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::keep(app, stopped, |app| Box::pin(async move { remove_expired(&app).await })))
+    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { remove_expired(&app).await })))
 };
 
 /// Removes a batch of messages that have expired, the oldest of a conversation first. Answers that there may be more to do

@@ -19,5 +19,5 @@ use crate::scheduler;
 pub const SLICE: Slice = Slice { name: "outgoing_webhooks", background: Some(BACKGROUND), ..Slice::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::keep(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
+    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
 };

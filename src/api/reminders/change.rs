@@ -64,7 +64,7 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
             Ok(row.reminder_id)
         })
         .await?;
-    scheduler::ring(&app);
+    scheduler::wake(&app);
     Reply::field("reminder_id", &id)
 }
 

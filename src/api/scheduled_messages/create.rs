@@ -83,7 +83,7 @@ pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) ->
             Ok(row.scheduled_message_id)
         })
         .await?;
-    scheduler::ring(&app);
+    scheduler::wake(&app);
     Reply::field("scheduled_message_id", &id)
 }
 

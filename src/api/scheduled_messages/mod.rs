@@ -22,7 +22,7 @@ pub const SLICE: Slice =
 const STATE: &[StatePart] = &[StatePart { name: "scheduled_messages", fetch: state }];
 
 const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::keep(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
+    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))
 };
 
 fn routes() -> Vec<Route> {

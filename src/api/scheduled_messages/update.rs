@@ -104,7 +104,7 @@ pub async fn update_scheduled_message(call: Call<User>, params: UpdateParams) ->
     });
     let rendering = rendering.await?;
     call.write(move |tx, caller| update(tx, caller, params, rendering, info)).await?;
-    scheduler::ring(&app);
+    scheduler::wake(&app);
     Ok(Reply::ok())
 }
 

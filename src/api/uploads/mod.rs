@@ -27,7 +27,7 @@ pub const SLICE: Slice =
     Slice { name: "uploads", routes, set_up, background: Some(BACKGROUND), ..Slice::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {
-    Box::pin(scheduler::keep(app, stopped, |app| Box::pin(async move { cleaning::clean_due(&app).await })))
+    Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { cleaning::clean_due(&app).await })))
 };
 
 fn routes() -> Vec<Route> {
