@@ -1,9 +1,9 @@
 //! Pictures and data at plain addresses.
 
 use crate::harness::{TestServer, pictures};
+use image::ImageFormat;
 use reqwest::Method;
 use serde_json::Value;
-use teamchat::domain::images::decoding::Format;
 
 async fn load(server: &TestServer, path: &str) -> (u16, String, Vec<u8>) {
     let answer = server.anonymous().request_outside(Method::GET, path).send().await;
@@ -32,7 +32,7 @@ async fn everybody_has_an_image_at_the_address_that_records_name() {
 
 fn size(file: &[u8]) -> (u32, u32) {
     let pictures::Looks(format, width, height, ..) = pictures::look(file);
-    assert_eq!(format, Format::Png);
+    assert_eq!(format, ImageFormat::Png);
     (width, height)
 }
 

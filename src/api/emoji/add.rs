@@ -2,13 +2,15 @@
 
 use crate::api::emoji::{EmojiParams, MAX_EMOJI_FILE_SIZE_MIB, events, rules};
 use crate::domain::emoji::sql;
-use crate::domain::images::decoding::{Format, ImageError, decode};
+use crate::domain::images::decoding::{ImageError, decode};
+use crate::domain::images::scaling::{cover, to_png};
 use crate::domain::images::{animation, public, upload};
 use crate::http::{ApiResult, Call, Reply, User};
 use crate::store::Tx;
+use image::ImageFormat;
 
 /// Emoji are squares of this side, in pixels.
-const SIDE: u16 = 64;
+const SIDE: u32 = 64;
 
 /// An emoji's image in its size.
 struct EmojiImage {
@@ -51,14 +53,12 @@ fn add(tx: &mut Tx<'_>, caller: &User, name: &str, image: &EmojiImage) -> ApiRes
 
 /// Animations stay animations. What is not square is cut to a square, or, moving, put into one.
 fn scale(file: &[u8]) -> Result<EmojiImage, ImageError> {
-    let png = |picture: &crate::domain::images::scaling::Picture| {
-        let square = picture.cover(SIDE.into(), SIDE.into());
-        square.to_png().map_err(|error| ImageError::Broken(error.to_string()))
-    };
     let decoded = decode(file)?;
-    if decoded.format == Format::Gif && decoded.is_animated {
-        let animation = animation::scaled(file, SIDE)?;
-        return Ok(EmojiImage { content: animation.gif, still: Some(png(&animation.still)?) });
+    let still = to_png(&cover(&decoded.picture, SIDE, SIDE)?)?;
+    if decoded.format == ImageFormat::Gif
+        && let Some(animation) = animation::scaled(file, SIDE)?
+    {
+        return Ok(EmojiImage { content: animation, still: Some(still) });
     }
-    Ok(EmojiImage { content: png(&decoded.picture)?, still: None })
+    Ok(EmojiImage { content: still, still: None })
 }

@@ -1,6 +1,7 @@
-//! Small pictures, drawn pixel by pixel.
+//! Generated images, drawn pixel by pixel.
 
-use png::{BitDepth, ColorType, Encoder, EncodingError};
+use crate::domain::images::scaling::png_encoder;
+use image::{ImageResult, Rgb, RgbImage};
 use sha2::{Digest, Sha256};
 
 /// Squares on a side of a pattern.
@@ -25,7 +26,7 @@ const COLOURS: [[u8; 3]; 12] = [
 const GROUND: [u8; 3] = [0xf2, 0xf3, 0xf5];
 
 /// A pattern that belongs to a text: the left half decides, the right half mirrors it.
-pub fn pattern(text: &str, side: u32) -> Result<Vec<u8>, EncodingError> {
+pub fn pattern(text: &str, side: u32) -> ImageResult<Vec<u8>> {
     let digest = Sha256::digest(text.as_bytes());
     let colour = COLOURS[usize::from(digest[0]) % COLOURS.len()];
     let margin = side / 10;
@@ -41,7 +42,7 @@ pub fn pattern(text: &str, side: u32) -> Result<Vec<u8>, EncodingError> {
 }
 
 /// A speech bubble with three dots.
-pub fn speech_bubble(side: u32) -> Result<Vec<u8>, EncodingError> {
+pub fn speech_bubble(side: u32) -> ImageResult<Vec<u8>> {
     let bubble = COLOURS[0];
     draw(side, |x, y| {
         // In thirty-seconds of the side, so that the picture is the same at every size.
@@ -54,14 +55,9 @@ pub fn speech_bubble(side: u32) -> Result<Vec<u8>, EncodingError> {
     })
 }
 
-fn draw(side: u32, pixel: impl Fn(u32, u32) -> [u8; 3]) -> Result<Vec<u8>, EncodingError> {
+fn draw(side: u32, pixel: impl Fn(u32, u32) -> [u8; 3]) -> ImageResult<Vec<u8>> {
     let mut file = Vec::new();
-    let mut encoder = Encoder::new(&mut file, side, side);
-    encoder.set_color(ColorType::Rgb);
-    encoder.set_depth(BitDepth::Eight);
-    let pixels: Vec<u8> =
-        (0..side).flat_map(|y| (0..side).map(move |x| (x, y))).flat_map(|(x, y)| pixel(x, y)).collect();
-    encoder.write_header()?.write_image_data(&pixels)?;
+    RgbImage::from_fn(side, side, |x, y| Rgb(pixel(x, y))).write_with_encoder(png_encoder(&mut file))?;
     Ok(file)
 }
 
@@ -70,10 +66,8 @@ mod tests {
     use super::*;
 
     fn decoded(file: &[u8]) -> (u32, Vec<u8>) {
-        let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
-        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
-        let info = reader.next_frame(&mut pixels).unwrap();
-        (info.width, pixels)
+        let image = image::load_from_memory(file).unwrap().into_rgb8();
+        (image.width(), image.into_raw())
     }
 
     #[test]

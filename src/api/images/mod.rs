@@ -1,9 +1,5 @@
 //! Pictures and data that clients load by plain addresses: people's images, emoji, the organization's icon, the names
 //! of emoji. Everything is made here; nothing is fetched from elsewhere.
-//!
-//! - [`decoding`], [`scaling`], [`animation`]: from a file to a smaller file, without a server around;
-//! - [`upload`]: files of forms on their way there;
-//! - [`public`]: the images that are made so, stored and served.
 
 mod drawing;
 
@@ -18,6 +14,7 @@ use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route, USER, User};
 use crate::markdown::emoji;
 use crate::types::UserId;
+use ::image::ImageResult;
 use bytes::Bytes;
 use hyper::Method;
 use rusqlite::Connection;
@@ -126,7 +123,7 @@ fn emoji_names(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> 
     Ok(kept("application/json", body.into()))
 }
 
-fn png_reply(image: Result<Vec<u8>, png::EncodingError>) -> ApiResult<Reply> {
+fn png_reply(image: ImageResult<Vec<u8>>) -> ApiResult<Reply> {
     let bytes =
         image.map_err(|error| ApiError::internal(format_args!("an image could not be written: {error}")))?;
     Ok(kept("image/png", bytes.into()))

@@ -3,6 +3,7 @@
 use crate::api::realm_images::{change, redirect};
 use crate::domain::images::decoding::{ImageError, decode};
 use crate::domain::images::realm::RealmImage;
+use crate::domain::images::scaling::{cover, to_png};
 use crate::domain::images::upload;
 use crate::domain::limits::MAX_ICON_FILE_SIZE_MIB;
 use crate::domain::realm::settings;
@@ -33,6 +34,5 @@ pub fn delete_icon(tx: &mut Tx<'_>, _caller: &Administrator, _params: NoParams) 
 }
 
 fn scale(file: &[u8]) -> Result<Vec<u8>, ImageError> {
-    let icon = decode(file)?.picture.cover(SIDE, SIDE);
-    icon.to_png().map_err(|error| ImageError::Broken(error.to_string()))
+    Ok(to_png(&cover(&decode(file)?.picture, SIDE, SIDE)?)?)
 }

@@ -3,6 +3,7 @@
 use crate::api::realm_images::{change, redirect};
 use crate::domain::images::decoding::{ImageError, decode};
 use crate::domain::images::realm::RealmImage;
+use crate::domain::images::scaling::{fit_within, to_png};
 use crate::domain::images::upload;
 use crate::domain::limits::MAX_LOGO_FILE_SIZE_MIB;
 use crate::domain::realm::settings;
@@ -50,6 +51,5 @@ pub fn delete_logo(tx: &mut Tx<'_>, _caller: &Administrator, params: LogoParams)
 }
 
 fn scale(file: &[u8]) -> Result<Vec<u8>, ImageError> {
-    let logo = decode(file)?.picture.fit_within(MAX_WIDTH, MAX_HEIGHT);
-    logo.to_png().map_err(|error| ImageError::Broken(error.to_string()))
+    Ok(to_png(&fit_within(&decode(file)?.picture, MAX_WIDTH, MAX_HEIGHT)?)?)
 }

@@ -8,7 +8,7 @@ use crate::domain::access::users;
 use crate::domain::bots;
 use crate::domain::images::avatar::{Avatar, MEDIUM_SIDE, SIDE};
 use crate::domain::images::decoding::{ImageError, decode};
-use crate::domain::images::scaling::Picture;
+use crate::domain::images::scaling::{cover, to_png};
 use crate::domain::images::{public, upload};
 use crate::domain::limits::MAX_AVATAR_FILE_SIZE_MIB;
 use crate::domain::users::events::UserUpdated;
@@ -33,9 +33,8 @@ pub async fn from_file(file: UploadedFile) -> ApiResult<AvatarImage> {
 
 fn scale(file: &[u8]) -> Result<AvatarImage, ImageError> {
     let picture = decode(file)?.picture;
-    let medium = picture.cover(MEDIUM_SIDE, MEDIUM_SIDE);
-    let png = |picture: &Picture| picture.to_png().map_err(|error| ImageError::Broken(error.to_string()));
-    Ok(AvatarImage { usual: png(&picture.cover(SIDE, SIDE))?, medium: png(&medium)? })
+    let png = |side| Ok::<_, ImageError>(to_png(&cover(&picture, side, side)?)?);
+    Ok(AvatarImage { usual: png(SIDE)?, medium: png(MEDIUM_SIDE)? })
 }
 
 /// The image of a form that may do without one. Several are refused.

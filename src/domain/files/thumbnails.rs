@@ -3,8 +3,8 @@
 use crate::app::App;
 use crate::domain::files::blobs;
 use crate::domain::files::sql::AttachmentRow;
-use crate::domain::images::decoding;
-use crate::domain::images::decoding::Format;
+use crate::domain::images::decoding::{ImageError, decode, format_of};
+use crate::domain::images::scaling::{fit_within, to_webp};
 use crate::domain::images::upload::in_turn;
 use crate::http::ApiResult;
 use crate::markdown::UploadedFile;
@@ -66,17 +66,20 @@ pub async fn make(
 }
 
 fn of_image(file: &[u8]) -> Option<Thumbnails> {
-    Format::of(file)?;
-    let decoded = decoding::decode(file).map_err(|error| tracing::debug!(%error, "no thumbnail")).ok()?;
-    let picture = decoded.picture;
+    format_of(file)?;
+    scale(file).map_err(|error| tracing::debug!(%error, "no thumbnail")).ok()
+}
+
+fn scale(file: &[u8]) -> Result<Thumbnails, ImageError> {
+    let decoded = decode(file)?;
     let formats = FORMATS.iter().map(|format| {
-        let scaled = picture.fit_within(format.max_width, format.max_height);
-        Some((format.name, scaled.to_webp().ok()?))
+        let scaled = fit_within(&decoded.picture, format.max_width, format.max_height)?;
+        Ok((format.name, to_webp(&scaled)?))
     });
-    Some(Thumbnails {
-        content_type: decoded.format.content_type(),
-        dimensions: (picture.width, picture.height),
-        formats: formats.collect::<Option<_>>()?,
+    Ok(Thumbnails {
+        formats: formats.collect::<Result<_, ImageError>>()?,
+        content_type: decoded.format.to_mime_type(),
+        dimensions: decoded.picture.dimensions(),
     })
 }
 

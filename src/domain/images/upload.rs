@@ -1,15 +1,17 @@
 //! Files of forms on their way to images of ours (five MiB each).
 
-use crate::domain::images::decoding::{Format, ImageError};
+use crate::domain::images::decoding::{FORMATS, ImageError};
 use crate::http::form::UploadedFile;
 use crate::http::{ApiError, ApiResult};
+use image::ImageFormat;
 use tokio::sync::Semaphore;
 
 /// What a request with an image may take: somewhat more than the largest image, so that most that are larger are
 /// refused in the published words.
 pub const BODY_LIMIT: usize = 8 << 20;
 
-/// Each may take 128 MiB for its pixels; more at a time would only make a small machine swap.
+/// Each may take 128 MiB for its pixels, and as much again while they are converted; more at a time would only make a
+/// small machine swap.
 static AT_ONCE: Semaphore = Semaphore::const_new(1);
 
 /// The one file of a form, whatever its field is called. None, or several, are refused in the endpoint's words.
@@ -42,7 +44,7 @@ pub async fn make<T: Send + 'static>(
         tracing::debug!(%error, "an uploaded file is no image");
         bad_image(match error {
             ImageError::Size { .. } => "Image size exceeds limit.",
-            ImageError::UnknownFormat | ImageError::Broken(_) => {
+            ImageError::UnknownFormat | ImageError::Broken(_) | ImageError::Scaling(_) => {
                 "Could not decode image; did you upload an image file?"
             }
         })
@@ -59,19 +61,17 @@ fn bad_image(msg: &'static str) -> ApiError {
     ApiError::new(400, "BAD_IMAGE", msg)
 }
 
-fn of_media_type(media_type: &str) -> Option<Format> {
-    [Format::Png, Format::Jpeg, Format::Gif, Format::Webp]
-        .into_iter()
-        .find(|format| format.content_type() == media_type)
+fn of_media_type(media_type: &str) -> Option<ImageFormat> {
+    FORMATS.into_iter().find(|format| format.to_mime_type() == media_type)
 }
 
-fn of_name(name: &str) -> Option<Format> {
+fn of_name(name: &str) -> Option<ImageFormat> {
     let (_, ending) = name.rsplit_once('.')?;
     match ending.to_ascii_lowercase().as_str() {
-        "png" => Some(Format::Png),
-        "jpg" | "jpeg" | "jpe" => Some(Format::Jpeg),
-        "gif" => Some(Format::Gif),
-        "webp" => Some(Format::Webp),
+        "png" => Some(ImageFormat::Png),
+        "jpg" | "jpeg" | "jpe" => Some(ImageFormat::Jpeg),
+        "gif" => Some(ImageFormat::Gif),
+        "webp" => Some(ImageFormat::WebP),
         _ => None,
     }
 }

@@ -4,8 +4,8 @@ use super::{bot, client, realm_bots};
 use crate::harness::pictures::{self, BLUE, Looks};
 use crate::harness::{Answer, Client, TestServer};
 use hyper::Method;
+use image::ImageFormat;
 use serde_json::{Value, json};
-use teamchat::domain::images::decoding::Format;
 
 async fn send(
     client: &Client,
@@ -26,7 +26,7 @@ async fn a_bot_is_made_with_an_image() {
         send(&ada, Method::POST, "/bots", params, &[("f", "a.png", &pictures::png(20, 20))]).await.ok();
     let url = made["avatar_url"].as_str().unwrap();
     let image = server.anonymous().request_outside(Method::GET, url).send().await;
-    assert_eq!(pictures::look(&image.bytes), Looks(Format::Png, 100, 100, false, BLUE));
+    assert_eq!(pictures::look(&image.bytes), Looks(ImageFormat::Png, 100, 100, false, BLUE));
     assert_eq!(realm_bots(&ada).await[0]["avatar_url"], url);
     let user = ada.get(&format!("/users/{}", made["user_id"]), ()).await.ok();
     assert_eq!(user["user"]["avatar_url"], url);

@@ -3,10 +3,10 @@
 use super::{add, all, record, upload};
 use crate::harness::pictures::{self, Looks, RED};
 use crate::harness::{TestServer, differences};
+use image::ImageFormat;
 use reqwest::Method;
 use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
-use teamchat::domain::images::decoding::Format;
 
 #[tokio::test]
 async fn an_emoji_is_added_and_everybody_hears_of_all_there_are() {
@@ -53,18 +53,18 @@ async fn images_are_scaled_and_served_to_whoever_knows_the_address() {
     let emoji = all(&ada).await;
     let still = load(&emoji["1"]["source_url"]).await;
     assert_eq!(still.header("content-type"), "image/png");
-    assert_eq!(pictures::look(&still.bytes), Looks(Format::Png, 64, 64, false, pictures::BLUE));
+    assert_eq!(pictures::look(&still.bytes), Looks(ImageFormat::Png, 64, 64, false, pictures::BLUE));
     assert_eq!(emoji["1"]["still_url"], json!(null));
     let small = load(&emoji["2"]["source_url"]).await;
-    assert_eq!(pictures::look(&small.bytes), Looks(Format::Png, 64, 64, false, RED));
+    assert_eq!(pictures::look(&small.bytes), Looks(ImageFormat::Png, 64, 64, false, RED));
     let moving = load(&emoji["3"]["source_url"]).await;
     assert_eq!(moving.header("content-type"), "image/gif");
-    assert_eq!(pictures::look(&moving.bytes), Looks(Format::Gif, 64, 64, true, RED));
+    assert_eq!(pictures::look(&moving.bytes), Looks(ImageFormat::Gif, 64, 64, true, RED));
     let (source, first) = (emoji["3"]["source_url"].as_str().unwrap(), &emoji["3"]["still_url"]);
     let stem = source.strip_prefix("/user_avatars/1/emoji/images/").unwrap().strip_suffix(".gif").unwrap();
     assert_eq!(*first, json!(format!("/user_avatars/1/emoji/images/still/{stem}.png")));
     let first = load(first).await;
-    assert_eq!(pictures::look(&first.bytes), Looks(Format::Png, 64, 64, false, RED));
+    assert_eq!(pictures::look(&first.bytes), Looks(ImageFormat::Png, 64, 64, false, RED));
     let nothing = server.anonymous();
     for path in
         ["/user_avatars/1/emoji/images/1.png", "/user_avatars/1/", "/user_avatars/2/emoji/images/1.png"]

@@ -3,9 +3,9 @@
 use super::{changed, load, told, upload};
 use crate::harness::TestServer;
 use crate::harness::pictures::{self, BLUE, Looks};
+use image::ImageFormat;
 use reqwest::Method;
 use serde_json::json;
-use teamchat::domain::images::decoding::Format;
 
 #[tokio::test]
 async fn administrators_choose_the_icon_and_everybody_hears_of_it() {
@@ -24,7 +24,7 @@ async fn administrators_choose_the_icon_and_everybody_hears_of_it() {
     assert_eq!(settings["realm_icon"], url);
     let image = load(&server, &url).await;
     assert_eq!((image.status, image.header("content-type")), (200, "image/png"));
-    assert_eq!(pictures::look(&image.bytes), Looks(Format::Png, 100, 100, false, BLUE));
+    assert_eq!(pictures::look(&image.bytes), Looks(ImageFormat::Png, 100, 100, false, BLUE));
     let way = eve.request(Method::GET, "/realm/icon").send().await;
     assert_eq!((way.status, json!(way.header("location"))), (302, url.clone()));
 

@@ -3,9 +3,9 @@
 use super::{changed, load, told, upload};
 use crate::harness::TestServer;
 use crate::harness::pictures::{self, BLUE, Looks};
+use image::ImageFormat;
 use reqwest::Method;
 use serde_json::json;
-use teamchat::domain::images::decoding::Format;
 
 #[tokio::test]
 async fn there_are_logos_for_light_and_for_dark_themes() {
@@ -25,7 +25,7 @@ async fn there_are_logos_for_light_and_for_dark_themes() {
         events.expect(&[changed(name, &url, "U")]).await;
         assert_eq!(told(&eve, name).await, (url.clone(), json!("U")));
         let image = load(&server, &url).await;
-        assert_eq!(pictures::look(&image.bytes), Looks(Format::Png, width, height, false, BLUE));
+        assert_eq!(pictures::look(&image.bytes), Looks(ImageFormat::Png, width, height, false, BLUE));
         let way = eve.request(Method::GET, "/realm/logo").query(&night).send().await;
         assert_eq!((way.status, json!(way.header("location"))), (302, url));
     }

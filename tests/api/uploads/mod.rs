@@ -11,7 +11,7 @@ mod upload;
 use crate::harness::{Answer, Client, TestServer};
 use reqwest::Method;
 use serde_json::Value;
-use teamchat::domain::images::scaling::Picture;
+use teamchat::domain::images::scaling::to_png;
 
 /// A byte of a file that differs from place to place, so that no piece can stand for another.
 fn content(length: usize) -> Vec<u8> {
@@ -20,8 +20,7 @@ fn content(length: usize) -> Vec<u8> {
 
 /// A PNG file of this size.
 fn png(width: u32, height: u32) -> Vec<u8> {
-    let pixels = [200, 100, 50, 255].repeat((width * height) as usize);
-    Picture::new(width, height, pixels).unwrap().to_png().unwrap()
+    to_png(&image::RgbaImage::from_pixel(width, height, image::Rgba([200, 100, 50, 255]))).unwrap()
 }
 
 /// Uploads a file as most clients do; answers its address, `/user_uploads/...`.

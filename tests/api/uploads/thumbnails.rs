@@ -2,9 +2,10 @@
 
 use super::{load, png, upload};
 use crate::harness::TestServer;
+use image::ImageFormat;
 use reqwest::Method;
 use serde_json::json;
-use teamchat::domain::images::decoding::{Format, decode};
+use teamchat::domain::images::decoding::decode;
 
 #[tokio::test]
 async fn a_message_shows_an_image_by_its_thumbnail() {
@@ -24,7 +25,7 @@ async fn a_message_shows_an_image_by_its_thumbnail() {
     assert_eq!((image.status, image.header("content-type")), (200, "image/webp"));
     assert_eq!(image.header("cache-control"), "private, immutable");
     let decoded = decode(&image.bytes).unwrap();
-    assert_eq!((decoded.format, decoded.picture.width, decoded.picture.height), (Format::Webp, 840, 250));
+    assert_eq!((decoded.format, decoded.picture.dimensions()), (ImageFormat::WebP, (840, 250)));
     let again = bob.request_outside(Method::GET, &thumbnail);
     let again = again.header("If-None-Match", image.header("etag")).send().await;
     assert_eq!((again.status, again.bytes.len()), (304, 0));
@@ -43,7 +44,7 @@ async fn thumbnails_are_for_those_who_may_load_the_image() {
     let url = upload(&ada, "small.png", &png(3, 2)).await;
     let thumbnail = format!("{}/840x560.webp", url.replace("/user_uploads/", "/user_uploads/thumbnail/"));
     let image = decode(&load(&ada, &thumbnail).await.bytes).unwrap();
-    assert_eq!((image.picture.width, image.picture.height), (3, 2), "small images do not grow");
+    assert_eq!(image.picture.dimensions(), (3, 2), "small images do not grow");
     let forbidden = "You are not authorized to view this file.";
     load(&eve, &thumbnail).await.error(403, "BAD_REQUEST", forbidden);
     let login = "Not logged in: API authentication or user session required";

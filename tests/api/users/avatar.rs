@@ -2,9 +2,9 @@
 
 use crate::harness::pictures::{self, BLUE, Looks, RED};
 use crate::harness::{Answer, Client, TestServer};
+use image::ImageFormat;
 use reqwest::Method;
 use serde_json::{Value, json};
-use teamchat::domain::images::decoding::Format;
 
 async fn upload(client: &Client, files: &[(&str, &str, &[u8])]) -> Answer {
     client.request(Method::POST, "/users/me/avatar").multipart((), files).send().await
@@ -32,7 +32,7 @@ async fn an_uploaded_image_is_everywhere_until_it_is_deleted() {
         let image = load(&server, url).await;
         assert_eq!((image.status, image.header("content-type")), (200, "image/png"));
         assert_eq!(image.header("cache-control"), "public, max-age=31536000, immutable");
-        assert_eq!(pictures::look(&image.bytes), Looks(Format::Png, side, side, false, BLUE));
+        assert_eq!(pictures::look(&image.bytes), Looks(ImageFormat::Png, side, side, false, BLUE));
     }
     assert!(url.as_str().unwrap().ends_with(".png?version=2"), "{url}");
     let sent = ada.send_direct(&[&eve], "with a face").await;
@@ -74,7 +74,7 @@ async fn a_new_image_takes_the_place_of_the_old_one() {
     load(&server, &urls[0]).await.error(404, "BAD_REQUEST", "Not found");
     assert_eq!(
         pictures::look(&load(&server, &urls[1]).await.bytes),
-        Looks(Format::Png, 100, 100, false, BLUE)
+        Looks(ImageFormat::Png, 100, 100, false, BLUE)
     );
     assert_eq!(server.column("SELECT count(*) FROM public_image").await, ["2"]);
 }
