@@ -1,6 +1,6 @@
 //! A newcomer becomes a user: one job, with everything that belongs to it.
 
-use crate::api::join::form::{Filled, Mistakes, is_for_owner};
+use crate::api::join::form::{FieldErrors, SignupForm, is_for_owner};
 use crate::api::join::welcome;
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
@@ -37,12 +37,12 @@ pub struct Joined {
     pub organization: String,
 }
 
-/// What became of a filled page.
+/// What became of a submitted form.
 pub enum Accepted {
     /// There is a new user.
     Joined(Joined),
     /// Something was wrong.
-    Mistaken(Box<(InviteRow, Mistakes)>),
+    Invalid(Box<(InviteRow, FieldErrors)>),
     /// The link does not work any more.
     NoSuchInvite,
 }
@@ -57,19 +57,19 @@ pub fn find(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<In
 }
 
 /// Makes the user, with channels, groups and a key, and tells whom it concerns.
-pub fn accept(tx: &mut Tx<'_>, filled: &Filled, password_hash: String, origin: &str) -> ApiResult<Accepted> {
-    let Some(invite) = find(tx, &filled.key, tx.now())? else { return Ok(Accepted::NoSuchInvite) };
-    let mistakes = filled.check(tx, &invite)?;
-    if mistakes.are_there() {
-        return Ok(Accepted::Mistaken(Box::new((invite, mistakes))));
+pub fn accept(tx: &mut Tx<'_>, form: &SignupForm, password_hash: String, origin: &str) -> ApiResult<Accepted> {
+    let Some(invite) = find(tx, &form.key, tx.now())? else { return Ok(Accepted::NoSuchInvite) };
+    let errors = form.check(tx, &invite)?;
+    if !errors.is_empty() {
+        return Ok(Accepted::Invalid(Box::new((invite, errors))));
     }
     if is_for_owner(&invite) {
-        domain_realm::settings::set(tx, "name", &filled.organization.trim().into())?;
+        domain_realm::settings::set(tx, "name", &form.organization.trim().into())?;
         sql::delete_owner_links(tx)?;
     }
     let new = NewUser {
-        email: filled.email_for(&invite).to_owned(),
-        full_name: filled.full_name.clone(),
+        email: form.email_for(&invite).to_owned(),
+        full_name: form.full_name.clone(),
         role: invite.invited_as,
         bot: None,
         password_hash: Some(password_hash),

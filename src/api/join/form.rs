@@ -13,7 +13,7 @@ const MAX_ORGANIZATION_LENGTH: usize = 40;
 /// The fields of the page.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Filled {
+pub struct SignupForm {
     /// The secret part of the link.
     pub key: String,
     /// The same as the cookie, if the page was ours.
@@ -30,7 +30,7 @@ pub struct Filled {
 
 /// What is wrong, beside the field that it is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mistakes {
+pub struct FieldErrors {
     /// About the whole.
     pub page: Option<String>,
     /// About the organization's name.
@@ -43,10 +43,10 @@ pub struct Mistakes {
     pub password: Option<String>,
 }
 
-impl Mistakes {
-    /// Whether there are any.
-    pub fn are_there(&self) -> bool {
-        *self != Self::default()
+impl FieldErrors {
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -55,17 +55,17 @@ pub fn is_for_owner(invite: &InviteRow) -> bool {
     invite.invited_by_user_id.is_none()
 }
 
-impl Filled {
+impl SignupForm {
     /// The email of the person: that of the link, if it has one.
     pub fn email_for<'a>(&'a self, invite: &'a InviteRow) -> &'a str {
         invite.email.as_deref().unwrap_or(self.email.trim())
     }
 
-    /// Looks for mistakes.
-    pub fn check(&self, connection: &Connection, invite: &InviteRow) -> ApiResult<Mistakes> {
-        let mut mistakes = Mistakes::default();
+    /// Checks the fields.
+    pub fn check(&self, connection: &Connection, invite: &InviteRow) -> ApiResult<FieldErrors> {
+        let mut errors = FieldErrors::default();
         if is_for_owner(invite) {
-            mistakes.organization = match self.organization.trim().chars().count() {
+            errors.organization = match self.organization.trim().chars().count() {
                 0 => Some("Please enter a name for your organization.".to_owned()),
                 1..=MAX_ORGANIZATION_LENGTH => None,
                 _ => Some(format!("The name has at most {MAX_ORGANIZATION_LENGTH} characters.")),
@@ -73,23 +73,23 @@ impl Filled {
         }
         let named =
             names::full_name(&self.full_name).and_then(|name| names::check_unique(connection, &name, None));
-        mistakes.full_name = match self.full_name.trim() {
+        errors.full_name = match self.full_name.trim() {
             "" => Some("Please enter your name.".to_owned()),
             _ => refusal(named)?,
         };
         let email = self.email_for(invite);
         if !names::is_email(email) {
-            mistakes.email = Some("Please enter your email address.".to_owned());
+            errors.email = Some("Please enter your email address.".to_owned());
         } else if users::by_delivery_email(connection, email)?.is_some() {
-            mistakes.email = Some("There is an account with this email address already.".to_owned());
+            errors.email = Some("There is an account with this email address already.".to_owned());
         } else if let Err(refusal) = may_join(connection, email)? {
-            mistakes.email = Some(refusal.of_new_user(email));
+            errors.email = Some(refusal.of_new_user(email));
         }
         let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
         if !(min..=max).contains(&self.password.chars().count()) {
-            mistakes.password = Some(format!("A password has {min} to {max} characters."));
+            errors.password = Some(format!("A password has {min} to {max} characters."));
         }
-        Ok(mistakes)
+        Ok(errors)
     }
 }
 

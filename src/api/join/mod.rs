@@ -1,13 +1,10 @@
 //! The page behind an invitation link, `/join/{key}/`: a person becomes a user there, without a client and without a
-//! script. The first owner of a new file comes the same way, by the link that `teamchat
-//! serve` prints.
+//! script. The first owner of a new file comes the same way, by the link that `teamchat serve` prints.
 //!
-//! Everything that is shown goes through `html::Html`, which escapes it. The page loads nothing from elsewhere, may
-//! not be framed, is kept by no cache, and tells no other site where it was.
+//! The page loads nothing from elsewhere, may not be framed, is kept by no cache, and tells no other site where it was.
 
 mod accept;
 mod form;
-mod html;
 mod page;
 mod view;
 mod welcome;

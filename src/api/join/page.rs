@@ -1,7 +1,7 @@
 //! `GET` and `POST` of `/join/{key}/`.
 
 use crate::api::join::accept::Accepted;
-use crate::api::join::form::{Filled, Mistakes};
+use crate::api::join::form::{FieldErrors, SignupForm};
 use crate::api::join::view::Shown;
 use crate::api::join::{accept, view};
 use crate::domain::access::user_rows as users;
@@ -14,7 +14,7 @@ use rand::distr::Alphanumeric;
 use rusqlite::Connection;
 use serde::Deserialize;
 
-/// The cookie that a filled page has to match: a page of another site knows the link at most, but not the cookie.
+/// The cookie that a submitted form has to match: a page of another site knows the link at most, but not the cookie.
 const COOKIE: &str = "teamchat_join";
 
 /// Characters of the token in cookie and page.
@@ -43,45 +43,45 @@ pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
         return Ok(view::no_such_invite(&organization(read)?));
     };
     let organization = organization(read)?;
-    let filled = Filled { organization: organization.name.clone(), ..Filled::default() };
-    form(read, read.info, organization, &invite, &filled, &Mistakes::default())
+    let signup = SignupForm { organization: organization.name.clone(), ..SignupForm::default() };
+    form(read, read.info, organization, &invite, &signup, &FieldErrors::default())
 }
 
 /// `POST /join/{key}/`: makes the user, or says what is wrong.
-pub async fn submit(call: Call<Anyone>, filled: Filled) -> ApiResult<Reply> {
+pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> {
     let (app, info) = (std::sync::Arc::clone(&call.app), call.info.clone());
     if let Err(error) = app.rate_limiter.record_sign_up(info.peer, app.clock.milliseconds()) {
         let organization = app.readers.read(|snapshot| organization(snapshot)).await?;
         return Ok(view::too_many(&organization, &error));
     }
     let checked = app.readers.read(|snapshot| -> ApiResult<_> {
-        let Some(invite) = accept::find(snapshot, &filled.key, app.clock.seconds())? else {
+        let Some(invite) = accept::find(snapshot, &signup.key, app.clock.seconds())? else {
             return Ok(Err(view::no_such_invite(&organization(snapshot)?)));
         };
-        let mut mistakes = filled.check(snapshot, &invite)?;
-        if !is_ours(&info, &filled) {
+        let mut errors = signup.check(snapshot, &invite)?;
+        if !is_ours(&info, &signup) {
             let words =
                 "This page was open for too long, or your browser does not keep cookies. Please try again.";
-            mistakes = Mistakes { page: Some(words.to_owned()), ..Mistakes::default() };
+            errors = FieldErrors { page: Some(words.to_owned()), ..FieldErrors::default() };
         }
-        if mistakes.are_there() {
-            return form(snapshot, &info, organization(snapshot)?, &invite, &filled, &mistakes).map(Err);
+        if !errors.is_empty() {
+            return form(snapshot, &info, organization(snapshot)?, &invite, &signup, &errors).map(Err);
         }
         Ok(Ok(()))
     });
     if let Err(page) = checked.await? {
         return Ok(page);
     }
-    let password_hash = passwords::hash_apart(filled.password.clone()).await?;
-    let (job_filled, job_info) = (filled.clone(), info.clone());
+    let password_hash = passwords::hash_apart(signup.password.clone()).await?;
+    let (job_signup, job_info) = (signup.clone(), info.clone());
     let made = call.write(move |tx, _| {
-        let accepted = accept::accept(tx, &job_filled, password_hash, &job_info.origin)?;
+        let accepted = accept::accept(tx, &job_signup, password_hash, &job_info.origin)?;
         let organization = organization(tx)?;
         Ok::<_, ApiError>(match accepted {
             Accepted::Joined(joined) => view::joined(&organization, &joined, &job_info.origin),
-            Accepted::Mistaken(found) => {
-                let (invite, mistakes) = *found;
-                form(tx, &job_info, organization, &invite, &job_filled, &mistakes)?
+            Accepted::Invalid(found) => {
+                let (invite, errors) = *found;
+                form(tx, &job_info, organization, &invite, &job_signup, &errors)?
             }
             Accepted::NoSuchInvite => view::no_such_invite(&organization),
         })
@@ -102,8 +102,8 @@ fn form(
     info: &RequestInfo,
     organization: view::Organization,
     invite: &InviteRow,
-    filled: &Filled,
-    mistakes: &Mistakes,
+    signup: &SignupForm,
+    errors: &FieldErrors,
 ) -> ApiResult<Reply> {
     let inviter = match invite.invited_by_user_id {
         Some(user_id) => users::by_id(connection, user_id)?.map(|user| user.full_name),
@@ -111,18 +111,18 @@ fn form(
     };
     // A token that is there stays: somebody may have the page open twice.
     let token = token_of(info).map_or_else(random_token, str::to_owned);
-    let shown = Shown { organization, invite, inviter, filled, mistakes, token: &token };
+    let shown = Shown { organization, invite, inviter, form: signup, errors, token: &token };
     let secure = if info.origin.starts_with("https://") { "; Secure" } else { "" };
     let cookie = format!("{COOKIE}={token}; Path=/join/; Max-Age=86400; HttpOnly; SameSite=Lax{secure}");
     Ok(view::form(&shown, cookie))
 }
 
-/// Whether a filled page is one that we gave to this browser.
-fn is_ours(info: &RequestInfo, filled: &Filled) -> bool {
+/// Whether a form was given to this browser by us.
+fn is_ours(info: &RequestInfo, signup: &SignupForm) -> bool {
     token_of(info).is_some_and(|token| {
         let different =
-            token.bytes().zip(filled.token.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
-        token.len() == filled.token.len() && different == 0
+            token.bytes().zip(signup.token.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
+        token.len() == signup.token.len() && different == 0
     })
 }
 

@@ -1,14 +1,16 @@
-//! How the pages look. One style sheet for all, in the page itself.
+//! The HTML of the pages. One style sheet for all, in the page itself.
+//!
+//! Everything that is shown goes through `maud`, which escapes it.
 
 use crate::api::join::accept::Joined;
-use crate::api::join::form::{Filled, Mistakes, is_for_owner};
-use crate::api::join::html::{Attributes, Html};
+use crate::api::join::form::{FieldErrors, SignupForm, is_for_owner};
 use crate::domain::invites::record::InviteRow;
 use crate::domain::users::passwords;
 use crate::http::{ApiError, OtherReply, Reply};
 use crate::types::Role;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
@@ -46,27 +48,25 @@ pub struct Shown<'a> {
     /// Whose it is.
     pub inviter: Option<String>,
     /// What was filled in before.
-    pub filled: &'a Filled,
+    pub form: &'a SignupForm,
     /// What was wrong with it.
-    pub mistakes: &'a Mistakes,
+    pub errors: &'a FieldErrors,
     /// The token that the cookie has, too.
     pub token: &'a str,
 }
 
-/// The page to fill in. With mistakes its status is 400.
+/// The page to fill in. With errors its status is 400.
 pub fn form(shown: &Shown<'_>, cookie: String) -> Reply {
     let is_owner = is_for_owner(shown.invite);
     let title =
         if is_owner { "Set up your server".to_owned() } else { format!("Join {}", shown.organization.name) };
-    let body = |html: Html| {
-        html.with_text("h1", &[], &title).with_text("p", &[("class", "lead")], &lead(shown)).element(
-            "form",
-            &[("method", "post"), ("novalidate", "")],
-            |html| fields(html, shown, is_owner),
-        )
+    let body = html! {
+        h1 { (title) }
+        p.lead { (lead(shown)) }
+        form method="post" novalidate { (fields(shown, is_owner)) }
     };
-    let status = if shown.mistakes.are_there() { 400 } else { 200 };
-    page(status, &title, &shown.organization, body, vec![("Set-Cookie", cookie)])
+    let status = if shown.errors.is_empty() { 200 } else { 400 };
+    page(status, &title, &shown.organization, &body, vec![("Set-Cookie", cookie)])
 }
 
 /// The sentence below the title.
@@ -87,68 +87,89 @@ fn lead(shown: &Shown<'_>) -> String {
     }
 }
 
-fn fields(html: Html, shown: &Shown<'_>, is_owner: bool) -> Html {
-    let (filled, mistakes) = (shown.filled, shown.mistakes);
-    let mut html = html.void("input", &[("type", "hidden"), ("name", "token"), ("value", shown.token)]);
-    if let Some(words) = &mistakes.page {
-        html = html.with_text("p", &[("class", "problem"), ("role", "alert")], words);
-    }
-    if is_owner {
-        let attributes: Attributes<'_> =
-            &[("type", "text"), ("autocomplete", "organization"), ("value", &filled.organization)];
-        let hint = "The name that everybody sees. You can change it later.";
-        let field =
-            Field { name: "organization", label: "Organization", hint, mistake: &mistakes.organization };
-        html = field.add(html, attributes);
-    }
-    let attributes: Attributes<'_> =
-        &[("type", "text"), ("autocomplete", "name"), ("value", &filled.full_name)];
-    let field = Field { name: "full_name", label: "Full name", hint: "", mistake: &mistakes.full_name };
-    html = field.add(html, attributes);
-    let field = Field { name: "email", label: "Email", hint: "", mistake: &mistakes.email };
-    let email = filled.email_for(shown.invite);
-    let kind = [("type", "email"), ("autocomplete", "username"), ("inputmode", "email"), ("value", email)];
-    html = if shown.invite.email.is_some() {
-        field.add(html, &[&kind[..], &[("readonly", "")]].concat())
-    } else {
-        field.add(html, &kind)
+fn fields(shown: &Shown<'_>, is_owner: bool) -> Markup {
+    let (form, errors) = (shown.form, shown.errors);
+    let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
+    let organization = Field {
+        name: "organization",
+        label: "Organization",
+        kind: "text",
+        autocomplete: "organization",
+        value: Some(&form.organization),
+        hint: "The name that everybody sees. You can change it later.",
+        error: errors.organization.as_deref(),
+        is_read_only: false,
     };
-    let hint = format!("{} to {} characters.", passwords::MIN_LENGTH, passwords::MAX_LENGTH);
-    let field = Field { name: "password", label: "Password", hint: &hint, mistake: &mistakes.password };
-    html = field.add(html, &[("type", "password"), ("autocomplete", "new-password")]);
-    html.with_text("button", &[("type", "submit")], "Create account")
+    let full_name = Field {
+        name: "full_name",
+        label: "Full name",
+        autocomplete: "name",
+        value: Some(&form.full_name),
+        hint: "",
+        error: errors.full_name.as_deref(),
+        ..organization
+    };
+    let email = Field {
+        name: "email",
+        label: "Email",
+        kind: "email",
+        autocomplete: "username",
+        value: Some(form.email_for(shown.invite)),
+        error: errors.email.as_deref(),
+        is_read_only: shown.invite.email.is_some(),
+        ..full_name
+    };
+    let password = Field {
+        name: "password",
+        label: "Password",
+        kind: "password",
+        autocomplete: "new-password",
+        value: None,
+        hint: &format!("{min} to {max} characters."),
+        error: errors.password.as_deref(),
+        is_read_only: false,
+    };
+    html! {
+        input type="hidden" name="token" value=(shown.token);
+        @if let Some(words) = &errors.page { p.problem role="alert" { (words) } }
+        @if is_owner { (organization.render()) }
+        (full_name.render())
+        (email.render())
+        (password.render())
+        button type="submit" { "Create account" }
+    }
 }
 
 /// A labelled input.
+#[derive(Clone, Copy)]
 struct Field<'a> {
     name: &'static str,
     label: &'static str,
+    kind: &'static str,
+    autocomplete: &'static str,
+    value: Option<&'a str>,
     hint: &'a str,
-    mistake: &'a Option<String>,
+    error: Option<&'a str>,
+    is_read_only: bool,
 }
 
 impl Field<'_> {
-    /// Adds it, with what is wrong beside it. Screen readers hear the hint and the mistake with the label.
-    fn add(&self, html: Html, attributes: Attributes<'_>) -> Html {
-        let described = format!("{}-note", self.name);
-        let note = self.mistake.as_deref().unwrap_or(self.hint);
-        let mut all = vec![("id", self.name), ("name", self.name), ("required", "")];
-        if !note.is_empty() {
-            all.push(("aria-describedby", &described));
-        }
-        if self.mistake.is_some() {
-            all.push(("aria-invalid", "true"));
-        }
-        all.extend_from_slice(attributes);
-        let class = if self.mistake.is_some() { "note wrong" } else { "note" };
-        html.element("div", &[("class", "field")], |html| {
-            let html = html.with_text("label", &[("for", self.name)], self.label).void("input", &all);
-            if note.is_empty() {
-                html
-            } else {
-                html.with_text("p", &[("class", class), ("id", &described)], note)
+    /// The input, with its error or else its hint, which screen readers read out with the label.
+    fn render(self) -> Markup {
+        let note = self.error.unwrap_or(self.hint);
+        let note_id = (!note.is_empty()).then(|| format!("{}-note", self.name));
+        html! {
+            div.field {
+                label for=(self.name) { (self.label) }
+                input id=(self.name) name=(self.name) required aria-describedby=[&note_id]
+                    aria-invalid=[self.error.map(|_| "true")] type=(self.kind) autocomplete=(self.autocomplete)
+                    inputmode=[(self.kind == "email").then_some("email")] value=[self.value]
+                    readonly[self.is_read_only];
+                @if let Some(note_id) = &note_id {
+                    p.note.wrong[self.error.is_some()] id=(note_id) { (note) }
+                }
             }
-        })
+        }
     }
 }
 
@@ -156,32 +177,26 @@ impl Field<'_> {
 pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Reply {
     let title = format!("Welcome, {}", joined.full_name);
     let file = format!("[api]\nemail={}\nkey={}\nsite={origin}\n", joined.email, joined.api_key);
-    let body = |html: Html| {
-        html.with_text("h1", &[], &title)
-            .with_text("p", &[("class", "lead")], &format!("You are in {}.", joined.organization))
-            .with_text("h2", &[], "On your phone")
-            .element("p", &[], |html| {
-                let link = [("href", CLIENTS), ("rel", "noreferrer"), ("target", "_blank")];
-                html.text("Open the ")
-                    .with_text("a", &link, "Zulip app")
-                    .text(", add this server, and log in with your email and password.")
-            })
-            .element("dl", &[], |html| {
-                html.with_text("dt", &[], "Server")
-                    .with_text("dd", &[], origin)
-                    .with_text("dt", &[], "Email")
-                    .with_text("dd", &[], &joined.email)
-            })
-            .with_text("h2", &[], "In the terminal, and for scripts")
-            .element("p", &[], |html| {
-                html.text("Save this as ")
-                    .with_text("code", &[], "~/.zuliprc")
-                    .text(": the terminal client and the libraries read it. ")
-                    .with_text("strong", &[], "The key is shown this once.")
-            })
-            .with_text("pre", &[("tabindex", "0"), ("aria-label", "Contents of ~/.zuliprc")], &file)
+    let body = html! {
+        h1 { (title) }
+        p.lead { "You are in " (joined.organization) "." }
+        h2 { "On your phone" }
+        p {
+            "Open the " a href=(CLIENTS) rel="noreferrer" target="_blank" { "Zulip app" }
+            ", add this server, and log in with your email and password."
+        }
+        dl {
+            dt { "Server" } dd { (origin) }
+            dt { "Email" } dd { (joined.email) }
+        }
+        h2 { "In the terminal, and for scripts" }
+        p {
+            "Save this as " code { "~/.zuliprc" } ": the terminal client and the libraries read it. "
+            strong { "The key is shown this once." }
+        }
+        pre tabindex="0" aria-label="Contents of ~/.zuliprc" { (file) }
     };
-    page(200, &title, organization, body, Vec::new())
+    page(200, &title, organization, &body, Vec::new())
 }
 
 /// The page of a link that does not work, or not any more: 404.
@@ -205,8 +220,11 @@ fn notice(
     organization: &Organization,
     headers: Vec<(&'static str, String)>,
 ) -> Reply {
-    let body = |html: Html| html.with_text("h1", &[], title).with_text("p", &[("class", "lead")], words);
-    page(status, title, organization, body, headers)
+    let body = html! {
+        h1 { (title) }
+        p.lead { (words) }
+    };
+    page(status, title, organization, &body, headers)
 }
 
 /// A whole page.
@@ -214,28 +232,29 @@ fn page(
     status: u16,
     title: &str,
     organization: &Organization,
-    body: impl FnOnce(Html) -> Html,
+    body: &Markup,
     mut headers: Vec<(&'static str, String)>,
 ) -> Reply {
-    let viewport = "width=device-width, initial-scale=1";
-    let html = Html::default().own("<!DOCTYPE html>").element("html", &[("lang", "en")], |html| {
-        html.element("head", &[], |html| {
-            html.void("meta", &[("charset", "utf-8")])
-                .void("meta", &[("name", "viewport"), ("content", viewport)])
-                .void("meta", &[("name", "color-scheme"), ("content", "light dark")])
-                .void("meta", &[("name", "robots"), ("content", "noindex")])
-                .with_text("title", &[], title)
-                .void("link", &[("rel", "icon"), ("href", &organization.icon_url)])
-                .element("style", &[], |html| html.own(STYLE))
-        })
-        .element("body", &[], |html| {
-            html.element("main", &[], |html| {
-                let icon =
-                    [("src", organization.icon_url.as_str()), ("alt", ""), ("width", "56"), ("height", "56")];
-                body(html.void("img", &icon))
-            })
-        })
-    });
+    let html = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="robots" content="noindex";
+                title { (title) }
+                link rel="icon" href=(organization.icon_url);
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    img src=(organization.icon_url) alt="" width="56" height="56";
+                    (body)
+                }
+            }
+        }
+    };
     headers.extend([
         ("Content-Security-Policy", POLICY.clone()),
         ("X-Frame-Options", "DENY".to_owned()),
