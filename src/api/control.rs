@@ -203,7 +203,7 @@ fn carry_out(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -
         }
         Command::OwnerLink => owner_link::new_path(tx)?.into(),
         Command::ReactivateRealm => {
-            realm::deactivated::set(tx, false)?;
+            realm::set_deactivated(tx, false)?;
             Value::Null
         }
     })

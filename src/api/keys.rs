@@ -46,7 +46,7 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
         .readers
         .read(|snapshot| -> ApiResult<_> {
             let allowed: bool = realm::settings::get(snapshot, "password_auth_enabled")?;
-            let is_closed = realm::deactivated::get(snapshot)?;
+            let is_closed = realm::is_deactivated(snapshot)?;
             Ok((users::password_of(snapshot, &account)?, allowed, is_closed))
         })
         .await?;

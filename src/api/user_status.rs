@@ -77,9 +77,9 @@ fn update_status(
     if let Some(away) = own.away {
         let user = users::by_id(tx, caller.user_id)?
             .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
-        let is_visible: bool = domain_user_settings::get(tx, user.user_id, presence::change::SETTING)?;
+        let is_visible: bool = domain_user_settings::get(tx, user.user_id, presence::SETTING)?;
         if is_visible == away {
-            accounts::settings::setting(tx, &user, presence::change::SETTING, &json!(!away))?;
+            accounts::settings::setting(tx, &user, presence::SETTING, &json!(!away))?;
         }
     }
     apply(tx, caller.user_id, change)?;
@@ -111,7 +111,7 @@ fn get_status(read: &Read<'_, User>, params: GetParams) -> ApiResult<Reply> {
     let user = find::by_id(read, params.user_id)?;
     check_is_active(&user)?;
     access::check(read, read.caller, &user)?;
-    let is_visible: bool = domain_user_settings::get(read, user.user_id, presence::change::SETTING)?;
+    let is_visible: bool = domain_user_settings::get(read, user.user_id, presence::SETTING)?;
     let status = load(read, user.user_id)?;
     Reply::field("status", &wire(&status, !is_visible))
 }

@@ -5,7 +5,7 @@
 
 use crate::api::invites::rules;
 use crate::api::invites::rules::InviteParams;
-use crate::domain::domains::rules::may_join;
+use crate::domain::domains::may_join;
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::invites::record::{InviteRow, random_key};
 use crate::domain::invites::{events, sql};

@@ -57,7 +57,12 @@ pub fn find(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<In
 }
 
 /// Makes the user, with channels, groups and a key, and tells whom it concerns.
-pub fn accept(tx: &mut Tx<'_>, form: &SignupForm, password_hash: String, origin: &str) -> ApiResult<Accepted> {
+pub fn accept(
+    tx: &mut Tx<'_>,
+    form: &SignupForm,
+    password_hash: String,
+    origin: &str,
+) -> ApiResult<Accepted> {
     let Some(invite) = find(tx, &form.key, tx.now())? else { return Ok(Accepted::NoSuchInvite) };
     let errors = form.check(tx, &invite)?;
     if !errors.is_empty() {

@@ -1,6 +1,6 @@
 //! What a newcomer fills in, and what may be wrong with it.
 
-use crate::domain::domains::rules::may_join;
+use crate::domain::domains::may_join;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::users::{names, passwords, sql as users};
 use crate::http::{ApiError, ApiResult};

@@ -5,7 +5,7 @@ use crate::api::messages::move_rules::{Asked, check_asked, resolves_empty_topic}
 use crate::api::messages::moving::{Destination, Move};
 use crate::api::messages::{move_notices, moved, moving};
 use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::alert_words::automaton::alerted;
+use crate::domain::alert_words::alerted;
 use crate::domain::files::record::AttachmentRecord;
 use crate::domain::messages::access::Sight;
 use crate::domain::messages::create::{attributes_of, mentioned};

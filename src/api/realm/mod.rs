@@ -1,13 +1,10 @@
 //! The organization: its row, and its settings.
 //!
-//! - [`settings`]: the settings that are plain values;
-//! - [`group_settings`]: who may do what;
 //! - [`policies`]: the older numbers that stood for the same;
 //! - `rules`: who may change which setting, and to what; `changes` reads them from a request;
 //! - [`state`]: all of it in the answer of `POST /register`.
 
 mod changes;
-mod deactivate;
 pub mod policies;
 mod rules;
 pub mod state;
@@ -15,7 +12,9 @@ mod test_welcome;
 mod update;
 
 use crate::api::Slice;
-use crate::http::{ADMINISTRATOR, ApiResult, OWNER, Route, StatePart};
+use crate::domain::realm;
+use crate::http::params::NoParams;
+use crate::http::{ADMINISTRATOR, ApiResult, OWNER, Owner, Reply, Route, StatePart};
 use crate::store::Tx;
 use hyper::Method;
 use rand::RngExt;
@@ -31,7 +30,7 @@ const STATE: &[StatePart] = &[
 fn routes() -> Vec<Route> {
     vec![
         Route::write(Method::PATCH, "/realm", ADMINISTRATOR, update::update),
-        Route::write(Method::POST, "/realm/deactivate", OWNER, deactivate::deactivate),
+        Route::write(Method::POST, "/realm/deactivate", OWNER, deactivate),
         Route::write(
             Method::POST,
             "/realm/test_welcome_bot_custom_message",
@@ -39,6 +38,13 @@ fn routes() -> Vec<Route> {
             test_welcome::send_test_message,
         ),
     ]
+}
+
+/// `POST /realm/deactivate`: from now on nobody can log in. Nothing is deleted; the command line brings it back.
+fn deactivate(tx: &mut Tx<'_>, _caller: &Owner, _params: NoParams) -> ApiResult<Reply> {
+    realm::set_deactivated(tx, true)?;
+    realm::events::tell_deactivated(tx)?;
+    Ok(Reply::ok())
 }
 
 /// Makes the organization's row in a new file.

@@ -25,7 +25,7 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
 
 /// The next reminder; none while the organization is closed.
 fn next(snapshot: &Snapshot<'_>) -> ApiResult<Option<ReminderRow>> {
-    if realm::deactivated::get(snapshot)? { Ok(None) } else { Ok(sql::next(snapshot)?) }
+    if realm::is_deactivated(snapshot)? { Ok(None) } else { Ok(sql::next(snapshot)?) }
 }
 
 async fn deliver(app: &App, row: ReminderRow) -> ApiResult<()> {

@@ -32,7 +32,7 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
 
 /// The next message; none while the organization is closed.
 fn next(snapshot: &Snapshot<'_>) -> ApiResult<Option<ScheduledMessageRow>> {
-    if realm::deactivated::get(snapshot)? { Ok(None) } else { Ok(sql::next(snapshot)?) }
+    if realm::is_deactivated(snapshot)? { Ok(None) } else { Ok(sql::next(snapshot)?) }
 }
 
 /// Sends a message, or says why not. An error means that neither could be done.

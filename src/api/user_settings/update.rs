@@ -4,7 +4,7 @@ use crate::api::user_settings::params::Changes;
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::{change, settings};
-use crate::domain::domains::rules::may_join;
+use crate::domain::domains::may_join;
 use crate::domain::realm as domain_realm;
 use crate::domain::realm::bot_domain;
 use crate::domain::user_settings::{all, events};

@@ -1,7 +1,7 @@
 //! `POST /users`: an administrator makes an account for somebody.
 
 use crate::domain::accounts::create::{NewUser, check, create_at};
-use crate::domain::domains::rules::may_join;
+use crate::domain::domains::may_join;
 use crate::domain::realm::bot_domain;
 use crate::domain::users::passwords;
 use crate::http::{Administrator, ApiError, ApiResult, Call, Reply};

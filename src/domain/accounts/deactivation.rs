@@ -76,7 +76,7 @@ pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: UserId) -> ApiResult<()> 
         tx.emit(&activity(user.user_id, true), Audience::set(who.clone()));
         // Nobody kept these of somebody who was not there.
         user_status::introduce(tx, &user, &who)?;
-        presence::change::introduce(tx, user.user_id, &who)?;
+        presence::introduce(tx, user.user_id, &who)?;
         bots::events::updated(tx, &user, "is_active", true)?;
         changes.emit_gained(tx)?;
         if user.is_bot() {

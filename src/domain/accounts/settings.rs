@@ -14,10 +14,10 @@ pub fn setting(tx: &mut Tx<'_>, user: &UserRow, name: &str, value: &Value) -> Ap
     if name == "enable_drafts_synchronization" && *value == false {
         drafts::forget_all(tx, user.user_id)?;
     }
-    if name == presence::change::SETTING {
+    if name == presence::SETTING {
         let is_visible = *value == true;
         user_status::away_changed(tx, user, !is_visible)?;
-        presence::change::visibility_changed(tx, user.user_id, is_visible)?;
+        presence::visibility_changed(tx, user.user_id, is_visible)?;
     }
     Ok(())
 }

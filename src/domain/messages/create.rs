@@ -3,7 +3,7 @@
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{user_rows as users, users as access};
-use crate::domain::alert_words::automaton::alerted;
+use crate::domain::alert_words::alerted;
 use crate::domain::groups::members as members_of_group;
 use crate::domain::linkifiers::compiled::topic_links;
 use crate::domain::messages::destination::Address;

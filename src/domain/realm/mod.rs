@@ -1,9 +1,10 @@
 //! The organization: its settings, whether it is deactivated, the ids of its users, and `realm` events.
 
-pub mod deactivated;
 pub mod events;
 pub mod settings;
 pub mod user_ids;
+
+use rusqlite::Connection;
 
 /// The domain of stand-ins for hidden emails, where the server's own host cannot be the domain of an address.
 pub const DUMMY_DOMAIN: &str = "bots.invalid";
@@ -13,4 +14,14 @@ pub fn bot_domain(origin: &str) -> String {
     let url = url::Url::parse(origin).ok();
     let domain = url.as_ref().and_then(url::Url::domain).filter(|domain| domain.contains('.'));
     domain.unwrap_or(DUMMY_DOMAIN).to_owned()
+}
+
+/// Returns whether the organization is closed, so that nobody can log in.
+pub fn is_deactivated(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT deactivated FROM realm")?.query_row([], |row| row.get(0))
+}
+
+/// Closes the organization, or opens it again.
+pub fn set_deactivated(connection: &Connection, deactivated: bool) -> rusqlite::Result<()> {
+    connection.prepare_cached("UPDATE realm SET deactivated = ?1")?.execute([deactivated]).map(|_| ())
 }

@@ -118,7 +118,7 @@ impl Changes {
                 .ok_or_else(|| ApiError::internal("a user who became visible has no row"))?;
             announce(tx, &user, viewers)?;
             user_status::introduce(tx, &user, viewers)?;
-            presence::change::introduce(tx, *user_id, viewers)?;
+            presence::introduce(tx, *user_id, viewers)?;
         }
         Ok(())
     }

@@ -1,9 +1,18 @@
-//! What a domain has to be, and whose addresses may join.
+//! Domains whose addresses may join while the organization is restricted to some: statements and rules.
 
-use crate::domain::domains::{RealmDomain, sql};
 use crate::domain::realm;
 use crate::http::ApiResult;
 use rusqlite::Connection;
+use serde::Serialize;
+
+/// A domain on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RealmDomain {
+    /// Lower case.
+    pub domain: String,
+    /// Whether addresses of its subdomains may join too.
+    pub allow_subdomains: bool,
+}
 
 /// The longest domain, in characters.
 const MAX_LENGTH: usize = 255;
@@ -69,7 +78,7 @@ pub fn may_join(connection: &Connection, email: &str) -> ApiResult<Result<(), Re
     if !realm::settings::get(connection, "emails_restricted_to_domains")? {
         return Ok(Ok(()));
     }
-    Ok(is_allowed(email, &sql::all(connection)?))
+    Ok(is_allowed(email, &all(connection)?))
 }
 
 fn is_allowed(email: &str, domains: &[RealmDomain]) -> Result<(), Refusal> {
@@ -86,6 +95,34 @@ fn is_allowed(email: &str, domains: &[RealmDomain]) -> Result<(), Refusal> {
         rest.is_some_and(|rest| rest.is_empty() || (allowed.allow_subdomains && rest.ends_with('.')))
     };
     if domains.iter().any(covers) { Ok(()) } else { Err(Refusal::Domain) }
+}
+
+/// All of them, the oldest first.
+pub fn all(connection: &Connection) -> rusqlite::Result<Vec<RealmDomain>> {
+    connection
+        .prepare_cached("SELECT domain, allow_subdomains FROM realm_domain ORDER BY id")?
+        .query_map([], |row| Ok(RealmDomain { domain: row.get(0)?, allow_subdomains: row.get(1)? }))?
+        .collect()
+}
+
+/// Adds one; answers its id.
+pub fn insert(connection: &Connection, domain: &RealmDomain) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached("INSERT INTO realm_domain (domain, allow_subdomains) VALUES (?1, ?2)")?
+        .insert((&domain.domain, domain.allow_subdomains))
+}
+
+/// Changes one; answers whether it was there.
+pub fn update(connection: &Connection, domain: &RealmDomain) -> rusqlite::Result<bool> {
+    let changed = connection
+        .prepare_cached("UPDATE realm_domain SET allow_subdomains = ?2 WHERE domain = ?1")?
+        .execute((&domain.domain, domain.allow_subdomains))?;
+    Ok(changed > 0)
+}
+
+/// Removes one; answers whether it was there.
+pub fn delete(connection: &Connection, domain: &str) -> rusqlite::Result<bool> {
+    Ok(connection.prepare_cached("DELETE FROM realm_domain WHERE domain = ?1")?.execute([domain])? > 0)
 }
 
 #[cfg(test)]
@@ -140,7 +177,7 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(crate::store::SCHEMA).unwrap();
         let example = RealmDomain { domain: "example.com".to_owned(), allow_subdomains: false };
-        sql::insert(&connection, &example).unwrap();
+        insert(&connection, &example).unwrap();
         assert_eq!(may_join(&connection, "ada@example.net").unwrap(), Ok(()));
         realm::settings::set(&connection, "emails_restricted_to_domains", &true.into()).unwrap();
         assert_eq!(may_join(&connection, "ada@example.net").unwrap(), Err(Refusal::Domain));

@@ -1,12 +1,39 @@
-//! `GET`, `POST` and `DELETE /users/me/alert_words`.
+//! `/users/me/alert_words`: words that users want to hear of.
 
-use crate::domain::alert_words::{automaton, sql};
+use crate::api::Slice;
+use crate::domain::alert_words;
 use crate::events::{Audience, Event};
+use crate::http::State;
 use crate::http::params::{BoundedText, NoParams};
-use crate::http::{ApiResult, Read, Reply, User};
+use crate::http::{ApiResult, Read, Reply, Route, USER, User};
+use crate::http::{StatePart, StateRequest};
 use crate::store::Tx;
 use crate::types::UserId;
+use hyper::Method;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Alert words.
+pub const SLICE: Slice = Slice { name: "alert_words", routes, state: STATE, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "alert_words", fetch: state }];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/users/me/alert_words", USER, get_alert_words),
+        Route::write(Method::POST, "/users/me/alert_words", USER, add_alert_words),
+        Route::write(Method::DELETE, "/users/me/alert_words", USER, remove_alert_words),
+    ]
+}
+
+/// Word `alert_words`.
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    state.insert(
+        "alert_words".into(),
+        json!(alert_words::words_of(request.connection, request.caller.user_id)?),
+    );
+    Ok(())
+}
 
 /// The longest word or phrase, in characters.
 const MAX_WORD_LENGTH: usize = 100;
@@ -23,8 +50,8 @@ impl Event for AlertWordsChanged<'_> {
 }
 
 /// `GET /users/me/alert_words`.
-pub fn get_alert_words(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("alert_words", &sql::words_of(read, read.caller.user_id)?)
+fn get_alert_words(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    Reply::field("alert_words", &alert_words::words_of(read, read.caller.user_id)?)
 }
 
 /// Parameters of `POST` and `DELETE /users/me/alert_words`.
@@ -41,27 +68,27 @@ impl WordsParams {
 }
 
 /// `POST /users/me/alert_words`: words that the user has already, in upper or lower case, are passed over.
-pub fn add_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply> {
+fn add_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply> {
     let mut changed = false;
     for word in params.words() {
-        changed |= sql::insert(tx, caller.user_id, word)?;
+        changed |= alert_words::insert(tx, caller.user_id, word)?;
     }
     answer(tx, caller.user_id, changed)
 }
 
 /// `DELETE /users/me/alert_words`: words that the user does not have are passed over.
-pub fn remove_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply> {
+fn remove_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply> {
     let mut changed = false;
     for word in params.words() {
-        changed |= sql::delete(tx, caller.user_id, word)?;
+        changed |= alert_words::delete(tx, caller.user_id, word)?;
     }
     answer(tx, caller.user_id, changed)
 }
 
 fn answer(tx: &mut Tx<'_>, user_id: UserId, changed: bool) -> ApiResult<Reply> {
-    let words = sql::words_of(tx, user_id)?;
+    let words = alert_words::words_of(tx, user_id)?;
     if changed {
-        automaton::forget(tx);
+        alert_words::forget(tx);
         let event = AlertWordsChanged { r#type: AlertWordsChanged::TYPE, alert_words: &words };
         tx.emit(&event, Audience::user(user_id));
     }

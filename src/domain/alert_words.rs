@@ -1,11 +1,11 @@
-//! All alert words of all users as one automaton, which walks a message once.
+//! Alert words: statements, and the automaton that finds the words of all users in one walk through a message.
 
-use crate::domain::alert_words::sql;
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{UserId, fold};
 use aho_corasick::AhoCorasick;
+use rusqlite::Connection;
 
 /// What may stand before a word, beside the beginning of the text.
 const BEFORE: &str = " \n(\".,';[*`>";
@@ -33,7 +33,7 @@ struct Automaton {
 pub fn alerted(tx: &mut Tx<'_>, text: &str, audience: &Audience) -> ApiResult<Vec<UserId>> {
     if tx.peek::<AlertWords>().is_none_or(|words| words.built.is_none()) {
         let (connection, words) = tx.local::<AlertWords>();
-        words.built = Some(Automaton::new(sql::all(connection)?)?);
+        words.built = Some(Automaton::new(all(connection)?)?);
     }
     let automaton = tx.peek::<AlertWords>().and_then(|words| words.built.as_ref());
     let mut user_ids = automaton.map_or_else(Vec::new, |automaton| automaton.found_in(text));
@@ -91,6 +91,38 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let after = text[end..].chars().next();
     before.is_none_or(|character| BEFORE.contains(character))
         && after.is_none_or(|character| AFTER.contains(character))
+}
+
+/// A user's words, in the order in which they were added.
+pub fn words_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<String>> {
+    connection
+        .prepare_cached("SELECT word FROM alert_word WHERE user_id = ?1 ORDER BY id")?
+        .query_map([user_id], |row| row.get(0))?
+        .collect()
+}
+
+/// Adds a word; answers whether the user did not have it yet, in upper or lower case.
+pub fn insert(connection: &Connection, user_id: UserId, word: &str) -> rusqlite::Result<bool> {
+    let added = connection
+        .prepare_cached("INSERT OR IGNORE INTO alert_word (user_id, word, word_key) VALUES (?1, ?2, ?3)")?
+        .execute((user_id, word, fold(word)))?;
+    Ok(added > 0)
+}
+
+/// Removes a word; answers whether the user had it, in upper or lower case.
+pub fn delete(connection: &Connection, user_id: UserId, word: &str) -> rusqlite::Result<bool> {
+    let removed = connection
+        .prepare_cached("DELETE FROM alert_word WHERE user_id = ?1 AND word_key = ?2")?
+        .execute((user_id, fold(word)))?;
+    Ok(removed > 0)
+}
+
+/// All words of all users in lower case, each with one who has it; ordered by word.
+pub fn all(connection: &Connection) -> rusqlite::Result<Vec<(String, UserId)>> {
+    connection
+        .prepare_cached("SELECT word_key, user_id FROM alert_word ORDER BY word_key, user_id")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
 }
 
 #[cfg(test)]

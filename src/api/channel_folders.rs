@@ -1,0 +1,302 @@
+//! `/channel_folders`: folders that channels are shown in (feature levels 389, 414 and 418). Administrators make them;
+//! everybody sees them.
+
+use crate::api::Slice;
+use crate::domain::channels::folder::ChannelFolder;
+use crate::domain::channels::folder_sql;
+use crate::domain::limits::{MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH};
+use crate::domain::messages::render_context::render_description;
+use crate::domain::users::events::everyone;
+use crate::events::Event;
+use crate::http::State;
+use crate::http::params::BoundedText;
+use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
+use crate::http::{StatePart, StateRequest};
+use crate::store::Tx;
+use hyper::Method;
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Channel folders.
+pub const SLICE: Slice = Slice { name: "channel_folders", routes, state: STATE, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "channel_folders", fetch: state }];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/channel_folders", USER, get_channel_folders),
+        Route::write(Method::PATCH, "/channel_folders", ADMINISTRATOR, reorder_channel_folders),
+        Route::call(Method::POST, "/channel_folders/create", ADMINISTRATOR, create_channel_folder),
+        Route::call(
+            Method::PATCH,
+            "/channel_folders/{channel_folder_id}",
+            ADMINISTRATOR,
+            update_channel_folder,
+        ),
+    ]
+}
+
+/// Parameters of `GET /channel_folders`.
+#[derive(Deserialize)]
+pub struct ListParams {
+    /// Whether archived folders are wanted too.
+    #[serde(default)]
+    include_archived: bool,
+}
+
+/// `GET /channel_folders`: the folders, as they are shown.
+fn get_channel_folders(read: &Read<'_, User>, params: ListParams) -> ApiResult<Reply> {
+    let mut folders = folder_sql::all(read)?;
+    folders.retain(|folder| params.include_archived || !folder.is_archived);
+    Reply::field("channel_folders", &folders)
+}
+
+/// Parameters of `POST /channel_folders/create`.
+#[derive(Deserialize)]
+pub struct CreateParams {
+    /// The name.
+    name: BoundedText<MAX_CHANNEL_FOLDER_NAME_LENGTH>,
+    /// Markdown; may be empty.
+    description: BoundedText<MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH>,
+}
+
+/// `POST /channel_folders/create`: a new folder, after all others.
+async fn create_channel_folder(call: Call<Administrator>, params: CreateParams) -> ApiResult<Reply> {
+    let name = checked_name(&params.name)?;
+    let description = params.description.into_inner();
+    let rendered_description = render(&call, &description).await?;
+    let job = move |tx: &mut Tx<'_>, caller: &Administrator| {
+        check_is_free(tx, &name, None)?;
+        let mut folder = ChannelFolder {
+            id: 0,
+            name,
+            description,
+            rendered_description,
+            date_created: tx.now(),
+            creator_id: Some(caller.user_id),
+            order: 0,
+            is_archived: false,
+        };
+        folder.id = folder_sql::insert(tx, &folder)?;
+        folder.order = folder.id;
+        emit_added(tx, &folder)?;
+        Ok(folder.id)
+    };
+    Reply::field("channel_folder_id", &call.write(job).await?)
+}
+
+/// Renders a description before the writer is asked.
+async fn render(call: &Call<Administrator>, description: &str) -> ApiResult<String> {
+    let now = call.app.clock.seconds();
+    let origin = &call.info.origin;
+    call.app
+        .readers
+        .read(|snapshot| render_description(snapshot, &call.caller, now, origin, description))
+        .await
+}
+
+/// Parameters of `PATCH /channel_folders/{channel_folder_id}`. What is absent stays.
+#[derive(Deserialize)]
+pub struct UpdateParams {
+    /// Which folder.
+    channel_folder_id: i64,
+    /// The name.
+    #[serde(default)]
+    name: Option<BoundedText<MAX_CHANNEL_FOLDER_NAME_LENGTH>>,
+    /// Markdown.
+    #[serde(default)]
+    description: Option<BoundedText<MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH>>,
+    /// Whether it is out of use.
+    #[serde(default)]
+    is_archived: Option<bool>,
+}
+
+/// `PATCH /channel_folders/{channel_folder_id}`: changes what is given, each told in an event of its own.
+async fn update_channel_folder(call: Call<Administrator>, params: UpdateParams) -> ApiResult<Reply> {
+    let rendered = match &params.description {
+        Some(description) => Some(render(&call, description).await?),
+        None => None,
+    };
+    call.write(move |tx, _caller| change(tx, params, rendered)).await?;
+    Ok(Reply::ok())
+}
+
+fn change(tx: &mut Tx<'_>, params: UpdateParams, rendered: Option<String>) -> ApiResult<()> {
+    let before = folder_sql::find(tx, params.channel_folder_id)?;
+    let mut folder = before.clone();
+    if let Some(name) = params.name {
+        folder.name = checked_name(&name)?;
+    }
+    if let (Some(description), Some(rendered)) = (params.description, rendered) {
+        folder.description = description.into_inner();
+        folder.rendered_description = rendered;
+    }
+    folder.is_archived = params.is_archived.unwrap_or(folder.is_archived);
+    let (is_renamed, is_back) = (folder.name != before.name, before.is_archived && !folder.is_archived);
+    // Archived folders do not keep their names from others.
+    if is_renamed || is_back {
+        check_is_free(tx, &folder.name, Some(folder.id))?;
+    }
+    if folder.is_archived && !before.is_archived && folder_sql::has_channels(tx, folder.id)? {
+        return Err(ApiError::bad_request(
+            "You need to remove all the channels from this folder to archive it.",
+        ));
+    }
+    folder_sql::update(tx, &folder)?;
+    if is_renamed {
+        emit_updated(tx, folder.id, json!({"name": folder.name}))?;
+    }
+    if folder.description != before.description {
+        let data = json!({
+            "description": folder.description,
+            "rendered_description": folder.rendered_description,
+        });
+        emit_updated(tx, folder.id, data)?;
+    }
+    if folder.is_archived != before.is_archived {
+        emit_updated(tx, folder.id, json!({"is_archived": folder.is_archived}))?;
+    }
+    Ok(())
+}
+
+/// Parameters of `PATCH /channel_folders`.
+#[derive(Deserialize)]
+pub struct ReorderParams {
+    /// The ids of all folders, as they are to be shown.
+    order: Vec<i64>,
+}
+
+/// `PATCH /channel_folders`: another order. Ids that are no folder's do no harm.
+fn reorder_channel_folders(
+    tx: &mut Tx<'_>,
+    _caller: &Administrator,
+    params: ReorderParams,
+) -> ApiResult<Reply> {
+    let mut has_changed = false;
+    for folder in folder_sql::all(tx)? {
+        let place = params.order.iter().rposition(|id| *id == folder.id);
+        let place = place.and_then(|place| i64::try_from(place).ok());
+        let place = place.ok_or_else(|| ApiError::bad_request("Invalid order mapping."))?;
+        if place != folder.order {
+            folder_sql::set_position(tx, folder.id, place)?;
+            has_changed = true;
+        }
+    }
+    if has_changed {
+        emit_reordered(tx)?;
+    }
+    Ok(Reply::ok())
+}
+
+/// Checks a name; answers it stripped.
+fn checked_name(text: &str) -> ApiResult<String> {
+    let name = text.trim();
+    if name.is_empty() {
+        return Err(ApiError::bad_request("Channel folder name can't be empty."));
+    }
+    let is_forbidden = |character: char| {
+        character.is_control() || matches!(character, '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
+    };
+    if let Some(index) = name.chars().position(is_forbidden) {
+        let msg = format!("Invalid character in channel folder name, at position {}.", index + 1);
+        return Err(ApiError::bad_request(msg));
+    }
+    Ok(name.to_owned())
+}
+
+/// Refuses a name that another folder in use has, upper and lower case alike.
+fn check_is_free(connection: &Connection, name: &str, but: Option<i64>) -> ApiResult<()> {
+    if folder_sql::is_taken(connection, name, but)? {
+        return Err(ApiError::bad_request(format!("Channel folder '{name}' already exists")));
+    }
+    Ok(())
+}
+
+/// `channel_folder`, `op: add`.
+#[derive(Serialize)]
+struct FolderAdded<'a> {
+    r#type: &'static str,
+    op: &'static str,
+    channel_folder: &'a ChannelFolder,
+}
+
+/// `channel_folder`, `op: update`.
+#[derive(Serialize)]
+struct FolderUpdated {
+    r#type: &'static str,
+    op: &'static str,
+    channel_folder_id: i64,
+    /// What is new.
+    data: Value,
+}
+
+/// `channel_folder`, `op: reorder` (feature level 418).
+#[derive(Serialize)]
+struct FoldersReordered {
+    r#type: &'static str,
+    op: &'static str,
+    /// The ids of all folders, as they are shown.
+    order: Vec<i64>,
+}
+
+impl Event for FolderAdded<'_> {
+    const TYPE: &'static str = "channel_folder";
+}
+
+impl Event for FolderUpdated {
+    const TYPE: &'static str = "channel_folder";
+}
+
+impl Event for FoldersReordered {
+    const TYPE: &'static str = "channel_folder";
+}
+
+/// Tells everybody of a new folder.
+fn emit_added(tx: &mut Tx<'_>, channel_folder: &ChannelFolder) -> ApiResult<()> {
+    let audience = everyone(tx)?;
+    tx.emit(&FolderAdded { r#type: FolderAdded::TYPE, op: "add", channel_folder }, audience);
+    Ok(())
+}
+
+/// Tells everybody what is new about a folder.
+fn emit_updated(tx: &mut Tx<'_>, channel_folder_id: i64, data: Value) -> ApiResult<()> {
+    let audience = everyone(tx)?;
+    tx.emit(&FolderUpdated { r#type: FolderUpdated::TYPE, op: "update", channel_folder_id, data }, audience);
+    Ok(())
+}
+
+/// Tells everybody of another order.
+fn emit_reordered(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let order = folder_sql::all(tx)?.iter().map(|folder| folder.id).collect();
+    let audience = everyone(tx)?;
+    tx.emit(&FoldersReordered { r#type: FoldersReordered::TYPE, op: "reorder", order }, audience);
+    Ok(())
+}
+
+/// Word `channel_folders`: all folders, also archived ones.
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    state.insert("channel_folders".into(), json!(folder_sql::all(request.connection)?));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_can_be_read() {
+        let cases = [
+            (" Backend ", Ok("Backend")),
+            ("", Err("Channel folder name can't be empty.")),
+            (" \t", Err("Channel folder name can't be empty.")),
+            ("a\nb", Err("Invalid character in channel folder name, at position 2.")),
+            ("a\u{2028}b", Err("Invalid character in channel folder name, at position 2.")),
+        ];
+        for (text, expected) in cases {
+            let checked = checked_name(text);
+            let checked = checked.as_ref().map(String::as_str).map_err(ApiError::msg);
+            assert_eq!(checked, expected, "{text:?}");
+        }
+    }
+}

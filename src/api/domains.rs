@@ -1,0 +1,145 @@
+//! `/realm/domains`: the domains whose addresses may join while the organization is restricted to some.
+
+use crate::api::Slice;
+use crate::domain::domains;
+use crate::domain::domains::RealmDomain;
+use crate::domain::realm;
+use crate::domain::realm::user_ids;
+use crate::events::{Audience, Event};
+use crate::http::State;
+use crate::http::params::NoParams;
+use crate::http::{ApiError, ApiResult, OWNER, Owner, Read, Reply, Route, USER, User};
+use crate::http::{StatePart, StateRequest};
+use crate::store::Tx;
+use hyper::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// Domains.
+pub const SLICE: Slice = Slice { name: "domains", routes, state: STATE, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "realm_domains", fetch: state }];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/realm/domains", USER, get_domains),
+        Route::write(Method::POST, "/realm/domains", OWNER, add_domain),
+        Route::write(Method::PATCH, "/realm/domains/{domain}", OWNER, update_domain),
+        Route::write(Method::DELETE, "/realm/domains/{domain}", OWNER, remove_domain),
+    ]
+}
+
+/// `GET /realm/domains`: all of them, the oldest first.
+fn get_domains(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    Reply::field("domains", &domains::all(read)?)
+}
+
+/// Parameters of `POST /realm/domains`.
+#[derive(Deserialize)]
+pub struct AddParams {
+    /// In any case, with white space at its ends or without.
+    domain: String,
+    /// Whether addresses of its subdomains may join too.
+    allow_subdomains: bool,
+}
+
+/// `POST /realm/domains`.
+fn add_domain(tx: &mut Tx<'_>, _caller: &Owner, params: AddParams) -> ApiResult<Reply> {
+    let domain = params.domain.trim().to_lowercase();
+    domains::check_domain(&domain)
+        .map_err(|reason| ApiError::bad_request(format!("Invalid domain: {reason}")))?;
+    if domains::all(tx)?.iter().any(|known| known.domain == domain) {
+        let msg = format!("The domain {domain} is already a part of your organization.");
+        return Err(ApiError::bad_request(msg));
+    }
+    let new = RealmDomain { domain, allow_subdomains: params.allow_subdomains };
+    let id = domains::insert(tx, &new)?;
+    emit_changed(tx, "add", &new)?;
+    Reply::field("new_domain", &(id, &new.domain))
+}
+
+/// Parameters of `PATCH /realm/domains/{domain}`.
+#[derive(Deserialize)]
+pub struct UpdateParams {
+    /// Which one.
+    domain: String,
+    /// Whether addresses of its subdomains may join too.
+    allow_subdomains: bool,
+}
+
+/// `PATCH /realm/domains/{domain}`.
+fn update_domain(tx: &mut Tx<'_>, _caller: &Owner, params: UpdateParams) -> ApiResult<Reply> {
+    let changed = RealmDomain { domain: params.domain, allow_subdomains: params.allow_subdomains };
+    if !domains::update(tx, &changed)? {
+        return Err(not_found(&changed.domain));
+    }
+    emit_changed(tx, "change", &changed)?;
+    Ok(Reply::ok())
+}
+
+/// Parameters of `DELETE /realm/domains/{domain}`.
+#[derive(Deserialize)]
+pub struct RemoveParams {
+    /// Which one.
+    domain: String,
+}
+
+/// `DELETE /realm/domains/{domain}`. With the last one the restriction to domains goes, which would let nobody in.
+fn remove_domain(tx: &mut Tx<'_>, _caller: &Owner, params: RemoveParams) -> ApiResult<Reply> {
+    if !domains::delete(tx, &params.domain)? {
+        return Err(not_found(&params.domain));
+    }
+    if domains::all(tx)?.is_empty() {
+        realm::events::set(tx, "emails_restricted_to_domains", &false.into())?;
+    }
+    emit_removed(tx, &params.domain)?;
+    Ok(Reply::ok())
+}
+
+fn not_found(domain: &str) -> ApiError {
+    ApiError::bad_request(format!("No entry found for domain {domain}."))
+}
+
+/// `realm_domains`, `op: add` and `change`.
+#[derive(Serialize)]
+struct DomainChanged<'a> {
+    r#type: &'static str,
+    op: &'static str,
+    realm_domain: &'a RealmDomain,
+}
+
+impl Event for DomainChanged<'_> {
+    const TYPE: &'static str = "realm_domains";
+}
+
+/// `realm_domains`, `op: remove`.
+#[derive(Serialize)]
+struct DomainRemoved<'a> {
+    r#type: &'static str,
+    op: &'static str,
+    domain: &'a str,
+}
+
+impl Event for DomainRemoved<'_> {
+    const TYPE: &'static str = "realm_domains";
+}
+
+/// Tells everybody of a domain that is new or has changed.
+fn emit_changed(tx: &mut Tx<'_>, op: &'static str, realm_domain: &RealmDomain) -> ApiResult<()> {
+    let everybody = Audience::set(user_ids::active_ids(tx)?);
+    tx.emit(&DomainChanged { r#type: DomainChanged::TYPE, op, realm_domain }, everybody);
+    Ok(())
+}
+
+/// Tells everybody of a domain that is gone.
+fn emit_removed(tx: &mut Tx<'_>, domain: &str) -> ApiResult<()> {
+    let everybody = Audience::set(user_ids::active_ids(tx)?);
+    tx.emit(&DomainRemoved { r#type: DomainRemoved::TYPE, op: "remove", domain }, everybody);
+    Ok(())
+}
+
+/// Word `realm_domains`.
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    state.insert("realm_domains".into(), json!(domains::all(request.connection)?));
+    Ok(())
+}

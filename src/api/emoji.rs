@@ -1,0 +1,259 @@
+//! `/realm/emoji`: the organization's own emoji.
+
+use crate::api::Slice;
+use crate::domain::emoji::sql::RealmEmoji;
+use crate::domain::emoji::{source_url, sql};
+use crate::domain::groups::membership::Membership;
+use crate::domain::groups::realm_settings::{RealmGroup, is_held};
+use crate::domain::images::decoding::{ImageError, decode};
+use crate::domain::images::scaling::{cover, to_png};
+use crate::domain::images::upload::BODY_LIMIT;
+use crate::domain::images::{animation, public, upload};
+use crate::domain::users::events::everyone;
+use crate::events::Event;
+use crate::http::State;
+use crate::http::params::NoParams;
+use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, Route, USER, User};
+use crate::http::{StatePart, StateRequest};
+use crate::markdown::emoji as unicode;
+use crate::store::Tx;
+use crate::types::UserId;
+use hyper::Method;
+use image::ImageFormat;
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Custom emoji.
+pub const SLICE: Slice = Slice { name: "emoji", routes, state: STATE, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "realm_emoji", fetch: state }];
+
+/// The largest file of an emoji, in MiB.
+const MAX_EMOJI_FILE_SIZE_MIB: usize = 5;
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/realm/emoji", USER, get_custom_emoji),
+        // Names may hold slashes so far that they are refused for them.
+        Route::call(Method::POST, "/realm/emoji/{emoji_name...}", USER, upload_custom_emoji)
+            .body_limit(BODY_LIMIT),
+        Route::write(Method::DELETE, "/realm/emoji/{emoji_name...}", USER, deactivate_custom_emoji),
+    ]
+}
+
+/// Parameters of `POST` and `DELETE /realm/emoji/{emoji_name}`.
+#[derive(Deserialize)]
+pub struct EmojiParams {
+    /// The name. When an emoji is added, spaces are underscores.
+    emoji_name: String,
+}
+
+/// `GET /realm/emoji`: all custom emoji by their ids, also those that are deactivated.
+fn get_custom_emoji(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    Reply::field("emoji", &all_records(read)?)
+}
+
+/// Emoji are squares of this side, in pixels.
+const SIDE: u32 = 64;
+
+/// An emoji's image in its size.
+struct EmojiImage {
+    content: Vec<u8>,
+    /// The first frame of an animation, as PNG.
+    still: Option<Vec<u8>>,
+}
+
+/// `POST /realm/emoji/{emoji_name}`, with the image as the one file of a multipart body.
+async fn upload_custom_emoji(mut call: Call<User>, params: EmojiParams) -> ApiResult<Reply> {
+    let name = checked_name(&params.emoji_name)?;
+    let now = call.app.clock.seconds();
+    // Asked before anything is decoded, and again when it is stored.
+    call.app.readers.read(|snapshot| check_add(snapshot, &call.caller, now, &name)).await?;
+    let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one file.")?;
+    check_override(&call.caller, &name)?;
+    upload::check(&file, MAX_EMOJI_FILE_SIZE_MIB)?;
+    let image = upload::make(file, scale).await?;
+    call.write(move |tx, caller| {
+        check_add(tx, caller, tx.now(), &name)?;
+        check_override(caller, &name)?;
+        add(tx, caller, &name, &image)
+    })
+    .await
+}
+
+fn add(tx: &mut Tx<'_>, caller: &User, name: &str, image: &EmojiImage) -> ApiResult<Reply> {
+    let stem = public::secret();
+    let (ending, content_type) =
+        if image.still.is_some() { ("gif", "image/gif") } else { ("png", "image/png") };
+    let file = format!("{stem}.{ending}");
+    sql::insert(tx, name, &file, image.still.is_some(), caller.user_id)?;
+    public::put(tx, &sql::image_path(&file), content_type, &image.content)?;
+    if let Some(still) = &image.still {
+        public::put(tx, &sql::still_path(&file), "image/png", still)?;
+    }
+    emit_changed(tx)?;
+    Ok(Reply::ok())
+}
+
+/// Animations stay animations. What is not square is cut to a square, or, moving, put into one.
+fn scale(file: &[u8]) -> Result<EmojiImage, ImageError> {
+    let decoded = decode(file)?;
+    let still = to_png(&cover(&decoded.picture, SIDE, SIDE)?)?;
+    if decoded.format == ImageFormat::Gif
+        && let Some(animation) = animation::scaled(file, SIDE)?
+    {
+        return Ok(EmojiImage { content: animation, still: Some(still) });
+    }
+    Ok(EmojiImage { content: still, still: None })
+}
+
+/// `DELETE /realm/emoji/{emoji_name}`: the emoji can no longer be used. Where it was used it is still shown.
+fn deactivate_custom_emoji(tx: &mut Tx<'_>, caller: &User, params: EmojiParams) -> ApiResult<Reply> {
+    let name = params.emoji_name;
+    let emoji = sql::active_by_name(tx, &name)?.ok_or_else(|| {
+        // 404 since feature level 190.
+        ApiError::no_such_resource(format!("Emoji '{name}' does not exist"))
+    })?;
+    check_deactivate(caller, &emoji)?;
+    sql::deactivate(tx, emoji.id)?;
+    emit_changed(tx)?;
+    Ok(Reply::ok())
+}
+
+/// The name of a new emoji as it is stored: without spaces.
+fn checked_name(text: &str) -> ApiResult<String> {
+    let name = text.trim().replace(' ', "_");
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    let msg = if name.is_empty() {
+        "Emoji name is missing"
+    } else if !name.chars().all(allowed) {
+        "Emoji names must contain only lowercase English letters, digits, spaces, dashes, and underscores."
+    } else if name.ends_with(['-', '_']) {
+        "Emoji names must end with either a letter or digit."
+    } else {
+        return Ok(name);
+    };
+    Err(ApiError::bad_request(msg))
+}
+
+/// Whether the caller may add emoji, and one of this name.
+fn check_add(connection: &Connection, caller: &Caller, now: i64, name: &str) -> ApiResult<()> {
+    let membership = Membership::of(connection, caller.user_id, now)?;
+    if !is_held(connection, caller, &membership, RealmGroup::CanAddCustomEmoji)? {
+        return Err(ApiError::insufficient_permission());
+    }
+    if sql::active_by_name(connection, name)?.is_some() {
+        return Err(ApiError::bad_request("A custom emoji with this name already exists."));
+    }
+    Ok(())
+}
+
+/// Whether the caller may add an emoji in the place of one that everybody knows.
+fn check_override(caller: &Caller, name: &str) -> ApiResult<()> {
+    if unicode::by_name(name).is_some() && !caller.role.is_administrator() {
+        return Err(ApiError::bad_request("Only administrators can override default emoji."));
+    }
+    Ok(())
+}
+
+/// Whether the caller may take an emoji out of use: their own, and administrators all.
+fn check_deactivate(caller: &Caller, emoji: &RealmEmoji) -> ApiResult<()> {
+    if caller.role.is_administrator() || emoji.author_id == Some(caller.user_id) {
+        return Ok(());
+    }
+    Err(ApiError::bad_request("Must be an organization administrator or emoji author"))
+}
+
+/// A custom emoji on the wire.
+#[derive(Serialize)]
+struct EmojiRecord {
+    id: String,
+    name: String,
+    /// Relative to the organization's address.
+    source_url: String,
+    /// Null unless it is animated.
+    still_url: Option<String>,
+    deactivated: bool,
+    author_id: Option<UserId>,
+}
+
+/// `realm_emoji`, `op: update`: all emoji anew, whatever changed.
+#[derive(Serialize)]
+struct EmojiChanged {
+    r#type: &'static str,
+    op: &'static str,
+    realm_emoji: Map<String, Value>,
+}
+
+impl Event for EmojiChanged {
+    const TYPE: &'static str = "realm_emoji";
+}
+
+/// All emoji by their ids, also those that are deactivated.
+fn all_records(connection: &Connection) -> ApiResult<Map<String, Value>> {
+    let mut by_id = Map::new();
+    for emoji in sql::all(connection)? {
+        let still_url =
+            emoji.is_animated.then(|| format!("{}{}", public::ROOT, sql::still_path(&emoji.file)));
+        let record = EmojiRecord {
+            id: emoji.id.to_string(),
+            source_url: source_url(&emoji),
+            still_url,
+            name: emoji.name,
+            deactivated: emoji.deactivated,
+            author_id: emoji.author_id,
+        };
+        by_id.insert(record.id.clone(), serde_json::to_value(record)?);
+    }
+    Ok(by_id)
+}
+
+/// Tells everybody what emoji there are now.
+fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let event = EmojiChanged { r#type: EmojiChanged::TYPE, op: "update", realm_emoji: all_records(tx)? };
+    let audience = everyone(tx)?;
+    tx.emit(&event, audience);
+    Ok(())
+}
+
+/// Word `realm_emoji`.
+fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    state.insert("realm_emoji".into(), all_records(request.connection)?.into());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::checked_name;
+
+    #[test]
+    fn names_are_lower_case_words() {
+        for (text, expected) in [
+            ("green_tick", "green_tick"),
+            (" green tick ", "green_tick"),
+            ("a-1", "a-1"),
+            ("-a", "-a"),
+            ("7", "7"),
+        ] {
+            assert_eq!(checked_name(text).unwrap(), expected);
+        }
+        let characters = "Emoji names must contain only lowercase English letters, digits, spaces, dashes, and underscores.";
+        let end = "Emoji names must end with either a letter or digit.";
+        for (text, msg) in [
+            ("", "Emoji name is missing"),
+            ("  ", "Emoji name is missing"),
+            ("Green", characters),
+            ("my_em*oji", characters),
+            ("a/b", characters),
+            ("é", characters),
+            ("a.b", characters),
+            ("a\tb", characters),
+            ("_", end),
+            ("a-", end),
+        ] {
+            let error = checked_name(text).unwrap_err();
+            assert_eq!((error.status(), error.code(), error.msg()), (400, "BAD_REQUEST", msg), "{text:?}");
+        }
+    }
+}

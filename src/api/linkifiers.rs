@@ -1,0 +1,289 @@
+//! `/realm/linkifiers` and `/realm/filters`: patterns that become links in messages and topics. Events and state are for
+//! clients that know URL templates (feature level 176).
+
+use crate::api::Slice;
+use crate::domain::linkifiers::{LinkifierRecord, sql};
+use crate::domain::realm::user_ids;
+use crate::events::{Audience, Event, EventType, Receiver, Verdict};
+use crate::http::State;
+use crate::http::params::{NoParams, Trimmed};
+use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Read, Reply, Route, USER, User};
+use crate::http::{StatePart, StateRequest};
+use crate::markdown::{Linkifier, LinkifierError, url_template_variables};
+use crate::store::Tx;
+use hyper::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::HashSet;
+use std::fmt::Write;
+
+/// Linkifiers.
+pub const SLICE: Slice = Slice { name: "linkifiers", routes, state: STATE, event_types, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[
+    StatePart { name: "realm_linkifiers", fetch: linkifiers },
+    StatePart { name: "realm_filters", fetch: filters },
+];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/realm/linkifiers", USER, get_linkifiers),
+        Route::write(Method::PATCH, "/realm/linkifiers", ADMINISTRATOR, reorder_linkifiers),
+        Route::read(Method::GET, "/realm/filters", USER, get_filters),
+        Route::write(Method::POST, "/realm/filters", ADMINISTRATOR, add_linkifier),
+        Route::write(Method::PATCH, "/realm/filters/{filter_id}", ADMINISTRATOR, update_linkifier),
+        Route::write(Method::DELETE, "/realm/filters/{filter_id}", ADMINISTRATOR, remove_linkifier),
+    ]
+}
+
+/// `GET /realm/linkifiers`: all of them, in the order in which they are tried.
+fn get_linkifiers(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    Reply::field("linkifiers", &sql::all(read)?)
+}
+
+/// `GET /realm/filters`: the same as triples of pattern, format string and id, for clients from before feature level 54.
+/// A template that no format string can express is left out.
+fn get_filters(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    let filters: Vec<(String, String, i64)> = sql::all(read)?
+        .into_iter()
+        .filter_map(|LinkifierRecord { pattern, url_template, id }| {
+            Some((pattern, format_string(&url_template)?, id))
+        })
+        .collect();
+    Reply::field("filters", &filters)
+}
+
+/// A template as a format string, `%(name)s` for `{name}`; `None` if it says more than that.
+fn format_string(url_template: &str) -> Option<String> {
+    let mut format = String::new();
+    let mut rest = url_template;
+    while let Some((before, expression)) = rest.split_once('{') {
+        let (name, after) = expression.split_once('}')?;
+        if !name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
+            return None;
+        }
+        format.push_str(&before.replace('%', "%%"));
+        // Writing to a text cannot fail.
+        let _ = write!(format, "%({name})s");
+        rest = after;
+    }
+    format.push_str(&rest.replace('%', "%%"));
+    Some(format)
+}
+
+/// Parameters of `POST /realm/filters`.
+#[derive(Deserialize)]
+pub struct AddParams {
+    /// A regular expression with named groups.
+    pattern: Trimmed,
+    /// RFC 6570; its variables are the groups.
+    url_template: Trimmed,
+}
+
+/// `POST /realm/filters`: adds a linkifier behind the others.
+fn add_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: AddParams) -> ApiResult<Reply> {
+    check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, None)?)?;
+    let id = sql::insert(tx, &params.pattern, &params.url_template)?;
+    emit_changed(tx)?;
+    Reply::field("id", &id)
+}
+
+/// Parameters of `PATCH /realm/filters/{filter_id}`.
+#[derive(Deserialize)]
+pub struct UpdateParams {
+    /// Which one.
+    filter_id: i64,
+    /// A regular expression with named groups.
+    pattern: Trimmed,
+    /// RFC 6570; its variables are the groups.
+    url_template: Trimmed,
+}
+
+/// `PATCH /realm/filters/{filter_id}`: changes a linkifier; it keeps its place.
+fn update_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: UpdateParams) -> ApiResult<Reply> {
+    let id = params.filter_id;
+    if !sql::all(tx)?.iter().any(|linkifier| linkifier.id == id) {
+        return Err(not_found());
+    }
+    check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, Some(id))?)?;
+    sql::update(tx, id, &params.pattern, &params.url_template)?;
+    emit_changed(tx)?;
+    Ok(Reply::ok())
+}
+
+/// Parameters of `DELETE /realm/filters/{filter_id}`.
+#[derive(Deserialize)]
+pub struct RemoveParams {
+    /// Which one.
+    filter_id: i64,
+}
+
+/// `DELETE /realm/filters/{filter_id}`.
+fn remove_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: RemoveParams) -> ApiResult<Reply> {
+    if !sql::delete(tx, params.filter_id)? {
+        return Err(not_found());
+    }
+    emit_changed(tx)?;
+    Ok(Reply::ok())
+}
+
+/// Parameters of `PATCH /realm/linkifiers`.
+#[derive(Deserialize)]
+pub struct ReorderParams {
+    /// The ids of all linkifiers, the first to be tried first.
+    ordered_linkifier_ids: Vec<i64>,
+}
+
+/// `PATCH /realm/linkifiers`: orders the linkifiers; where two match the same text, the first wins.
+fn reorder_linkifiers(tx: &mut Tx<'_>, _caller: &Administrator, params: ReorderParams) -> ApiResult<Reply> {
+    let ids = params.ordered_linkifier_ids;
+    let wanted: HashSet<i64> = ids.iter().copied().collect();
+    if wanted.len() < ids.len() {
+        return Err(ApiError::bad_request("The ordered list must not contain duplicated linkifiers"));
+    }
+    let all: HashSet<i64> = sql::all(tx)?.iter().map(|linkifier| linkifier.id).collect();
+    if wanted != all {
+        return Err(ApiError::bad_request(
+            "The ordered list must enumerate all existing linkifiers exactly once",
+        ));
+    }
+    if !ids.is_empty() {
+        for (position, id) in ids.iter().enumerate() {
+            sql::set_position(tx, *id, position)?;
+        }
+        emit_changed(tx)?;
+    }
+    Ok(Reply::ok())
+}
+
+/// Whether another linkifier has the pattern.
+fn is_taken(tx: &Tx<'_>, pattern: &str, own_id: Option<i64>) -> ApiResult<bool> {
+    let all = sql::all(tx)?;
+    Ok(all.iter().any(|linkifier| linkifier.pattern == pattern && Some(linkifier.id) != own_id))
+}
+
+fn not_found() -> ApiError {
+    ApiError::bad_request("Linkifier not found.")
+}
+
+/// The published name of what is wrong with a whole record rather than with a field.
+const WHOLE: &str = "__all__";
+
+/// Checks a pattern and its template; `is_taken` says whether another linkifier has the pattern. The error names the
+/// first problem, and in `errors` all of them by field.
+fn check(pattern: &str, url_template: &str, is_taken: bool) -> Result<(), ApiError> {
+    let blank = || "This field cannot be blank.".to_owned();
+    let mut problems: Vec<(&'static str, String)> = Vec::new();
+    if pattern.is_empty() {
+        problems.push(("pattern", blank()));
+    }
+    if url_template.is_empty() {
+        problems.push(("url_template", blank()));
+    } else if url_template_variables(url_template).is_none() {
+        problems.push(("url_template", LinkifierError::BadTemplate.to_string()));
+    }
+    match Linkifier::compile(pattern, url_template) {
+        Ok(_) | Err(LinkifierError::BadTemplate) => {}
+        Err(error) => problems.push((WHOLE, error.to_string())),
+    }
+    if is_taken {
+        problems.push((WHOLE, "Realm filter with this Realm and Pattern already exists.".to_owned()));
+    }
+    if problems.is_empty() { Ok(()) } else { Err(ApiError::invalid_fields(problems)) }
+}
+
+/// `realm_linkifiers`: all of them, whatever has changed.
+#[derive(Serialize)]
+struct LinkifiersChanged {
+    r#type: &'static str,
+    realm_linkifiers: Vec<LinkifierRecord>,
+}
+
+impl Event for LinkifiersChanged {
+    const TYPE: &'static str = "realm_linkifiers";
+}
+
+/// Tells everybody.
+fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let event = LinkifiersChanged { r#type: LinkifiersChanged::TYPE, realm_linkifiers: sql::all(tx)? };
+    let everybody = Audience::set(user_ids::active_ids(tx)?);
+    tx.emit(&event, everybody);
+    Ok(())
+}
+
+/// Clients that do not know URL templates hear nothing.
+fn event_types() -> Vec<EventType> {
+    vec![EventType {
+        name: LinkifiersChanged::TYPE,
+        verdict: |_event, receiver: &Receiver<'_>| {
+            let knows = receiver.registration.client_capabilities.linkifier_url_template;
+            if knows { Verdict::Form(0) } else { Verdict::Skip }
+        },
+        form: |event, _form| event.to_string(),
+        personal: EventType::nothing_personal,
+    }]
+}
+
+/// Word `realm_linkifiers`: empty for clients that do not know URL templates.
+fn linkifiers(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    let knows = request.registration.client_capabilities.linkifier_url_template;
+    let all = if knows { sql::all(request.connection)? } else { Vec::new() };
+    state.insert("realm_linkifiers".into(), json!(all));
+    Ok(())
+}
+
+/// Word `realm_filters`: what the linkifiers were before templates; always empty since.
+fn filters(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    state.insert("realm_filters".into(), json!([]));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn plain_templates_have_a_format_string() {
+        for (url_template, expected) in [
+            ("https://example.com/{id}", Some("https://example.com/%(id)s")),
+            ("https://example.com/%20{a}/{b_2}?x=50%", Some("https://example.com/%%20%(a)s/%(b_2)s?x=50%%")),
+            ("https://example.com", Some("https://example.com")),
+            ("https://example.com/{+path}", None),
+            ("https://example.com/{a,b}", None),
+            ("https://example.com/{id:3}", None),
+        ] {
+            assert_eq!(format_string(url_template).as_deref(), expected, "{url_template}");
+        }
+    }
+
+    #[test]
+    fn all_problems_are_told_and_the_first_is_the_message() {
+        let cases = [
+            ("#(?P<id>[0-9]+)", "https://example.com/{id}", false, json!(null)),
+            ("", "https://example.com", false, json!({"pattern": ["This field cannot be blank."]})),
+            ("x", "", false, json!({"url_template": ["This field cannot be blank."]})),
+            ("x", "https://example.com/{", false, json!({"url_template": ["Invalid URL template."]})),
+            (
+                "(x",
+                "{",
+                false,
+                json!({"url_template": ["Invalid URL template."], "__all__": ["Bad regular expression: missing ): (x"]}),
+            ),
+            (
+                "x",
+                "https://example.com/{id}",
+                true,
+                json!({"__all__": ["Group 'id' in URL template is not present in linkifier pattern.",
+                    "Realm filter with this Realm and Pattern already exists."]}),
+            ),
+        ];
+        for (pattern, url_template, is_taken, expected) in cases {
+            let body =
+                check(pattern, url_template, is_taken).map_or_else(|error| error.body(), |()| json!({}));
+            assert_eq!(body.get("errors").unwrap_or(&Value::Null), &expected, "{pattern} {url_template}");
+            let first = expected.as_object().and_then(|errors| errors.values().next()).map(|list| &list[0]);
+            assert_eq!(body.get("msg"), first, "{pattern} {url_template}");
+        }
+    }
+}

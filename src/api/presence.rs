@@ -1,0 +1,123 @@
+//! Presence: who was here, and when. Clients say so once a minute, and ask for the others' at the same time; events tell
+//! only of those who come back, for whoever would otherwise think that a message came from nobody.
+
+use crate::api::Slice;
+use crate::domain::access::{user_rows, users as access};
+use crate::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
+use crate::domain::presence::{self, Status, Wanted};
+use crate::domain::realm;
+use crate::domain::users::sql as users;
+use crate::http::StatePart;
+use crate::http::params::NoParams;
+use crate::http::{ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
+use crate::types::UserId;
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::json;
+
+/// Presence.
+pub const SLICE: Slice =
+    Slice { name: "presence", routes, state: STATE, event_types: presence::event_types, ..Slice::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "presence", fetch: presence::state }];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::call(Method::POST, "/users/me/presence", USER, update_presence),
+        Route::read(Method::GET, "/users/{user_id_or_email}/presence", USER, get_user_presence),
+        Route::read(Method::GET, "/realm/presence", USER, get_presence),
+    ]
+}
+
+/// Parameters of `GET /users/{user_id_or_email}/presence`.
+#[derive(Deserialize)]
+pub struct UserParams {
+    /// Which user: an id, or an API email.
+    user_id_or_email: String,
+}
+
+/// `GET /users/{user_id_or_email}/presence`: one person's, in the older form. `aggregated` also says `offline`.
+fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
+    let name = &params.user_id_or_email;
+    let user = match name.parse() {
+        Ok(id) => user_rows::by_id(read, UserId(id))?,
+        Err(_) => users::by_email(read, name)?,
+    };
+    let user = user.filter(|user| user.is_active).ok_or_else(|| ApiError::bad_request("No such user"))?;
+    access::check(read, read.caller, &user)?;
+    if user.is_bot() || user.is_system_bot {
+        return Err(ApiError::bad_request("Presence is not supported for bot users."));
+    }
+    let is_hidden = realm::settings::get(read, "presence_disabled")?;
+    let presence = if is_hidden { None } else { presence::find(read, user.user_id)? };
+    let presence = presence.ok_or_else(|| ApiError::bad_request(format!("No presence data for {name}")))?;
+    let (status, timestamp) = presence.status();
+    let is_offline = read.app.clock.seconds() - timestamp > PRESENCE_OFFLINE_THRESHOLD_SECONDS;
+    let now = if is_offline { "offline" } else { status };
+    let presence = json!({
+        "aggregated": {"status": now, "timestamp": timestamp},
+        "website": {"status": status, "timestamp": timestamp},
+    });
+    Reply::field("presence", &presence)
+}
+
+/// `GET /realm/presence`: everybody's, in the older form.
+fn get_presence(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    let loaded = presence::load(read, read.caller, Wanted::default(), read.app.clock.milliseconds())?;
+    Reply::data(&json!({"presences": loaded.presences, "server_timestamp": loaded.server_timestamp}))
+}
+
+/// Parameters of `POST /users/me/presence`.
+#[derive(Deserialize)]
+pub struct UpdateParams {
+    /// `active` or `idle`.
+    status: String,
+    /// Whether the client only reports.
+    #[serde(default)]
+    ping_only: bool,
+    /// Accepted for clients of the published server, which counts it; nothing is counted here.
+    #[serde(default, rename = "new_user_input")]
+    _new_user_input: bool,
+    /// The last update that the client has. Whoever says it gets the modern form.
+    #[serde(default)]
+    last_update_id: Option<i64>,
+    /// How far back to answer, in days.
+    #[serde(default)]
+    history_limit_days: Option<i64>,
+    /// The modern form, for clients that do not know of updates.
+    #[serde(default)]
+    slim_presence: bool,
+}
+
+/// `POST /users/me/presence`: reports the caller's presence and answers the others'.
+async fn update_presence(call: Call<User>, params: UpdateParams) -> ApiResult<Reply> {
+    if call.caller.is_bot() {
+        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
+    }
+    let status = Status::from_word(&params.status)
+        .ok_or_else(|| ApiError::bad_request(format!("Invalid status: {}", params.status)))?;
+    let now = call.app.clock.seconds();
+    let caller = &call.caller;
+    // Most reports say what is known: they do not trouble the writer.
+    let is_news = call
+        .app
+        .readers
+        .read(|snapshot| presence::is_worth_a_job(snapshot, caller.user_id, status, now))
+        .await?;
+    if is_news {
+        let user_id = caller.user_id;
+        call.app.writer.run(move |tx| presence::report(tx, user_id, status)).await?;
+    }
+    if params.ping_only {
+        return Ok(Reply::ok());
+    }
+    let wanted = Wanted {
+        last_update_id: params.last_update_id,
+        history_limit_days: params.history_limit_days,
+        is_slim: params.slim_presence || params.last_update_id.is_some(),
+    };
+    let milliseconds = call.app.clock.milliseconds();
+    let found =
+        call.app.readers.read(|snapshot| presence::load(snapshot, caller, wanted, milliseconds)).await?;
+    Reply::data(&found)
+}

@@ -1,0 +1,147 @@
+//! `/realm/icon` and `/realm/logo`: the organization's own images, which administrators choose.
+
+use crate::api::Slice;
+use crate::domain::images::decoding::{ImageError, decode};
+use crate::domain::images::realm::RealmImage;
+use crate::domain::images::scaling::{cover, fit_within, to_png};
+use crate::domain::images::upload::BODY_LIMIT;
+use crate::domain::images::{public, upload};
+use crate::domain::limits::{MAX_ICON_FILE_SIZE_MIB, MAX_LOGO_FILE_SIZE_MIB};
+use crate::domain::realm::settings;
+use crate::domain::users::events::everyone;
+use crate::events::Event;
+use crate::http::params::NoParams;
+use crate::http::{
+    ADMINISTRATOR, Administrator, ApiResult, Call, OtherReply, Read, Reply, Route, USER, User,
+};
+use crate::store::Tx;
+use hyper::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// The organization's icon and logos.
+pub const SLICE: Slice = Slice { name: "realm_images", routes, ..Slice::EMPTY };
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/realm/icon", USER, get_icon),
+        Route::call(Method::POST, "/realm/icon", ADMINISTRATOR, upload_icon).body_limit(BODY_LIMIT),
+        Route::write(Method::DELETE, "/realm/icon", ADMINISTRATOR, delete_icon),
+        Route::read(Method::GET, "/realm/logo", USER, get_logo),
+        Route::call(Method::POST, "/realm/logo", ADMINISTRATOR, upload_logo).body_limit(BODY_LIMIT),
+        Route::write(Method::DELETE, "/realm/logo", ADMINISTRATOR, delete_logo),
+    ]
+}
+
+/// The way to an image.
+fn redirect(location: String) -> Reply {
+    let headers = vec![("Location", location)];
+    Reply::Other(OtherReply { status: 302, content_type: "text/plain", headers, body: bytes::Bytes::new() })
+}
+
+/// The side of an icon, in pixels.
+const ICON_SIDE: u32 = 100;
+
+/// `GET /realm/icon`: the way to the image.
+fn get_icon(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    Ok(redirect(RealmImage::Icon.url(&settings::all(read)?)))
+}
+
+/// `POST /realm/icon`, with the image as the one file of a multipart body.
+async fn upload_icon(mut call: Call<Administrator>, _params: NoParams) -> ApiResult<Reply> {
+    let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one icon.")?;
+    upload::check(&file, MAX_ICON_FILE_SIZE_MIB)?;
+    let icon = upload::make(file, scale_icon).await?;
+    let url = call.write(move |tx, _caller| set_image(tx, RealmImage::Icon, Some(&icon))).await?;
+    Reply::field("icon_url", &url)
+}
+
+/// `DELETE /realm/icon`: back to the one that is drawn.
+fn delete_icon(tx: &mut Tx<'_>, _caller: &Administrator, _params: NoParams) -> ApiResult<Reply> {
+    Reply::field("icon_url", &set_image(tx, RealmImage::Icon, None)?)
+}
+
+fn scale_icon(file: &[u8]) -> Result<Vec<u8>, ImageError> {
+    Ok(to_png(&cover(&decode(file)?.picture, ICON_SIDE, ICON_SIDE)?)?)
+}
+
+/// A logo is made smaller until it fits, and never larger. In pixels.
+const MAX_LOGO_WIDTH: u32 = 800;
+
+/// In pixels.
+const MAX_LOGO_HEIGHT: u32 = 100;
+
+/// Parameters of all of them.
+#[derive(Deserialize)]
+pub struct LogoParams {
+    /// The logo for dark themes rather than the usual one.
+    night: bool,
+}
+
+impl LogoParams {
+    fn image(&self) -> RealmImage {
+        if self.night { RealmImage::NightLogo } else { RealmImage::Logo }
+    }
+}
+
+/// `GET /realm/logo`: the way to the image.
+fn get_logo(read: &Read<'_, User>, params: LogoParams) -> ApiResult<Reply> {
+    Ok(redirect(params.image().url(&settings::all(read)?)))
+}
+
+/// `POST /realm/logo`, with the image as the one file of a multipart body.
+async fn upload_logo(mut call: Call<Administrator>, params: LogoParams) -> ApiResult<Reply> {
+    let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one logo.")?;
+    upload::check(&file, MAX_LOGO_FILE_SIZE_MIB)?;
+    let logo = upload::make(file, scale_logo).await?;
+    call.write(move |tx, _caller| set_image(tx, params.image(), Some(&logo))).await?;
+    Ok(Reply::ok())
+}
+
+/// `DELETE /realm/logo`: back to the default.
+fn delete_logo(tx: &mut Tx<'_>, _caller: &Administrator, params: LogoParams) -> ApiResult<Reply> {
+    set_image(tx, params.image(), None)?;
+    Ok(Reply::ok())
+}
+
+fn scale_logo(file: &[u8]) -> Result<Vec<u8>, ImageError> {
+    Ok(to_png(&fit_within(&decode(file)?.picture, MAX_LOGO_WIDTH, MAX_LOGO_HEIGHT)?)?)
+}
+
+/// `realm`, `op: update_dict`: an image is another one.
+#[derive(Serialize)]
+struct ImageChanged {
+    r#type: &'static str,
+    op: &'static str,
+    /// `icon`, `logo` or `night_logo`.
+    property: &'static str,
+    /// `..._url` and `..._source`.
+    data: Map<String, Value>,
+}
+
+impl Event for ImageChanged {
+    const TYPE: &'static str = "realm";
+}
+
+/// Puts a PNG file in the place of an image, or the default back, and tells everybody. Answers where it is now.
+fn set_image(tx: &mut Tx<'_>, image: RealmImage, file: Option<&[u8]>) -> ApiResult<String> {
+    match file {
+        Some(file) => public::put(tx, &image.path(), "image/png", file)?,
+        None => public::remove(tx, &image.path())?,
+    }
+    let source = if file.is_some() { "U" } else { image.default_source() };
+    let version: i64 = settings::get(tx, &image.version())?;
+    settings::set(tx, &image.source(), &json!(source))?;
+    settings::set(tx, &image.version(), &json!(version + 1))?;
+    let url = image.url(&settings::all(tx)?);
+    let data = [(format!("{}_url", image.name()), json!(url)), (image.source(), json!(source))];
+    let event = ImageChanged {
+        r#type: ImageChanged::TYPE,
+        op: "update_dict",
+        property: image.name(),
+        data: data.into_iter().collect(),
+    };
+    let audience = everyone(tx)?;
+    tx.emit(&event, audience);
+    Ok(url)
+}
