@@ -662,11 +662,14 @@ CREATE TABLE upload_state (
 -- living queue can still ask for are removed.
 CREATE TABLE event (
     id              INTEGER PRIMARY KEY,
-    type            TEXT    NOT NULL,
+    type            TEXT    NOT NULL,             -- on the wire; what queues filter by
+    name            TEXT    NOT NULL,             -- of the event type, for example stream/create
+    version         INTEGER NOT NULL,             -- of the event type: a queue that waits for a row of another one expires
     audience        BLOB,
     audience_id     INTEGER,                      -- a row of event_audience
     also_public     INTEGER NOT NULL,             -- also for queues that asked for all public channels
-    payload         TEXT    NOT NULL              -- the event for all receivers; what differs is decided at delivery
+    payload         TEXT    NOT NULL,             -- the members of the event, as JSON
+    routing         TEXT                          -- what only decides about delivery and is never sent, as JSON
 ) STRICT;
 
 -- Large audiences, each stored once for the events that share it.

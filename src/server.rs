@@ -3,8 +3,7 @@
 use crate::api;
 use crate::app::{App, Options};
 use crate::auth::{ApiKeyOwner, AuthRateLimiter, CredentialCache};
-use crate::domain::messages::webhook_queue;
-use crate::events::{self, Hub};
+use crate::events::{self, EventSink, Hub};
 use crate::http::{ApiError, JsonErrorIo, Router, service};
 use crate::store::{Database, OpenError, Readers, StoreError, Writer};
 use crate::types::Clock;
@@ -96,31 +95,22 @@ impl Engine {
         let database = Database::open(path)?;
         let readers = Arc::new(Readers::open(&database, reader_count())?);
         let hub = readers.read_now(|snapshot| {
-            Hub::load(snapshot, api::event_types(), Arc::clone(&readers), clock.milliseconds())
+            Hub::load(snapshot, &api::events::EVENTS, Arc::clone(&readers), clock.milliseconds())
         })?;
         let hub = Arc::new(hub);
-        let scheduler_wakeup = watch::Sender::new(());
-        let publisher = Arc::clone(&hub);
-        let wakeup = scheduler_wakeup.clone();
-        let (writer, writer_thread) =
-            Writer::start(&database, clock.clone(), ApiKeyOwner::TABLES, move |committed| {
-                let is_due = committed.iter().any(|committed| committed.event.kind == webhook_queue::QUEUED);
-                publisher.publish(committed);
-                if is_due {
-                    wakeup.send_replace(());
-                }
-            })?;
+        let sink = EventSink::new(Arc::clone(&hub));
+        let (writer, writer_thread) = Writer::start(&database, clock.clone(), ApiKeyOwner::TABLES, sink)?;
         writer.run(api::set_up).await?;
         let started_at = clock.seconds();
         let app = Arc::new(App {
-            credential_cache: CredentialCache::new(writer.changes().clone()),
+            credential_cache: CredentialCache::new(writer.table_version().clone()),
             rate_limiter: AuthRateLimiter::default(),
             readers,
+            scheduler_wakeup: writer.task_wakeup().clone(),
             writer,
             hub,
             clock,
             started_at,
-            scheduler_wakeup,
             options,
         });
         Ok(Self { app, database, writer_thread })
@@ -197,7 +187,7 @@ impl Server {
             tracing::warn!("some requests did not end in time");
             self.tasks.shutdown().await;
         }
-        events::save(&self.engine.app).await;
+        events::save_positions(&self.engine.app.hub, &self.engine.app.writer).await;
         let engine = self.engine;
         let closed = tokio::task::spawn_blocking(move || engine.close()).await;
         if let Err(error) = closed {
@@ -288,7 +278,9 @@ async fn drain_connection(stream: &TcpStream) {
 async fn maintain_queues(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
     loop {
         tokio::select! {
-            () = tokio::time::sleep(MAINTENANCE_INTERVAL) => events::keep_house(&app).await,
+            () = tokio::time::sleep(MAINTENANCE_INTERVAL) => {
+                events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
+            }
             _ = stopped.changed() => return,
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::api::Slice;
 use crate::domain::alert_words;
-use crate::events::{Audience, Event};
+use crate::events::{Audience, uniform_event};
 use crate::http::State;
 use crate::http::params::{BoundedText, NoParams};
 use crate::http::{ApiResult, Read, Reply, Route, USER, User};
@@ -39,15 +39,12 @@ fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
 const MAX_WORD_LENGTH: usize = 100;
 
 /// `alert_words`: all of the user's words.
-#[derive(Serialize)]
-struct AlertWordsChanged<'a> {
-    r#type: &'static str,
-    alert_words: &'a [String],
+#[derive(Serialize, Deserialize)]
+pub struct AlertWordsChanged {
+    alert_words: Vec<String>,
 }
 
-impl Event for AlertWordsChanged<'_> {
-    const TYPE: &'static str = "alert_words";
-}
+uniform_event!(AlertWordsChanged: "alert_words", version 1);
 
 /// `GET /users/me/alert_words`.
 fn get_alert_words(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
@@ -89,8 +86,7 @@ fn answer(tx: &mut Tx<'_>, user_id: UserId, changed: bool) -> ApiResult<Reply> {
     let words = alert_words::words_of(tx, user_id)?;
     if changed {
         alert_words::forget(tx);
-        let event = AlertWordsChanged { r#type: AlertWordsChanged::TYPE, alert_words: &words };
-        tx.emit(&event, Audience::user(user_id));
+        tx.emit(AlertWordsChanged { alert_words: words.clone() }, Audience::user(user_id));
     }
     Reply::field("alert_words", &words)
 }

@@ -7,7 +7,7 @@ use crate::domain::channels::folder_sql;
 use crate::domain::limits::{MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH};
 use crate::domain::messages::render_context::render_description;
 use crate::domain::users::events::everyone;
-use crate::events::Event;
+use crate::events::uniform_event;
 use crate::http::State;
 use crate::http::params::BoundedText;
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
@@ -80,8 +80,9 @@ async fn create_channel_folder(call: Call<Administrator>, params: CreateParams) 
         };
         folder.id = folder_sql::insert(tx, &folder)?;
         folder.order = folder.id;
-        emit_added(tx, &folder)?;
-        Ok(folder.id)
+        let id = folder.id;
+        emit_added(tx, folder)?;
+        Ok(id)
     };
     Reply::field("channel_folder_id", &call.write(job).await?)
 }
@@ -214,55 +215,43 @@ fn check_is_free(connection: &Connection, name: &str, but: Option<i64>) -> ApiRe
 }
 
 /// `channel_folder`, `op: add`.
-#[derive(Serialize)]
-struct FolderAdded<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    channel_folder: &'a ChannelFolder,
+#[derive(Serialize, Deserialize)]
+pub struct FolderAdded {
+    channel_folder: ChannelFolder,
 }
 
+uniform_event!(FolderAdded: "channel_folder", op "add", version 1);
+
 /// `channel_folder`, `op: update`.
-#[derive(Serialize)]
-struct FolderUpdated {
-    r#type: &'static str,
-    op: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct FolderUpdated {
     channel_folder_id: i64,
     /// What is new.
     data: Value,
 }
 
+uniform_event!(FolderUpdated: "channel_folder", op "update", version 1);
+
 /// `channel_folder`, `op: reorder` (feature level 418).
-#[derive(Serialize)]
-struct FoldersReordered {
-    r#type: &'static str,
-    op: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct FoldersReordered {
     /// The ids of all folders, as they are shown.
     order: Vec<i64>,
 }
 
-impl Event for FolderAdded<'_> {
-    const TYPE: &'static str = "channel_folder";
-}
-
-impl Event for FolderUpdated {
-    const TYPE: &'static str = "channel_folder";
-}
-
-impl Event for FoldersReordered {
-    const TYPE: &'static str = "channel_folder";
-}
+uniform_event!(FoldersReordered: "channel_folder", op "reorder", version 1);
 
 /// Tells everybody of a new folder.
-fn emit_added(tx: &mut Tx<'_>, channel_folder: &ChannelFolder) -> ApiResult<()> {
+fn emit_added(tx: &mut Tx<'_>, channel_folder: ChannelFolder) -> ApiResult<()> {
     let audience = everyone(tx)?;
-    tx.emit(&FolderAdded { r#type: FolderAdded::TYPE, op: "add", channel_folder }, audience);
+    tx.emit(FolderAdded { channel_folder }, audience);
     Ok(())
 }
 
 /// Tells everybody what is new about a folder.
 fn emit_updated(tx: &mut Tx<'_>, channel_folder_id: i64, data: Value) -> ApiResult<()> {
     let audience = everyone(tx)?;
-    tx.emit(&FolderUpdated { r#type: FolderUpdated::TYPE, op: "update", channel_folder_id, data }, audience);
+    tx.emit(FolderUpdated { channel_folder_id, data }, audience);
     Ok(())
 }
 
@@ -270,7 +259,7 @@ fn emit_updated(tx: &mut Tx<'_>, channel_folder_id: i64, data: Value) -> ApiResu
 fn emit_reordered(tx: &mut Tx<'_>) -> ApiResult<()> {
     let order = folder_sql::all(tx)?.iter().map(|folder| folder.id).collect();
     let audience = everyone(tx)?;
-    tx.emit(&FoldersReordered { r#type: FoldersReordered::TYPE, op: "reorder", order }, audience);
+    tx.emit(FoldersReordered { order }, audience);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::api::Slice;
 use crate::domain::realm::user_ids as users;
-use crate::events::{Audience, Event};
+use crate::events::{Audience, uniform_event};
 use crate::http::params::{BoundedText, Trimmed};
 use crate::http::{
     ADMINISTRATOR, Administrator, ApiError, ApiResult, Reply, Route, State, StatePart, StateRequest,
@@ -30,8 +30,8 @@ fn routes() -> Vec<Route> {
 const MAX_LANGUAGE_LENGTH: usize = 40;
 
 /// A playground on the wire.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Playground {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Playground {
     id: i64,
     /// What people choose it by.
     name: String,
@@ -42,15 +42,12 @@ struct Playground {
 }
 
 /// `realm_playgrounds`: all of them, whatever has changed.
-#[derive(Serialize)]
-struct PlaygroundsChanged {
-    r#type: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct PlaygroundsChanged {
     realm_playgrounds: Vec<Playground>,
 }
 
-impl Event for PlaygroundsChanged {
-    const TYPE: &'static str = "realm_playgrounds";
-}
+uniform_event!(PlaygroundsChanged: "realm_playgrounds", version 1);
 
 /// Parameters of `POST /realm/playgrounds`.
 #[derive(Deserialize)]
@@ -108,9 +105,9 @@ fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
 }
 
 fn tell_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let event = PlaygroundsChanged { r#type: PlaygroundsChanged::TYPE, realm_playgrounds: all(tx)? };
+    let event = PlaygroundsChanged { realm_playgrounds: all(tx)? };
     let everybody = Audience::set(users::active_ids(tx)?);
-    tx.emit(&event, everybody);
+    tx.emit(event, everybody);
     Ok(())
 }
 

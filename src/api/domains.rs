@@ -5,7 +5,7 @@ use crate::domain::domains;
 use crate::domain::domains::RealmDomain;
 use crate::domain::realm;
 use crate::domain::realm::user_ids;
-use crate::events::{Audience, Event};
+use crate::events::{Audience, uniform_event};
 use crate::http::State;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, OWNER, Owner, Read, Reply, Route, USER, User};
@@ -14,6 +14,7 @@ use crate::store::Tx;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::borrow::Cow;
 
 /// Domains.
 pub const SLICE: Slice = Slice { name: "domains", routes, state: STATE, ..Slice::EMPTY };
@@ -54,8 +55,8 @@ fn add_domain(tx: &mut Tx<'_>, _caller: &Owner, params: AddParams) -> ApiResult<
     }
     let new = RealmDomain { domain, allow_subdomains: params.allow_subdomains };
     let id = domains::insert(tx, &new)?;
-    emit_changed(tx, "add", &new)?;
-    Reply::field("new_domain", &(id, &new.domain))
+    emit_changed(tx, "add", new.clone())?;
+    Reply::field("new_domain", &(id, new.domain))
 }
 
 /// Parameters of `PATCH /realm/domains/{domain}`.
@@ -73,7 +74,7 @@ fn update_domain(tx: &mut Tx<'_>, _caller: &Owner, params: UpdateParams) -> ApiR
     if !domains::update(tx, &changed)? {
         return Err(not_found(&changed.domain));
     }
-    emit_changed(tx, "change", &changed)?;
+    emit_changed(tx, "change", changed)?;
     Ok(Reply::ok())
 }
 
@@ -92,7 +93,7 @@ fn remove_domain(tx: &mut Tx<'_>, _caller: &Owner, params: RemoveParams) -> ApiR
     if domains::all(tx)?.is_empty() {
         realm::events::set(tx, "emails_restricted_to_domains", &false.into())?;
     }
-    emit_removed(tx, &params.domain)?;
+    emit_removed(tx, params.domain)?;
     Ok(Reply::ok())
 }
 
@@ -101,40 +102,33 @@ fn not_found(domain: &str) -> ApiError {
 }
 
 /// `realm_domains`, `op: add` and `change`.
-#[derive(Serialize)]
-struct DomainChanged<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    realm_domain: &'a RealmDomain,
+#[derive(Serialize, Deserialize)]
+pub struct DomainChanged {
+    op: Cow<'static, str>,
+    realm_domain: RealmDomain,
 }
 
-impl Event for DomainChanged<'_> {
-    const TYPE: &'static str = "realm_domains";
-}
+uniform_event!(DomainChanged: "realm_domains", name "realm_domains/change", version 1);
 
 /// `realm_domains`, `op: remove`.
-#[derive(Serialize)]
-struct DomainRemoved<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    domain: &'a str,
+#[derive(Serialize, Deserialize)]
+pub struct DomainRemoved {
+    domain: String,
 }
 
-impl Event for DomainRemoved<'_> {
-    const TYPE: &'static str = "realm_domains";
-}
+uniform_event!(DomainRemoved: "realm_domains", op "remove", version 1);
 
 /// Tells everybody of a domain that is new or has changed.
-fn emit_changed(tx: &mut Tx<'_>, op: &'static str, realm_domain: &RealmDomain) -> ApiResult<()> {
+fn emit_changed(tx: &mut Tx<'_>, op: &'static str, realm_domain: RealmDomain) -> ApiResult<()> {
     let everybody = Audience::set(user_ids::active_ids(tx)?);
-    tx.emit(&DomainChanged { r#type: DomainChanged::TYPE, op, realm_domain }, everybody);
+    tx.emit(DomainChanged { op: op.into(), realm_domain }, everybody);
     Ok(())
 }
 
 /// Tells everybody of a domain that is gone.
-fn emit_removed(tx: &mut Tx<'_>, domain: &str) -> ApiResult<()> {
+fn emit_removed(tx: &mut Tx<'_>, domain: String) -> ApiResult<()> {
     let everybody = Audience::set(user_ids::active_ids(tx)?);
-    tx.emit(&DomainRemoved { r#type: DomainRemoved::TYPE, op: "remove", domain }, everybody);
+    tx.emit(DomainRemoved { domain }, everybody);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use crate::api::Slice;
 use crate::domain::access::{channels, user_rows as users};
 use crate::domain::messages::{destination, rules};
 use crate::domain::user_settings;
-use crate::events::{Audience, Event};
+use crate::events::{Audience, uniform_event};
 use crate::http::params::NoParams;
 use crate::http::{
     ApiError, ApiResult, Caller, Read, Reply, Route, State, StatePart, StateRequest, USER, User,
@@ -71,7 +71,7 @@ pub enum DraftType {
 }
 
 /// A draft on the wire.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Draft {
     /// The id.
     pub id: i64,
@@ -88,40 +88,29 @@ pub struct Draft {
 }
 
 /// `drafts`, `op: add`.
-#[derive(Serialize)]
-struct DraftsAdded<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    drafts: &'a [Draft],
+#[derive(Serialize, Deserialize)]
+pub struct DraftsAdded {
+    drafts: Vec<Draft>,
 }
+
+uniform_event!(DraftsAdded: "drafts", op "add", version 1);
 
 /// `drafts`, `op: update`.
-#[derive(Serialize)]
-struct DraftChanged<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    draft: &'a Draft,
+#[derive(Serialize, Deserialize)]
+pub struct DraftChanged {
+    draft: Draft,
 }
+
+uniform_event!(DraftChanged: "drafts", op "update", version 1);
 
 /// `drafts`, `op: remove`.
-#[derive(Serialize)]
-struct DraftRemoved {
-    r#type: &'static str,
-    op: &'static str,
-    draft_id: i64,
+#[derive(Serialize, Deserialize)]
+pub struct DraftRemoved {
+    /// Which one.
+    pub draft_id: i64,
 }
 
-impl Event for DraftsAdded<'_> {
-    const TYPE: &'static str = "drafts";
-}
-
-impl Event for DraftChanged<'_> {
-    const TYPE: &'static str = "drafts";
-}
-
-impl Event for DraftRemoved {
-    const TYPE: &'static str = "drafts";
-}
+uniform_event!(DraftRemoved: "drafts", op "remove", version 1);
 
 /// `GET /drafts`: the caller's own, the last edited first.
 fn get_drafts(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
@@ -146,11 +135,10 @@ fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiRes
         draft.id = insert(tx, caller.user_id, &draft)?;
         drafts.push(draft);
     }
-    if !drafts.is_empty() {
-        let event = DraftsAdded { r#type: DraftsAdded::TYPE, op: "add", drafts: &drafts };
-        tx.emit(&event, Audience::user(caller.user_id));
-    }
     let ids: Vec<i64> = drafts.iter().map(|draft| draft.id).collect();
+    if !drafts.is_empty() {
+        tx.emit(DraftsAdded { drafts }, Audience::user(caller.user_id));
+    }
     Reply::field("ids", &ids)
 }
 
@@ -169,8 +157,8 @@ fn edit_draft(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<R
     check_exists(tx, caller.user_id, params.draft_id)?;
     let draft = Draft { id: params.draft_id, ..checked(tx, caller, tx.now(), params.draft)? };
     update(tx, &draft)?;
-    let event = DraftChanged { r#type: DraftChanged::TYPE, op: "update", draft: &draft };
-    tx.emit(&event, Audience::user(caller.user_id));
+    let event = DraftChanged { draft };
+    tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
 }
 
@@ -186,8 +174,8 @@ fn delete_draft(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResu
     check_synchronized(tx, caller)?;
     check_exists(tx, caller.user_id, params.draft_id)?;
     tx.prepare_cached("DELETE FROM draft WHERE id = ?1")?.execute([params.draft_id])?;
-    let event = DraftRemoved { r#type: DraftRemoved::TYPE, op: "remove", draft_id: params.draft_id };
-    tx.emit(&event, Audience::user(caller.user_id));
+    let event = DraftRemoved { draft_id: params.draft_id };
+    tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
 }
 

@@ -10,7 +10,7 @@ use crate::domain::images::scaling::{cover, to_png};
 use crate::domain::images::upload::BODY_LIMIT;
 use crate::domain::images::{animation, public, upload};
 use crate::domain::users::events::everyone;
-use crate::events::Event;
+use crate::events::uniform_event;
 use crate::http::State;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, Route, USER, User};
@@ -179,16 +179,12 @@ struct EmojiRecord {
 }
 
 /// `realm_emoji`, `op: update`: all emoji anew, whatever changed.
-#[derive(Serialize)]
-struct EmojiChanged {
-    r#type: &'static str,
-    op: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct EmojiChanged {
     realm_emoji: Map<String, Value>,
 }
 
-impl Event for EmojiChanged {
-    const TYPE: &'static str = "realm_emoji";
-}
+uniform_event!(EmojiChanged: "realm_emoji", op "update", version 1);
 
 /// All emoji by their ids, also those that are deactivated.
 fn all_records(connection: &Connection) -> ApiResult<Map<String, Value>> {
@@ -211,9 +207,9 @@ fn all_records(connection: &Connection) -> ApiResult<Map<String, Value>> {
 
 /// Tells everybody what emoji there are now.
 fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let event = EmojiChanged { r#type: EmojiChanged::TYPE, op: "update", realm_emoji: all_records(tx)? };
+    let event = EmojiChanged { realm_emoji: all_records(tx)? };
     let audience = everyone(tx)?;
-    tx.emit(&event, audience);
+    tx.emit(event, audience);
     Ok(())
 }
 

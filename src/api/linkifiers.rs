@@ -4,7 +4,7 @@
 use crate::api::Slice;
 use crate::domain::linkifiers::{LinkifierRecord, sql};
 use crate::domain::realm::user_ids;
-use crate::events::{Audience, Event, EventType, Receiver, Verdict};
+use crate::events::{Audience, Receiver, uniform_event};
 use crate::http::State;
 use crate::http::params::{NoParams, Trimmed};
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Read, Reply, Route, USER, User};
@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 /// Linkifiers.
-pub const SLICE: Slice = Slice { name: "linkifiers", routes, state: STATE, event_types, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice { name: "linkifiers", routes, state: STATE, ..Slice::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "realm_linkifiers", fetch: linkifiers },
@@ -193,35 +193,24 @@ fn check(pattern: &str, url_template: &str, is_taken: bool) -> Result<(), ApiErr
 }
 
 /// `realm_linkifiers`: all of them, whatever has changed.
-#[derive(Serialize)]
-struct LinkifiersChanged {
-    r#type: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct LinkifiersChanged {
     realm_linkifiers: Vec<LinkifierRecord>,
 }
 
-impl Event for LinkifiersChanged {
-    const TYPE: &'static str = "realm_linkifiers";
+uniform_event!(LinkifiersChanged: "realm_linkifiers", version 1, if knows_url_templates);
+
+/// Clients that do not know URL templates get nothing.
+fn knows_url_templates(receiver: &Receiver<'_>) -> bool {
+    receiver.registration.client_capabilities.linkifier_url_template
 }
 
 /// Tells everybody.
 fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let event = LinkifiersChanged { r#type: LinkifiersChanged::TYPE, realm_linkifiers: sql::all(tx)? };
+    let event = LinkifiersChanged { realm_linkifiers: sql::all(tx)? };
     let everybody = Audience::set(user_ids::active_ids(tx)?);
-    tx.emit(&event, everybody);
+    tx.emit(event, everybody);
     Ok(())
-}
-
-/// Clients that do not know URL templates hear nothing.
-fn event_types() -> Vec<EventType> {
-    vec![EventType {
-        name: LinkifiersChanged::TYPE,
-        verdict: |_event, receiver: &Receiver<'_>| {
-            let knows = receiver.registration.client_capabilities.linkifier_url_template;
-            if knows { Verdict::Form(0) } else { Verdict::Skip }
-        },
-        form: |event, _form| event.to_string(),
-        personal: EventType::nothing_personal,
-    }]
 }
 
 /// Word `realm_linkifiers`: empty for clients that do not know URL templates.

@@ -14,6 +14,7 @@ pub mod default_stream_groups;
 pub mod domains;
 pub mod drafts;
 pub mod emoji;
+pub mod events;
 pub mod groups;
 pub mod images;
 pub mod incoming_webhooks;
@@ -50,11 +51,10 @@ pub mod users;
 
 use crate::app::App;
 use crate::domain::notices;
-use crate::events::EventType;
 use crate::http::{ApiResult, Route, StatePart};
 use crate::store::Tx;
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use tokio::sync::watch;
 
 /// What a slice gives to the whole.
@@ -65,8 +65,6 @@ pub struct Slice {
     pub routes: fn() -> Vec<Route>,
     /// Its share of the answer of `POST /register`.
     pub state: &'static [StatePart],
-    /// Its events that differ between receivers.
-    pub event_types: fn() -> Vec<EventType>,
     /// What has to be there before the first request; called at each start.
     pub set_up: fn(&mut Tx<'_>) -> ApiResult<()>,
     /// Work of its own that goes on beside the requests.
@@ -78,14 +76,8 @@ pub type Background = fn(Arc<App>, watch::Receiver<bool>) -> Pin<Box<dyn Future<
 
 impl Slice {
     /// A slice without anything; fields are set from here.
-    pub const EMPTY: Self = Self {
-        name: "",
-        routes: Vec::new,
-        state: &[],
-        event_types: Vec::new,
-        set_up: |_| Ok(()),
-        background: None,
-    };
+    pub const EMPTY: Self =
+        Self { name: "", routes: Vec::new, state: &[], set_up: |_| Ok(()), background: None };
 }
 
 /// All slices. Set up in this order: who needs another's rows comes after it.
@@ -141,13 +133,6 @@ pub static SLICES: &[Slice] = &[
 /// The whole table of routes.
 pub fn routes() -> Vec<Route> {
     SLICES.iter().flat_map(|slice| (slice.routes)()).collect()
-}
-
-/// The events that differ between receivers.
-pub fn event_types() -> &'static [EventType] {
-    static TYPES: LazyLock<Vec<EventType>> =
-        LazyLock::new(|| SLICES.iter().flat_map(|slice| (slice.event_types)()).collect());
-    &TYPES
 }
 
 /// The slices' background tasks.

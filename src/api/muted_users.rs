@@ -6,7 +6,7 @@ use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::Accessible;
 use crate::domain::messages::muted_sender;
 use crate::domain::users::find;
-use crate::events::{Audience, Event};
+use crate::events::{Audience, uniform_event};
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -28,23 +28,20 @@ fn routes() -> Vec<Route> {
 }
 
 /// A muted user on the wire.
-#[derive(Serialize)]
-struct MutedUser {
+#[derive(Serialize, Deserialize)]
+pub struct MutedUser {
     id: UserId,
     /// Since when, UNIX seconds.
     timestamp: i64,
 }
 
 /// `muted_users`: all of them.
-#[derive(Serialize)]
-struct MutedUsersChanged {
-    r#type: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct MutedUsersChanged {
     muted_users: Vec<MutedUser>,
 }
 
-impl Event for MutedUsersChanged {
-    const TYPE: &'static str = "muted_users";
-}
+uniform_event!(MutedUsersChanged: "muted_users", version 1);
 
 /// Parameters of both.
 #[derive(Deserialize)]
@@ -94,8 +91,8 @@ fn find(connection: &Connection, caller: &Caller, user_id: UserId) -> ApiResult<
 }
 
 fn tell(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<Reply> {
-    let event = MutedUsersChanged { r#type: MutedUsersChanged::TYPE, muted_users: muted_by(tx, user_id)? };
-    tx.emit(&event, Audience::user(user_id));
+    let event = MutedUsersChanged { muted_users: muted_by(tx, user_id)? };
+    tx.emit(event, Audience::user(user_id));
     Ok(Reply::ok())
 }
 

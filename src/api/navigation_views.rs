@@ -1,7 +1,7 @@
 //! `/navigation_views`: views that a user keeps at hand (feature level 390).
 
 use crate::api::Slice;
-use crate::events::{Audience, Event};
+use crate::events::{Audience, uniform_event};
 use crate::http::params::{NoParams, RequiredText};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
@@ -38,7 +38,7 @@ const BUILT_IN: [&str; 7] = [
 ];
 
 /// A view on the wire.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NavigationView {
     /// What identifies it: the part of a client's address that follows `#`.
     pub fragment: String,
@@ -49,49 +49,37 @@ pub struct NavigationView {
 }
 
 /// `navigation_view`, `op: add`.
-#[derive(Serialize)]
-struct ViewAdded<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    navigation_view: &'a NavigationView,
+#[derive(Serialize, Deserialize)]
+pub struct ViewAdded {
+    navigation_view: NavigationView,
 }
+
+uniform_event!(ViewAdded: "navigation_view", op "add", version 1);
 
 /// `navigation_view`, `op: update`.
-#[derive(Serialize)]
-struct ViewChanged<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    fragment: &'a str,
-    data: ChangedParts<'a>,
+#[derive(Serialize, Deserialize)]
+pub struct ViewChanged {
+    fragment: String,
+    data: ChangedParts,
 }
 
-#[derive(Serialize)]
-struct ChangedParts<'a> {
+uniform_event!(ViewChanged: "navigation_view", op "update", version 1);
+
+#[derive(Serialize, Deserialize)]
+struct ChangedParts {
     #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
+    name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     is_pinned: Option<bool>,
 }
 
 /// `navigation_view`, `op: remove`.
-#[derive(Serialize)]
-struct ViewRemoved<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    fragment: &'a str,
+#[derive(Serialize, Deserialize)]
+pub struct ViewRemoved {
+    fragment: String,
 }
 
-impl Event for ViewAdded<'_> {
-    const TYPE: &'static str = "navigation_view";
-}
-
-impl Event for ViewChanged<'_> {
-    const TYPE: &'static str = "navigation_view";
-}
-
-impl Event for ViewRemoved<'_> {
-    const TYPE: &'static str = "navigation_view";
-}
+uniform_event!(ViewRemoved: "navigation_view", op "remove", version 1);
 
 /// `GET /navigation_views`: the caller's own, in the order in which they were added.
 fn get_navigation_views(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
@@ -136,8 +124,8 @@ fn add_navigation_view(tx: &mut Tx<'_>, caller: &User, params: AddParams) -> Api
         "INSERT INTO navigation_view (user_id, fragment, is_pinned, name) VALUES (?1, ?2, ?3, ?4)",
     )?
     .execute((caller.user_id, &view.fragment, view.is_pinned, &view.name))?;
-    let event = ViewAdded { r#type: ViewAdded::TYPE, op: "add", navigation_view: &view };
-    tx.emit(&event, Audience::user(caller.user_id));
+    let event = ViewAdded { navigation_view: view };
+    tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
 }
 
@@ -175,11 +163,11 @@ fn edit_navigation_view(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> A
     )?
     .execute((caller.user_id, &view.fragment, view.is_pinned, &view.name))?;
     let data = ChangedParts {
-        name: view.name.as_deref().filter(|name| before.name.as_deref() != Some(name)),
         is_pinned: (view.is_pinned != before.is_pinned).then_some(view.is_pinned),
+        name: view.name.filter(|name| before.name.as_ref() != Some(name)),
     };
-    let event = ViewChanged { r#type: ViewChanged::TYPE, op: "update", fragment: &view.fragment, data };
-    tx.emit(&event, Audience::user(caller.user_id));
+    let event = ViewChanged { fragment: view.fragment, data };
+    tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
 }
 
@@ -195,8 +183,8 @@ fn remove_navigation_view(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) 
     let view = find(tx, caller.user_id, &params.fragment)?.ok_or_else(does_not_exist)?;
     tx.prepare_cached("DELETE FROM navigation_view WHERE user_id = ?1 AND fragment = ?2")?
         .execute((caller.user_id, &view.fragment))?;
-    let event = ViewRemoved { r#type: ViewRemoved::TYPE, op: "remove", fragment: &view.fragment };
-    tx.emit(&event, Audience::user(caller.user_id));
+    let event = ViewRemoved { fragment: view.fragment };
+    tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
 }
 

@@ -1,7 +1,7 @@
 //! `/users/me/onboarding_steps`: hints that clients show a beginner once (feature level 233).
 
 use crate::api::Slice;
-use crate::events::{Audience, Event};
+use crate::events::{Audience, uniform_event};
 use crate::http::{ApiError, ApiResult, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -9,6 +9,7 @@ use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Onboarding steps.
 pub const SLICE: Slice = Slice { name: "onboarding_steps", routes, state: STATE, ..Slice::EMPTY };
@@ -39,22 +40,19 @@ const NOTICE: &str = "one_time_notice";
 const VIDEO: &str = "navigation_tour_video";
 
 /// A step on the wire.
-#[derive(Serialize)]
-struct OnboardingStep {
-    r#type: &'static str,
-    name: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct OnboardingStep {
+    r#type: Cow<'static, str>,
+    name: Cow<'static, str>,
 }
 
 /// `onboarding_steps`: those that are left.
-#[derive(Serialize)]
-struct StepsChanged {
-    r#type: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct StepsChanged {
     onboarding_steps: Vec<OnboardingStep>,
 }
 
-impl Event for StepsChanged {
-    const TYPE: &'static str = "onboarding_steps";
-}
+uniform_event!(StepsChanged: "onboarding_steps", version 1);
 
 /// Parameters of `POST /users/me/onboarding_steps`.
 #[derive(Deserialize)]
@@ -77,8 +75,8 @@ fn mark_as_read(tx: &mut Tx<'_>, caller: &User, params: MarkParams) -> ApiResult
     )?
     .execute((caller.user_id, step, tx.now()))?;
     let left = left(tx, caller.user_id)?;
-    let event = StepsChanged { r#type: StepsChanged::TYPE, onboarding_steps: left };
-    tx.emit(&event, Audience::user(caller.user_id));
+    let event = StepsChanged { onboarding_steps: left };
+    tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
 }
 
@@ -98,5 +96,5 @@ fn left(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<Onboar
         .collect::<rusqlite::Result<_>>()?;
     let is_left = |name: &str| name != VIDEO && !seen.iter().any(|step| step == name);
     let left = STEPS.iter().filter(|(name, _)| is_left(name));
-    Ok(left.map(|(name, r#type)| OnboardingStep { r#type, name }).collect())
+    Ok(left.map(|(name, r#type)| OnboardingStep { r#type: (*r#type).into(), name: (*name).into() }).collect())
 }

@@ -16,8 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 /// Presence.
-pub const SLICE: Slice =
-    Slice { name: "presence", routes, state: STATE, event_types: presence::event_types, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice { name: "presence", routes, state: STATE, ..Slice::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "presence", fetch: presence::state }];
 

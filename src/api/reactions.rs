@@ -4,21 +4,20 @@ use crate::api::Slice;
 use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::emoji::resolve::{UNICODE, check, complete};
 use crate::domain::messages::access::Sight;
-use crate::domain::messages::events::is_unknown_to;
 use crate::domain::messages::record::{MessageRow, Reaction, attribute};
 use crate::domain::messages::{historical, receivers, sql as messages};
 use crate::domain::user_topics::auto_follow;
-use crate::events::{Event, EventType, Verdict};
+use crate::events::{Event, Form, Receiver, Routed};
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// Reactions.
-pub const SLICE: Slice = Slice { name: "reactions", routes, event_types, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice { name: "reactions", routes, ..Slice::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![
@@ -44,29 +43,61 @@ pub struct ReactionParams {
 }
 
 /// `reaction`, `op: add` or `remove`.
-#[derive(Serialize)]
-struct ReactionChanged {
-    r#type: &'static str,
-    op: &'static str,
+#[derive(Clone, Serialize, Deserialize)]
+pub struct ReactionChanged {
+    op: Cow<'static, str>,
     message_id: MessageId,
     #[serde(flatten)]
     reaction: Reaction,
     /// Deprecated, for clients of older servers.
     user: ReactingUser,
-    /// Receivers who cannot access the user. Never sent.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    unknown_to: Vec<UserId>,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct ReactingUser {
     user_id: UserId,
     email: String,
     full_name: String,
 }
 
+/// The receivers who cannot access the user.
+#[derive(Serialize, Deserialize)]
+pub struct ReactionRouting {
+    unknown_to: Vec<UserId>,
+}
+
+/// What a receiver learns of the user.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum ReactionForm {
+    /// Who it is.
+    Known,
+    /// The id alone.
+    Unknown,
+}
+
 impl Event for ReactionChanged {
     const TYPE: &'static str = "reaction";
+    const OP: Option<&'static str> = None;
+    const NAME: &'static str = "reaction";
+    const VERSION: u32 = 1;
+    type Routing = ReactionRouting;
+    type Variant = ReactionForm;
+
+    fn deliver(&self, routing: &ReactionRouting, receiver: &Receiver<'_>) -> Option<ReactionForm> {
+        let is_unknown = routing.unknown_to.contains(&receiver.user_id);
+        Some(if is_unknown { ReactionForm::Unknown } else { ReactionForm::Known })
+    }
+
+    fn form(&self, _routing: &ReactionRouting, form: ReactionForm) -> serde_json::Result<Form> {
+        match form {
+            ReactionForm::Known => Form::of(self),
+            ReactionForm::Unknown => {
+                let user_id = self.reaction.user_id;
+                let (email, full_name) = (access::unknown_email(user_id), access::UNKNOWN_USER.to_owned());
+                Form::of(&Self { user: ReactingUser { user_id, email, full_name }, ..self.clone() })
+            }
+        }
+    }
 }
 
 /// `POST /messages/{message_id}/reactions`.
@@ -141,45 +172,9 @@ fn tell(tx: &mut Tx<'_>, op: &'static str, message: &MessageRow, reaction: React
     let unknown_to = access::without_access(tx, &user, receivers.audience.bitmap())?;
     let unknown_to = unknown_to.into_iter().map(UserId::from).collect();
     let user = ReactingUser { user_id: user.user_id, email: user.email, full_name: user.full_name };
-    let event = ReactionChanged {
-        r#type: ReactionChanged::TYPE,
-        op,
-        message_id: message.id,
-        reaction,
-        user,
-        unknown_to,
-    };
-    tx.emit(&event, receivers.audience);
+    let event = ReactionChanged { op: op.into(), message_id: message.id, reaction, user };
+    tx.emit(Routed { event, routing: ReactionRouting { unknown_to } }, receivers.audience);
     Ok(Reply::ok())
-}
-
-/// Whose reaction it is differs between receivers: some cannot access them.
-fn event_types() -> Vec<EventType> {
-    vec![EventType {
-        name: ReactionChanged::TYPE,
-        verdict: |event, receiver| Verdict::Form(is_unknown_to(event, receiver.user_id).into()),
-        form,
-        personal: EventType::nothing_personal,
-    }]
-}
-
-fn form(event: &Value, number: u8) -> String {
-    if event.get("unknown_to").is_none() {
-        return event.to_string();
-    }
-    let mut event = event.clone();
-    if let Some(members) = event.as_object_mut() {
-        members.remove("unknown_to");
-    }
-    if number != 0 {
-        let user_id = UserId(event["user_id"].as_i64().unwrap_or_default());
-        event["user"] = json!({
-            "user_id": user_id,
-            "email": access::unknown_email(user_id),
-            "full_name": access::UNKNOWN_USER,
-        });
-    }
-    event.to_string()
 }
 
 fn insert(connection: &Connection, id: MessageId, reaction: &Reaction) -> ApiResult<()> {

@@ -7,17 +7,17 @@ use crate::domain::images::scaling::{cover, fit_within, to_png};
 use crate::domain::images::upload::BODY_LIMIT;
 use crate::domain::images::{public, upload};
 use crate::domain::limits::{MAX_ICON_FILE_SIZE_MIB, MAX_LOGO_FILE_SIZE_MIB};
+use crate::domain::realm::events::RealmUpdatedDict;
 use crate::domain::realm::settings;
 use crate::domain::users::events::everyone;
-use crate::events::Event;
 use crate::http::params::NoParams;
 use crate::http::{
     ADMINISTRATOR, Administrator, ApiResult, Call, OtherReply, Read, Reply, Route, USER, User,
 };
 use crate::store::Tx;
 use hyper::Method;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::json;
 
 /// The organization's icon and logos.
 pub const SLICE: Slice = Slice { name: "realm_images", routes, ..Slice::EMPTY };
@@ -108,21 +108,6 @@ fn scale_logo(file: &[u8]) -> Result<Vec<u8>, ImageError> {
     Ok(to_png(&fit_within(&decode(file)?.picture, MAX_LOGO_WIDTH, MAX_LOGO_HEIGHT)?)?)
 }
 
-/// `realm`, `op: update_dict`: an image is another one.
-#[derive(Serialize)]
-struct ImageChanged {
-    r#type: &'static str,
-    op: &'static str,
-    /// `icon`, `logo` or `night_logo`.
-    property: &'static str,
-    /// `..._url` and `..._source`.
-    data: Map<String, Value>,
-}
-
-impl Event for ImageChanged {
-    const TYPE: &'static str = "realm";
-}
-
 /// Puts a PNG file in the place of an image, or the default back, and tells everybody. Answers where it is now.
 fn set_image(tx: &mut Tx<'_>, image: RealmImage, file: Option<&[u8]>) -> ApiResult<String> {
     match file {
@@ -135,13 +120,8 @@ fn set_image(tx: &mut Tx<'_>, image: RealmImage, file: Option<&[u8]>) -> ApiResu
     settings::set(tx, &image.version(), &json!(version + 1))?;
     let url = image.url(&settings::all(tx)?);
     let data = [(format!("{}_url", image.name()), json!(url)), (image.source(), json!(source))];
-    let event = ImageChanged {
-        r#type: ImageChanged::TYPE,
-        op: "update_dict",
-        property: image.name(),
-        data: data.into_iter().collect(),
-    };
+    let event = RealmUpdatedDict::new(image.name(), data);
     let audience = everyone(tx)?;
-    tx.emit(&event, audience);
+    tx.emit(event, audience);
     Ok(url)
 }

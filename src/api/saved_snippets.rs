@@ -2,7 +2,7 @@
 
 use crate::api::Slice;
 use crate::domain::limits::MAX_MESSAGE_LENGTH;
-use crate::events::{Audience, Event};
+use crate::events::{Audience, uniform_event};
 use crate::http::params::{NoParams, RequiredText};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
@@ -11,6 +11,7 @@ use hyper::Method;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::borrow::Cow;
 
 /// Saved snippets.
 pub const SLICE: Slice = Slice { name: "saved_snippets", routes, state: STATE, ..Slice::EMPTY };
@@ -30,7 +31,7 @@ fn routes() -> Vec<Route> {
 const MAX_TITLE_LENGTH: usize = 60;
 
 /// A snippet on the wire.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedSnippet {
     /// The id.
     pub id: i64,
@@ -43,28 +44,21 @@ pub struct SavedSnippet {
 }
 
 /// `saved_snippets`, `op: add` and `update`.
-#[derive(Serialize)]
-struct SnippetChanged<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    saved_snippet: &'a SavedSnippet,
+#[derive(Serialize, Deserialize)]
+pub struct SnippetChanged {
+    op: Cow<'static, str>,
+    saved_snippet: SavedSnippet,
 }
 
+uniform_event!(SnippetChanged: "saved_snippets", name "saved_snippets/change", version 1);
+
 /// `saved_snippets`, `op: remove`.
-#[derive(Serialize)]
-struct SnippetRemoved {
-    r#type: &'static str,
-    op: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct SnippetRemoved {
     saved_snippet_id: i64,
 }
 
-impl Event for SnippetChanged<'_> {
-    const TYPE: &'static str = "saved_snippets";
-}
-
-impl Event for SnippetRemoved {
-    const TYPE: &'static str = "saved_snippets";
-}
+uniform_event!(SnippetRemoved: "saved_snippets", op "remove", version 1);
 
 /// `GET /saved_snippets`: the caller's own, the oldest first.
 fn get_saved_snippets(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
@@ -89,8 +83,9 @@ fn create_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: CreateParams) ->
         date_created: tx.now(),
     };
     snippet.id = insert(tx, caller.user_id, &snippet)?;
-    tell_changed(tx, "add", caller.user_id, &snippet);
-    Reply::field("saved_snippet_id", &snippet.id)
+    let saved_snippet_id = snippet.id;
+    tell_changed(tx, "add", caller.user_id, snippet);
+    Reply::field("saved_snippet_id", &saved_snippet_id)
 }
 
 /// Parameters of `PATCH /saved_snippets/{saved_snippet_id}`.
@@ -122,7 +117,7 @@ fn edit_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> Api
             &snippet.title,
             &snippet.content,
         ))?;
-        tell_changed(tx, "update", caller.user_id, &snippet);
+        tell_changed(tx, "update", caller.user_id, snippet);
     }
     Ok(Reply::ok())
 }
@@ -138,8 +133,8 @@ pub struct DeleteParams {
 fn delete_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let saved_snippet_id = find(tx, caller.user_id, params.saved_snippet_id)?.id;
     tx.prepare_cached("DELETE FROM saved_snippet WHERE id = ?1")?.execute([saved_snippet_id])?;
-    let event = SnippetRemoved { r#type: SnippetRemoved::TYPE, op: "remove", saved_snippet_id };
-    tx.emit(&event, Audience::user(caller.user_id));
+    let event = SnippetRemoved { saved_snippet_id };
+    tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
 }
 
@@ -149,9 +144,9 @@ fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     Ok(())
 }
 
-fn tell_changed(tx: &mut Tx<'_>, op: &'static str, user_id: UserId, saved_snippet: &SavedSnippet) {
-    let event = SnippetChanged { r#type: SnippetChanged::TYPE, op, saved_snippet };
-    tx.emit(&event, Audience::user(user_id));
+fn tell_changed(tx: &mut Tx<'_>, op: &'static str, user_id: UserId, saved_snippet: SavedSnippet) {
+    let event = SnippetChanged { op: op.into(), saved_snippet };
+    tx.emit(event, Audience::user(user_id));
 }
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<SavedSnippet> {

@@ -9,17 +9,15 @@ use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::rules::EditFacts;
 use crate::domain::messages::{destination, rules, sql as messages};
 use crate::domain::{realm, user_settings};
-use crate::events::{Audience, Event, EventType, Receiver, Registration, Verdict};
+use crate::events::{Audience, Event, Form, Receiver, Registered, broadcast};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
-use crate::types::shown_topic;
-use crate::types::{MessageId, StreamId, UserId};
+use crate::types::{EmptyTopic, MessageId, StreamId, UserId};
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// Typing.
-pub const SLICE: Slice = Slice { name: "typing", routes, event_types, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice { name: "typing", routes, ..Slice::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![
@@ -73,51 +71,89 @@ pub struct TypingParams {
 }
 
 /// `typing`.
-#[derive(Serialize)]
-struct Typing {
-    r#type: &'static str,
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Typing {
     op: Op,
     sender: Person,
     #[serde(flatten)]
     place: Place,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Person {
     user_id: UserId,
     email: String,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(tag = "message_type", rename_all = "lowercase")]
 enum Place {
     Stream { stream_id: StreamId, topic: String },
     Direct { recipients: Vec<Person> },
 }
 
+impl Event for Typing {
+    const TYPE: &'static str = "typing";
+    const OP: Option<&'static str> = None;
+    const NAME: &'static str = "typing";
+    const VERSION: u32 = 1;
+    type Routing = ();
+    type Variant = EmptyTopic;
+
+    /// Older clients take every typing event for one about a direct message.
+    fn deliver(&self, _routing: &(), receiver: &Receiver<'_>) -> Option<EmptyTopic> {
+        let capabilities = &receiver.registration.client_capabilities;
+        let is_understood = match self.place {
+            Place::Stream { .. } => capabilities.stream_typing_notifications,
+            Place::Direct { .. } => true,
+        };
+        is_understood.then(|| EmptyTopic::known(capabilities.empty_topic_name))
+    }
+
+    fn form(&self, _routing: &(), empty: EmptyTopic) -> serde_json::Result<Form> {
+        let mut shown = self.clone();
+        if let Place::Stream { topic, .. } = &mut shown.place {
+            *topic = empty.show(topic).to_owned();
+        }
+        Form::of(&shown)
+    }
+}
+
 /// `typing_edit_message`.
-#[derive(Serialize)]
-struct TypingEdit {
-    r#type: &'static str,
+#[derive(Clone, Serialize, Deserialize)]
+pub struct TypingEdit {
     op: Op,
     sender_id: UserId,
     message_id: MessageId,
     recipient: EditPlace,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum EditPlace {
     Channel { channel_id: StreamId, topic: String },
     Direct { user_ids: Vec<UserId> },
 }
 
-impl Event for Typing {
-    const TYPE: &'static str = "typing";
-}
-
 impl Event for TypingEdit {
     const TYPE: &'static str = "typing_edit_message";
+    const OP: Option<&'static str> = None;
+    const NAME: &'static str = "typing_edit_message";
+    const VERSION: u32 = 1;
+    type Routing = ();
+    type Variant = EmptyTopic;
+
+    fn deliver(&self, _routing: &(), receiver: &Receiver<'_>) -> Option<EmptyTopic> {
+        Some(EmptyTopic::known(receiver.registration.client_capabilities.empty_topic_name))
+    }
+
+    fn form(&self, _routing: &(), empty: EmptyTopic) -> serde_json::Result<Form> {
+        let mut shown = self.clone();
+        if let EditPlace::Channel { topic, .. } = &mut shown.recipient {
+            *topic = empty.show(topic).to_owned();
+        }
+        Form::of(&shown)
+    }
 }
 
 /// `POST /typing`.
@@ -130,9 +166,9 @@ async fn set_typing_status(call: Call<User>, params: TypingParams) -> ApiResult<
             TypingType::Channel => channel(snapshot, caller, now, params.stream_id, params.topic)?,
         };
         let sender = person(snapshot, caller.user_id)?;
-        Ok::<_, ApiError>((Typing { r#type: Typing::TYPE, op: params.op, sender, place }, audience))
+        Ok::<_, ApiError>((Typing { op: params.op, sender, place }, audience))
     });
-    tell(told.await?, call).await
+    send(told.await?, call).await
 }
 
 /// Parameters of `POST /messages/{message_id}/typing`.
@@ -158,21 +194,15 @@ async fn set_typing_status_for_edit(call: Call<User>, params: EditTypingParams) 
         rules::may_edit_content(caller, &message, facts)?;
         let (recipient, audience) = edited_place(snapshot, caller, &message)?;
         let (sender_id, message_id) = (caller.user_id, message.id);
-        let event = TypingEdit { r#type: TypingEdit::TYPE, op: params.op, sender_id, message_id, recipient };
+        let event = TypingEdit { op: params.op, sender_id, message_id, recipient };
         Ok::<_, ApiError>((event, audience))
     });
-    tell(told.await?, call).await
+    send(told.await?, call).await
 }
 
-async fn tell<E: Event + Send + 'static>(told: (E, Audience), call: Call<User>) -> ApiResult<Reply> {
+async fn send<E: Registered<Routing = ()>>(told: (E, Audience), call: Call<User>) -> ApiResult<Reply> {
     let (event, audience) = told;
-    if !audience.is_empty() {
-        call.write(move |tx, _| {
-            tx.emit_unlogged(&event, audience);
-            Ok(())
-        })
-        .await?;
-    }
+    broadcast(&call.app.hub, &call.app.writer, event, audience).await?;
     Ok(Reply::ok())
 }
 
@@ -273,44 +303,4 @@ fn person(connection: &Connection, user_id: UserId) -> ApiResult<Person> {
     let user = users::by_id(connection, user_id)?;
     let user = user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {user_id}")))?;
     Ok(Person { user_id: user.user_id, email: user.email })
-}
-
-/// Who of the audience gets the events, and with which spelling of the empty topic.
-fn event_types() -> Vec<EventType> {
-    vec![
-        EventType {
-            name: Typing::TYPE,
-            verdict: typing_verdict,
-            form: |event, number| with_topic(event, "", number),
-            personal: EventType::nothing_personal,
-        },
-        EventType {
-            name: TypingEdit::TYPE,
-            verdict: |_, receiver| Verdict::Form(topic_form(receiver.registration)),
-            form: |event, number| with_topic(event, "/recipient", number),
-            personal: EventType::nothing_personal,
-        },
-    ]
-}
-
-/// Older clients take every typing event for one about a direct message.
-fn typing_verdict(event: &Value, receiver: &Receiver<'_>) -> Verdict {
-    let in_channel = event.get("stream_id").is_some();
-    if in_channel && !receiver.registration.client_capabilities.stream_typing_notifications {
-        return Verdict::Skip;
-    }
-    Verdict::Form(topic_form(receiver.registration))
-}
-
-fn topic_form(registration: &Registration) -> u8 {
-    registration.client_capabilities.empty_topic_name.into()
-}
-
-/// The event, with the topic below `parent` as a client knows it.
-fn with_topic(event: &Value, parent: &str, form: u8) -> String {
-    let mut event = event.clone();
-    if let Some(topic) = event.pointer_mut(&format!("{parent}/topic")) {
-        *topic = shown_topic(topic.as_str().unwrap_or_default(), form != 0).to_owned().into();
-    }
-    event.to_string()
 }

@@ -187,7 +187,7 @@ fn apply(tx: &mut Tx<'_>, user_id: UserId, change: Change) -> ApiResult<()> {
     let user = users::by_id(tx, user_id)?
         .ok_or_else(|| ApiError::internal("the user whose status changed has no row"))?;
     let audience = access::audience(tx, &user)?;
-    tx.emit(&event, audience);
+    tx.emit(event, audience);
     Ok(())
 }
 

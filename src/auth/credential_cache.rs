@@ -2,7 +2,7 @@
 
 use super::credentials::{ApiKeyOwner, digest};
 use crate::error::ApiResult;
-use crate::store::{Changes, Readers};
+use crate::store::{Readers, TableVersion};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +12,7 @@ const CAPACITY: usize = 1000;
 /// The owners of recently used API keys, by digest. A change of accounts or keys clears it, so that a result is always
 /// the same as from the database.
 pub struct CredentialCache {
-    changes: Changes,
+    table_version: TableVersion,
     entries: Mutex<Entries>,
 }
 
@@ -24,16 +24,16 @@ struct Entries {
 }
 
 impl CredentialCache {
-    /// An empty cache. `changes` has to count those of [`ApiKeyOwner::TABLES`].
-    pub fn new(changes: Changes) -> Self {
-        Self { changes, entries: Mutex::default() }
+    /// An empty cache. `table_version` has to count the changes of [`ApiKeyOwner::TABLES`].
+    pub fn new(table_version: TableVersion) -> Self {
+        Self { table_version, entries: Mutex::default() }
     }
 
     /// Returns the owner of a key, from the cache or the database.
     pub async fn find(&self, readers: &Readers, key: &str) -> ApiResult<Option<Arc<ApiKeyOwner>>> {
         let digest = digest(key);
         // The version is taken before the rows are read: an entry may be newer than its version, but not older.
-        let version = self.changes.count();
+        let version = self.table_version.get();
         if let Some(owner) = self.entries_at(version).owners.get(&digest) {
             return Ok(Some(Arc::clone(owner)));
         }

@@ -31,11 +31,11 @@ struct Automaton {
 
 /// Those of an audience who have an alert word in a text, ascending.
 pub fn alerted(tx: &mut Tx<'_>, text: &str, audience: &Audience) -> ApiResult<Vec<UserId>> {
-    if tx.peek::<AlertWords>().is_none_or(|words| words.built.is_none()) {
-        let (connection, words) = tx.local::<AlertWords>();
+    if tx.cache::<AlertWords>().is_none_or(|words| words.built.is_none()) {
+        let (connection, words) = tx.cache_mut::<AlertWords>();
         words.built = Some(Automaton::new(all(connection)?)?);
     }
-    let automaton = tx.peek::<AlertWords>().and_then(|words| words.built.as_ref());
+    let automaton = tx.cache::<AlertWords>().and_then(|words| words.built.as_ref());
     let mut user_ids = automaton.map_or_else(Vec::new, |automaton| automaton.found_in(text));
     user_ids.retain(|user_id| audience.contains(*user_id));
     Ok(user_ids)
@@ -43,7 +43,7 @@ pub fn alerted(tx: &mut Tx<'_>, text: &str, audience: &Audience) -> ApiResult<Ve
 
 /// Says that somebody's words changed.
 pub fn forget(tx: &mut Tx<'_>) {
-    tx.local::<AlertWords>().1.built = None;
+    tx.cache_mut::<AlertWords>().1.built = None;
 }
 
 impl Automaton {

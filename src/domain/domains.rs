@@ -3,10 +3,10 @@
 use crate::domain::realm;
 use crate::http::ApiResult;
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A domain on the wire.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RealmDomain {
     /// Lower case.
     pub domain: String,

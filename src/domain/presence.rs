@@ -4,7 +4,7 @@ use crate::domain::access::users::Accessible;
 use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
 use crate::domain::{realm, user_settings};
-use crate::events::{Audience, Event, EventType, Receiver, Verdict};
+use crate::events::{Audience, Event, Form, Receiver, Routed};
 use crate::http::State;
 use crate::http::StateRequest;
 use crate::http::{ApiError, ApiResult, Caller};
@@ -12,7 +12,7 @@ use crate::store::Tx;
 use crate::types::UserId;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// The setting of who wants to be seen.
@@ -244,22 +244,52 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     Ok(())
 }
 
-/// `presence`: somebody is back, or wants to be seen, or not any more.
-#[derive(Serialize)]
-struct PresenceChanged {
-    r#type: &'static str,
+/// `presence`: somebody is back, or wants to be seen, or not any more. The older form.
+#[derive(Serialize, Deserialize)]
+pub struct PresenceChanged {
     user_id: UserId,
     email: String,
     /// UNIX seconds, with a fraction.
     server_timestamp: f64,
-    /// The older form, by client.
+    /// By client.
     presence: Value,
-    /// The modern form, by user. For clients with `simplified_presence_events`, who get only this.
+}
+
+/// The modern form of `presence`.
+#[derive(Serialize, Deserialize)]
+pub struct ModernPresences {
+    /// By user.
     presences: Value,
+}
+
+/// In which form a client gets presences.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum PresenceForm {
+    /// By client.
+    Legacy,
+    /// By user, for clients with `simplified_presence_events`.
+    Modern,
 }
 
 impl Event for PresenceChanged {
     const TYPE: &'static str = "presence";
+    const OP: Option<&'static str> = None;
+    const NAME: &'static str = "presence";
+    const VERSION: u32 = 1;
+    type Routing = ModernPresences;
+    type Variant = PresenceForm;
+
+    fn deliver(&self, _modern: &ModernPresences, receiver: &Receiver<'_>) -> Option<PresenceForm> {
+        let is_modern = receiver.registration.client_capabilities.simplified_presence_events;
+        Some(if is_modern { PresenceForm::Modern } else { PresenceForm::Legacy })
+    }
+
+    fn form(&self, modern: &ModernPresences, form: PresenceForm) -> serde_json::Result<Form> {
+        match form {
+            PresenceForm::Legacy => Form::of(self),
+            PresenceForm::Modern => Form::with_members::<Self>(modern),
+        }
+    }
 }
 
 /// Tells those who can access a person how their presence is now, unless the organization does not show any.
@@ -279,15 +309,14 @@ fn emit_to(tx: &mut Tx<'_>, user_id: UserId, audience: RoaringBitmap) -> ApiResu
     if realm::settings::get(tx, "presence_disabled")? {
         return Ok(());
     }
+    let routing = ModernPresences { presences: json!({user_id.to_string(): presence.modern()}) };
     let event = PresenceChanged {
-        r#type: PresenceChanged::TYPE,
         user_id,
         server_timestamp: seconds(tx.now() * 1000),
         presence: json!({CLIENT: presence.legacy_website()}),
-        presences: json!({user_id.to_string(): presence.modern()}),
         email: presence.email,
     };
-    tx.emit_unlogged(&event, Audience::set(audience));
+    tx.emit_unlogged(Routed { event, routing }, Audience::set(audience));
     Ok(())
 }
 
@@ -295,32 +324,6 @@ fn emit_to(tx: &mut Tx<'_>, user_id: UserId, audience: RoaringBitmap) -> ApiResu
 #[expect(clippy::cast_precision_loss, reason = "a time in milliseconds fits in the 53 bits")]
 fn seconds(milliseconds: i64) -> f64 {
     milliseconds as f64 / 1000.0
-}
-
-const LEGACY: u8 = 0;
-
-const SIMPLIFIED: u8 = 1;
-
-/// Clients that know it get the modern form.
-pub fn event_types() -> Vec<EventType> {
-    vec![EventType {
-        name: PresenceChanged::TYPE,
-        verdict: |_event, receiver: &Receiver<'_>| {
-            let is_modern = receiver.registration.client_capabilities.simplified_presence_events;
-            Verdict::Form(if is_modern { SIMPLIFIED } else { LEGACY })
-        },
-        form: |event, form| {
-            if form == SIMPLIFIED {
-                return json!({"type": event["type"], "presences": event["presences"]}).to_string();
-            }
-            let mut event = event.clone();
-            if let Some(members) = event.as_object_mut() {
-                members.remove("presences");
-            }
-            event.to_string()
-        },
-        personal: EventType::nothing_personal,
-    }]
 }
 
 const COLUMNS: &str =

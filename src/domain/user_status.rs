@@ -3,13 +3,13 @@
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users;
 use crate::domain::{presence, user_settings};
-use crate::events::{Audience, Event};
+use crate::events::{Audience, uniform_event};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// What somebody says. Texts are empty for what they do not say.
@@ -26,10 +26,8 @@ pub struct UserStatus {
 }
 
 /// `user_status`: the parts that are new.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct StatusChanged {
-    /// Always `user_status`.
-    pub r#type: &'static str,
     /// Identifies the user.
     pub user_id: UserId,
     /// Whether the user hides their presence; absent if unchanged.
@@ -43,8 +41,10 @@ pub struct StatusChanged {
     pub emoji: Option<EmojiParts>,
 }
 
+uniform_event!(StatusChanged: "user_status", version 1);
+
 /// The emoji of a status, or of an event; `unicode_emoji` also when there is none, as older clients know it.
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct EmojiParts {
     /// Empty without an emoji.
     pub emoji_name: String,
@@ -54,21 +54,17 @@ pub struct EmojiParts {
     pub reaction_type: String,
 }
 
-impl Event for StatusChanged {
-    const TYPE: &'static str = "user_status";
-}
-
 impl StatusChanged {
     /// An event without changes, for `user_id`.
     pub fn of(user_id: UserId) -> Self {
-        Self { r#type: Self::TYPE, user_id, away: None, status_text: None, emoji: None }
+        Self { user_id, away: None, status_text: None, emoji: None }
     }
 }
 
 /// Somebody's presence is hidden from now on, or not any more. Older clients know it as being away.
 pub fn away_changed(tx: &mut Tx<'_>, user: &UserRow, away: bool) -> ApiResult<()> {
     let audience = users::audience(tx, user)?;
-    tx.emit(&StatusChanged { away: Some(away), ..StatusChanged::of(user.user_id) }, audience);
+    tx.emit(StatusChanged { away: Some(away), ..StatusChanged::of(user.user_id) }, audience);
     Ok(())
 }
 
@@ -84,7 +80,7 @@ pub fn introduce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResu
         ..StatusChanged::of(user.user_id)
     };
     if event.away.is_some() || event.status_text.is_some() || event.emoji.is_some() {
-        tx.emit(&event, Audience::set(to.clone()));
+        tx.emit(event, Audience::set(to.clone()));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Who an event is for: a set of users, as it was when the event happened.
+//! Who an event is for: a set of users, computed when the event happened.
 
 use super::QueueId;
 use crate::types::UserId;
@@ -18,23 +18,23 @@ pub struct Audience {
 
 #[derive(Debug)]
 struct Members {
-    /// Names this set for as long as the program runs, so that the log stores a large set once.
+    /// Identifies the set while the program runs, so that the log stores a large set once.
     serial: u64,
     users: RoaringBitmap,
 }
 
 impl Audience {
-    /// These users.
+    /// An audience of these users.
     pub fn users(users: impl IntoIterator<Item = UserId>) -> Self {
         Self::set(users.into_iter().filter_map(UserId::bit).collect())
     }
 
-    /// One user's own clients.
+    /// An audience of one user: their own clients.
     pub fn user(user_id: UserId) -> Self {
         Self::users([user_id])
     }
 
-    /// A prepared set.
+    /// An audience of a set of users.
     pub fn set(mut users: RoaringBitmap) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         users.optimize();
@@ -42,19 +42,19 @@ impl Audience {
         Self { members: Arc::new(Members { serial, users }), also_public: false, queue: None }
     }
 
-    /// One queue: what is said to a connection rather than to a person.
+    /// An audience of one queue: for what concerns a connection rather than a person.
     pub fn queue(queue_id: QueueId) -> Self {
         Self { queue: Some(queue_id), ..Self::set(RoaringBitmap::new()) }
     }
 
-    /// The same, and the queues that asked for all public channels.
+    /// Adds the queues that asked for all public channels.
     #[must_use]
     pub fn and_public_queues(mut self) -> Self {
         self.also_public = true;
         self
     }
 
-    /// The same, and one user more.
+    /// Returns the audience with one more user.
     #[must_use]
     pub fn with(&self, user_id: UserId) -> Self {
         let mut users = self.members.users.clone();
@@ -62,32 +62,32 @@ impl Audience {
         Self { also_public: self.also_public, queue: self.queue.clone(), ..Self::set(users) }
     }
 
-    /// The users.
+    /// Returns the users.
     pub fn bitmap(&self) -> &RoaringBitmap {
         &self.members.users
     }
 
-    /// Whether the queues of all public channels get it too.
+    /// Whether queues that asked for all public channels are in the audience too.
     pub fn is_also_public(&self) -> bool {
         self.also_public
     }
 
-    /// Whether it is for this user.
+    /// Whether a user is in the audience.
     pub fn contains(&self, user_id: UserId) -> bool {
         user_id.bit().is_some_and(|bit| self.members.users.contains(bit))
     }
 
-    /// Whether it is for nobody.
+    /// Whether nobody is in the audience.
     pub fn is_empty(&self) -> bool {
         self.members.users.is_empty() && !self.also_public && self.queue.is_none()
     }
 
-    /// The one queue that it is for, if it is for a queue.
+    /// Returns the queue of an audience of one queue.
     pub fn only_queue(&self) -> Option<&QueueId> {
         self.queue.as_ref()
     }
 
-    /// The set's name while the program runs.
+    /// Returns what identifies the set while the program runs.
     pub(super) fn serial(&self) -> u64 {
         self.members.serial
     }

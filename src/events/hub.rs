@@ -1,8 +1,28 @@
-//! All living queues, and the tail of the log that they share.
+//! The queues, and the buffer of recent events that they share.
+//!
+//! All cursors of a queue are event numbers:
+//!
+//! ```text
+//!   events   ──┬─────────┬─────────┬─────────┬─────────┬─────────┬──▶
+//!              │         │         │         │         │         │
+//!   log        trimmed   ╞═══════════ in the `event` table ══════╡
+//!   buffer               │         base ╞═════ in memory ════════╡ head
+//!   queue      saved  acknowledged      first            newest
+//! ```
+//!
+//! - `acknowledged`: the client has everything up to here; `saved` is what the file knows of it, and `pruned` what the
+//!   client itself has said since the start.
+//! - `first`: no event for the queue lies between `acknowledged` and this one. It spares a poll from reading what was
+//!   found to be for others.
+//! - `newest`: the newest event for the queue. Nothing is pending when it is acknowledged.
+//! - `base`: the buffer has every logged event after it. What a queue still needs of older ones is read from the table.
+//! - `head`: the newest event that any queue can have seen.
 
-use super::tail::{Tail, TailEvent};
-use super::{EventType, QueueId, Receiver, Registration, log};
-use crate::store::{Committed, Readers, StoreError};
+use super::buffer::{BufferedEvent, EventBuffer};
+use super::emit::{CommittedEvent, PendingEvent};
+use super::ids::{EventIdAllocator, Outcome};
+use super::{QueueId, Receiver, Registration, Registry, log, queue_store};
+use crate::store::{Readers, StoreError};
 use crate::types::{EventId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -10,16 +30,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
-/// A queue without a poll for so long is expired, in milliseconds.
+/// A queue that was not polled for so long is expired, in milliseconds.
 const IDLE_MILLISECONDS: i64 = 10 * 60 * 1000;
 
-/// Events in one answer; a queue that is further behind asks again.
-pub(super) const MAX_EVENTS_IN_ANSWER: usize = 1000;
+/// Events in one response; a client that is further behind polls again.
+pub(super) const MAX_EVENTS_PER_POLL: usize = 1000;
 
 /// Why a poll was refused (spec, "Events").
 #[derive(Debug)]
 pub enum QueueError {
-    /// No such queue, or another user's.
+    /// There is no such queue, it is another user's, or it has expired.
     Unknown,
     /// The client acknowledged an event and now asks for it again.
     Pruned(EventId),
@@ -29,39 +49,37 @@ pub enum QueueError {
     Store(StoreError),
 }
 
-/// The queues. One lock, held for moments: nothing is read from the disk or written to a client under it.
+/// The queues. One lock guards them; nothing is read from the disk or written to a client while it is held. Whoever
+/// needs the lock of `ids` too takes that one first.
 pub struct Hub {
     state: Mutex<State>,
-    pub(super) types: &'static [EventType],
+    pub(super) ids: EventIdAllocator<PendingEvent>,
+    pub(super) registry: &'static Registry,
     pub(super) readers: Arc<Readers>,
 }
 
 struct State {
-    tail: Tail,
-    /// The newest number that any queue can have seen.
+    buffer: EventBuffer,
     head: EventId,
     queues: HashMap<QueueId, Queue>,
     by_user: HashMap<UserId, Vec<QueueId>>,
-    /// The users in `by_user`, to meet an audience without walking either.
+    /// The users in `by_user`: an intersection with an audience is quicker than walking either.
     listening: RoaringBitmap,
     /// Queues that asked for all public channels.
     public: Vec<QueueId>,
-    /// Set when the server stops: nobody may wait any more.
+    /// Queues that have expired and may still have rows.
+    expired: Vec<QueueId>,
+    /// Set when the server stops: no poll waits any more.
     closed: bool,
 }
 
 struct Queue {
     user_id: UserId,
     registration: Arc<Registration>,
-    /// The client has everything up to here.
     acknowledged: EventId,
-    /// The last that its client acknowledged to this process; earlier events cannot be asked for again.
     pruned: Option<EventId>,
-    /// What of `acknowledged` the file knows.
     saved: EventId,
-    /// No event for this queue lies between `acknowledged` and this one.
     first: EventId,
-    /// The newest event for this queue. Nothing is pending when it is acknowledged.
     newest: EventId,
     /// Wakes the poll that waits. Dropped when a second poll comes, which ends the first.
     waiter: Option<oneshot::Sender<()>>,
@@ -70,69 +88,68 @@ struct Queue {
 }
 
 /// What one look at a queue found.
-pub(super) struct Look {
+pub(super) struct PollResult {
     pub user_id: UserId,
     pub registration: Arc<Registration>,
-    /// Events in memory, oldest first.
-    pub events: Vec<Arc<TailEvent>>,
+    /// Events in memory, the oldest first.
+    pub events: Vec<Arc<BufferedEvent>>,
     /// A part of the log to read before them: after the first number, up to the second.
     pub behind: Option<(EventId, EventId)>,
-    /// Wakes when there is something to see; `None` unless waiting was asked for and is needed.
+    /// Wakes when there may be events; `None` unless the poll may wait and has to.
     pub wake: Option<oneshot::Receiver<()>>,
 }
 
 impl Hub {
-    /// Brings back the queues of the file, each where it was.
+    /// Loads the queues of the file, each where it was, and the newest part of the log. A queue whose registration cannot
+    /// be read expires: its client registers again.
     pub fn load(
         connection: &Connection,
-        types: &'static [EventType],
+        registry: &'static Registry,
         readers: Arc<Readers>,
         now: i64,
     ) -> Result<Self, StoreError> {
-        let rows = log::read_newest(connection, MAX_EVENTS_IN_ANSWER)?;
-        let reserved = connection.query_row(
-            "SELECT max(coalesce((SELECT value FROM counter WHERE name = 'event'), 0) - 1,
-                        (SELECT coalesce(max(id), 0) FROM event))",
-            [],
-            |row| row.get(0),
-        )?;
+        let ids = EventIdAllocator::load(connection)?;
+        let rows = log::read_newest(connection, MAX_EVENTS_PER_POLL)?;
         let base = rows.first().map_or(EventId(0), |row| EventId(row.id.0 - 1));
         let mut state = State {
-            tail: Tail::after(base),
-            head: reserved,
+            buffer: EventBuffer::after(base),
+            head: ids.last(),
             queues: HashMap::new(),
             by_user: HashMap::new(),
             listening: RoaringBitmap::new(),
             public: Vec::new(),
+            expired: Vec::new(),
             closed: false,
         };
         for row in rows {
-            state.tail.push(Arc::new(TailEvent::logged(row, types)));
+            state.buffer.push(Arc::new(BufferedEvent::logged(row, registry)));
         }
-        let mut statement =
-            connection.prepare("SELECT queue_id, user_id, registration, acknowledged FROM event_queue")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let queue_id = QueueId(row.get::<_, String>(0)?.into());
-            let registration = serde_json::from_str(row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?);
-            let acknowledged = row.get(3)?;
+        for stored in queue_store::load(connection)? {
+            let registration = match stored.registration {
+                Ok(registration) => Arc::new(registration),
+                Err(error) => {
+                    tracing::warn!(%error, queue_id = %stored.queue_id, "a queue whose registration is unreadable expires");
+                    state.expired.push(stored.queue_id);
+                    continue;
+                }
+            };
             let queue = Queue {
-                user_id: row.get(1)?,
-                registration: Arc::new(registration.unwrap_or_default()),
-                acknowledged,
+                user_id: stored.user_id,
+                registration,
+                acknowledged: stored.acknowledged,
                 pruned: None,
-                saved: acknowledged,
-                first: EventId(acknowledged.0 + 1),
-                newest: reserved,
+                saved: stored.acknowledged,
+                first: EventId(stored.acknowledged.0 + 1),
+                newest: state.head,
                 waiter: None,
                 last_seen: now,
             };
-            state.insert(queue_id, queue);
+            state.insert(stored.queue_id, queue);
         }
-        Ok(Self { state: Mutex::new(state), types, readers })
+        Ok(Self { state: Mutex::new(state), ids, registry, readers })
     }
 
-    /// Adds a queue, which hears of everything from now on.
+    /// Adds a queue, which gets all events from now on.
     pub fn add(&self, queue_id: QueueId, user_id: UserId, registration: Arc<Registration>, now: i64) {
         let mut state = self.lock();
         let head = state.head;
@@ -151,7 +168,7 @@ impl Hub {
         state.insert(queue_id, queue);
     }
 
-    /// Says where a new queue starts: its client has the state as of this event.
+    /// Sets where a new queue starts: its client has the state as of this event.
     pub fn start_at(&self, queue_id: &QueueId, last_event_id: EventId) {
         if let Some(queue) = self.lock().queues.get_mut(queue_id) {
             queue.acknowledged = last_event_id;
@@ -159,7 +176,7 @@ impl Hub {
         }
     }
 
-    /// Removes a queue; answers whether there was one.
+    /// Removes a queue and returns whether there was one.
     pub fn remove(&self, queue_id: &QueueId) -> bool {
         self.lock().remove(queue_id)
     }
@@ -178,18 +195,22 @@ impl Hub {
         }
     }
 
-    /// Whose queue it is, and what it asked for.
+    /// Returns the owner of a queue and what it asked for.
     pub fn owner(&self, queue_id: &QueueId) -> Option<(UserId, Arc<Registration>)> {
         self.lock().queues.get(queue_id).map(|queue| (queue.user_id, Arc::clone(&queue.registration)))
     }
 
-    /// Takes in the events of a committed group and wakes the queues that they are for, no others.
-    pub fn publish(&self, committed: Vec<Committed>) {
+    /// Numbers and publishes an event that is not logged.
+    pub(super) fn publish_unlogged(&self, event: PendingEvent) -> Outcome {
+        self.ids.publish_unlogged(event, |id, pending| self.publish([pending.numbered(id)]))
+    }
+
+    /// Adds events to the buffer, in the order of their numbers, and wakes the queues that they are for, no others.
+    pub(super) fn publish(&self, events: impl IntoIterator<Item = CommittedEvent>) {
         let mut waiters = Vec::new();
         let mut state = self.lock();
-        for event in committed {
-            let event = Arc::new(TailEvent::committed(event, self.types));
-            state.publish(event, &mut waiters);
+        for event in events {
+            state.publish(Arc::new(BufferedEvent::published(event)), &mut waiters);
         }
         drop(state);
         for waiter in waiters {
@@ -198,15 +219,15 @@ impl Hub {
         }
     }
 
-    /// Looks at a queue for its client: acknowledges, and collects what is there.
-    pub(super) fn look(
+    /// Acknowledges what the client has, and collects what it does not have.
+    pub(super) fn poll_once(
         &self,
         queue_id: &QueueId,
         user_id: UserId,
         last_event_id: Option<EventId>,
         wait: bool,
         now: i64,
-    ) -> Result<Look, QueueError> {
+    ) -> Result<PollResult, QueueError> {
         let mut state = self.lock();
         let state = &mut *state;
         let queue = state.queues.get_mut(queue_id).filter(|queue| queue.user_id == user_id);
@@ -214,7 +235,8 @@ impl Hub {
         queue.last_seen = now;
         queue.waiter = None;
         if let Some(last) = last_event_id {
-            if last > state.head {
+            // A queue may start at an event that is committed and not yet published.
+            if last > state.head.max(queue.acknowledged) {
                 return Err(QueueError::NotInQueue(last));
             }
             if queue.pruned.is_some_and(|pruned| last < pruned) {
@@ -227,7 +249,7 @@ impl Hub {
             }
         }
         let after = queue.acknowledged;
-        let mut look = Look {
+        let mut result = PollResult {
             user_id,
             registration: Arc::clone(&queue.registration),
             events: Vec::new(),
@@ -237,27 +259,27 @@ impl Hub {
         if queue.newest > after {
             queue.first = queue.first.max(EventId(after.0 + 1));
             let seen = EventId(queue.first.0 - 1);
-            let base = state.tail.base();
-            look.behind = (seen < base).then_some((seen, base));
-            look.events.extend(
+            let base = state.buffer.base();
+            result.behind = (seen < base).then_some((seen, base));
+            result.events.extend(
                 state
-                    .tail
+                    .buffer
                     .after_id(seen)
                     .filter(|event| is_for(event, queue_id, queue.user_id, &queue.registration))
-                    .take(MAX_EVENTS_IN_ANSWER)
+                    .take(MAX_EVENTS_PER_POLL)
                     .cloned(),
             );
         }
-        if wait && look.events.is_empty() && look.behind.is_none() && !state.closed {
+        if wait && result.events.is_empty() && result.behind.is_none() && !state.closed {
             let (sender, receiver) = oneshot::channel();
             queue.waiter = Some(sender);
-            look.wake = Some(receiver);
+            result.wake = Some(receiver);
         }
-        Ok(look)
+        Ok(result)
     }
 
-    /// Says that what a look found came to nothing for this queue, so that the next look starts behind it.
-    pub(super) fn skip_to(&self, queue_id: &QueueId, seen: EventId) {
+    /// Advances a queue past events of which none was for it, so that the next poll does not read them again.
+    pub(super) fn advance(&self, queue_id: &QueueId, seen: EventId) {
         if let Some(queue) = self.lock().queues.get_mut(queue_id) {
             queue.first = queue.first.max(EventId(seen.0 + 1));
             if queue.newest <= seen {
@@ -266,7 +288,18 @@ impl Hub {
         }
     }
 
-    /// Removes the queues that nobody has asked for in ten minutes, and answers their names.
+    /// Removes a queue that waits for an event which cannot be delivered. Its client learns that it is gone and registers
+    /// again.
+    pub(super) fn expire_queue(&self, queue_id: &QueueId) {
+        tracing::warn!(%queue_id, "a queue expires: it waits for an event that cannot be delivered");
+        let mut state = self.lock();
+        if state.remove(queue_id) {
+            state.expired.push(queue_id.clone());
+        }
+    }
+
+    /// Removes the queues that were not polled for ten minutes. Returns the names of all queues that have expired since the
+    /// last call, whose rows are to be deleted.
     pub fn expire(&self, now: i64) -> Vec<QueueId> {
         let mut state = self.lock();
         let idle: Vec<QueueId> = state
@@ -281,11 +314,12 @@ impl Hub {
         for queue_id in &idle {
             state.remove(queue_id);
         }
-        idle
+        state.expired.extend(idle);
+        std::mem::take(&mut state.expired)
     }
 
-    /// The queues whose acknowledgement the file does not know yet. They are taken as saved.
-    pub fn take_unsaved(&self) -> Vec<(QueueId, EventId)> {
+    /// Returns the positions that the file does not know yet, and marks them as saved.
+    pub fn drain_dirty_positions(&self) -> Vec<(QueueId, EventId)> {
         let mut state = self.lock();
         let unsaved = state.queues.iter_mut().filter(|(_, queue)| queue.saved < queue.acknowledged);
         unsaved
@@ -296,13 +330,13 @@ impl Hub {
             .collect()
     }
 
-    /// Up to which event no queue can ask for anything any more.
-    pub fn acknowledged_by_all(&self) -> EventId {
+    /// Returns the event up to which all queues have everything.
+    pub fn low_watermark(&self) -> EventId {
         let state = self.lock();
         state.queues.values().map(|queue| queue.acknowledged).min().unwrap_or(state.head)
     }
 
-    /// How many queues there are.
+    /// Returns the number of queues.
     pub fn len(&self) -> usize {
         self.lock().queues.len()
     }
@@ -312,7 +346,7 @@ impl Hub {
         self.len() == 0
     }
 
-    /// Answers every poll that waits, now and from now on: the server stops.
+    /// Ends every poll that waits, now and from now on: the server stops.
     pub fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
@@ -351,7 +385,7 @@ impl State {
         true
     }
 
-    fn publish(&mut self, event: Arc<TailEvent>, waiters: &mut Vec<oneshot::Sender<()>>) {
+    fn publish(&mut self, event: Arc<BufferedEvent>, waiters: &mut Vec<oneshot::Sender<()>>) {
         self.head = self.head.max(event.id);
         let mut wake = |queue: &mut Queue| {
             if queue.newest <= queue.acknowledged {
@@ -368,7 +402,7 @@ impl State {
             for bit in event.audience.bitmap() & &self.listening {
                 for queue_id in self.by_user.get(&UserId::from(bit)).into_iter().flatten() {
                     if let Some(queue) = self.queues.get_mut(queue_id)
-                        && queue.registration.wants(&event.kind)
+                        && queue.registration.wants(&event.event_type)
                     {
                         wake(queue);
                     }
@@ -378,20 +412,20 @@ impl State {
                 for queue_id in &self.public {
                     if let Some(queue) = self.queues.get_mut(queue_id)
                         && !event.audience.contains(queue.user_id)
-                        && queue.registration.wants(&event.kind)
+                        && queue.registration.wants(&event.event_type)
                     {
                         wake(queue);
                     }
                 }
             }
         }
-        self.tail.push(event);
+        self.buffer.push(event);
     }
 }
 
-/// Whether a queue gets an event, as far as its audience and its type decide.
+/// Checks whether a queue is in an event's audience and asked for its type.
 pub(super) fn is_for(
-    event: &TailEvent,
+    event: &BufferedEvent,
     queue_id: &QueueId,
     user_id: UserId,
     registration: &Registration,
@@ -399,13 +433,18 @@ pub(super) fn is_for(
     if let Some(only) = event.audience.only_queue() {
         return only == queue_id;
     }
-    registration.wants(&event.kind)
+    registration.wants(&event.event_type)
         && (event.audience.contains(user_id)
             || (event.audience.is_also_public() && registration.all_public_streams))
 }
 
-impl Look {
-    /// The queue as the delivery of an event sees it.
+impl PollResult {
+    /// Whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.behind.is_none()
+    }
+
+    /// Returns the queue as the delivery of an event sees it.
     pub fn receiver<'a>(&'a self, queue_id: &'a QueueId) -> Receiver<'a> {
         Receiver { user_id: self.user_id, queue_id, registration: &self.registration }
     }

@@ -1,32 +1,78 @@
-//! The `event` table.
+//! The `event` table: events that queues may still ask for.
 
 use super::Audience;
-use crate::store::{Unsent, bitmap};
+use super::event::{Event, Routed};
+use crate::store::bitmap;
 use crate::types::EventId;
 use rusqlite::{Connection, Row};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 
-/// Audiences up to this size stand in the event's own row.
-const INLINE: u64 = 24;
+/// Audiences up to this size are stored in the event's own row.
+const MAX_INLINE: u64 = 24;
 
 /// Large audiences that are in the file already, by their serial numbers. A cache of the writer.
 #[derive(Default)]
 pub struct StoredAudiences(HashMap<u64, i64>);
 
-/// How many to remember; beyond that they are stored again.
-const REMEMBERED: usize = 4096;
+/// How many audiences are remembered; others are stored again.
+const CAPACITY: usize = 4096;
+
+/// An event as it is written to the log, but for its number and audience.
+#[derive(Debug)]
+pub struct LogRecord {
+    event_type: &'static str,
+    name: &'static str,
+    version: u32,
+    payload: String,
+    routing: Option<String>,
+}
+
+impl LogRecord {
+    /// Serializes an event.
+    pub fn new<E: Event>(routed: &Routed<E>) -> serde_json::Result<Self> {
+        let payload = serde_json::to_string(&routed.event)?;
+        let routing = serde_json::to_string(&routed.routing)?;
+        debug_assert!(reads_back::<E>(&payload), "{} is not read as it is written: {payload}", E::NAME);
+        debug_assert!(
+            reads_back::<E::Routing>(&routing),
+            "{} is not read as it is written: {routing}",
+            E::NAME
+        );
+        let routing = (routing != "null").then_some(routing);
+        Ok(Self { event_type: E::TYPE, name: E::NAME, version: E::VERSION, payload, routing })
+    }
+
+    /// Returns the size of the serialized event in bytes.
+    pub fn size(&self) -> usize {
+        self.payload.len() + self.routing.as_ref().map_or(0, String::len)
+    }
+}
+
+/// Checks that a value that is read from its JSON text is written as the same text.
+fn reads_back<T: Serialize + DeserializeOwned>(text: &str) -> bool {
+    let written = serde_json::from_str::<T>(text).and_then(|value| serde_json::to_string(&value));
+    written.is_ok_and(|written| written == text)
+}
 
 /// A row of the log.
 #[derive(Debug)]
 pub struct LogRow {
     /// Its number.
     pub id: EventId,
-    /// Its type on the wire.
-    pub kind: String,
-    /// Who it is for.
+    /// The event's `type` on the wire.
+    pub event_type: String,
+    /// The name of the event type.
+    pub name: String,
+    /// The version of the event type.
+    pub version: u32,
+    /// Who the event is for.
     pub audience: Audience,
-    /// The event, without `id`.
-    pub payload: Box<str>,
+    /// The members of the event, as JSON.
+    pub payload: String,
+    /// The routing, as JSON.
+    pub routing: Option<String>,
 }
 
 /// Appends an event to the log.
@@ -34,18 +80,28 @@ pub fn append(
     connection: &Connection,
     stored: &mut StoredAudiences,
     id: EventId,
-    event: &Unsent,
+    audience: &Audience,
+    record: &LogRecord,
 ) -> rusqlite::Result<()> {
-    let users = event.audience.bitmap();
-    let inline = (users.len() <= INLINE).then(|| bitmap::to_blob(users));
-    let reference =
-        if inline.is_some() { None } else { Some(store_audience(connection, stored, &event.audience)?) };
+    let users = audience.bitmap();
+    let inline = (users.len() <= MAX_INLINE).then(|| bitmap::to_blob(users));
+    let reference = if inline.is_some() { None } else { Some(store_audience(connection, stored, audience)?) };
     connection
         .prepare_cached(
-            "INSERT INTO event (id, type, audience, audience_id, also_public, payload)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO event (id, type, name, version, audience, audience_id, also_public, payload, routing)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?
-        .execute((id, event.kind, inline, reference, event.audience.is_also_public(), &event.payload))?;
+        .execute((
+            id,
+            record.event_type,
+            record.name,
+            record.version,
+            inline,
+            reference,
+            audience.is_also_public(),
+            &record.payload,
+            &record.routing,
+        ))?;
     Ok(())
 }
 
@@ -61,19 +117,19 @@ fn store_audience(
         .prepare_cached("INSERT INTO event_audience (user_ids) VALUES (?1)")?
         .execute([bitmap::to_blob(audience.bitmap())])?;
     let id = connection.last_insert_rowid();
-    if stored.0.len() >= REMEMBERED {
+    if stored.0.len() >= CAPACITY {
         stored.0.clear();
     }
     stored.0.insert(audience.serial(), id);
     Ok(id)
 }
 
-/// The number of the newest event: what is in the file up to here is what the events up to here tell.
+/// Returns the number of the newest event. The rest of the file is in the state that this event left it in.
 pub fn last_event_id(connection: &Connection) -> rusqlite::Result<EventId> {
     connection.prepare_cached("SELECT coalesce(max(id), 0) FROM event")?.query_row([], |row| row.get(0))
 }
 
-/// A page of the log: up to `limit` events with `after < id <= until`, the oldest first.
+/// Returns up to `limit` events with `after < id <= until`, the oldest first.
 pub fn read(
     connection: &Connection,
     after: EventId,
@@ -82,7 +138,7 @@ pub fn read(
 ) -> rusqlite::Result<Vec<LogRow>> {
     connection
         .prepare_cached(
-            "SELECT event.id, type, coalesce(audience, user_ids), also_public, payload
+            "SELECT event.id, type, name, version, coalesce(audience, user_ids), also_public, payload, routing
              FROM event LEFT JOIN event_audience ON event_audience.id = audience_id
              WHERE event.id > ?1 AND event.id <= ?2 ORDER BY event.id LIMIT ?3",
         )?
@@ -90,11 +146,11 @@ pub fn read(
         .collect()
 }
 
-/// The newest `limit` events, the oldest first.
+/// Returns the newest `limit` events, the oldest first.
 pub fn read_newest(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<LogRow>> {
     let mut rows: Vec<_> = connection
         .prepare_cached(
-            "SELECT event.id, type, coalesce(audience, user_ids), also_public, payload
+            "SELECT event.id, type, name, version, coalesce(audience, user_ids), also_public, payload, routing
              FROM event LEFT JOIN event_audience ON event_audience.id = audience_id
              ORDER BY event.id DESC LIMIT ?1",
         )?
@@ -105,13 +161,20 @@ pub fn read_newest(connection: &Connection, limit: usize) -> rusqlite::Result<Ve
 }
 
 fn row(row: &Row<'_>) -> rusqlite::Result<LogRow> {
-    let users = row.get_ref(2)?.as_blob_or_null()?.unwrap_or_default();
-    let audience = Audience::set(bitmap::from_blob(2, users)?);
-    let audience = if row.get(3)? { audience.and_public_queues() } else { audience };
-    Ok(LogRow { id: row.get(0)?, kind: row.get(1)?, audience, payload: row.get::<_, String>(4)?.into() })
+    let users = row.get_ref(4)?.as_blob_or_null()?.unwrap_or_default();
+    let audience = Audience::set(bitmap::from_blob(4, users)?);
+    Ok(LogRow {
+        id: row.get(0)?,
+        event_type: row.get(1)?,
+        name: row.get(2)?,
+        version: row.get(3)?,
+        audience: if row.get(5)? { audience.and_public_queues() } else { audience },
+        payload: row.get(6)?,
+        routing: row.get(7)?,
+    })
 }
 
-/// Removes events that no queue can still ask for, at most `limit` at a time; answers how many. The newest stays: it
+/// Removes up to `limit` of the events that no queue can still ask for, and returns how many. The newest event stays: it
 /// tells `POST /register` where the log ends.
 pub fn trim(
     connection: &Connection,

@@ -1,8 +1,8 @@
 //! Waiting for a queue's events.
 
-use super::hub::{Hub, Look, MAX_EVENTS_IN_ANSWER, QueueError, is_for};
-use super::tail::TailEvent;
-use super::{QueueId, log};
+use super::buffer::{BufferedEvent, Undeliverable};
+use super::hub::{Hub, MAX_EVENTS_PER_POLL, PollResult, QueueError, is_for};
+use super::{QueueId, Receiver, log};
 use crate::store::StoreError;
 use crate::types::{Clock, EventId, UserId};
 use std::time::Duration;
@@ -12,111 +12,121 @@ use std::time::Duration;
 pub enum Delivery {
     /// Events, as the members of a JSON array; empty when there are none and the poll may not wait.
     Events(String),
-    /// Nothing happened for so long that the client should hear that the server is there.
-    Quiet,
+    /// There was no event within the timeout: the client should get a heartbeat.
+    TimedOut,
 }
 
 impl Hub {
-    /// Acknowledges what the client has and answers what is there, or waits for it up to `patience`. A poll that does
-    /// not block has no patience.
+    /// Acknowledges what the client has and returns the events that it does not have, or waits for them up to `timeout`.
+    /// Without a timeout, the poll does not wait.
     pub async fn poll(
         &self,
         queue_id: &QueueId,
         user_id: UserId,
         mut last_event_id: Option<EventId>,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
         clock: &Clock,
     ) -> Result<Delivery, QueueError> {
-        let deadline = patience.map(|patience| tokio::time::Instant::now() + patience);
+        let deadline = timeout.map(|timeout| tokio::time::Instant::now() + timeout);
         loop {
-            let look =
-                self.look(queue_id, user_id, last_event_id, deadline.is_some(), clock.milliseconds())?;
-            // Said once: a second look in the same poll must not call it pruned.
+            let found =
+                self.poll_once(queue_id, user_id, last_event_id, deadline.is_some(), clock.milliseconds())?;
+            // Acknowledged once: the next round of this poll must not call the event pruned.
             last_event_id = None;
-            let Look { wake: Some(wake), .. } = look else {
-                let events = self.write(queue_id, &look).await.map_err(QueueError::Store)?;
-                if events.is_empty() && deadline.is_some() && !look.is_empty() {
+            let PollResult { wake: Some(wake), .. } = found else {
+                let events = self.write(queue_id, &found).await?;
+                if events.is_empty() && deadline.is_some() && !found.is_empty() {
                     continue;
                 }
                 return Ok(Delivery::Events(events));
             };
-            drop(look.events);
-            drop(look.registration);
+            drop(found.events);
+            drop(found.registration);
             match deadline {
                 Some(deadline) => match tokio::time::timeout_at(deadline, wake).await {
                     Ok(Ok(())) => {}
                     // A second poll has taken over, or the server stops.
                     Ok(Err(_)) => return Ok(Delivery::Events(String::new())),
-                    Err(_) => return Ok(Delivery::Quiet),
+                    Err(_) => return Ok(Delivery::TimedOut),
                 },
                 None => return Ok(Delivery::Events(String::new())),
             }
         }
     }
 
-    /// Writes what a look found as this queue sees it.
-    async fn write(&self, queue_id: &QueueId, look: &Look) -> Result<String, StoreError> {
-        let receiver = look.receiver(queue_id);
-        let mut out = String::new();
-        let mut written = 0;
-        let mut add = |event: &TailEvent| {
-            let before = out.len();
-            if before > 0 {
-                out.push(',');
-            }
-            if event.write_for(&receiver, &mut out) {
-                written += 1;
-            } else {
-                out.truncate(before);
-            }
-            written < MAX_EVENTS_IN_ANSWER
+    /// Writes what was found as the queue sees it. The queue expires if an event of it cannot be delivered.
+    async fn write(&self, queue_id: &QueueId, found: &PollResult) -> Result<String, QueueError> {
+        let mut page = Page::default();
+        let receiver = found.receiver(queue_id);
+        let mut add = |event: &BufferedEvent| {
+            page.add(event, &receiver).map_err(|Undeliverable| {
+                self.expire_queue(queue_id);
+                QueueError::Unknown
+            })
         };
         let mut seen = None;
-        let mut room = true;
-        if let Some((mut after, until)) = look.behind {
-            while room && after < until {
+        let mut has_room = true;
+        if let Some((mut after, until)) = found.behind {
+            while has_room && after < until {
                 let rows = self
                     .readers
                     .read(|snapshot| {
-                        log::read(snapshot, after, until, MAX_EVENTS_IN_ANSWER).map_err(StoreError::from)
+                        log::read(snapshot, after, until, MAX_EVENTS_PER_POLL).map_err(StoreError::from)
                     })
-                    .await?;
+                    .await
+                    .map_err(QueueError::Store)?;
                 after = rows.last().map_or(until, |row| row.id);
                 for row in rows {
-                    let event = TailEvent::logged(row, self.types);
+                    let event = BufferedEvent::logged(row, self.registry);
                     seen = Some(event.id);
-                    if is_for(&event, queue_id, look.user_id, &look.registration) {
-                        room = add(&event);
+                    if is_for(&event, queue_id, found.user_id, &found.registration) {
+                        has_room = add(&event)?;
                     }
-                    if !room {
+                    if !has_room {
                         break;
                     }
                 }
             }
-            if room {
+            if has_room {
                 seen = Some(until);
             }
         }
-        if room {
-            for event in &look.events {
+        if has_room {
+            for event in &found.events {
                 seen = Some(event.id);
-                if !add(event) {
+                if !add(event)? {
                     break;
                 }
             }
         }
-        if written == 0
+        if page.events == 0
             && let Some(seen) = seen
         {
-            self.skip_to(queue_id, seen);
+            self.advance(queue_id, seen);
         }
-        Ok(out)
+        Ok(page.out)
     }
 }
 
-impl Look {
-    /// Whether there was nothing to write.
-    fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.behind.is_none()
+/// The events of one response.
+#[derive(Default)]
+struct Page {
+    out: String,
+    events: usize,
+}
+
+impl Page {
+    /// Adds an event if the receiver gets it, and returns whether there is room for more.
+    fn add(&mut self, event: &BufferedEvent, receiver: &Receiver<'_>) -> Result<bool, Undeliverable> {
+        let before = self.out.len();
+        if before > 0 {
+            self.out.push(',');
+        }
+        if event.write_for(receiver, &mut self.out)? {
+            self.events += 1;
+        } else {
+            self.out.truncate(before);
+        }
+        Ok(self.events < MAX_EVENTS_PER_POLL)
     }
 }

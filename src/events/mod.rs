@@ -1,25 +1,47 @@
 //! The event log, and the queues that read it.
 //!
-//! - [`Event`] and [`Audience`]: what a slice emits, and for whom;
-//! - [`log`]: the `event` table, written with the changes it tells of;
-//! - [`EventType`]: what differs between the receivers of an event, decided at delivery;
-//! - [`Registration`] and [`Hub`]: the queues, each a cursor into the log, and the recent tail of the log in memory;
-//! - [`Hub::poll`]: waiting for events.
+//! - [`Event`] and [`Audience`]: what happened, and who learns of it. An event's type decides which receiver gets it and in
+//!   which form;
+//! - [`Registry`]: the list of all events. Only listed ones can be emitted, and only these are read from the log;
+//! - [`Tx::emit`](crate::store::Tx::emit): emits an event with the rows of a job; [`broadcast`]: sends one that is not
+//!   kept, without the writer;
+//! - [`EventSink`]: writes emitted events to the log and publishes them after the commit;
+//! - [`log`]: the `event` table;
+//! - [`Hub`]: the queues, each a cursor into the log, and the recent end of the log in memory. See its module for a picture
+//!   of the cursors;
+//! - [`Hub::poll`]: waits for events;
+//! - [`run_maintenance`]: expires idle queues and trims the log.
 //!
 //! An event's id is its number in the log. Nothing here knows a resource.
+//!
+//! From commit to queue an event is the value that was emitted: all queues share it, and each variant of it is serialized
+//! once. Rows that are read from the log are parsed by the registry. A row that it cannot read, because its type is unknown
+//! or of another version, expires the queues that wait for it.
 
 mod audience;
+mod buffer;
+mod delivery;
+mod emit;
 mod event;
-mod house;
 mod hub;
+mod ids;
 pub mod log;
 mod long_poll;
+mod maintenance;
+mod queue_store;
 mod registration;
-mod tail;
+mod registry;
+#[cfg(test)]
+mod tests;
 
 pub use audience::Audience;
-pub use event::{Event, EventType, Receiver, Verdict};
-pub use house::{delete_queue, delete_queues_of, insert_queue, keep_house, save};
+pub use emit::{EventSink, broadcast};
+pub(crate) use event::uniform_event;
+pub use event::{Event, Form, Members, Receiver, Registered, Routed};
 pub use hub::{Hub, QueueError};
 pub use long_poll::Delivery;
+pub use maintenance::{run_maintenance, save_positions};
+pub use queue_store::{delete_queue, delete_queues_of, insert_queue};
 pub use registration::{Capabilities, NewQueue, QueueId, Registration};
+pub(crate) use registry::register_events;
+pub use registry::{EventKind, Registry, UnreadableRow};

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-/// A queue's name. Not to be guessed, though it opens nothing without its owner's key.
+/// A queue's name. It is random; polling the queue still needs its owner's credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct QueueId(pub Arc<str>);
 
 impl QueueId {
-    /// A new random name in the shape of a UUID.
+    /// Returns a new random name in the form of a UUID.
     pub fn random() -> Self {
         let bits: u128 = rand::rng().random();
         let hex = format!("{bits:032x}");
@@ -37,28 +37,28 @@ pub struct NewQueue {
     pub registration: Arc<Registration>,
 }
 
-/// What a queue wants to hear, and how. Stored with the queue.
+/// Which events a queue gets, and in which form. Stored with the queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registration {
-    /// The types of events; absent means all. An empty list hears only heartbeats.
+    /// The types of events; absent means all. With an empty list the queue gets only heartbeats.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub event_types: Option<Vec<String>>,
-    /// Message contents as HTML.
+    /// Message contents come as HTML.
     #[serde(default)]
     pub apply_markdown: bool,
-    /// Avatars of hosted senders may be left to the client.
+    /// The client computes the avatar addresses of hosted senders.
     #[serde(default)]
     pub client_gravatar: bool,
-    /// Presences keyed by user id.
+    /// Presences are keyed by user id.
     #[serde(default)]
     pub slim_presence: bool,
-    /// Messages of all public channels, subscribed or not.
+    /// The queue gets the messages of all public channels, subscribed or not.
     #[serde(default)]
     pub all_public_streams: bool,
-    /// Subscription events name the subscribers.
+    /// Subscription events list the subscribers.
     #[serde(default)]
     pub include_subscribers: bool,
-    /// Only message events that match, pairs of operator and operand.
+    /// The queue gets only message events that match all of these pairs of operator and operand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub narrow: Vec<(String, String)>,
     /// What the client understands.
@@ -67,7 +67,7 @@ pub struct Registration {
 }
 
 impl Registration {
-    /// Whether the queue asked for events of a type.
+    /// Checks whether the queue asked for events of a type.
     pub fn wants(&self, kind: &str) -> bool {
         match &self.event_types {
             None => true,

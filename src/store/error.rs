@@ -1,8 +1,8 @@
-//! What can go wrong below a request without the client being at fault.
+//! Failures below a request that are not the client's fault.
 
 use crate::error::ApiError;
 
-/// A failure of the store. Clients see only that it happened; the log has the reason.
+/// A failure of the store. Clients learn only that there was one; the log has the reason.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A statement failed.
@@ -11,6 +11,9 @@ pub enum StoreError {
     /// No reader was free in time.
     #[error("no reader: {0}")]
     Pool(#[from] r2d2::Error),
+    /// A value could not be written as JSON.
+    #[error("not serializable: {0}")]
+    Serialize(#[from] serde_json::Error),
     /// The writer has stopped: the server is shutting down.
     #[error("the writer has stopped")]
     Stopped,
@@ -23,7 +26,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the disk refused the change: full, read-only or broken. Reads go on.
+    /// Whether the disk refused the change: full, read-only or broken. Reads still work.
     pub fn is_disk(&self) -> bool {
         match self {
             Self::Sqlite(rusqlite::Error::SqliteFailure(error, _)) => is_disk_code(error.code),

@@ -1,30 +1,33 @@
 //! The SQLite file: opening it, reading it, and the one way to change it.
 //!
-//! - [`open`]: what a file must be like, pragmas, migrations, the lock against a second server;
-//! - [`Readers`]: a pool of read-only connections, a [`Snapshot`] for each request;
+//! - [`open`]: checks a file, creates or upgrades it, and locks it against a second server;
+//! - [`Readers`]: a pool of read-only connections, with a [`Snapshot`] for each request;
 //! - [`Writer`]: one thread with the only writing connection, which runs jobs in groups;
-//! - [`Changes`]: whether what was read of a few tables is still so;
-//! - [`Locals`]: what jobs remember from one to the next;
-//! - [`Tx`]: what a job works with: rows, and an outbox of events that is committed with them;
+//! - [`Tx`]: what a job works with: rows, caches, and an outbox that is committed with the rows;
+//! - [`CommitSink`]: writes and publishes the outboxes;
+//! - [`WriterCaches`]: caches that jobs share;
+//! - [`TableVersion`]: a version counter of tables, used to invalidate caches outside the writer;
 //! - [`bitmap`]: sets of ids as blobs.
 //!
-//! Nothing here knows a resource: statements live in the slices under `api`.
+//! Nothing here knows events or resources.
 
 pub mod bitmap;
-mod changes;
 mod error;
-mod locals;
 pub mod open;
 mod readers;
+mod sink;
+mod table_version;
 #[cfg(test)]
 mod tests;
 mod tx;
 mod writer;
+mod writer_cache;
 
-pub use changes::Changes;
 pub use error::StoreError;
-pub use locals::Locals;
 pub use open::{Database, OpenError, SCHEMA};
 pub use readers::{Readers, Snapshot};
-pub use tx::{Tx, Unsent};
-pub use writer::{Committed, Writer};
+pub use sink::CommitSink;
+pub use table_version::TableVersion;
+pub use tx::{OutboxItem, Tx};
+pub use writer::Writer;
+pub use writer_cache::WriterCaches;

@@ -1,4 +1,4 @@
-//! Opening the file: is it ours, is it ours alone, is it of this version.
+//! Opens the database: checks the application id, takes the lock, creates the schema or runs migrations.
 
 use super::StoreError;
 use rusqlite::config::DbConfig;
@@ -20,6 +20,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0001_first", include_str!("migrations/0001_first.sql")),
     ("0002_whole", include_str!("migrations/0002_whole.sql")),
     ("0003_words", include_str!("migrations/0003_words.sql")),
+    ("0004_typed_events", include_str!("migrations/0004_typed_events.sql")),
 ];
 
 /// Statements kept prepared on each connection: more than all slices together have.

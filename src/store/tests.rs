@@ -1,29 +1,58 @@
 //! The writer and the readers together, on a file.
 
-use super::{Committed, Database, Readers, StoreError, Tx, Writer};
-use crate::events::{Audience, Event};
-use crate::types::{Clock, UserId};
-use serde::Serialize;
+use super::{CommitSink, Database, OutboxItem, Readers, StoreError, Tx, Writer, WriterCaches};
+use crate::types::Clock;
+use rusqlite::Connection;
 use std::path::Path;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 
-#[derive(Serialize)]
-struct Ping {
-    number: i64,
+/// Writes the numbers of outboxes as rows of `event_audience`, and lists them when they are published.
+#[derive(Default)]
+struct ListSink {
+    appended: Vec<i64>,
+    published: Arc<Mutex<Vec<i64>>>,
 }
 
-impl Event for Ping {
-    const TYPE: &'static str = "ping";
+impl CommitSink for ListSink {
+    fn append(
+        &mut self,
+        connection: &Connection,
+        _caches: &mut WriterCaches,
+        outbox: Vec<OutboxItem>,
+    ) -> rusqlite::Result<()> {
+        for item in outbox {
+            let number = *item.downcast::<i64>().unwrap();
+            connection.execute("INSERT INTO event_audience (id, user_ids) VALUES (?1, x'')", [number])?;
+            self.appended.push(number);
+        }
+        Ok(())
+    }
+
+    fn before_commit(&mut self, _connection: &Connection) -> rusqlite::Result<()> {
+        Ok(())
+    }
+
+    fn committed(&mut self) {
+        self.published.lock().unwrap().append(&mut self.appended);
+    }
+
+    fn rolled_back(&mut self) {
+        self.appended.clear();
+    }
+
+    fn stopped(&mut self, _connection: &Connection) -> rusqlite::Result<()> {
+        Ok(())
+    }
 }
 
-/// A file with its writer, and all events that were published.
+/// A file with its writer, and all numbers that were published.
 struct Bench {
     writer: Writer,
     thread: JoinHandle<()>,
     readers: Readers,
-    published: Arc<Mutex<Vec<(i64, String)>>>,
-    /// Held against other processes.
+    published: Arc<Mutex<Vec<i64>>>,
+    /// Holds the lock against other processes.
     _database: Database,
 }
 
@@ -31,14 +60,9 @@ impl Bench {
     fn open(path: &Path) -> Self {
         let database = Database::open(path).unwrap();
         let readers = Readers::open(&database, 2).unwrap();
-        let published: Arc<Mutex<Vec<_>>> = Arc::default();
-        let list = Arc::clone(&published);
-        let publish = move |events: Vec<Committed>| {
-            list.lock().unwrap().extend(
-                events.into_iter().map(|committed| (committed.id.0, committed.event.payload.into_string())),
-            );
-        };
-        let (writer, thread) = Writer::start(&database, Clock::manual(0), &["realm"], publish).unwrap();
+        let sink = ListSink::default();
+        let published = Arc::clone(&sink.published);
+        let (writer, thread) = Writer::start(&database, Clock::manual(0), &["realm"], sink).unwrap();
         Self { writer, thread, readers, published, _database: database }
     }
 
@@ -48,48 +72,40 @@ impl Bench {
         thread.join().unwrap();
     }
 
-    /// Writes a row and an event of this number.
+    /// Writes a row and leaves this number in the outbox.
     async fn write(&self, number: i64) -> Result<(), StoreError> {
         self.writer.run(move |tx| write(tx, number)).await
     }
 
-    /// The numbers of all rows.
-    fn rows(&self) -> Vec<i64> {
+    fn list(&self, statement: &str) -> Vec<i64> {
         self.readers
             .read_now(|snapshot| -> Result<Vec<i64>, StoreError> {
-                let mut statement =
-                    snapshot.prepare_cached("SELECT value FROM counter WHERE name <> 'event'")?;
-                let mut rows = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<i64>, _>>()?;
-                rows.sort_unstable();
-                Ok(rows)
-            })
-            .unwrap()
-    }
-
-    /// The payloads of the log.
-    fn log(&self) -> Vec<String> {
-        self.readers
-            .read_now(|snapshot| -> Result<Vec<String>, StoreError> {
-                let mut statement = snapshot.prepare_cached("SELECT payload FROM event ORDER BY id")?;
+                let mut statement = snapshot.prepare_cached(statement)?;
                 Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
             })
             .unwrap()
     }
 
-    /// The payloads that were published, in order.
-    fn published(&self) -> Vec<String> {
-        self.published.lock().unwrap().iter().map(|(_, payload)| payload.clone()).collect()
+    /// The numbers of all rows.
+    fn rows(&self) -> Vec<i64> {
+        self.list("SELECT value FROM counter ORDER BY value")
+    }
+
+    /// The numbers that the sink wrote.
+    fn log(&self) -> Vec<i64> {
+        self.list("SELECT id FROM event_audience ORDER BY id")
+    }
+
+    /// The numbers that the sink published, in order.
+    fn published(&self) -> Vec<i64> {
+        self.published.lock().unwrap().clone()
     }
 }
 
 fn write(tx: &mut Tx<'_>, number: i64) -> Result<(), StoreError> {
     tx.execute("INSERT INTO counter (name, value) VALUES (?1, ?2)", (format!("row {number}"), number))?;
-    tx.emit(&Ping { number }, Audience::user(UserId(1)));
+    tx.push_outbox(Box::new(number));
     Ok(())
-}
-
-fn payloads(numbers: &[i64]) -> Vec<String> {
-    numbers.iter().map(|number| format!("{{\"number\":{number}}}")).collect()
 }
 
 #[tokio::test]
@@ -102,10 +118,10 @@ async fn commits_that_change_watched_tables_are_counted() {
             if keep { Ok(()) } else { Err(StoreError::Stopped) }
         });
         assert_eq!(result.await.is_ok(), keep);
-        bench.writer.changes().count()
+        bench.writer.table_version().get()
     };
     bench.write(1).await.unwrap();
-    assert_eq!(bench.writer.changes().count(), 0, "another table");
+    assert_eq!(bench.writer.table_version().get(), 0, "another table");
     let insert = "INSERT INTO realm (id, uuid, date_created) VALUES (1, 'a', 0)";
     assert_eq!(change(insert, true).await, 1);
     assert_eq!(change("UPDATE realm SET deactivated = 1", true).await, 2);
@@ -147,8 +163,8 @@ async fn a_job_that_fails_or_panics_loses_its_rows_and_events_and_nobody_elses()
     assert!(matches!(panics, Err(StoreError::Panicked(text)) if text == "number 3"));
     assert!(matches!(breaks, Err(StoreError::Sqlite(error)) if error.to_string().contains("UNIQUE")));
     assert_eq!(bench.rows(), [1, 5]);
-    assert_eq!(bench.log(), payloads(&[1, 5]));
-    assert_eq!(bench.published(), payloads(&[1, 5]));
+    assert_eq!(bench.log(), [1, 5]);
+    assert_eq!(bench.published(), [1, 5]);
     bench.close();
 }
 
@@ -192,63 +208,49 @@ async fn a_full_disk_is_an_error_and_reading_goes_on() {
     let mut kept = vec![1];
     kept.extend(other.is_ok().then_some(3));
     assert_eq!(bench.rows(), kept);
-    assert_eq!(bench.published(), payloads(&kept));
+    assert_eq!(bench.published(), kept);
     limit(1 << 30).await.unwrap();
     large(4).await.unwrap();
     bench.write(5).await.unwrap();
     kept.extend([4, 5]);
-    assert_eq!(bench.published(), payloads(&kept));
-    assert_eq!(bench.log(), payloads(&kept));
-    let numbers: Vec<i64> = bench.published.lock().unwrap().iter().map(|(number, _)| *number).collect();
-    assert!(numbers.is_sorted_by(|one, other| one < other), "{numbers:?}");
+    assert_eq!(bench.published(), kept);
+    assert_eq!(bench.log(), kept);
     bench.close();
 }
 
 #[tokio::test]
-async fn numbers_grow_over_stops_and_over_crashes() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("chat.sqlite");
-    let bench = Bench::open(&path);
-    bench.write(1).await.unwrap();
-    let emit_unlogged = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
-        tx.emit_unlogged(&Ping { number: 0 }, Audience::user(UserId(1)));
-        Ok(())
-    };
-    bench.writer.run(emit_unlogged).await.unwrap();
-    let last = |bench: &Bench| bench.published.lock().unwrap().last().unwrap().0;
-    let before = last(&bench);
-    bench.close();
-    let bench = Bench::open(&path);
-    bench.write(2).await.unwrap();
-    assert_eq!(last(&bench), before + 1, "a clean stop gives the rest of the block back");
-    bench.writer.run(emit_unlogged).await.unwrap();
-
-    // What a crash leaves: the file and its log as they are now.
-    let after_crash = folder.path().join("crashed.sqlite");
-    for ending in ["", "-wal"] {
-        let from = folder.path().join(format!("chat.sqlite{ending}"));
-        std::fs::copy(from, folder.path().join(format!("crashed.sqlite{ending}"))).unwrap();
-    }
-    let crashed = Bench::open(&after_crash);
-    assert_eq!(crashed.rows(), [1, 2]);
-    crashed.write(3).await.unwrap();
-    assert!(last(&crashed) > last(&bench), "the number of an event that was not stored is not used again");
-    crashed.close();
-    bench.close();
-}
-
-#[tokio::test]
-async fn events_without_receivers_take_no_number() {
+async fn a_job_that_is_marked_as_failed_is_rolled_back() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::open(&folder.path().join("chat.sqlite"));
-    let job = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
-        tx.emit(&Ping { number: 1 }, Audience::users([]));
-        tx.emit(&Ping { number: 2 }, Audience::user(UserId(7)));
-        tx.emit(&Ping { number: 3 }, Audience::users([]).and_public_queues());
-        Ok(())
+    let marked = bench.writer.run(|tx| {
+        tx.fail(StoreError::Stopped);
+        tx.fail(StoreError::Panicked("a second failure".to_owned()));
+        write(tx, 1)
+    });
+    assert!(matches!(marked.await, Err(StoreError::Stopped)));
+    bench.write(2).await.unwrap();
+    assert_eq!(bench.rows(), [2]);
+    assert_eq!(bench.published(), [2]);
+    bench.close();
+}
+
+#[tokio::test]
+async fn tasks_are_woken_after_the_commit_of_jobs_that_ask_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let wakeup = bench.writer.task_wakeup().subscribe();
+    bench.write(1).await.unwrap();
+    assert!(!wakeup.has_changed().unwrap());
+    let wake = |succeeds: bool| {
+        bench.writer.run(move |tx| {
+            tx.wake_tasks_after_commit();
+            if succeeds { Ok(()) } else { Err(StoreError::Stopped) }
+        })
     };
-    bench.writer.run(job).await.unwrap();
-    assert_eq!(bench.published(), payloads(&[2, 3]));
+    wake(false).await.unwrap_err();
+    assert!(!wakeup.has_changed().unwrap());
+    wake(true).await.unwrap();
+    assert!(wakeup.has_changed().unwrap());
     bench.close();
 }
 
@@ -258,7 +260,7 @@ async fn a_failed_job_takes_the_caches_it_touched_with_it() {
     let bench = Bench::open(&folder.path().join("chat.sqlite"));
     let add = |number: i64, fails: bool| {
         bench.writer.run(move |tx| -> Result<Vec<i64>, StoreError> {
-            let (_, numbers) = tx.local::<Vec<i64>>();
+            let (_, numbers) = tx.cache_mut::<Vec<i64>>();
             numbers.push(number);
             let numbers = numbers.clone();
             if fails { Err(StoreError::Stopped) } else { Ok(numbers) }
@@ -290,7 +292,7 @@ async fn a_job_is_done_whole_when_its_caller_has_left() {
     open.send(()).unwrap();
     bench.write(2).await.unwrap();
     assert_eq!(bench.rows(), [1, 2]);
-    assert_eq!(bench.published(), payloads(&[1, 2]));
+    assert_eq!(bench.published(), [1, 2]);
     bench.close();
 }
 
@@ -300,7 +302,7 @@ async fn a_snapshot_does_not_see_later_changes() {
     let bench = Bench::open(&folder.path().join("chat.sqlite"));
     bench.write(1).await.unwrap();
     let count = |connection: &rusqlite::Connection| {
-        connection.query_row("SELECT count(*) FROM event", [], |row| row.get::<_, i64>(0)).unwrap()
+        connection.query_row("SELECT count(*) FROM event_audience", [], |row| row.get::<_, i64>(0)).unwrap()
     };
     let handle = tokio::runtime::Handle::current();
     let counts = bench.readers.read(|snapshot| -> Result<_, StoreError> {

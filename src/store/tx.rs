@@ -1,34 +1,34 @@
-//! What a job on the writer works with: rows, and an outbox of events that is kept or dropped with them.
+//! What a job works with: the connection, caches, and an outbox that is committed or dropped with the job's rows.
 
-use super::locals::Locals;
-use crate::events::{Audience, Event};
+use super::StoreError;
+use super::writer_cache::WriterCaches;
 use rusqlite::Connection;
+use std::any::Any;
 use std::ops::Deref;
 
-/// An event that waits for its job to succeed.
-#[derive(Debug)]
-pub struct Unsent {
-    /// Its type on the wire.
-    pub kind: &'static str,
-    /// For all receivers, as JSON; what differs between them is decided at delivery.
-    pub payload: Box<str>,
-    /// Who it is for.
-    pub audience: Audience,
-    /// Whether it is written to the log. Typing and presence are not worth it: they take a number and are gone.
-    pub logged: bool,
-}
+/// What a job hands to the [`CommitSink`](super::CommitSink), which knows its type.
+pub type OutboxItem = Box<dyn Any + Send>;
 
-/// Work that waits for the end of the group.
-pub(super) type BeforeCommit = Box<dyn FnOnce(&Connection, &mut Locals) -> rusqlite::Result<()> + Send>;
+/// Work that is deferred to the end of the group.
+pub(super) type BeforeCommit = Box<dyn FnOnce(&Connection, &mut WriterCaches) -> rusqlite::Result<()> + Send>;
 
-/// One job's transaction. Dereferences to the connection, on which slices run their statements. The writer gives the
-/// job a savepoint: if it answers an error, its rows and events are undone together.
+/// One job's transaction. Dereferences to the connection. The writer gives each job a savepoint: if the job returns an
+/// error, its rows and its outbox are dropped together.
 pub struct Tx<'c> {
     connection: &'c Connection,
-    locals: &'c mut Locals,
+    caches: &'c mut WriterCaches,
     now: i64,
-    pub(super) outbox: Vec<Unsent>,
+    pub(super) left: Leftovers,
+    failure: Option<StoreError>,
+}
+
+/// What a job leaves for the writer to do, if it succeeds.
+#[derive(Default)]
+pub(super) struct Leftovers {
+    pub(super) outbox: Vec<OutboxItem>,
     pub(super) before_commit: Vec<BeforeCommit>,
+    /// Whether background tasks have something new to do.
+    pub(super) wakes_tasks: bool,
 }
 
 impl Deref for Tx<'_> {
@@ -40,55 +40,53 @@ impl Deref for Tx<'_> {
 }
 
 impl<'c> Tx<'c> {
-    pub(super) fn new(connection: &'c Connection, locals: &'c mut Locals, now: i64) -> Self {
-        Self { connection, locals, now, outbox: Vec::new(), before_commit: Vec::new() }
+    pub(super) fn new(connection: &'c Connection, caches: &'c mut WriterCaches, now: i64) -> Self {
+        Self { connection, caches, now, left: Leftovers::default(), failure: None }
     }
 
-    /// UNIX seconds, UTC; the same for the whole job.
+    /// Returns the time in UNIX seconds, the same for the whole job.
     pub fn now(&self) -> i64 {
         self.now
     }
 
-    /// Sends an event to its audience once the job is committed, and keeps it for queues that are not listening.
-    pub fn emit<E: Event>(&mut self, event: &E, audience: Audience) {
-        self.push(event, audience, true);
+    /// Adds an item to the outbox: the sink writes it with the job's rows and publishes it after the commit.
+    pub fn push_outbox(&mut self, item: OutboxItem) {
+        self.left.outbox.push(item);
     }
 
-    /// Sends an event that is not worth keeping: who does not listen now will not hear of it.
-    pub fn emit_unlogged<E: Event>(&mut self, event: &E, audience: Audience) {
-        self.push(event, audience, false);
+    /// Makes the job fail with this error even if it returns a success. For steps that are too common to return a
+    /// `Result`; the first failure counts.
+    pub fn fail(&mut self, error: StoreError) {
+        self.failure.get_or_insert(error);
     }
 
-    /// Puts work off to the end of the group, just before the commit: it is part of the transaction, but of no job's
-    /// savepoint. For indexes that write out all they have at each savepoint, as full-text search does. Its rows are
-    /// not seen by the jobs of the group; if the job fails it is not done, and if it fails the group does.
+    pub(super) fn take_failure(&mut self) -> Option<StoreError> {
+        self.failure.take()
+    }
+
+    /// Defers work to the end of the group, just before the commit: it is part of the transaction, but of no job's
+    /// savepoint. For indexes that write out all they have at each savepoint, as full-text search does. The group's jobs
+    /// do not see its rows. It is dropped if the job fails, and if it fails itself, the group does.
     pub fn before_commit(
         &mut self,
-        work: impl FnOnce(&Connection, &mut Locals) -> rusqlite::Result<()> + Send + 'static,
+        work: impl FnOnce(&Connection, &mut WriterCaches) -> rusqlite::Result<()> + Send + 'static,
     ) {
-        self.before_commit.push(Box::new(work));
+        self.left.before_commit.push(Box::new(work));
     }
 
-    fn push<E: Event>(&mut self, event: &E, audience: Audience, logged: bool) {
-        if audience.is_empty() {
-            return;
-        }
-        // Serializing our own structs cannot fail: their keys are strings.
-        match serde_json::to_string(event) {
-            Ok(payload) => {
-                self.outbox.push(Unsent { kind: E::TYPE, payload: payload.into(), audience, logged });
-            }
-            Err(error) => tracing::error!(%error, kind = E::TYPE, "an event could not be serialized"),
-        }
+    /// Wakes the tasks that wait on [`Writer::task_wakeup`](super::Writer::task_wakeup), after the commit: this job wrote
+    /// rows that one of them works through.
+    pub fn wake_tasks_after_commit(&mut self) {
+        self.left.wakes_tasks = true;
     }
 
-    /// A slice's cache on the writer, with the connection to fill it from.
-    pub fn local<T: Default + Send + 'static>(&mut self) -> (&Connection, &mut T) {
-        (self.connection, self.locals.get())
+    /// Returns the connection and the writer's cache of a type, for reading and writing.
+    pub fn cache_mut<T: Default + Send + 'static>(&mut self) -> (&Connection, &mut T) {
+        (self.connection, self.caches.cache_mut())
     }
 
-    /// A slice's cache on the writer, if there is one, to read.
-    pub fn peek<T: 'static>(&self) -> Option<&T> {
-        self.locals.peek()
+    /// Returns the writer's cache of a type for reading, if it was ever used.
+    pub fn cache<T: 'static>(&self) -> Option<&T> {
+        self.caches.cache()
     }
 }

@@ -1,89 +1,92 @@
 //! The one way to change the file: a thread that runs jobs in groups and commits each group once.
 
-use super::changes::{Changes, Watch};
-use super::locals::Locals;
-use super::tx::{BeforeCommit, Tx, Unsent};
+use super::sink::CommitSink;
+use super::table_version::{TableVersion, UpdateHook};
+use super::tx::{BeforeCommit, Leftovers, Tx};
+use super::writer_cache::{Rollback, WriterCaches};
 use super::{Database, StoreError};
-use crate::events::log;
-use crate::types::{Clock, EventId};
+use crate::types::Clock;
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
-/// Jobs that may share a commit. More would let the first wait too long for the last.
-const GROUP: usize = 256;
+/// Jobs that may share a commit. With more, the first would wait too long for the last.
+const MAX_JOBS_PER_COMMIT: usize = 256;
 
-/// Event numbers taken at a time. A crash leaves the rest of the block unused, so that no number is given out twice,
-/// not even one of an event that was never stored.
-const NUMBER_BLOCK: i64 = 1 << 16;
-
-/// An event with its number, on its way from a committed group to the queues.
-#[derive(Debug)]
-pub struct Committed {
-    /// Its number in the log.
-    pub id: EventId,
-    /// What was emitted.
-    pub event: Unsent,
-}
-
-/// The handle to the writer's thread. The thread ends when the last handle is gone.
+/// The handle to the writer's thread. The thread ends when the last handle is dropped.
 #[derive(Clone)]
 pub struct Writer {
     jobs: mpsc::UnboundedSender<Job>,
-    changes: Changes,
+    table_version: TableVersion,
+    task_wakeup: watch::Sender<()>,
 }
 
-/// Runs in a savepoint, or hears that there is none; answers the caller once it is known whether the group was
-/// committed.
-type Job = Box<dyn FnOnce(Result<&mut Tx<'_>, StoreError>) -> Outcome + Send>;
+/// Runs in a savepoint, or fails with the reason why there is none. Its caller is answered once the outcome of the group
+/// is known.
+type Job = Box<dyn FnOnce(Result<&mut Tx<'_>, StoreError>) -> JobOutcome + Send>;
 
-/// Tells a job's caller how the group ended.
+/// Reports the outcome of the group to a job's caller.
 type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-struct Outcome {
-    /// Whether the job's rows and events are to be kept.
-    keep: bool,
-    /// Tells the caller.
+struct JobOutcome {
+    succeeded: bool,
     answer: Answer,
 }
 
-/// A job that ran: what it leaves, `None` if it failed and was undone; or why its group is lost.
-type JobResult = Result<(Answer, Option<Kept>), (Answer, rusqlite::Error)>;
+/// A job that ran. The first value is `None` if it failed and was rolled back, and an error if its group is lost.
+struct JobResult {
+    left: rusqlite::Result<Option<JobOutput>>,
+    answer: Answer,
+}
 
-/// What a job that succeeded leaves for the end of its group.
-struct Kept {
-    events: Vec<Committed>,
+/// What a successful job leaves for the end of its group. Its outbox is written already.
+struct JobOutput {
     before_commit: Vec<BeforeCommit>,
+    wakes_tasks: bool,
 }
 
 impl Writer {
-    /// Starts the thread. `publish` gets the events of each group in the order of their numbers, after the commit and
-    /// before any caller is answered. Commits that change `watched` tables are counted ([`Writer::changes`]).
+    /// Starts the thread. Outboxes go to the `sink`. Commits that change the `watched` tables are counted
+    /// ([`Writer::table_version`]).
     pub fn start(
         database: &Database,
         clock: Clock,
         watched: &'static [&'static str],
-        publish: impl FnMut(Vec<Committed>) + Send + 'static,
+        sink: impl CommitSink,
     ) -> Result<(Self, std::thread::JoinHandle<()>), StoreError> {
         let connection = database.connect_writer()?;
-        let numbers = Numbers::load(&connection)?;
         let (jobs, queue) = mpsc::unbounded_channel();
-        let changes = Changes::default();
-        let watch = Watch::start(&connection, watched, changes.clone())?;
-        let group = Group { connection, locals: Locals::default(), numbers, clock, watch, publish };
+        let table_version = TableVersion::default();
+        let update_hook = UpdateHook::install(&connection, watched, table_version.clone())?;
+        let task_wakeup = watch::Sender::new(());
+        let writer = WriterThread {
+            connection,
+            caches: WriterCaches::default(),
+            sink,
+            clock,
+            update_hook,
+            task_wakeup: task_wakeup.clone(),
+        };
         let thread = std::thread::Builder::new()
             .name("writer".to_owned())
-            .spawn(move || group.run(queue))
+            .spawn(move || writer.run(queue))
             .map_err(|error| StoreError::Panicked(error.to_string()))?;
-        Ok((Self { jobs, changes }, thread))
+        Ok((Self { jobs, table_version, task_wakeup }, thread))
     }
 
-    /// Counts the commits that changed the watched tables.
-    pub fn changes(&self) -> &Changes {
-        &self.changes
+    /// Returns the version counter of the watched tables.
+    pub fn table_version(&self) -> &TableVersion {
+        &self.table_version
     }
 
-    /// Runs a job and answers when its changes are on the disk. If the caller goes away, the job is still done whole.
+    /// Returns the channel on which background tasks wait for new work in the file. Jobs signal it with
+    /// [`Tx::wake_tasks_after_commit`].
+    pub fn task_wakeup(&self) -> &watch::Sender<()> {
+        &self.task_wakeup
+    }
+
+    /// Runs a job and returns its result when the changes are on the disk. The job is completed even if the caller goes
+    /// away.
     pub async fn run<T, E>(
         &self,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -107,14 +110,15 @@ impl Writer {
         let job: Job = Box::new(move |tx| {
             let result = match tx {
                 Ok(tx) => catch_unwind(AssertUnwindSafe(|| work(tx)))
-                    .unwrap_or_else(|panic| Err(StoreError::Panicked(panic_text(panic.as_ref())).into())),
+                    .unwrap_or_else(|panic| Err(StoreError::Panicked(panic_text(panic.as_ref())).into()))
+                    .and_then(|value| tx.take_failure().map_or(Ok(value), |failure| Err(failure.into()))),
                 Err(refusal) => Err(refusal.into()),
             };
-            Outcome {
-                keep: result.is_ok(),
+            JobOutcome {
+                succeeded: result.is_ok(),
                 answer: Box::new(move |committed| {
                     let result = result.and_then(|value| committed.map(|()| value).map_err(E::from));
-                    // The caller may have gone; what was committed stays committed.
+                    // The caller may be gone; what was committed stays committed.
                     let _gone = sender.send(result);
                 }),
             }
@@ -130,69 +134,68 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
-/// The writer's thread: its connection, what jobs remember, and the event numbers.
-struct Group<P> {
+/// The writer's thread.
+struct WriterThread<S> {
     connection: Connection,
-    locals: Locals,
-    numbers: Numbers,
+    caches: WriterCaches,
+    sink: S,
     clock: Clock,
-    watch: Watch,
-    publish: P,
+    update_hook: UpdateHook,
+    task_wakeup: watch::Sender<()>,
 }
 
-impl<P: FnMut(Vec<Committed>)> Group<P> {
+impl<S: CommitSink> WriterThread<S> {
     fn run(mut self, mut queue: mpsc::UnboundedReceiver<Job>) {
         while let Some(first) = queue.blocking_recv() {
-            let waiting = std::iter::from_fn(|| queue.try_recv().ok()).take(GROUP - 1);
+            let waiting = std::iter::from_fn(|| queue.try_recv().ok()).take(MAX_JOBS_PER_COMMIT - 1);
             self.commit(std::iter::once(first).chain(waiting));
         }
         self.stop();
     }
 
-    /// Runs jobs in one transaction, commits it, publishes the events, and answers the callers, in this order.
+    /// Runs jobs in one transaction, commits it, publishes the outboxes, and answers the callers, in this order.
     fn commit(&mut self, jobs: impl Iterator<Item = Job>) {
-        let mut kept = Vec::new();
+        let mut succeeded = Vec::new();
         let mut failed = Vec::new();
-        let mut events = Vec::new();
         let mut before_commit = Vec::new();
-        let mut broken = execute(&self.connection, "BEGIN IMMEDIATE").err();
+        let mut wakes_tasks = false;
+        let mut lost = execute(&self.connection, "BEGIN IMMEDIATE").err();
         for job in jobs {
-            if broken.is_some() {
-                failed.push(
-                    job(Err(StoreError::NotCommitted("the group had failed already".to_owned()))).answer,
-                );
+            if lost.is_some() {
+                let reason = StoreError::NotCommitted("the group had failed already".to_owned());
+                failed.push(job(Err(reason)).answer);
                 continue;
             }
-            match self.run_job(job) {
-                Ok((answer, Some(mut left))) => {
-                    kept.push(answer);
-                    events.append(&mut left.events);
-                    before_commit.append(&mut left.before_commit);
+            let JobResult { left, answer } = self.run_job(job);
+            match left {
+                Ok(Some(mut output)) => {
+                    succeeded.push(answer);
+                    before_commit.append(&mut output.before_commit);
+                    wakes_tasks |= output.wakes_tasks;
                 }
-                Ok((answer, None)) => failed.push(answer),
-                Err((answer, error)) => {
-                    kept.push(answer);
-                    broken = Some(error);
+                Ok(None) => failed.push(answer),
+                Err(error) => {
+                    succeeded.push(answer);
+                    lost = Some(error);
                 }
             }
         }
-        if broken.is_none() {
-            let put_off =
-                before_commit.into_iter().try_for_each(|work| work(&self.connection, &mut self.locals));
-            broken = put_off.and_then(|()| execute(&self.connection, "COMMIT")).err();
+        if lost.is_none() {
+            lost = self.finish(before_commit).err();
         }
-        if let Some(error) = broken {
-            self.give_up(&error);
-            for answer in kept {
+        if let Some(error) = lost {
+            self.rollback_group(&error);
+            for answer in succeeded {
                 answer(Err(StoreError::NotCommitted(error.to_string())));
             }
         } else {
-            self.locals.keep();
-            self.watch.committed();
-            if !events.is_empty() {
-                (self.publish)(events);
+            self.caches.commit();
+            self.update_hook.committed();
+            self.sink.committed();
+            if wakes_tasks {
+                self.task_wakeup.send_replace(());
             }
-            for answer in kept {
+            for answer in succeeded {
                 answer(Ok(()));
             }
         }
@@ -201,51 +204,60 @@ impl<P: FnMut(Vec<Committed>)> Group<P> {
         }
     }
 
-    /// Runs one job in its savepoint and writes its events: `None` in their place if the job failed and was undone.
-    /// `Err` when the savepoint itself fails (a full disk makes SQLite undo the whole transaction): the group is lost.
+    /// Runs one job in its savepoint and has the sink write its outbox. The group is lost when the savepoint itself
+    /// fails: a full disk makes SQLite roll back the whole transaction.
     fn run_job(&mut self, job: Job) -> JobResult {
         let started = execute(&self.connection, "SAVEPOINT job");
-        let mut tx = Tx::new(&self.connection, &mut self.locals, self.clock.seconds());
+        let mut tx = Tx::new(&self.connection, &mut self.caches, self.clock.seconds());
         let outcome = match started {
             Ok(()) => job(Ok(&mut tx)),
-            Err(error) => return Err((job(Err(StoreError::NotCommitted(error.to_string()))).answer, error)),
+            Err(error) => {
+                let JobOutcome { answer, .. } = job(Err(StoreError::NotCommitted(error.to_string())));
+                return JobResult { left: Err(error), answer };
+            }
         };
-        let (outbox, before_commit) = (std::mem::take(&mut tx.outbox), std::mem::take(&mut tx.before_commit));
-        let finished = if outcome.keep {
-            self.numbers.write(&self.connection, &mut self.locals, outbox).and_then(|events| {
-                execute(&self.connection, "RELEASE job")?;
-                self.locals.keep();
-                Ok(Some(Kept { events, before_commit }))
-            })
-        } else {
-            self.locals.undo(false);
-            execute(&self.connection, "ROLLBACK TO job")
-                .and_then(|()| execute(&self.connection, "RELEASE job"))
-                .map(|()| None)
-        };
-        match finished {
-            Ok(events) => Ok((outcome.answer, events)),
-            Err(error) => Err((outcome.answer, error)),
-        }
+        let left = std::mem::take(&mut tx.left);
+        let left =
+            if outcome.succeeded { self.keep_job(left).map(Some) } else { self.undo_job().map(|()| None) };
+        JobResult { left, answer: outcome.answer }
     }
 
-    /// Undoes a group that could not be committed.
-    fn give_up(&mut self, error: &rusqlite::Error) {
+    fn keep_job(&mut self, left: Leftovers) -> rusqlite::Result<JobOutput> {
+        if !left.outbox.is_empty() {
+            self.sink.append(&self.connection, &mut self.caches, left.outbox)?;
+        }
+        execute(&self.connection, "RELEASE job")?;
+        self.caches.commit();
+        Ok(JobOutput { before_commit: left.before_commit, wakes_tasks: left.wakes_tasks })
+    }
+
+    fn undo_job(&mut self) -> rusqlite::Result<()> {
+        self.caches.rollback(Rollback::Job);
+        execute(&self.connection, "ROLLBACK TO job")?;
+        execute(&self.connection, "RELEASE job")
+    }
+
+    fn finish(&mut self, before_commit: Vec<BeforeCommit>) -> rusqlite::Result<()> {
+        before_commit.into_iter().try_for_each(|work| work(&self.connection, &mut self.caches))?;
+        self.sink.before_commit(&self.connection)?;
+        execute(&self.connection, "COMMIT")
+    }
+
+    /// Rolls back a group that could not be committed.
+    fn rollback_group(&mut self, error: &rusqlite::Error) {
         tracing::error!(%error, "a group of changes was not committed");
         if !self.connection.is_autocommit()
             && let Err(error) = execute(&self.connection, "ROLLBACK")
         {
             tracing::error!(%error, "rolling back failed");
         }
-        self.locals.undo(true);
-        if let Ok(numbers) = Numbers::load(&self.connection) {
-            self.numbers = numbers;
-        }
+        self.caches.rollback(Rollback::Group);
+        self.sink.rolled_back();
     }
 
     fn stop(&mut self) {
-        if let Err(error) = self.numbers.save(&self.connection) {
-            tracing::warn!(%error, "the event counter was not saved; a block of numbers is skipped");
+        if let Err(error) = self.sink.stopped(&self.connection) {
+            tracing::warn!(%error, "the state of the commit sink was not saved");
         }
         let checkpoint = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         if let Err(error) = checkpoint {
@@ -254,62 +266,7 @@ impl<P: FnMut(Vec<Committed>)> Group<P> {
     }
 }
 
-/// Statements without parameters, prepared once.
+/// Runs a statement without parameters, prepared once.
 fn execute(connection: &Connection, statement: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(statement)?.execute([]).map(|_| ())
-}
-
-/// The counter of the event log.
-struct Numbers {
-    /// The next number to give out.
-    next: i64,
-    /// The end of the block that is ours.
-    reserved: i64,
-}
-
-impl Numbers {
-    /// Starts behind every number that was ever given out.
-    fn load(connection: &Connection) -> rusqlite::Result<Self> {
-        let next = connection.query_row(
-            "SELECT max(coalesce((SELECT value FROM counter WHERE name = 'event'), 1),
-                        coalesce((SELECT max(id) + 1 FROM event), 1))",
-            [],
-            |row| row.get(0),
-        )?;
-        Ok(Self { next, reserved: next })
-    }
-
-    /// Gives numbers to a job's events and writes those that are kept.
-    fn write(
-        &mut self,
-        connection: &Connection,
-        locals: &mut Locals,
-        outbox: Vec<Unsent>,
-    ) -> rusqlite::Result<Vec<Committed>> {
-        let mut committed = Vec::with_capacity(outbox.len());
-        for event in outbox {
-            if self.next >= self.reserved {
-                self.reserved = self.next + NUMBER_BLOCK;
-                Self::store(connection, self.reserved)?;
-            }
-            let id = EventId(self.next);
-            self.next += 1;
-            if event.logged {
-                log::append(connection, locals.get(), id, &event)?;
-            }
-            committed.push(Committed { id, event });
-        }
-        Ok(committed)
-    }
-
-    fn save(&self, connection: &Connection) -> rusqlite::Result<()> {
-        Self::store(connection, self.next)
-    }
-
-    fn store(connection: &Connection, value: i64) -> rusqlite::Result<()> {
-        connection
-            .prepare_cached("INSERT OR REPLACE INTO counter (name, value) VALUES ('event', ?1)")?
-            .execute([value])
-            .map(|_| ())
-    }
 }

@@ -17,4 +17,4 @@ pub use email_visibility::EmailVisibility;
 pub use ids::{ClientId, EventId, GroupId, MessageId, RecipientId, StreamId, TopicId, UserId};
 pub use property::{Kind, Property, Values};
 pub use role::Role;
-pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, Topic, fold, shown_topic};
+pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, EmptyTopic, Topic, fold, shown_topic};

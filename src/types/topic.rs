@@ -84,6 +84,27 @@ pub fn shown_topic(topic: &str, knows_empty: bool) -> &str {
     if topic.is_empty() && !knows_empty { EMPTY_TOPIC_DISPLAY_NAME } else { topic }
 }
 
+/// How a client gets the empty topic. One of the things that decide which form of an event it gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmptyTopic {
+    /// As an empty text.
+    Empty,
+    /// As its display name.
+    Named,
+}
+
+impl EmptyTopic {
+    /// For clients that know the empty topic, or do not.
+    pub fn known(knows_empty: bool) -> Self {
+        if knows_empty { Self::Empty } else { Self::Named }
+    }
+
+    /// Returns a topic as the client gets it.
+    pub fn show(self, topic: &str) -> &str {
+        shown_topic(topic, self == Self::Empty)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

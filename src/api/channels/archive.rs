@@ -45,7 +45,7 @@ pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived
     sql::update(tx, &changed)?;
     let record = record(tx, tx.now(), &changed)?;
     let audience = channel_viewers::to(tx, &People::load(tx)?, tx.now(), stream)?;
-    tx.emit(&StreamUpdated::archived(stream, &record), Audience::set(audience));
+    tx.emit(StreamUpdated::archived(stream, record.clone()), Audience::set(audience));
     if !is_archived {
         membership::subscribe::emit_unarchived(tx, &changed, &record)?;
     }
@@ -65,7 +65,7 @@ fn read_by_everybody(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
         }
     }
     for (messages, users) in unread_by {
-        tx.emit(&FlagsChanged::new(true, "read", &messages, None), Audience::users(users));
+        tx.emit(FlagsChanged::new(true, "read", &messages, None), Audience::users(users));
     }
     Ok(())
 }

@@ -19,8 +19,7 @@ use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// Channels.
-pub const SLICE: Slice =
-    Slice { name: "channels", routes, state: STATE, event_types: events::event_types, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice { name: "channels", routes, state: STATE, ..Slice::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "stream", fetch: events::state },

@@ -18,7 +18,7 @@ use crate::domain::notices::channels as notices;
 use crate::domain::notices::channels::Notice;
 use crate::domain::visibility::channels as visibility_channels;
 use crate::domain::{notices as domain_notices, realm};
-use crate::events::Audience;
+use crate::events::{Audience, Routed};
 use crate::http::params::{BoundedText, JsonOrText, nullable};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
@@ -162,7 +162,7 @@ fn change(
 
     let seen_after = channel_viewers::to(tx, &people, now, &new)?;
     visibility_channels::emit_changes(tx, &new, &seen_before, &seen_after)?;
-    emit_updates(tx, &updates, &seen_before & &seen_after);
+    emit_updates(tx, updates, &seen_before & &seen_after);
     if let Some(is_default) = params.is_default_stream {
         default::set(tx, new.stream_id, is_default)?;
     }
@@ -174,7 +174,7 @@ fn change(
 }
 
 /// Tells those who saw the channel before and see it still what changed. To others its whole state is news.
-fn emit_updates(tx: &mut Tx<'_>, updates: &[StreamUpdated<'_>], audience: RoaringBitmap) {
+fn emit_updates(tx: &mut Tx<'_>, updates: Vec<Routed<StreamUpdated>>, audience: RoaringBitmap) {
     let audience = Audience::set(audience);
     for update in updates {
         tx.emit(update, audience.clone());
@@ -231,7 +231,7 @@ struct Change<'a> {
     new: StreamRow,
     /// How notices name the caller.
     by: String,
-    updates: Vec<StreamUpdated<'a>>,
+    updates: Vec<Routed<StreamUpdated>>,
     notices: Vec<Notice>,
 }
 

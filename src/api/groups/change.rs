@@ -131,7 +131,7 @@ fn set_members(tx: &mut Tx<'_>, group: &GroupRow, users: &[UserId], added: bool)
         sql::set_member(tx, group.id, *user_id, added)?;
     }
     let audience = everyone(tx)?;
-    tx.emit(&MembersChanged::new(added, group.id, users).deactivated(group.deactivated), audience);
+    tx.emit(MembersChanged::new(added, group.id, users).deactivated(group.deactivated), audience);
     Ok(())
 }
 
@@ -180,7 +180,7 @@ fn set_subgroups(tx: &mut Tx<'_>, group: &GroupRow, subgroups: &[GroupId], added
         sql::set_subgroup(tx, group.id, *subgroup, added)?;
     }
     let audience = everyone(tx)?;
-    tx.emit(&SubgroupsChanged::new(added, group, subgroups), audience);
+    tx.emit(SubgroupsChanged::new(added, group, subgroups), audience);
     Ok(())
 }
 

@@ -101,7 +101,7 @@ pub fn create(
     }
     let group = rules::find(tx, id)?;
     let audience = everyone(tx)?;
-    tx.emit(&GroupAdded::new(events::named(tx, &group)?), audience);
+    tx.emit(GroupAdded::new(events::named(tx, &group)?), audience);
     add_subgroups(tx, &group, &params.subgroups)?;
     Reply::field("group_id", &id)
 }
@@ -116,6 +116,6 @@ fn add_subgroups(tx: &mut Tx<'_>, group: &GroupRow, subgroups: &[GroupId]) -> Ap
         sql::set_subgroup(tx, group.id, *subgroup, true)?;
     }
     let audience = everyone(tx)?;
-    tx.emit(&SubgroupsChanged::new(true, group, &subgroups), audience);
+    tx.emit(SubgroupsChanged::new(true, group, &subgroups), audience);
     Ok(())
 }

@@ -35,7 +35,7 @@ pub fn deactivate(tx: &mut Tx<'_>, caller: &User, params: DeactivateParams) -> A
     visibility::change(tx, |tx| {
         sql::update(tx, &group)?;
         let audience = everyone(tx)?;
-        tx.emit(&GroupUpdated::deactivated(&group), audience);
+        tx.emit(GroupUpdated::deactivated(&group), audience);
         Ok(())
     })?;
     Ok(Reply::ok())

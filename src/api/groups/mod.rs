@@ -20,14 +20,8 @@ use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// User groups.
-pub const SLICE: Slice = Slice {
-    name: "groups",
-    routes,
-    state: STATE,
-    event_types: events::event_types,
-    set_up: system::set_up,
-    ..Slice::EMPTY
-};
+pub const SLICE: Slice =
+    Slice { name: "groups", routes, state: STATE, set_up: system::set_up, ..Slice::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_user_groups", fetch: events::state }];
 

@@ -101,7 +101,7 @@ pub fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult
 fn save(tx: &mut Tx<'_>, group: &GroupRow, property: &str, value: &str) -> ApiResult<()> {
     sql::update(tx, group)?;
     let audience = everyone(tx)?;
-    tx.emit(&GroupUpdated::new(group, property, value), audience);
+    tx.emit(GroupUpdated::new(group, property, value), audience);
     Ok(())
 }
 
@@ -109,7 +109,7 @@ fn reactivate(tx: &mut Tx<'_>, group: &GroupRow) -> ApiResult<()> {
     visibility::change(tx, |tx| {
         sql::update(tx, group)?;
         let audience = everyone(tx)?;
-        tx.emit(&GroupUpdated::reactivated(group, events::named(tx, group)?), audience);
+        tx.emit(GroupUpdated::reactivated(group, events::named(tx, group)?), audience);
         Ok(())
     })
 }
@@ -127,6 +127,6 @@ fn set(
     let after = setting::parse(tx, setting.name(), &setting.permission(), &value)?;
     setting::set(tx, owner, setting.name(), after)?;
     let audience = everyone(tx)?;
-    tx.emit(&GroupUpdated::new(group, setting.name(), serde_json::to_value(&value)?), audience);
+    tx.emit(GroupUpdated::new(group, setting.name(), serde_json::to_value(&value)?), audience);
     Ok(())
 }

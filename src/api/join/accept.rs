@@ -123,7 +123,7 @@ fn add_to_groups(tx: &mut Tx<'_>, invite: &InviteRow, user_id: UserId) -> ApiRes
             let is_usable = groups::group(tx, *group_id)?.is_some_and(|group| !group.deactivated);
             if is_usable && groups::set_member(tx, *group_id, user_id, true)? {
                 let everyone = Audience::set(user_ids::active_ids(tx)?);
-                tx.emit(&MembersChanged::new(true, *group_id, &[user_id]), everyone);
+                tx.emit(MembersChanged::new(true, *group_id, &[user_id]), everyone);
             }
         }
         Ok(())

@@ -22,6 +22,7 @@ use crate::domain::messages::{
 };
 use crate::domain::realm;
 use crate::domain::user_topics::auto_follow;
+use crate::events::Routed;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::markdown::Rendered;
 use crate::store::Tx;
@@ -309,39 +310,38 @@ fn emit(
         let message = sql::by_id(tx, id)?
             .ok_or_else(|| ApiError::internal("the message that is being edited has no row"))?;
         let flags = FlagHolders {
-            read: &receivers::readers(tx, &audience, stream_now, &message)?,
-            starred: &sql::users_with_flag(tx, id, bit::STARRED)?,
-            collapsed: &sql::users_with_flag(tx, id, bit::COLLAPSED)?,
-            mentioned: &sql::users_with_flag(tx, id, bit::MENTIONED)?,
+            read: receivers::readers(tx, &audience, stream_now, &message)?,
+            starred: sql::users_with_flag(tx, id, bit::STARRED)?,
+            collapsed: sql::users_with_flag(tx, id, bit::COLLAPSED)?,
+            mentioned: sql::users_with_flag(tx, id, bit::MENTIONED)?,
             stream_wildcard: message.has(attribute::STREAM_WILDCARD),
-            topic_wildcard: &sql::users_with_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED)?,
-            alerted: &sql::users_with_flag(tx, id, bit::HAS_ALERT_WORD)?,
+            topic_wildcard: sql::users_with_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED)?,
+            alerted: sql::users_with_flag(tx, id, bit::HAS_ALERT_WORD)?,
         };
         let event = MessageEdited {
             stream_id: edit.stream.as_ref().map(|stream| stream.stream_id),
-            stream_name: edit.stream.as_ref().map(|stream| stream.name.as_str()),
+            stream_name: edit.stream.as_ref().map(|stream| stream.name.clone()),
             place: edit.mv.as_ref().map(place_of),
             content: content.filter(|_| id == named).map(|(content, rendered)| ContentEdit {
-                orig_content: &edit.message.content,
-                orig_rendered_content: &edit.message.rendered_content,
-                content,
-                rendered_content: &rendered.html,
+                orig_content: edit.message.content.clone(),
+                orig_rendered_content: edit.message.rendered_content.clone(),
+                content: content.to_owned(),
+                rendered_content: rendered.html.clone(),
                 is_me_message: rendered.is_me_message,
             }),
-            flags,
-            ..MessageEdited::new(id, &ids, caller.user_id, tx.now())
+            ..MessageEdited::new(id, ids, caller.user_id, tx.now())
         };
-        tx.emit(&event, audience);
+        tx.emit(Routed { event, routing: flags }, audience);
     }
     Ok(())
 }
 
-fn place_of(mv: &Move) -> PlaceEdit<'_> {
+fn place_of(mv: &Move) -> PlaceEdit {
     PlaceEdit {
         new_stream_id: mv.changes_stream().then_some(mv.to.stream_id),
         propagate_mode: mv.propagate_mode,
-        orig_subject: mv.old_topic.as_str(),
-        subject: mv.changes_topic().then(|| mv.topic.as_str()),
-        topic_links: mv.changes_topic().then_some(&mv.topic_links),
+        orig_subject: mv.old_topic.as_str().to_owned(),
+        subject: mv.changes_topic().then(|| mv.topic.as_str().to_owned()),
+        topic_links: mv.changes_topic().then(|| mv.topic_links.clone()),
     }
 }

@@ -26,7 +26,7 @@ pub fn mark_all_as_read(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> Ap
     for recipient_id in channels.into_iter().chain(sql::direct_recipients(tx, user_id)?) {
         unread::mark_all_read(tx, user_id, recipient_id)?;
     }
-    tx.emit(&FlagsChanged::all_read(), Audience::user(user_id));
+    tx.emit(FlagsChanged::all_read(), Audience::user(user_id));
     Reply::field("complete", &true)
 }
 
@@ -90,5 +90,5 @@ fn messages(tx: &Tx<'_>, caller: &Caller, tests: Vec<Test>, limit: usize) -> Api
 }
 
 fn tell(tx: &mut Tx<'_>, caller: &Caller, ids: &[MessageId]) {
-    tx.emit(&FlagsChanged::new(true, "read", ids, None), Audience::user(caller.user_id));
+    tx.emit(FlagsChanged::new(true, "read", ids, None), Audience::user(caller.user_id));
 }

@@ -29,19 +29,12 @@ mod update_flags;
 mod update_flags_for_narrow;
 
 use crate::api::Slice;
-use crate::domain::messages::events;
 use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
 use hyper::Method;
 
 /// Messages.
-pub const SLICE: Slice = Slice {
-    name: "messages",
-    routes,
-    state: STATE,
-    event_types: events::event_types,
-    background: Some(retention::BACKGROUND),
-    ..Slice::EMPTY
-};
+pub const SLICE: Slice =
+    Slice { name: "messages", routes, state: STATE, background: Some(retention::BACKGROUND), ..Slice::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "message", fetch: state::message },

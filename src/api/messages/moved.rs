@@ -85,7 +85,7 @@ fn between_channels(
         if heard.is_also_public() && !mv.to.is_public() { deleted.and_public_queues() } else { deleted };
     for (ids, audience) in by_what_they_know(&mv.from, &mv.ids, &receipts.before, deleted) {
         for event in MessagesDeleted::events(&ids, Some((mv.from.stream_id, mv.old_topic.as_str()))) {
-            tx.emit(&event, audience.clone());
+            tx.emit(event, audience.clone());
         }
     }
     // Subscribers of the new channel who could have read the old one. To the others, who never heard of the old
@@ -116,7 +116,7 @@ fn count_as_read(tx: &mut Tx<'_>, mv: &Move, receipts: &Receipts, user_ids: &Roa
         }
     }
     for (ids, users) in alike {
-        tx.emit(&FlagsChanged::new(true, "read", &ids, None), Audience::users(users));
+        tx.emit(FlagsChanged::new(true, "read", &ids, None), Audience::users(users));
     }
     Ok(())
 }

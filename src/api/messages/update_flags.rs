@@ -2,16 +2,16 @@
 
 use crate::domain::access::channel_rows as subscriptions;
 use crate::domain::messages::access::{Sight, invalid_message};
-use crate::domain::messages::events::FlagsChanged;
+use crate::domain::messages::events::{FlagsChanged, UnreadDetail, UnreadDetails, UnreadPlace};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::record::attribute;
 use crate::domain::messages::{historical, sql, unread};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
-use crate::types::{MessageId, RecipientId, StreamId, UserId, fold};
+use crate::types::{MessageId, RecipientId, StreamId, fold};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 
 /// Parameters of `POST /messages/flags`.
@@ -109,7 +109,7 @@ pub fn change(
         (EditableFlag::Bit(bit, name), _) => (change_bit(tx, caller, bit, add, ids)?, None, name, None),
     };
     if !ids.is_empty() {
-        tx.emit(&FlagsChanged::new(add, name, &ids, details), Audience::user(caller.user_id));
+        tx.emit(FlagsChanged::new(add, name, &ids, details), Audience::user(caller.user_id));
     }
     Ok(Changed { ids, ignored })
 }
@@ -199,32 +199,26 @@ fn mark_unread(
 }
 
 /// What a client needs to count messages that became unread, by id.
-fn unread_details(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<Map<String, Value>> {
+fn unread_details(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<UnreadDetails> {
     let sight = Sight::new(tx, caller, tx.now());
-    let mut details = Map::new();
+    let mut details = UnreadDetails::new();
     for id in ids {
         let Some(message) = sql::by_id(tx, *id)? else { continue };
         let flags = sql::flags(tx, caller.user_id, *id)?;
         let view = sight.view(message.recipient_id)?;
         let is_mention = flags & (bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED) != 0
             || message.has(attribute::STREAM_WILDCARD);
-        let mut detail = match &view.stream {
-            Some(stream) => json!({
-                "type": "stream",
-                "stream_id": stream.stream_id,
-                "topic": message.subject,
-                "unmuted_stream_msg": !sight.muting()?.is_muted(stream.stream_id, &fold(&message.subject)),
-            }),
-            None => {
-                let others: Vec<UserId> =
-                    view.people.iter().copied().filter(|user_id| *user_id != caller.user_id).collect();
-                json!({ "type": "private", "user_ids": others })
-            }
+        let place = match &view.stream {
+            Some(stream) => UnreadPlace::Stream {
+                stream_id: stream.stream_id,
+                unmuted_stream_msg: !sight.muting()?.is_muted(stream.stream_id, &fold(&message.subject)),
+                topic: message.subject,
+            },
+            None => UnreadPlace::Private {
+                user_ids: view.people.iter().copied().filter(|user_id| *user_id != caller.user_id).collect(),
+            },
         };
-        if is_mention {
-            detail["mentioned"] = true.into();
-        }
-        details.insert(message.id.to_string(), detail);
+        details.insert(message.id, UnreadDetail { place, mentioned: is_mention });
     }
     Ok(details)
 }

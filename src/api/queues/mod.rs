@@ -5,8 +5,7 @@ pub mod register;
 use crate::api::Slice;
 use crate::api::queues::register::{RegisterParams, new_queue};
 use crate::app::App;
-use crate::events;
-use crate::events::{Audience, Delivery, Event, QueueError, QueueId};
+use crate::events::{self, Audience, Delivery, QueueError, QueueId, uniform_event};
 use crate::http::{ApiError, ApiResult, Call, Params2, Reply, Route, USER, User};
 use crate::types::{EventId, UserId};
 use hyper::Method;
@@ -49,14 +48,11 @@ pub struct EventsParams {
     dont_block: bool,
 }
 
-#[derive(Serialize)]
-struct Heartbeat {
-    r#type: &'static str,
-}
+/// `heartbeat`: what a poll without events is answered with.
+#[derive(Serialize, Deserialize)]
+pub struct Heartbeat {}
 
-impl Event for Heartbeat {
-    const TYPE: &'static str = "heartbeat";
-}
+uniform_event!(Heartbeat: "heartbeat", version 1);
 
 /// `GET /events`: waits for events, or answers what is there. Thousands wait at a time: what is only needed to make a
 /// queue has no room in their futures.
@@ -91,23 +87,19 @@ async fn wait(
     let last_event_id = last_event_id.map(EventId);
     let refused = |error| refusal(error, &queue_id);
     let heartbeat = || Duration::from_millis(rand::rng().random_range(HEARTBEAT));
-    let mut patience = (!dont_block).then(|| app.options.heartbeat.unwrap_or_else(heartbeat));
+    let mut timeout = (!dont_block).then(|| app.options.heartbeat.unwrap_or_else(heartbeat));
     loop {
-        let delivery = app.hub.poll(&queue_id, user_id, last_event_id, patience, &app.clock).await;
+        let delivery = app.hub.poll(&queue_id, user_id, last_event_id, timeout, &app.clock).await;
         match delivery.map_err(refused)? {
             Delivery::Events(events) => {
                 let queue_id = json!(queue_id.0);
                 return Ok(Reply::members(format!("\"events\":[{events}],\"queue_id\":{queue_id}")));
             }
-            Delivery::Quiet => {
+            Delivery::TimedOut => {
                 // A heartbeat is an event like any other: it takes a number, so that ids keep growing.
                 let audience = Audience::queue(queue_id.clone());
-                let beat = app.writer.run(move |tx| -> ApiResult<()> {
-                    tx.emit_unlogged(&Heartbeat { r#type: Heartbeat::TYPE }, audience);
-                    Ok(())
-                });
-                beat.await?;
-                patience = Some(HEARTBEAT_ON_ITS_WAY);
+                events::broadcast(&app.hub, &app.writer, Heartbeat {}, audience).await?;
+                timeout = Some(HEARTBEAT_ON_ITS_WAY);
             }
         }
     }
@@ -139,6 +131,6 @@ async fn delete_queue(call: Call<User>, params: DeleteParams) -> ApiResult<Reply
         return Err(ApiError::bad_event_queue(&queue_id.0));
     }
     call.app.hub.remove(&queue_id);
-    call.app.writer.run(move |tx| -> ApiResult<()> { Ok(events::delete_queue(tx, &queue_id.0)?) }).await?;
+    call.app.writer.run(move |tx| -> ApiResult<()> { Ok(events::delete_queue(tx, &queue_id)?) }).await?;
     Ok(Reply::ok())
 }

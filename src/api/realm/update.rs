@@ -3,7 +3,7 @@
 use crate::api::realm::changes::Changes;
 use crate::api::realm::rules;
 use crate::domain::access::channels;
-use crate::domain::groups::realm_settings::{RealmGroup, RealmGroupChanged};
+use crate::domain::groups::realm_settings::{RealmGroup, permission_changed};
 use crate::domain::groups::setting::{Owner, SettingChange};
 use crate::domain::groups::{realm_settings, setting};
 use crate::domain::messages::render_context::render_for_server;
@@ -110,9 +110,9 @@ fn set_group(tx: &mut Tx<'_>, permission: RealmGroup, change: &SettingChange) ->
     };
     setting::set(tx, Owner::Realm, permission.name(), group)?;
     let value = serde_json::to_value(&after)?;
-    let event = RealmGroupChanged::new(permission.name().to_owned(), value.clone());
+    let event = permission_changed(permission.name().to_owned(), value.clone());
     let everybody = Audience::set(users::active_ids(tx)?);
-    tx.emit(&event, everybody);
+    tx.emit(event, everybody);
     let changes = known.changes(tx)?;
     changes.emit_gained(tx)?;
     changes.emit_lost(tx);

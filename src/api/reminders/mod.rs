@@ -2,7 +2,7 @@
 
 mod change;
 pub mod deliver;
-mod record;
+pub mod record;
 mod sql;
 mod text;
 

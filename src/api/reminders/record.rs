@@ -1,9 +1,10 @@
 //! A reminder as it is stored, as clients see it, and the events about it.
 
-use crate::events::{Audience, Event};
+use crate::domain::messages::record::MessageType;
+use crate::events::{Audience, uniform_event};
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A reminder's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,27 +30,27 @@ pub struct ReminderRow {
 }
 
 /// A reminder on the wire: like a scheduled message to oneself.
-#[derive(Serialize)]
-pub struct ReminderRecord<'a> {
+#[derive(Serialize, Deserialize)]
+pub struct ReminderRecord {
     reminder_id: i64,
-    r#type: &'static str,
+    r#type: MessageType,
     to: [UserId; 1],
-    content: &'a str,
-    rendered_content: &'a str,
+    content: String,
+    rendered_content: String,
     scheduled_delivery_timestamp: i64,
     failed: bool,
     reminder_target_message_id: MessageId,
 }
 
-impl<'a> ReminderRecord<'a> {
+impl ReminderRecord {
     /// The record of a row.
-    pub fn new(row: &'a ReminderRow) -> Self {
+    pub fn new(row: &ReminderRow) -> Self {
         Self {
             reminder_id: row.reminder_id,
-            r#type: "private",
+            r#type: MessageType::Private,
             to: [row.user_id],
-            content: &row.content,
-            rendered_content: &row.rendered_content,
+            content: row.content.clone(),
+            rendered_content: row.rendered_content.clone(),
             scheduled_delivery_timestamp: row.scheduled_delivery_timestamp,
             failed: row.failed,
             reminder_target_message_id: row.message_id,
@@ -58,37 +59,29 @@ impl<'a> ReminderRecord<'a> {
 }
 
 /// `reminders`, `op: add`.
-#[derive(Serialize)]
-struct Added<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    reminders: [ReminderRecord<'a>; 1],
+#[derive(Serialize, Deserialize)]
+pub struct ReminderAdded {
+    reminders: [ReminderRecord; 1],
 }
 
+uniform_event!(ReminderAdded: "reminders", op "add", version 1);
+
 /// `reminders`, `op: remove`.
-#[derive(Serialize)]
-struct Removed {
-    r#type: &'static str,
-    op: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct ReminderRemoved {
     reminder_id: i64,
 }
 
-impl Event for Added<'_> {
-    const TYPE: &'static str = "reminders";
-}
-
-impl Event for Removed {
-    const TYPE: &'static str = "reminders";
-}
+uniform_event!(ReminderRemoved: "reminders", op "remove", version 1);
 
 /// Tells the user's clients of a new one.
 pub fn tell_added(tx: &mut Tx<'_>, row: &ReminderRow) {
-    let event = Added { r#type: Added::TYPE, op: "add", reminders: [ReminderRecord::new(row)] };
-    tx.emit(&event, Audience::user(row.user_id));
+    let event = ReminderAdded { reminders: [ReminderRecord::new(row)] };
+    tx.emit(event, Audience::user(row.user_id));
 }
 
 /// Tells the user's clients that one is gone: said or deleted.
 pub fn tell_removed(tx: &mut Tx<'_>, row: &ReminderRow) {
-    let event = Removed { r#type: Removed::TYPE, op: "remove", reminder_id: row.reminder_id };
-    tx.emit(&event, Audience::user(row.user_id));
+    let event = ReminderRemoved { reminder_id: row.reminder_id };
+    tx.emit(event, Audience::user(row.user_id));
 }

@@ -5,7 +5,7 @@
 
 mod create;
 pub mod deliver;
-mod record;
+pub mod record;
 mod sql;
 mod update;
 

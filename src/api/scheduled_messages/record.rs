@@ -1,10 +1,11 @@
 //! A scheduled message as it is stored, as clients see it, and the events about it.
 
-use crate::events::{Audience, Event};
+use crate::domain::messages::record::MessageType;
+use crate::events::{Audience, uniform_event};
 use crate::http::ApiError;
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A scheduled message's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,41 +44,45 @@ pub enum Target {
 }
 
 /// A scheduled message on the wire.
-#[derive(Serialize)]
-pub struct ScheduledMessageRecord<'a> {
+#[derive(Serialize, Deserialize)]
+pub struct ScheduledMessageRecord {
     scheduled_message_id: i64,
-    r#type: &'static str,
+    r#type: MessageType,
     to: To,
     /// Channel messages only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    topic: Option<&'a str>,
-    content: &'a str,
-    rendered_content: &'a str,
+    topic: Option<String>,
+    content: String,
+    rendered_content: String,
     scheduled_delivery_timestamp: i64,
     failed: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum To {
     Channel(StreamId),
     People(Vec<UserId>),
 }
 
-impl<'a> ScheduledMessageRecord<'a> {
+impl ScheduledMessageRecord {
     /// The record of a row. The sender is named among the people only when alone.
-    pub fn new(row: &'a ScheduledMessageRow) -> Self {
+    pub fn new(row: &ScheduledMessageRow) -> Self {
         let (r#type, to, topic) = match &row.target {
-            Target::Channel(stream_id, topic) => ("stream", To::Channel(*stream_id), Some(topic.as_str())),
-            Target::Direct(people) => ("private", To::People(without_sender(people, row.sender_id)), None),
+            Target::Channel(stream_id, topic) => {
+                (MessageType::Stream, To::Channel(*stream_id), Some(topic.clone()))
+            }
+            Target::Direct(people) => {
+                (MessageType::Private, To::People(without_sender(people, row.sender_id)), None)
+            }
         };
         Self {
             scheduled_message_id: row.scheduled_message_id,
             r#type,
             to,
             topic,
-            content: &row.content,
-            rendered_content: &row.rendered_content,
+            content: row.content.clone(),
+            rendered_content: row.rendered_content.clone(),
             scheduled_delivery_timestamp: row.scheduled_delivery_timestamp,
             failed: row.failed,
         }
@@ -90,60 +95,48 @@ fn without_sender(people: &[UserId], sender_id: UserId) -> Vec<UserId> {
 }
 
 /// `scheduled_messages`, `op: add`.
-#[derive(Serialize)]
-struct Added<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    scheduled_messages: [ScheduledMessageRecord<'a>; 1],
+#[derive(Serialize, Deserialize)]
+pub struct ScheduledMessageAdded {
+    scheduled_messages: [ScheduledMessageRecord; 1],
 }
+
+uniform_event!(ScheduledMessageAdded: "scheduled_messages", op "add", version 1);
 
 /// `scheduled_messages`, `op: update`.
-#[derive(Serialize)]
-struct Changed<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    scheduled_message: ScheduledMessageRecord<'a>,
+#[derive(Serialize, Deserialize)]
+pub struct ScheduledMessageChanged {
+    scheduled_message: ScheduledMessageRecord,
 }
 
+uniform_event!(ScheduledMessageChanged: "scheduled_messages", op "update", version 1);
+
 /// `scheduled_messages`, `op: remove`.
-#[derive(Serialize)]
-struct Removed {
-    r#type: &'static str,
-    op: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct ScheduledMessageRemoved {
     scheduled_message_id: i64,
 }
 
-impl Event for Added<'_> {
-    const TYPE: &'static str = "scheduled_messages";
-}
-
-impl Event for Changed<'_> {
-    const TYPE: &'static str = "scheduled_messages";
-}
-
-impl Event for Removed {
-    const TYPE: &'static str = "scheduled_messages";
-}
+uniform_event!(ScheduledMessageRemoved: "scheduled_messages", op "remove", version 1);
 
 /// Tells the sender's clients of a new one.
 pub fn tell_added(tx: &mut Tx<'_>, row: &ScheduledMessageRow) {
     let scheduled_messages = [ScheduledMessageRecord::new(row)];
-    let event = Added { r#type: Added::TYPE, op: "add", scheduled_messages };
-    tx.emit(&event, Audience::user(row.sender_id));
+    let event = ScheduledMessageAdded { scheduled_messages };
+    tx.emit(event, Audience::user(row.sender_id));
 }
 
 /// Tells the sender's clients that one is another, or that it failed.
 pub fn tell_changed(tx: &mut Tx<'_>, row: &ScheduledMessageRow) {
     let scheduled_message = ScheduledMessageRecord::new(row);
-    let event = Changed { r#type: Changed::TYPE, op: "update", scheduled_message };
-    tx.emit(&event, Audience::user(row.sender_id));
+    let event = ScheduledMessageChanged { scheduled_message };
+    tx.emit(event, Audience::user(row.sender_id));
 }
 
 /// Tells the sender's clients that one is gone: sent or deleted.
 pub fn tell_removed(tx: &mut Tx<'_>, row: &ScheduledMessageRow) {
     let scheduled_message_id = row.scheduled_message_id;
-    let event = Removed { r#type: Removed::TYPE, op: "remove", scheduled_message_id };
-    tx.emit(&event, Audience::user(row.sender_id));
+    let event = ScheduledMessageRemoved { scheduled_message_id };
+    tx.emit(event, Audience::user(row.sender_id));
 }
 
 /// The refusal of one that is not there, or not the caller's.

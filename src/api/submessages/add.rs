@@ -5,7 +5,7 @@ use crate::domain::messages::access::Sight;
 use crate::domain::messages::record::attribute;
 use crate::domain::messages::{receivers, sql as messages, submessage_sql, widget};
 use crate::domain::user_topics::auto_follow;
-use crate::events::Event;
+use crate::events::uniform_event;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
@@ -24,19 +24,16 @@ pub struct SubmessageParams {
 }
 
 /// `submessage`.
-#[derive(Serialize)]
-struct SubmessageAdded<'a> {
-    r#type: &'static str,
-    msg_type: &'a str,
+#[derive(Serialize, Deserialize)]
+pub struct SubmessageAdded {
+    msg_type: String,
     message_id: MessageId,
     submessage_id: i64,
     sender_id: UserId,
-    content: &'a str,
+    content: String,
 }
 
-impl Event for SubmessageAdded<'_> {
-    const TYPE: &'static str = "submessage";
-}
+uniform_event!(SubmessageAdded: "submessage", version 1);
 
 /// `POST /submessage`.
 pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) -> ApiResult<Reply> {
@@ -53,17 +50,16 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
     let added = submessage_sql::insert(tx, message.id, caller.user_id, &params.msg_type, &params.content)?;
     messages::add_attributes(tx, message.id, attribute::HAS_SUBMESSAGE)?;
     let event = SubmessageAdded {
-        r#type: SubmessageAdded::TYPE,
-        msg_type: &added.msg_type,
+        msg_type: added.msg_type,
         message_id: added.message_id,
         submessage_id: added.id,
         sender_id: added.sender_id,
-        content: &added.content,
+        content: added.content,
     };
     let receivers = receivers::of(tx, &message)?;
     if let Some(stream) = &receivers.stream {
         auto_follow::at_participation(tx, caller.user_id, stream.stream_id, &message.topic())?;
     }
-    tx.emit(&event, receivers.audience);
+    tx.emit(event, receivers.audience);
     Ok(Reply::ok())
 }

@@ -1,7 +1,7 @@
 //! Polls and to-do lists: data that belongs to a message, which clients make and read. The server knows enough of it to
 //! refuse what no client could read.
 
-mod add;
+pub mod add;
 mod rules;
 
 use crate::api::Slice;

@@ -12,13 +12,11 @@ pub mod subscribe;
 mod unsubscribe;
 
 use crate::api::Slice;
-use crate::domain::subscriptions::events;
 use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// Subscriptions.
-pub const SLICE: Slice =
-    Slice { name: "subscriptions", routes, state: STATE, event_types: events::event_types, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice { name: "subscriptions", routes, state: STATE, ..Slice::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "subscription", fetch: list::state }];
 

@@ -71,7 +71,7 @@ fn choose(tx: &mut Tx<'_>, caller: &Caller, stream_id: StreamId, choice: &Choice
     subscriptions_sql::set_choice(tx, caller.user_id, stream_id, choice)?;
     for (property, value) in choice.told() {
         let event = SubscriptionUpdated::new(stream_id, property, value, stream.is_archived);
-        tx.emit(&event, Audience::user(caller.user_id));
+        tx.emit(event, Audience::user(caller.user_id));
     }
     Ok(())
 }

@@ -11,8 +11,7 @@ use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
 use hyper::Method;
 
 /// User settings.
-pub const SLICE: Slice =
-    Slice { name: "user_settings", routes, state: STATE, event_types: events::event_types, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice { name: "user_settings", routes, state: STATE, ..Slice::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "user_settings", fetch: events::user_settings },

@@ -14,8 +14,7 @@ use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// Topics as a user wants to see them.
-pub const SLICE: Slice =
-    Slice { name: "user_topics", routes, state: STATE, event_types: events::event_types, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice { name: "user_topics", routes, state: STATE, ..Slice::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "user_topic", fetch: events::state },

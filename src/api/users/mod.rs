@@ -17,8 +17,7 @@ use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
 use hyper::Method;
 
 /// Users.
-pub const SLICE: Slice =
-    Slice { name: "users", routes, state: STATE, event_types: events::event_types, ..Slice::EMPTY };
+pub const SLICE: Slice = Slice { name: "users", routes, state: STATE, ..Slice::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_user", fetch: events::state }];
 

@@ -69,6 +69,6 @@ pub fn set(tx: &mut Tx<'_>, user: &UserRow, image: Option<&AvatarImage>) -> ApiR
     });
     bots::events::updated(tx, user, "avatar_url", avatar.url())?;
     let audience = users::audience(tx, user)?;
-    tx.emit(&UserUpdated::new(person), audience);
+    tx.emit(UserUpdated::new(person), audience);
     Ok(avatar)
 }

@@ -18,7 +18,7 @@ pub fn full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiResult<
     names::check_unique(tx, &full_name, Some(user.user_id))?;
     sql::set_full_name(tx, user.user_id, &full_name)?;
     let audience = users::audience(tx, user)?;
-    tx.emit(&UserUpdated::new(json!({"user_id": user.user_id, "full_name": full_name})), audience);
+    tx.emit(UserUpdated::new(json!({"user_id": user.user_id, "full_name": full_name})), audience);
     bots::events::updated(tx, user, "full_name", full_name)?;
     Ok(())
 }
@@ -27,7 +27,7 @@ pub fn full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiResult<
 pub fn announce_timezone(tx: &mut Tx<'_>, user: &UserRow, timezone: &str) -> ApiResult<()> {
     let audience = users::audience(tx, user)?;
     let person = json!({"user_id": user.user_id, "email": user.email, "timezone": timezone});
-    tx.emit(&UserUpdated::new(person), audience);
+    tx.emit(UserUpdated::new(person), audience);
     Ok(())
 }
 

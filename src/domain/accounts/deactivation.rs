@@ -43,7 +43,7 @@ fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
         events::delete_queues_of(tx, user.user_id)?;
         let after = UserRow { is_active: false, ..user.clone() };
         let who = users::who_can_access(tx, &after)?;
-        tx.emit(&activity(user.user_id, false), Audience::set(who));
+        tx.emit(activity(user.user_id, false), Audience::set(who));
         bots::events::updated(tx, user, "is_active", false)?;
         before.changes(tx)
     })?;
@@ -59,7 +59,7 @@ fn tell_channels_left(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
         if let Some(stream) = channel_rows::by_id(tx, own.stream_id)? {
             let seen = channel_viewers::to(tx, &people, tx.now(), &stream)? - &users;
             let event = PeersChanged::removed(vec![stream.stream_id], &users, stream.is_archived);
-            tx.emit(&event, Audience::set(seen));
+            tx.emit(event, Audience::set(seen));
         }
     }
     Ok(())
@@ -73,7 +73,7 @@ pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: UserId) -> ApiResult<()> 
         let user = UserRow { is_active: true, ..user.clone() };
         let changes = before.changes(tx)?;
         let who = users::who_can_access(tx, &user)? - changes.gained(user.user_id);
-        tx.emit(&activity(user.user_id, true), Audience::set(who.clone()));
+        tx.emit(activity(user.user_id, true), Audience::set(who.clone()));
         // Nobody kept these of somebody who was not there.
         user_status::introduce(tx, &user, &who)?;
         presence::introduce(tx, user.user_id, &who)?;

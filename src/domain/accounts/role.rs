@@ -23,7 +23,7 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
     let changes = visibility::change(tx, |tx| {
         sql::set_role(tx, user.user_id, role)?;
         let audience = access::audience(tx, &after)?;
-        tx.emit(&UserUpdated::new(json!({"user_id": user.user_id, "role": role})), audience);
+        tx.emit(UserUpdated::new(json!({"user_id": user.user_id, "role": role})), audience);
         bots::change::role_changed(tx, user, role)?;
         if !user.is_active {
             return Ok(users::Changes::default());

@@ -45,7 +45,7 @@ pub fn owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<()> 
     let after = UserRow { bot_owner_id: Some(owner_id), ..bot.clone() };
     events::owner_changed(tx, &after, bot.bot_owner_id)?;
     let audience = access::audience(tx, &after)?;
-    tx.emit(&UserUpdated::new(json!({"user_id": bot.user_id, "bot_owner_id": owner_id})), audience);
+    tx.emit(UserUpdated::new(json!({"user_id": bot.user_id, "bot_owner_id": owner_id})), audience);
     Ok(())
 }
 

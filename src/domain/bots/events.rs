@@ -4,29 +4,42 @@ use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::record::BotRecord;
 use crate::domain::bots::sql;
 use crate::domain::realm::user_ids as users;
-use crate::events::{Audience, Event};
+use crate::events::{Audience, uniform_event};
 use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::UserId;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// `realm_bot`, `op: add`, `update` and `delete`. A change has `user_id` and what is new.
-#[derive(Serialize)]
-struct BotChanged<B> {
-    r#type: &'static str,
-    op: &'static str,
-    bot: B,
+/// `realm_bot`, `op: add`: a bot that the receivers can administer now.
+#[derive(Serialize, Deserialize)]
+pub struct BotAdded {
+    bot: BotRecord,
 }
 
-impl<B: Serialize> Event for BotChanged<B> {
-    const TYPE: &'static str = "realm_bot";
+uniform_event!(BotAdded: "realm_bot", op "add", version 1);
+
+/// `realm_bot`, `op: update`: `user_id` and what is new.
+#[derive(Serialize, Deserialize)]
+pub struct BotUpdated {
+    bot: Map<String, Value>,
 }
 
-fn event<B: Serialize>(op: &'static str, bot: B) -> BotChanged<B> {
-    BotChanged { r#type: BotChanged::<B>::TYPE, op, bot }
+uniform_event!(BotUpdated: "realm_bot", op "update", version 1);
+
+/// `realm_bot`, `op: delete`: a bot that the receivers can no longer administer.
+#[derive(Serialize, Deserialize)]
+pub struct BotDeleted {
+    bot: DeletedBot,
+}
+
+uniform_event!(BotDeleted: "realm_bot", op "delete", version 1);
+
+#[derive(Serialize, Deserialize)]
+struct DeletedBot {
+    user_id: UserId,
 }
 
 /// Who administers a bot: its owner, and administrators.
@@ -39,7 +52,7 @@ fn administrators(connection: &Connection, bot: &UserRow) -> ApiResult<RoaringBi
 /// Tells these users of a bot that they can administer now.
 pub fn added_for(tx: &mut Tx<'_>, bot: &UserRow, user_ids: RoaringBitmap) -> ApiResult<()> {
     if let Some(row) = sql::by_id(tx, bot.user_id)? {
-        tx.emit(&event("add", BotRecord::new(bot, &row)), Audience::set(user_ids));
+        tx.emit(BotAdded { bot: BotRecord::new(bot, &row) }, Audience::set(user_ids));
     }
     Ok(())
 }
@@ -52,7 +65,7 @@ pub fn added(tx: &mut Tx<'_>, bot: &UserRow) -> ApiResult<()> {
 
 /// Tells a user of a bot that they can no longer administer.
 pub fn deleted_for(tx: &mut Tx<'_>, bot_id: UserId, user_id: UserId) {
-    tx.emit(&event("delete", json!({ "user_id": bot_id })), Audience::user(user_id));
+    tx.emit(BotDeleted { bot: DeletedBot { user_id: bot_id } }, Audience::user(user_id));
 }
 
 /// Tells those who administer a bot that something about it is new; of people there is nothing to tell.
@@ -69,7 +82,7 @@ pub fn updated_for(tx: &mut Tx<'_>, bot: &UserRow, name: &str, value: Value, use
     let mut changed = Map::new();
     changed.insert("user_id".to_owned(), json!(bot.user_id));
     changed.insert(name.to_owned(), value);
-    tx.emit(&event("update", changed), Audience::set(user_ids));
+    tx.emit(BotUpdated { bot: changed }, Audience::set(user_ids));
 }
 
 /// Tells of a bot's new owner: the bot leaves the former one's list and enters the new one's. Administrators have all

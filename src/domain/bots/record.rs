@@ -3,10 +3,10 @@
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::sql::{BotRow, Service};
 use crate::types::{BotType, UserId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A bot in `realm_bots` and in `realm_bot` events.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BotRecord {
     email: String,
     user_id: UserId,
@@ -27,7 +27,7 @@ pub struct BotRecord {
 }
 
 /// Where an outgoing webhook posts.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ServiceRecord {
     base_url: String,
     interface: i64,

@@ -1,15 +1,15 @@
 //! Default channel groups: rows, and the `default_stream_groups` event.
 
 use crate::domain::access::channel_viewers::People;
-use crate::events::{Audience, Event};
+use crate::events::{Audience, uniform_event};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::StreamId;
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A group on the wire.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct GroupRecord {
     /// Unique among the groups.
     pub name: String,
@@ -22,15 +22,12 @@ pub struct GroupRecord {
 }
 
 /// `default_stream_groups`: all of them, whatever changed.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct GroupsChanged {
-    r#type: &'static str,
     default_stream_groups: Vec<GroupRecord>,
 }
 
-impl Event for GroupsChanged {
-    const TYPE: &'static str = "default_stream_groups";
-}
+uniform_event!(GroupsChanged: "default_stream_groups", version 1);
 
 /// Takes a channel out of all groups: it is no longer one to join.
 pub fn forget(tx: &mut Tx<'_>, stream_id: StreamId) -> ApiResult<()> {
@@ -43,9 +40,9 @@ pub fn forget(tx: &mut Tx<'_>, stream_id: StreamId) -> ApiResult<()> {
 
 /// Emits the list of all groups to members.
 pub fn tell(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let event = GroupsChanged { r#type: GroupsChanged::TYPE, default_stream_groups: all(tx)? };
+    let event = GroupsChanged { default_stream_groups: all(tx)? };
     let members = People::load(tx)?.members();
-    tx.emit(&event, Audience::set(members));
+    tx.emit(event, Audience::set(members));
     Ok(())
 }
 

@@ -2,10 +2,10 @@
 
 use crate::types::UserId;
 use rusqlite::Row;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A folder on the wire, in lists, events and the state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelFolder {
     /// The id.
     pub id: i64,

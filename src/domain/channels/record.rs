@@ -8,11 +8,11 @@ use crate::domain::groups::system::SystemGroup;
 use crate::http::ApiResult;
 use crate::types::{MessageId, StreamId, UserId};
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// A channel on the wire, in lists, events and answers. The part that subscriptions have too.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChannelRecord {
     /// The id.
     pub stream_id: StreamId,

@@ -2,15 +2,16 @@
 
 use crate::domain::files::sql;
 use crate::domain::files::sql::AttachmentRow;
-use crate::events::{Audience, Event};
+use crate::events::{Audience, uniform_event};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::MessageId;
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// An uploaded file on the wire.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachmentRecord {
     id: i64,
     /// As the uploader called it.
@@ -26,7 +27,7 @@ pub struct AttachmentRecord {
 }
 
 /// A message that links to an uploaded file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct LinkingMessage {
     id: MessageId,
     /// UNIX milliseconds.
@@ -52,24 +53,30 @@ impl AttachmentRecord {
     }
 }
 
-/// `attachment`, `op: add`, `update` and `remove`.
-#[derive(Serialize)]
-struct AttachmentChanged<T> {
-    r#type: &'static str,
-    op: &'static str,
-    attachment: T,
+/// `attachment`, `op: add` and `update`.
+#[derive(Serialize, Deserialize)]
+pub struct AttachmentChanged {
+    op: Cow<'static, str>,
+    attachment: AttachmentRecord,
     /// Bytes, of all files of the organization.
     upload_space_used: u64,
 }
 
-/// Of a file that is gone.
-#[derive(Serialize)]
-struct Gone {
-    id: i64,
+uniform_event!(AttachmentChanged: "attachment", name "attachment/change", version 1);
+
+/// `attachment`, `op: remove`.
+#[derive(Serialize, Deserialize)]
+pub struct AttachmentRemoved {
+    attachment: RemovedAttachment,
+    /// Bytes, of all files of the organization.
+    upload_space_used: u64,
 }
 
-impl<T: Serialize> Event for AttachmentChanged<T> {
-    const TYPE: &'static str = "attachment";
+uniform_event!(AttachmentRemoved: "attachment", op "remove", version 1);
+
+#[derive(Serialize, Deserialize)]
+struct RemovedAttachment {
+    id: i64,
 }
 
 /// Tells the uploader's clients of a new file.
@@ -86,15 +93,14 @@ fn tell_of(tx: &mut Tx<'_>, op: &'static str, row: AttachmentRow) -> ApiResult<(
     let audience = Audience::user(row.user_id);
     let upload_space_used = sql::space_used(tx)?;
     let attachment = AttachmentRecord::load(tx, row)?;
-    tx.emit(&AttachmentChanged { r#type: "attachment", op, attachment, upload_space_used }, audience);
+    tx.emit(AttachmentChanged { op: op.into(), attachment, upload_space_used }, audience);
     Ok(())
 }
 
 /// Tells the uploader's clients that a file is gone.
 pub fn tell_removed(tx: &mut Tx<'_>, row: &AttachmentRow) -> ApiResult<()> {
     let upload_space_used = sql::space_used(tx)?;
-    let attachment = Gone { id: row.id };
-    let event = AttachmentChanged { r#type: "attachment", op: "remove", attachment, upload_space_used };
-    tx.emit(&event, Audience::user(row.user_id));
+    let event = AttachmentRemoved { attachment: RemovedAttachment { id: row.id }, upload_space_used };
+    tx.emit(event, Audience::user(row.user_id));
     Ok(())
 }

@@ -7,7 +7,10 @@ use crate::domain::groups::system::SystemGroup;
 use crate::http::ApiResult;
 use crate::types::{GroupId, StreamId, UserId};
 use rusqlite::Connection;
-use serde::{Serialize, Serializer};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
 
 /// A `can_..._group` setting of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -146,6 +149,34 @@ impl Settings {
     /// One of them.
     pub fn get(&self, setting: StreamSetting) -> Option<&GroupSetting> {
         self.0.iter().find(|(name, _)| *name == setting).map(|(_, value)| value)
+    }
+}
+
+impl<'de> Deserialize<'de> for Settings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(SettingsVisitor)
+    }
+}
+
+/// Reads the settings from an object that may have other members too.
+struct SettingsVisitor;
+
+impl<'de> Visitor<'de> for SettingsVisitor {
+    type Value = Settings;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the group settings of a channel")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Settings, A::Error> {
+        let mut settings = Vec::new();
+        while let Some(name) = members.next_key::<Cow<'_, str>>()? {
+            match StreamSetting::ALL.into_iter().find(|setting| setting.name() == name) {
+                Some(setting) => settings.push((setting, members.next_value()?)),
+                None => drop(members.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(Settings(settings))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Events about groups, and the groups in the answer of `POST /register`.
 
-use crate::domain::channels::events::without_hidden;
 use crate::domain::groups::permission::UserGroupSetting;
 use crate::domain::groups::setting::{GroupSetting, Owner};
 use crate::domain::groups::sql::GroupRow;
@@ -8,18 +7,19 @@ use crate::domain::groups::system::SystemGroup;
 use crate::domain::groups::waiting_period::WaitingPeriod;
 use crate::domain::groups::{setting, sql};
 use crate::domain::realm::user_ids as users;
-use crate::events::{Audience, Event, EventType, Receiver, Verdict};
+use crate::events::{Audience, Event, Form, Receiver, Routed, uniform_event};
 use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::{GroupId, Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 /// A group on the wire.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GroupRecord {
     id: GroupId,
     name: String,
@@ -38,156 +38,177 @@ pub struct GroupRecord {
     settings: Map<String, Value>,
 }
 
+/// What decides who gets an event about a group.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct GroupRouting {
+    is_deactivated: bool,
+}
+
+impl GroupRouting {
+    /// Checks whether a client has the group.
+    fn reaches(&self, receiver: &Receiver<'_>) -> bool {
+        !self.is_deactivated || receiver.registration.client_capabilities.include_deactivated_groups
+    }
+}
+
 /// `user_group`, `op: add`: a group was made.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct GroupAdded {
-    r#type: &'static str,
-    op: &'static str,
     group: GroupRecord,
 }
 
 impl GroupAdded {
     /// The event for a new group.
     pub fn new(group: GroupRecord) -> Self {
-        Self { r#type: Self::TYPE, op: "add", group }
+        Self { group }
     }
 }
 
-impl Event for GroupAdded {
-    const TYPE: &'static str = "user_group";
-}
+uniform_event!(GroupAdded: "user_group", op "add", version 1);
 
 /// `user_group`, `op: add_members` and `remove_members`.
-#[derive(Serialize)]
-pub struct MembersChanged<'a> {
-    r#type: &'static str,
-    op: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct MembersChanged {
+    op: Cow<'static, str>,
     group_id: GroupId,
-    user_ids: &'a [UserId],
-    #[serde(rename = "_deactivated", skip_serializing_if = "std::ops::Not::not")]
-    deactivated: bool,
+    user_ids: Vec<UserId>,
 }
 
-impl<'a> MembersChanged<'a> {
-    /// Users are new in a group, or no longer in it.
-    pub fn new(added: bool, group_id: GroupId, user_ids: &'a [UserId]) -> Self {
+impl MembersChanged {
+    /// The event for users who are new in a group, or no longer in it.
+    pub fn new(added: bool, group_id: GroupId, user_ids: &[UserId]) -> Routed<Self> {
         let op = if added { "add_members" } else { "remove_members" };
-        Self { r#type: Self::TYPE, op, group_id, user_ids, deactivated: false }
+        let event = Self { op: op.into(), group_id, user_ids: user_ids.to_vec() };
+        Routed { event, routing: GroupRouting { is_deactivated: false } }
     }
+}
 
-    /// Of a group that is deactivated or not: not every client has those that are.
+impl Routed<MembersChanged> {
+    /// The event for a group that is deactivated or not: not every client has those that are.
     #[must_use]
-    pub fn deactivated(self, deactivated: bool) -> Self {
-        Self { deactivated, ..self }
+    pub fn deactivated(self, is_deactivated: bool) -> Self {
+        Self { routing: GroupRouting { is_deactivated }, ..self }
     }
 }
 
-impl Event for MembersChanged<'_> {
-    const TYPE: &'static str = "user_group";
-}
+uniform_event!(
+    MembersChanged: "user_group", name "user_group/members", version 1,
+    routing GroupRouting, if GroupRouting::reaches
+);
 
 /// `user_group`, `op: add_subgroups` and `remove_subgroups`.
-#[derive(Serialize)]
-pub struct SubgroupsChanged<'a> {
-    r#type: &'static str,
-    op: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct SubgroupsChanged {
+    op: Cow<'static, str>,
     group_id: GroupId,
-    direct_subgroup_ids: &'a [GroupId],
-    #[serde(rename = "_deactivated", skip_serializing_if = "std::ops::Not::not")]
-    deactivated: bool,
+    direct_subgroup_ids: Vec<GroupId>,
 }
 
-impl<'a> SubgroupsChanged<'a> {
-    /// A group includes others, or no longer.
-    pub fn new(added: bool, group: &GroupRow, direct_subgroup_ids: &'a [GroupId]) -> Self {
+impl SubgroupsChanged {
+    /// The event for a group that includes others, or no longer.
+    pub fn new(added: bool, group: &GroupRow, direct_subgroup_ids: &[GroupId]) -> Routed<Self> {
         let op = if added { "add_subgroups" } else { "remove_subgroups" };
-        Self {
-            r#type: Self::TYPE,
-            op,
-            group_id: group.id,
-            direct_subgroup_ids,
-            deactivated: group.deactivated,
-        }
+        let direct_subgroup_ids = direct_subgroup_ids.to_vec();
+        let event = Self { op: op.into(), group_id: group.id, direct_subgroup_ids };
+        Routed { event, routing: GroupRouting { is_deactivated: group.deactivated } }
     }
 }
 
-impl Event for SubgroupsChanged<'_> {
-    const TYPE: &'static str = "user_group";
-}
+uniform_event!(
+    SubgroupsChanged: "user_group", name "user_group/subgroups", version 1,
+    routing GroupRouting, if GroupRouting::reaches
+);
 
-/// `user_group`, `op: update`.
-#[derive(Serialize)]
+/// `user_group`, `op: update`. Without the `include_deactivated_groups` capability, a deactivated group is gone.
+#[derive(Serialize, Deserialize)]
 pub struct GroupUpdated {
-    r#type: &'static str,
-    op: &'static str,
     group_id: GroupId,
     data: Map<String, Value>,
-    #[serde(rename = "_deactivated", skip_serializing_if = "std::ops::Not::not")]
-    deactivated: bool,
-    /// The whole group, for clients to which its return is its creation.
-    #[serde(rename = "_group", skip_serializing_if = "Option::is_none")]
-    group: Option<GroupRecord>,
+}
+
+/// What decides who gets a [`GroupUpdated`], and how.
+#[derive(Serialize, Deserialize)]
+pub enum GroupUpdatedRouting {
+    /// A change of a group that is deactivated or not.
+    Change(GroupRouting),
+    /// The group is deactivated from now on.
+    Deactivated,
+    /// The group is in use again. The whole group, as it is now.
+    Reactivated(Box<GroupRecord>),
+}
+
+/// What a [`GroupUpdated`] is to a client.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum GroupUpdatedForm {
+    /// The change of a member of the record.
+    Update,
+    /// The group is gone.
+    Removal,
+    /// The group is new.
+    Addition,
 }
 
 impl GroupUpdated {
-    /// A member of a group's record changed.
-    pub fn new(group: &GroupRow, name: &str, value: impl Into<Value>) -> Self {
-        let data = Map::from_iter([(name.to_owned(), value.into())]);
-        let deactivated = group.deactivated;
-        Self { r#type: Self::TYPE, op: "update", group_id: group.id, data, deactivated, group: None }
+    /// The event for a member of a group's record that changed.
+    pub fn new(group: &GroupRow, name: &str, value: impl Into<Value>) -> Routed<Self> {
+        let routing = GroupRouting { is_deactivated: group.deactivated };
+        Self::with_routing(group, name, value.into(), GroupUpdatedRouting::Change(routing))
     }
 
-    /// A group is deactivated.
-    pub fn deactivated(group: &GroupRow) -> Self {
-        Self::new(group, DEACTIVATED, true)
+    /// The event for a group that is deactivated.
+    pub fn deactivated(group: &GroupRow) -> Routed<Self> {
+        Self::with_routing(group, DEACTIVATED, true.into(), GroupUpdatedRouting::Deactivated)
     }
 
-    /// A group is in use again.
-    pub fn reactivated(group: &GroupRow, record: GroupRecord) -> Self {
-        Self { group: Some(record), ..Self::new(group, DEACTIVATED, false) }
+    /// The event for a group that is in use again.
+    pub fn reactivated(group: &GroupRow, record: GroupRecord) -> Routed<Self> {
+        let routing = GroupUpdatedRouting::Reactivated(Box::new(record));
+        Self::with_routing(group, DEACTIVATED, false.into(), routing)
     }
-}
 
-impl Event for GroupUpdated {
-    const TYPE: &'static str = "user_group";
+    fn with_routing(
+        group: &GroupRow,
+        name: &str,
+        value: Value,
+        routing: GroupUpdatedRouting,
+    ) -> Routed<Self> {
+        let data = Map::from_iter([(name.to_owned(), value)]);
+        Routed { event: Self { group_id: group.id, data }, routing }
+    }
 }
 
 const DEACTIVATED: &str = "deactivated";
 
-/// The event as it is.
-const PLAIN: u8 = 0;
+impl Event for GroupUpdated {
+    const TYPE: &'static str = "user_group";
+    const OP: Option<&'static str> = Some("update");
+    const NAME: &'static str = "user_group/update";
+    const VERSION: u32 = 1;
+    type Routing = GroupUpdatedRouting;
+    type Variant = GroupUpdatedForm;
 
-/// Deactivation, to a client that has no deactivated groups.
-const AS_REMOVAL: u8 = 1;
-
-/// The end of it, to such a client.
-const AS_ADDITION: u8 = 2;
-
-/// How `user_group` events differ between receivers: without the `include_deactivated_groups` capability, a group that
-/// is deactivated is gone.
-pub fn event_types() -> Vec<EventType> {
-    vec![EventType { name: "user_group", verdict, form, personal: EventType::nothing_personal }]
-}
-
-fn verdict(event: &Value, receiver: &Receiver<'_>) -> Verdict {
-    if receiver.registration.client_capabilities.include_deactivated_groups {
-        return Verdict::Form(PLAIN);
+    fn deliver(&self, routing: &GroupUpdatedRouting, receiver: &Receiver<'_>) -> Option<GroupUpdatedForm> {
+        if receiver.registration.client_capabilities.include_deactivated_groups {
+            return Some(GroupUpdatedForm::Update);
+        }
+        match routing {
+            GroupUpdatedRouting::Change(group) => group.reaches(receiver).then_some(GroupUpdatedForm::Update),
+            GroupUpdatedRouting::Deactivated => Some(GroupUpdatedForm::Removal),
+            GroupUpdatedRouting::Reactivated(_) => Some(GroupUpdatedForm::Addition),
+        }
     }
-    match event["data"].get(DEACTIVATED) {
-        Some(Value::Bool(true)) => Verdict::Form(AS_REMOVAL),
-        Some(_) => Verdict::Form(AS_ADDITION),
-        None if event["_deactivated"] == true => Verdict::Skip,
-        None => Verdict::Form(PLAIN),
-    }
-}
 
-fn form(event: &Value, number: u8) -> String {
-    let shown = match number {
-        AS_REMOVAL => json!({ "type": "user_group", "op": "remove", "group_id": event["group_id"] }),
-        AS_ADDITION => json!({ "type": "user_group", "op": "add", "group": event["_group"] }),
-        _ => without_hidden(event),
-    };
-    shown.to_string()
+    fn form(&self, routing: &GroupUpdatedRouting, form: GroupUpdatedForm) -> serde_json::Result<Form> {
+        match (form, routing) {
+            (GroupUpdatedForm::Addition, GroupUpdatedRouting::Reactivated(group)) => {
+                Form::with_members::<GroupAdded>(&json!({ "group": group }))
+            }
+            (GroupUpdatedForm::Removal, _) => {
+                Form::with_op::<Self>("remove", &json!({ "group_id": self.group_id }))
+            }
+            _ => Form::of(self),
+        }
+    }
 }
 
 /// The system groups that name a user as a member. A full member is named by the group of members too.
@@ -208,7 +229,7 @@ pub fn role_given(tx: &mut Tx<'_>, user_id: UserId, role: Role, date_joined: i64
     let is_new = WaitingPeriod::load(tx, tx.now())?.is_new(date_joined);
     let everyone = Audience::set(users::active_ids(tx)?);
     for group in named_by(role, is_new) {
-        tx.emit(&MembersChanged::new(true, group.id(), &[user_id]), everyone.clone());
+        tx.emit(MembersChanged::new(true, group.id(), &[user_id]), everyone.clone());
     }
     Ok(())
 }

@@ -5,12 +5,11 @@ use crate::domain::groups::permission::Permission;
 use crate::domain::groups::setting;
 use crate::domain::groups::setting::Owner;
 use crate::domain::groups::system::SystemGroup;
-use crate::events::Event;
+use crate::domain::realm::events::RealmUpdatedDict;
 use crate::http::{ApiResult, Caller};
 use crate::types::GroupId;
 use rusqlite::Connection;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// A permission in the organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -164,25 +163,9 @@ impl RealmGroup {
     }
 }
 
-/// `realm`, `op: update_dict`: other people have a permission in the organization.
-#[derive(Serialize)]
-pub struct RealmGroupChanged {
-    r#type: &'static str,
-    op: &'static str,
-    property: &'static str,
-    data: Map<String, Value>,
-}
-
-impl RealmGroupChanged {
-    /// A setting and its new value.
-    pub fn new(name: String, value: Value) -> Self {
-        let data = Map::from_iter([(name, value)]);
-        Self { r#type: Self::TYPE, op: "update_dict", property: "default", data }
-    }
-}
-
-impl Event for RealmGroupChanged {
-    const TYPE: &'static str = "realm";
+/// `realm`, `op: update_dict`: the event for a permission that other people have from now on.
+pub fn permission_changed(name: String, value: Value) -> RealmUpdatedDict {
+    RealmUpdatedDict::new("default", [(name, value)])
 }
 
 /// The group that holds a permission in the organization.

@@ -3,10 +3,10 @@
 pub mod compiled;
 pub mod sql;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A linkifier on the wire.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkifierRecord {
     /// A regular expression with named groups.
     pub pattern: String,

@@ -150,7 +150,7 @@ pub fn channels(
     for stream in &made {
         let record = record(tx, tx.now(), stream)?;
         let audience = channel_viewers::to(tx, &people, tx.now(), stream)?;
-        tx.emit(&StreamCreated::new(&record), Audience::set(audience));
+        tx.emit(StreamCreated::new(record), Audience::set(audience));
     }
     if params.is_default_stream {
         events::emit_default_streams(tx, &people)?;

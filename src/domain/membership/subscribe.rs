@@ -75,7 +75,7 @@ pub fn subscribe(
     emit_created(tx, &mut joined)?;
     for ((own, defaults), users) in groups {
         let records = own.iter().filter_map(|own| record_of(&joined, own)).collect();
-        tx.emit(&SubscriptionsAdded::new(records, defaults), Audience::users(users));
+        tx.emit(SubscriptionsAdded::new(records, defaults), Audience::users(users));
     }
     emit_peers(tx, &joined);
     Ok(outcome)
@@ -135,7 +135,7 @@ fn emit_created(tx: &mut Tx<'_>, joined: &mut [Joined<'_>]) -> ApiResult<()> {
         members::changed(tx, joined.stream.stream_id, &joined.came, &[]);
         if let Some((record, _)) = &joined.now {
             let gained = set(&joined.came) - &joined.seen_by;
-            tx.emit(&StreamCreated::new(record), Audience::set(gained));
+            tx.emit(StreamCreated::new(Arc::clone(record)), Audience::set(gained));
         }
     }
     Ok(())
@@ -159,7 +159,7 @@ fn emit_peers(tx: &mut Tx<'_>, joined: &[Joined<'_>]) {
         let came = set(&first.came);
         let stream_ids = group.iter().map(|joined| joined.stream.stream_id).collect();
         let event = PeersChanged::added(stream_ids, &came, first.stream.is_archived);
-        tx.emit(&event, Audience::set(&first.seen_by - &came));
+        tx.emit(event, Audience::set(&first.seen_by - &came));
     }
 }
 
@@ -178,7 +178,7 @@ pub fn emit_unarchived(tx: &mut Tx<'_>, stream: &StreamRow, record: &ChannelReco
     for ((own, defaults), users) in groups {
         let subscription = SubscriptionRecord::new(Arc::clone(&record), Some(&own))
             .with_subscribers(Arc::clone(&subscribers));
-        tx.emit(&SubscriptionsAdded::unarchived(vec![subscription], defaults), Audience::users(users));
+        tx.emit(SubscriptionsAdded::unarchived(vec![subscription], defaults), Audience::users(users));
     }
     Ok(())
 }

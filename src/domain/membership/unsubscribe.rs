@@ -95,7 +95,7 @@ pub fn unsubscribe(tx: &mut Tx<'_>, streams: &[StreamRow], users: &[UserId]) -> 
         emit_removed(tx, &streams, &users);
     }
     for (messages, users) in unread_by {
-        tx.emit(&FlagsChanged::new(true, "read", &messages, None), Audience::users(users));
+        tx.emit(FlagsChanged::new(true, "read", &messages, None), Audience::users(users));
     }
     for channel in all.iter().filter(|channel| !channel.users.is_empty()) {
         emit_left(tx, channel);
@@ -114,7 +114,7 @@ fn emit_removed(tx: &mut Tx<'_>, streams: &[&StreamRow], users: &[UserId]) {
             .peekable();
         if named.peek().is_some() {
             let audience = Audience::users(users.iter().copied());
-            tx.emit(&SubscriptionsRemoved::new(named, is_archived), audience);
+            tx.emit(SubscriptionsRemoved::new(named, is_archived), audience);
         }
     }
 }
@@ -123,10 +123,10 @@ fn emit_removed(tx: &mut Tx<'_>, streams: &[&StreamRow], users: &[UserId]) {
 fn emit_left(tx: &mut Tx<'_>, channel: &Left<'_>) {
     let stream = channel.stream;
     let lost = &channel.seen_before - &channel.seen_after;
-    tx.emit(&StreamDeleted::new(stream.stream_id, stream.is_archived), Audience::set(lost));
+    tx.emit(StreamDeleted::new(stream.stream_id, stream.is_archived), Audience::set(lost));
     let left = set(&channel.users);
     // Who left alone knows. Of many, each has to hear of the others.
     let audience = if left.len() == 1 { &channel.seen_after - &left } else { channel.seen_after.clone() };
     let event = PeersChanged::removed(vec![stream.stream_id], &left, stream.is_archived);
-    tx.emit(&event, Audience::set(audience));
+    tx.emit(event, Audience::set(audience));
 }

@@ -54,7 +54,7 @@ fn tell(tx: &mut Tx<'_>, stream: &StreamRow, changes: Vec<(&'static str, Value)>
     }
     let audience = Audience::set(channel_viewers::to(tx, &People::load(tx)?, tx.now(), stream)?);
     for (property, value) in changes {
-        tx.emit(&StreamUpdated::new(stream, property, value), audience.clone());
+        tx.emit(StreamUpdated::new(stream, property, value), audience.clone());
     }
     Ok(())
 }

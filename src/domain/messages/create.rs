@@ -7,12 +7,10 @@ use crate::domain::alert_words::alerted;
 use crate::domain::groups::members as members_of_group;
 use crate::domain::linkifiers::compiled::topic_links;
 use crate::domain::messages::destination::Address;
-use crate::domain::messages::events::{FlagHolders, MessageSent};
+use crate::domain::messages::events::{FlagHolders, MessageRouting, MessageSent, Sender};
 use crate::domain::messages::file_references::Claimable;
 use crate::domain::messages::flags::bit;
-use crate::domain::messages::record::{
-    DisplayRecipient, MessageRecord, OwnPart, RecipientPart, SenderPart, Submessage, attribute,
-};
+use crate::domain::messages::record::{DisplayRecipient, Submessage, attribute};
 use crate::domain::messages::widget::{WIDGET, Widget};
 use crate::domain::messages::{
     access as sight, channel_summary, destination, file_references, mention_rules, moved_receipts, sql,
@@ -23,7 +21,7 @@ use crate::domain::user_topics::auto_follow;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::visibility::users as visibility_users;
 use crate::domain::{messages, muted_users};
-use crate::events::{Audience, QueueId};
+use crate::events::{Audience, QueueId, Routed};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::{Rendered, TopicLink};
 use crate::store::Tx;
@@ -309,41 +307,38 @@ fn tell(
         Address::Direct(user_ids) => (DisplayRecipient::Direct(sql::participants(tx, user_ids)?), None),
     };
     let event = MessageSent {
-        message: MessageRecord {
-            own: OwnPart {
-                id: written.id,
-                content: Some(&rendered.html),
-                content_type: "text/html",
-                timestamp: tx.now(),
-                client: &draft.client,
-                subject: place.topic,
-                topic_links: &written.topic_links,
-                is_me_message: rendered.is_me_message,
-                reactions: &[],
-                submessages: written.submessage.as_slice(),
-                edit_history: &[],
-                last_edit_timestamp: None,
-                last_moved_timestamp: None,
-                flags: None,
-                match_content: None,
-                match_subject: None,
-            },
-            sender: SenderPart::new(sender.user_id, &sender.full_name, &sender.email, sender.avatar),
-            recipient: RecipientPart::new(place.recipient_id, &display_recipient, stream_id),
+        id: written.id,
+        sender: Sender {
+            user_id: sender.user_id,
+            full_name: sender.full_name.clone(),
+            email: sender.email.clone(),
+            avatar_url: sender.avatar.url(),
         },
-        raw_content: &draft.content,
+        recipient_id: place.recipient_id,
+        display_recipient,
+        stream_id,
+        subject: place.topic.to_owned(),
+        topic_links: written.topic_links.clone(),
+        rendered_content: rendered.html.clone(),
+        is_me_message: rendered.is_me_message,
+        timestamp: tx.now(),
+        client: draft.client.clone(),
+        submessages: written.submessage.iter().cloned().collect(),
+    };
+    let routing = MessageRouting {
+        content: draft.content.clone(),
         flags: FlagHolders {
-            read: readers,
-            mentioned: &flagged.mentioned,
+            read: readers.to_vec(),
+            mentioned: flagged.mentioned.clone(),
             stream_wildcard: rendered.mentions_stream_wildcard,
-            topic_wildcard: &flagged.topic_wildcard,
-            alerted: &flagged.alerted,
+            topic_wildcard: flagged.topic_wildcard.clone(),
+            alerted: flagged.alerted.clone(),
             ..FlagHolders::default()
         },
-        echo: draft.echo.as_ref().map(|(queue_id, local_id)| (queue_id, local_id.as_str())),
-        unknown_to: &unknown_to,
+        echo: draft.echo.clone(),
+        unknown_to,
     };
-    tx.emit(&event, place.audience);
+    tx.emit(Routed { event, routing }, place.audience);
     Ok(())
 }
 
@@ -434,10 +429,10 @@ struct Clients(HashMap<String, ClientId>);
 const CLIENTS_REMEMBERED: usize = 1000;
 
 fn client_id(tx: &mut Tx<'_>, name: &str) -> ApiResult<ClientId> {
-    if let Some(id) = tx.peek::<Clients>().and_then(|clients| clients.0.get(name)) {
+    if let Some(id) = tx.cache::<Clients>().and_then(|clients| clients.0.get(name)) {
         return Ok(*id);
     }
-    let (connection, clients) = tx.local::<Clients>();
+    let (connection, clients) = tx.cache_mut::<Clients>();
     let id = sql::client_or_new(connection, name)?;
     if clients.0.len() >= CLIENTS_REMEMBERED {
         clients.0.clear();

@@ -1,57 +1,199 @@
 //! Events about messages, and what differs between their receivers.
 
-use crate::domain::messages::record::{MessageRecord, SenderPart};
-use crate::events::{Event, EventType, QueueId, Receiver, Registration, Verdict};
+use crate::domain::messages::queue_narrow;
+use crate::domain::messages::record::{
+    DisplayRecipient, MessageRecord, MessageType, OwnPart, RecipientPart, SenderPart, Submessage,
+};
+use crate::events::{Event, Form, Members, QueueId, Receiver};
 use crate::markdown::TopicLink;
-use crate::types::shown_topic;
-use crate::types::{MessageId, StreamId, UserId};
+use crate::types::{EmptyTopic, MessageId, RecipientId, StreamId, UserId};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-/// A new message, with all that decides how each receiver sees it. What clients get is made of it at delivery.
-#[derive(Serialize)]
-pub struct MessageSent<'a> {
-    /// The message, with HTML content.
-    pub message: MessageRecord<'a>,
-    /// Its Markdown.
-    pub raw_content: &'a str,
+/// `message`: a new message.
+#[derive(Serialize, Deserialize)]
+pub struct MessageSent {
+    /// The message.
+    pub id: MessageId,
+    /// Its sender.
+    pub sender: Sender,
+    /// Its set of receivers.
+    pub recipient_id: RecipientId,
+    /// The channel's name, or the people of the conversation.
+    pub display_recipient: DisplayRecipient,
+    /// Channel messages only.
+    pub stream_id: Option<StreamId>,
+    /// The topic; empty for direct messages.
+    pub subject: String,
+    /// Links in the topic.
+    pub topic_links: Vec<TopicLink>,
+    /// HTML.
+    pub rendered_content: String,
+    /// Whether it begins with `/me`.
+    pub is_me_message: bool,
+    /// UNIX seconds.
+    pub timestamp: i64,
+    /// The program that sent it.
+    pub client: String,
+    /// The first data of a poll or to-do list.
+    pub submessages: Vec<Submessage>,
+}
+
+/// The sender of a message, as those see it who can access them.
+#[derive(Serialize, Deserialize)]
+pub struct Sender {
+    /// The id.
+    pub user_id: UserId,
+    /// The name.
+    pub full_name: String,
+    /// The API email.
+    pub email: String,
+    /// The image.
+    pub avatar_url: String,
+}
+
+/// What decides how each receiver gets a new message.
+#[derive(Serialize, Deserialize)]
+pub struct MessageRouting {
+    /// Its Markdown, for clients that want it.
+    pub content: String,
     /// Who has which flags.
-    pub flags: FlagHolders<'a>,
+    pub flags: FlagHolders,
     /// The queue that the request named, and what the client calls the message.
-    pub echo: Option<(&'a QueueId, &'a str)>,
+    pub echo: Option<(QueueId, String)>,
     /// Receivers who cannot access the sender.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub unknown_to: &'a [UserId],
+    pub unknown_to: Vec<UserId>,
+}
+
+/// What differs between the clients that get a new message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct MessageForm {
+    is_rendered: bool,
+    is_sender_known: bool,
+    empty_topic: EmptyTopic,
 }
 
 /// Who has which flags on a message that was just sent or edited.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct FlagHolders<'a> {
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct FlagHolders {
     /// Who has read it: the sender, if the client says so, and who has muted the sender.
-    pub read: &'a [UserId],
+    pub read: Vec<UserId>,
     /// Who has starred it.
-    pub starred: &'a [UserId],
+    pub starred: Vec<UserId>,
     /// Who has collapsed it.
-    pub collapsed: &'a [UserId],
+    pub collapsed: Vec<UserId>,
     /// Who is mentioned, by name or through a group.
-    pub mentioned: &'a [UserId],
+    pub mentioned: Vec<UserId>,
     /// Whether all receivers are mentioned.
     pub stream_wildcard: bool,
     /// Who is mentioned as somebody who took part in the topic.
-    pub topic_wildcard: &'a [UserId],
+    pub topic_wildcard: Vec<UserId>,
     /// Who has an alert word in it.
-    pub alerted: &'a [UserId],
+    pub alerted: Vec<UserId>,
 }
 
-impl Event for MessageSent<'_> {
+impl FlagHolders {
+    /// Returns the flags of one receiver.
+    fn of(&self, user_id: UserId) -> Vec<&'static str> {
+        let is_participant = self.topic_wildcard.contains(&user_id);
+        let flags = [
+            (self.read.contains(&user_id), "read"),
+            (self.starred.contains(&user_id), "starred"),
+            (self.collapsed.contains(&user_id), "collapsed"),
+            (self.mentioned.contains(&user_id), "mentioned"),
+            (self.stream_wildcard, "stream_wildcard_mentioned"),
+            (is_participant, "topic_wildcard_mentioned"),
+            (self.stream_wildcard || is_participant, "wildcard_mentioned"),
+            (self.alerted.contains(&user_id), "has_alert_word"),
+        ];
+        flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).collect()
+    }
+}
+
+impl Event for MessageSent {
     const TYPE: &'static str = "message";
+    const OP: Option<&'static str> = None;
+    const NAME: &'static str = "message";
+    const VERSION: u32 = 1;
+    type Routing = MessageRouting;
+    type Variant = MessageForm;
+
+    fn deliver(&self, routing: &MessageRouting, receiver: &Receiver<'_>) -> Option<MessageForm> {
+        queue_narrow::matches(self, &routing.flags, receiver).then(|| MessageForm {
+            is_rendered: receiver.registration.apply_markdown,
+            is_sender_known: !routing.unknown_to.contains(&receiver.user_id),
+            empty_topic: empty_topic(receiver),
+        })
+    }
+
+    fn form(&self, routing: &MessageRouting, form: MessageForm) -> serde_json::Result<Form> {
+        let (content, content_type) = if form.is_rendered {
+            (&self.rendered_content, "text/html")
+        } else {
+            (&routing.content, "text/x-markdown")
+        };
+        let sender = &self.sender;
+        let sender = if form.is_sender_known {
+            SenderPart {
+                sender_id: sender.user_id,
+                sender_full_name: &sender.full_name,
+                sender_email: (&sender.email).into(),
+                sender_realm_str: "",
+                avatar_url: sender.avatar_url.clone(),
+            }
+        } else {
+            SenderPart::unknown(sender.user_id)
+        };
+        let own = OwnPart {
+            id: self.id,
+            content: Some(content),
+            content_type,
+            timestamp: self.timestamp,
+            client: &self.client,
+            subject: shown(self.stream_id, &self.subject, form.empty_topic),
+            topic_links: &self.topic_links,
+            is_me_message: self.is_me_message,
+            reactions: &[],
+            submessages: &self.submessages,
+            edit_history: &[],
+            last_edit_timestamp: None,
+            last_moved_timestamp: None,
+            flags: None,
+            match_content: None,
+            match_subject: None,
+        };
+        let recipient = RecipientPart::new(self.recipient_id, &self.display_recipient, self.stream_id);
+        Form::with_members::<Self>(&NewMessage { message: MessageRecord { own, sender, recipient } })
+    }
+
+    fn personal(&self, routing: &MessageRouting, receiver: &Receiver<'_>, members: &mut Members<'_>) {
+        members.add("flags", &routing.flags.of(receiver.user_id));
+        if let Some((queue_id, local_id)) = &routing.echo
+            && queue_id == receiver.queue_id
+        {
+            members.add("local_message_id", local_id);
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct NewMessage<'a> {
+    message: MessageRecord<'a>,
+}
+
+fn empty_topic(receiver: &Receiver<'_>) -> EmptyTopic {
+    EmptyTopic::known(receiver.registration.client_capabilities.empty_topic_name)
+}
+
+/// The topic of a channel message as a client gets it. Direct messages have none.
+fn shown(stream_id: Option<StreamId>, topic: &str, empty: EmptyTopic) -> &str {
+    if stream_id.is_some() { empty.show(topic) } else { topic }
 }
 
 /// `update_message`: content, topic or channel changed.
-#[derive(Serialize)]
-pub struct MessageEdited<'a> {
-    /// Always the event's type.
-    pub r#type: &'static str,
+#[derive(Clone, Serialize, Deserialize)]
+pub struct MessageEdited {
     /// Who edited; null for the server's own rendering.
     pub user_id: Option<UserId>,
     /// Whether only the rendering changed.
@@ -59,7 +201,7 @@ pub struct MessageEdited<'a> {
     /// The message that was named.
     pub message_id: MessageId,
     /// All messages that changed, ascending.
-    pub message_ids: &'a [MessageId],
+    pub message_ids: Vec<MessageId>,
     /// UNIX seconds.
     pub edit_timestamp: i64,
     /// Channel messages only.
@@ -67,56 +209,52 @@ pub struct MessageEdited<'a> {
     pub stream_id: Option<StreamId>,
     /// Channel messages only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stream_name: Option<&'a str>,
+    pub stream_name: Option<String>,
     /// The new place.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub place: Option<PlaceEdit<'a>>,
+    pub place: Option<PlaceEdit>,
     /// The new content.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub content: Option<ContentEdit<'a>>,
-    /// Who has which flags; becomes each receiver's `flags`.
-    #[serde(rename = "holders")]
-    pub flags: FlagHolders<'a>,
+    pub content: Option<ContentEdit>,
 }
 
 /// The part of an `update_message` event that tells of a new content.
-#[derive(Clone, Debug, Serialize)]
-pub struct ContentEdit<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ContentEdit {
     /// Markdown before.
-    pub orig_content: &'a str,
+    pub orig_content: String,
     /// HTML before.
-    pub orig_rendered_content: &'a str,
+    pub orig_rendered_content: String,
     /// Markdown now.
-    pub content: &'a str,
+    pub content: String,
     /// HTML now.
-    pub rendered_content: &'a str,
+    pub rendered_content: String,
     /// Whether it begins with `/me` now.
     pub is_me_message: bool,
 }
 
 /// The part of an `update_message` event that tells of a new topic or channel.
-#[derive(Clone, Debug, Serialize)]
-pub struct PlaceEdit<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PlaceEdit {
     /// The channel that the messages went to, if it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_stream_id: Option<StreamId>,
     /// Which messages were asked for.
     pub propagate_mode: PropagateMode,
     /// The topic before.
-    pub orig_subject: &'a str,
+    pub orig_subject: String,
     /// The topic now, if it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub subject: Option<&'a str>,
+    pub subject: Option<String>,
     /// Links that linkifiers make of the topic, if it is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub topic_links: Option<&'a [TopicLink]>,
+    pub topic_links: Option<Vec<TopicLink>>,
 }
 
-impl<'a> MessageEdited<'a> {
+impl MessageEdited {
     /// An edit without content, topic or channel; they are set from here.
-    pub fn new(message_id: MessageId, message_ids: &'a [MessageId], user_id: UserId, now: i64) -> Self {
+    pub fn new(message_id: MessageId, message_ids: Vec<MessageId>, user_id: UserId, now: i64) -> Self {
         Self {
-            r#type: Self::TYPE,
             user_id: Some(user_id),
             rendering_only: false,
             message_id,
@@ -126,243 +264,178 @@ impl<'a> MessageEdited<'a> {
             stream_name: None,
             place: None,
             content: None,
-            flags: FlagHolders::default(),
         }
     }
 }
 
-impl Event for MessageEdited<'_> {
+impl Event for MessageEdited {
     const TYPE: &'static str = "update_message";
-}
+    const OP: Option<&'static str> = None;
+    const NAME: &'static str = "update_message";
+    const VERSION: u32 = 1;
+    type Routing = FlagHolders;
+    type Variant = EmptyTopic;
 
-/// `delete_message`: for clients that take many at once, and one by one for the others.
-#[derive(Serialize)]
-pub struct MessagesDeleted<'a> {
-    r#type: &'static str,
-    /// All of them, for clients with `bulk_message_deletion`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message_ids: Option<&'a [MessageId]>,
-    /// One of them, for clients without.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message_id: Option<MessageId>,
-    message_type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stream_id: Option<StreamId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    topic: Option<&'a str>,
-}
+    fn deliver(&self, _flags: &FlagHolders, receiver: &Receiver<'_>) -> Option<EmptyTopic> {
+        Some(empty_topic(receiver))
+    }
 
-impl<'a> MessagesDeleted<'a> {
-    /// The events for messages of one conversation; `place` is the channel and topic.
-    pub fn events(ids: &'a [MessageId], place: Option<(StreamId, &'a str)>) -> impl Iterator<Item = Self> {
-        let event = move |message_ids, message_id| Self {
-            r#type: Self::TYPE,
-            message_ids,
-            message_id,
-            message_type: if place.is_some() { "stream" } else { "private" },
-            stream_id: place.map(|(stream_id, _)| stream_id),
-            topic: place.map(|(_, topic)| topic),
+    fn form(&self, _flags: &FlagHolders, empty: EmptyTopic) -> serde_json::Result<Form> {
+        let Some(place) = &self.place else { return Form::of(self) };
+        let show = |topic: &String| shown(self.stream_id, topic, empty).to_owned();
+        let place = PlaceEdit {
+            orig_subject: show(&place.orig_subject),
+            subject: place.subject.as_ref().map(show),
+            ..place.clone()
         };
-        std::iter::once(event(Some(ids), None)).chain(ids.iter().map(move |id| event(None, Some(*id))))
+        Form::of(&Self { place: Some(place), ..self.clone() })
+    }
+
+    fn personal(&self, flags: &FlagHolders, receiver: &Receiver<'_>, members: &mut Members<'_>) {
+        members.add("flags", &flags.of(receiver.user_id));
     }
 }
 
-impl Event for MessagesDeleted<'_> {
+/// `delete_message`: for clients that take many at once, and one by one for the others.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct MessagesDeleted {
+    /// All of them, for clients with `bulk_message_deletion`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_ids: Option<Vec<MessageId>>,
+    /// One of them, for clients without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_id: Option<MessageId>,
+    message_type: MessageType,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_id: Option<StreamId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topic: Option<String>,
+}
+
+impl MessagesDeleted {
+    /// The events for messages of one conversation; `place` is the channel and topic.
+    pub fn events(ids: &[MessageId], place: Option<(StreamId, &str)>) -> impl Iterator<Item = Self> {
+        let event = move |message_ids, message_id| Self {
+            message_ids,
+            message_id,
+            message_type: if place.is_some() { MessageType::Stream } else { MessageType::Private },
+            stream_id: place.map(|(stream_id, _)| stream_id),
+            topic: place.map(|(_, topic)| topic.to_owned()),
+        };
+        std::iter::once(event(Some(ids.to_vec()), None))
+            .chain(ids.iter().map(move |id| event(None, Some(*id))))
+    }
+}
+
+impl Event for MessagesDeleted {
     const TYPE: &'static str = "delete_message";
+    const OP: Option<&'static str> = None;
+    const NAME: &'static str = "delete_message";
+    const VERSION: u32 = 1;
+    type Routing = ();
+    type Variant = EmptyTopic;
+
+    fn deliver(&self, _routing: &(), receiver: &Receiver<'_>) -> Option<EmptyTopic> {
+        let is_bulk = self.message_ids.is_some();
+        let takes_bulk = receiver.registration.client_capabilities.bulk_message_deletion;
+        (is_bulk == takes_bulk).then(|| empty_topic(receiver))
+    }
+
+    fn form(&self, _routing: &(), empty: EmptyTopic) -> serde_json::Result<Form> {
+        let topic = self.topic.as_ref().map(|topic| shown(self.stream_id, topic, empty).to_owned());
+        Form::of(&Self { topic, ..self.clone() })
+    }
 }
 
 /// `update_message_flags`: a user's own flags on some messages changed.
-#[derive(Serialize)]
-pub struct FlagsChanged<'a> {
-    r#type: &'static str,
-    op: &'static str,
+#[derive(Clone, Serialize, Deserialize)]
+pub struct FlagsChanged {
+    op: Cow<'static, str>,
     /// The same as `op`, for older clients.
-    operation: &'static str,
-    flag: &'static str,
-    messages: &'a [MessageId],
+    operation: Cow<'static, str>,
+    flag: Cow<'static, str>,
+    messages: Vec<MessageId>,
     /// Deprecated: whether every message of the user is meant.
     all: bool,
     /// For messages that became unread: what a client needs to count them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    message_details: Option<Map<String, Value>>,
+    message_details: Option<UnreadDetails>,
 }
 
-impl<'a> FlagsChanged<'a> {
+/// What a client needs to count messages that became unread.
+pub type UnreadDetails = BTreeMap<MessageId, UnreadDetail>;
+
+/// What a client needs to count a message that became unread.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct UnreadDetail {
+    /// Where it is.
+    #[serde(flatten)]
+    pub place: UnreadPlace,
+    /// Whether the user is mentioned. Left out when not.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub mentioned: bool,
+}
+
+/// Where a message is that became unread.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum UnreadPlace {
+    /// In a channel.
+    Stream {
+        /// The channel.
+        stream_id: StreamId,
+        /// The topic.
+        topic: String,
+        /// Whether the user has muted neither.
+        unmuted_stream_msg: bool,
+    },
+    /// In a direct conversation.
+    Private {
+        /// The other people.
+        user_ids: Vec<UserId>,
+    },
+}
+
+impl FlagsChanged {
     /// A flag was set or taken away.
     pub fn new(
         add: bool,
         flag: &'static str,
-        messages: &'a [MessageId],
-        message_details: Option<Map<String, Value>>,
+        messages: &[MessageId],
+        message_details: Option<UnreadDetails>,
     ) -> Self {
-        let op = if add { "add" } else { "remove" };
-        Self { r#type: Self::TYPE, op, operation: op, flag, messages, all: false, message_details }
+        let op = Cow::Borrowed(if add { "add" } else { "remove" });
+        let messages = messages.to_vec();
+        Self { op: op.clone(), operation: op, flag: flag.into(), messages, all: false, message_details }
     }
-}
 
-impl FlagsChanged<'_> {
     /// Everything was marked as read: clients need no list.
     pub fn all_read() -> Self {
         Self { all: true, ..Self::new(true, "read", &[], None) }
     }
 }
 
-impl Event for FlagsChanged<'_> {
+impl Event for FlagsChanged {
     const TYPE: &'static str = "update_message_flags";
-}
+    const OP: Option<&'static str> = None;
+    const NAME: &'static str = "update_message_flags";
+    const VERSION: u32 = 1;
+    type Routing = ();
+    type Variant = EmptyTopic;
 
-/// What differs between receivers.
-pub fn event_types() -> Vec<EventType> {
-    vec![
-        EventType {
-            name: MessageSent::TYPE,
-            verdict: message_verdict,
-            form: message_form,
-            personal: message_personal,
-        },
-        EventType {
-            name: MessageEdited::TYPE,
-            verdict: topic_verdict,
-            form: edit_form,
-            personal: edit_personal,
-        },
-        EventType {
-            name: MessagesDeleted::TYPE,
-            verdict: deletion_verdict,
-            form: topic_form,
-            personal: EventType::nothing_personal,
-        },
-        EventType {
-            name: FlagsChanged::TYPE,
-            verdict: topic_verdict,
-            form: flags_form,
-            personal: EventType::nothing_personal,
-        },
-    ]
-}
-
-/// Bits of a form's number.
-mod form {
-    pub const MARKDOWN_APPLIED: u8 = 1;
-    pub const EMPTY_TOPIC: u8 = 2;
-    pub const UNKNOWN_SENDER: u8 = 4;
-}
-
-fn topic_bit(registration: &Registration) -> u8 {
-    if registration.client_capabilities.empty_topic_name { form::EMPTY_TOPIC } else { 0 }
-}
-
-fn topic_verdict(_event: &Value, receiver: &Receiver<'_>) -> Verdict {
-    Verdict::Form(topic_bit(receiver.registration))
-}
-
-fn message_verdict(event: &Value, receiver: &Receiver<'_>) -> Verdict {
-    if !crate::domain::messages::queue_narrow::matches(event, receiver) {
-        return Verdict::Skip;
+    fn deliver(&self, _routing: &(), receiver: &Receiver<'_>) -> Option<EmptyTopic> {
+        Some(empty_topic(receiver))
     }
-    let markdown = if receiver.registration.apply_markdown { form::MARKDOWN_APPLIED } else { 0 };
-    let unknown = if is_unknown_to(event, receiver.user_id) { form::UNKNOWN_SENDER } else { 0 };
-    Verdict::Form(markdown | unknown | topic_bit(receiver.registration))
-}
 
-fn message_form(event: &Value, number: u8) -> String {
-    let mut message = event["message"].clone();
-    if number & form::MARKDOWN_APPLIED == 0 {
-        message["content"] = event["raw_content"].clone();
-        message["content_type"] = "text/x-markdown".into();
-    }
-    if number & form::UNKNOWN_SENDER != 0 {
-        let sender_id = UserId(message["sender_id"].as_i64().unwrap_or_default());
-        if let (Ok(Value::Object(unknown)), Some(members)) =
-            (serde_json::to_value(SenderPart::unknown(sender_id)), message.as_object_mut())
-        {
-            members.extend(unknown);
+    fn form(&self, _routing: &(), empty: EmptyTopic) -> serde_json::Result<Form> {
+        let mut event = self.clone();
+        for detail in event.message_details.iter_mut().flat_map(BTreeMap::values_mut) {
+            if let UnreadPlace::Stream { topic, .. } = &mut detail.place {
+                *topic = empty.show(topic).to_owned();
+            }
         }
+        Form::of(&event)
     }
-    show_topic(&mut message, "subject", number);
-    json!({ "type": MessageSent::TYPE, "message": message }).to_string()
-}
-
-/// Whether a receiver cannot access who caused an event, which lists such receivers.
-pub fn is_unknown_to(event: &Value, user_id: UserId) -> bool {
-    let list = event.get("unknown_to").and_then(Value::as_array);
-    list.is_some_and(|list| list.iter().any(|id| *id == user_id.0))
-}
-
-/// Puts the display name in place of the empty topic of a channel message, for clients that do not know it.
-fn show_topic(object: &mut Value, field: &str, number: u8) {
-    if object.get("stream_id").is_some_and(Value::is_number)
-        && let Some(topic) = object.get(field).and_then(Value::as_str)
-    {
-        object[field] = shown_topic(topic, number & form::EMPTY_TOPIC != 0).to_owned().into();
-    }
-}
-
-fn message_personal(event: &Value, receiver: &Receiver<'_>) -> String {
-    let flags = flags_of(&event["flags"], receiver.user_id);
-    let echo = &event["echo"];
-    if echo[0].as_str() == Some(&receiver.queue_id.0) {
-        format!("\"flags\":{flags},\"local_message_id\":{}", echo[1])
-    } else {
-        format!("\"flags\":{flags}")
-    }
-}
-
-/// The flags of one receiver, from who has which.
-fn flags_of(holders: &Value, user_id: UserId) -> Value {
-    let holds =
-        |name: &str| holders[name].as_array().is_some_and(|ids| ids.iter().any(|id| *id == user_id.0));
-    let (everybody, participants) = (holders["stream_wildcard"] == true, holds("topic_wildcard"));
-    let names = [
-        (holds("read"), "read"),
-        (holds("starred"), "starred"),
-        (holds("collapsed"), "collapsed"),
-        (holds("mentioned"), "mentioned"),
-        (everybody, "stream_wildcard_mentioned"),
-        (participants, "topic_wildcard_mentioned"),
-        (everybody || participants, "wildcard_mentioned"),
-        (holds("alerted"), "has_alert_word"),
-    ];
-    names.into_iter().filter(|(set, _)| *set).map(|(_, name)| Value::from(name)).collect()
-}
-
-fn edit_form(event: &Value, number: u8) -> String {
-    let mut event = event.clone();
-    if let Some(object) = event.as_object_mut() {
-        object.remove("holders");
-    }
-    show_topic(&mut event, "subject", number);
-    show_topic(&mut event, "orig_subject", number);
-    event.to_string()
-}
-
-fn edit_personal(event: &Value, receiver: &Receiver<'_>) -> String {
-    format!("\"flags\":{}", flags_of(&event["holders"], receiver.user_id))
-}
-
-fn deletion_verdict(event: &Value, receiver: &Receiver<'_>) -> Verdict {
-    let bulk = event.get("message_ids").is_some();
-    if bulk == receiver.registration.client_capabilities.bulk_message_deletion {
-        Verdict::Form(topic_bit(receiver.registration))
-    } else {
-        Verdict::Skip
-    }
-}
-
-fn topic_form(event: &Value, number: u8) -> String {
-    let mut event = event.clone();
-    show_topic(&mut event, "topic", number);
-    event.to_string()
-}
-
-fn flags_form(event: &Value, number: u8) -> String {
-    let mut event = event.clone();
-    if let Some(details) = event.get_mut("message_details").and_then(Value::as_object_mut) {
-        for detail in details.values_mut() {
-            show_topic(detail, "topic", number);
-        }
-    }
-    event.to_string()
 }
 
 /// `propagate_mode`: which messages of the topic go along.

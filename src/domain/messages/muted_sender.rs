@@ -19,7 +19,7 @@ pub fn mark_read(tx: &mut Tx<'_>, caller: &Caller, sender_id: UserId) -> ApiResu
     }
     if !changed.is_empty() {
         changed.sort_unstable();
-        tx.emit(&FlagsChanged::new(true, "read", &changed, None), Audience::user(caller.user_id));
+        tx.emit(FlagsChanged::new(true, "read", &changed, None), Audience::user(caller.user_id));
     }
     Ok(())
 }

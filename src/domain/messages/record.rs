@@ -180,6 +180,16 @@ impl<'a> SenderPart<'a> {
     }
 }
 
+/// `type` of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageType {
+    /// In a channel.
+    Stream,
+    /// In a direct conversation.
+    Private,
+}
+
 /// What all messages of a conversation share.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecipientPart<'a> {
@@ -187,8 +197,8 @@ pub struct RecipientPart<'a> {
     pub recipient_id: RecipientId,
     /// The channel's name, or the people of the conversation.
     pub display_recipient: &'a DisplayRecipient,
-    /// `stream` or `private`.
-    pub r#type: &'static str,
+    /// Where it is.
+    pub r#type: MessageType,
     /// Channel messages only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_id: Option<StreamId>,
@@ -201,7 +211,7 @@ impl<'a> RecipientPart<'a> {
         display_recipient: &'a DisplayRecipient,
         stream_id: Option<StreamId>,
     ) -> Self {
-        let r#type = if stream_id.is_some() { "stream" } else { "private" };
+        let r#type = if stream_id.is_some() { MessageType::Stream } else { MessageType::Private };
         Self { recipient_id, display_recipient, r#type, stream_id }
     }
 }

@@ -34,7 +34,7 @@ pub fn remove_from_channel(
     moved_receipts::remove(tx, stream.recipient_id, &ids.iter().filter_map(|id| id.bit()).collect())?;
     for (ids, audience) in &told {
         for event in MessagesDeleted::events(ids, Some((stream.stream_id, topic))) {
-            tx.emit(&event, audience.clone());
+            tx.emit(event, audience.clone());
         }
     }
     channel_summary::tell_if_changed(tx, stream, first)
@@ -49,7 +49,7 @@ pub fn remove_direct(tx: &mut Tx<'_>, recipient_id: RecipientId, ids: &[MessageI
     }
     let audience = Audience::users(people);
     for event in MessagesDeleted::events(ids, None) {
-        tx.emit(&event, audience.clone());
+        tx.emit(event, audience.clone());
     }
     Ok(())
 }

@@ -3,25 +3,10 @@
 use crate::domain::access::channel_rows as subscriptions;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::messages::destination::Address;
-use crate::events::{Audience, Event, QueueId};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use rusqlite::{Connection, OptionalExtension};
-use serde::Serialize;
-
-/// The type of the word that something is to be posted. It is for no client: the server hears it when the message is
-/// committed.
-pub const QUEUED: &str = "outgoing_webhook";
-
-#[derive(Serialize)]
-struct Queued {
-    r#type: &'static str,
-}
-
-impl Event for Queued {
-    const TYPE: &'static str = QUEUED;
-}
 
 /// A message that is to be posted.
 #[derive(Clone, Debug)]
@@ -68,8 +53,7 @@ pub fn message_sent(
         }
     }
     if queued {
-        let nobody = Audience::queue(QueueId(QUEUED.into()));
-        tx.emit_unlogged(&Queued { r#type: QUEUED }, nobody);
+        tx.wake_tasks_after_commit();
     }
     Ok(())
 }

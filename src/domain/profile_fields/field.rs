@@ -2,11 +2,11 @@
 
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
 /// A field on the wire, in lists and events.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileField {
     /// The id.
     pub id: i64,
@@ -25,7 +25,7 @@ pub struct ProfileField {
     /// Whether people may change their own; administrators always may.
     pub editable_by_user: bool,
     /// Whether it is shown where there is little room. Left out when it is not.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub display_in_profile_summary: bool,
 }
 
@@ -135,6 +135,13 @@ impl FieldType {
     /// Whether values can be shown where there is little room.
     pub fn fits_in_summary(self) -> bool {
         !matches!(self, Self::LongText | Self::User)
+    }
+}
+
+impl<'de> Deserialize<'de> for FieldType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let code = i64::deserialize(deserializer)?;
+        Self::from_code(code).ok_or_else(|| de::Error::custom("no such type of a field"))
     }
 }
 

@@ -5,29 +5,26 @@ use crate::domain::profile_fields::field::{FieldType, ProfileField};
 use crate::domain::profile_fields::sql;
 use crate::domain::users::events::{UserUpdated, everyone};
 use crate::domain::users::find;
-use crate::events::Event;
+use crate::events::uniform_event;
 use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::UserId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// `custom_profile_fields`: all fields as they are now. Values of fields that are not in it are gone.
-#[derive(Serialize)]
-struct FieldsChanged {
-    r#type: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct FieldsChanged {
     fields: Vec<ProfileField>,
 }
 
-impl Event for FieldsChanged {
-    const TYPE: &'static str = "custom_profile_fields";
-}
+uniform_event!(FieldsChanged: "custom_profile_fields", version 1);
 
 /// Tells everybody of the fields.
 pub fn fields_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let event = FieldsChanged { r#type: FieldsChanged::TYPE, fields: sql::all(tx)? };
+    let event = FieldsChanged { fields: sql::all(tx)? };
     let audience = everyone(tx)?;
-    tx.emit(&event, audience);
+    tx.emit(event, audience);
     Ok(())
 }
 
@@ -45,7 +42,7 @@ pub fn value_changed(
     }
     let user = find::by_id(tx, user_id)?;
     let audience = users::audience(tx, &user)?;
-    tx.emit(&UserUpdated::new(json!({"user_id": user_id, "custom_profile_field": field})), audience);
+    tx.emit(UserUpdated::new(json!({"user_id": user_id, "custom_profile_field": field})), audience);
     Ok(())
 }
 

@@ -19,11 +19,11 @@ struct Members {
 
 /// The active subscribers of a channel. Events of one channel share the set, so that the log stores it once.
 pub fn audience(tx: &mut Tx<'_>, stream_id: StreamId) -> ApiResult<Audience> {
-    if let Some(known) = tx.peek::<Members>().and_then(|members| members.audiences.get(&stream_id)) {
+    if let Some(known) = tx.cache::<Members>().and_then(|members| members.audiences.get(&stream_id)) {
         return Ok(known.clone());
     }
     let audience = Audience::set(channel_rows::subscribers(tx, stream_id)?);
-    let (_, members) = tx.local::<Members>();
+    let (_, members) = tx.cache_mut::<Members>();
     if members.audiences.len() >= REMEMBERED {
         members.audiences.clear();
     }
@@ -33,7 +33,7 @@ pub fn audience(tx: &mut Tx<'_>, stream_id: StreamId) -> ApiResult<Audience> {
 
 /// Says that users came to a channel or left it.
 pub fn changed(tx: &mut Tx<'_>, stream_id: StreamId, came: &[UserId], left: &[UserId]) {
-    let (_, members) = tx.local::<Members>();
+    let (_, members) = tx.cache_mut::<Members>();
     if let Some(audience) = members.audiences.get_mut(&stream_id) {
         let mut users = audience.bitmap().clone();
         users.extend(came.iter().filter_map(|user_id| user_id.bit()));
@@ -46,6 +46,6 @@ pub fn changed(tx: &mut Tx<'_>, stream_id: StreamId, came: &[UserId], left: &[Us
 
 /// Says that the members of many channels changed: a user was deactivated or is back.
 pub fn forget_all(tx: &mut Tx<'_>) {
-    let (_, members) = tx.local::<Members>();
+    let (_, members) = tx.cache_mut::<Members>();
     members.audiences.clear();
 }

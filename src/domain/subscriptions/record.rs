@@ -3,11 +3,11 @@
 use crate::domain::channels::record::ChannelRecord;
 use crate::domain::channels::rules::SECONDS_PER_DAY;
 use crate::domain::subscriptions::sql;
-use crate::domain::subscriptions::sql::OwnSubscription;
+use crate::domain::subscriptions::sql::{Defaults, OwnSubscription};
 use crate::http::{ApiResult, Subscribers};
 use crate::types::{StreamId, UserId};
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 const PARTIAL_DAYS: i64 = 14;
 
 /// A subscription on the wire.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SubscriptionRecord {
     #[serde(flatten)]
     channel: Arc<ChannelRecord>,
@@ -29,7 +29,7 @@ pub struct SubscriptionRecord {
 }
 
 /// What a user chose for a channel.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct PersonalRecord {
     color: String,
     is_muted: bool,
@@ -58,6 +58,27 @@ impl SubscriptionRecord {
             wildcard_mentions_notify: own.wildcard_mentions_notify,
         });
         Self { channel, personal, subscribers: None, partial_subscribers: None }
+    }
+
+    /// Whether the channel is archived.
+    pub fn is_archived(&self) -> bool {
+        self.channel.is_archived
+    }
+
+    /// Removes the list of all subscribers, for clients that did not ask for it.
+    pub fn remove_subscribers(&mut self) {
+        self.subscribers = None;
+    }
+
+    /// Puts a user's defaults in place of null, for clients that do not know what null means.
+    pub fn fill_nulls(&mut self, defaults: &Defaults) {
+        if let Some(own) = &mut self.personal {
+            own.desktop_notifications.get_or_insert(defaults.desktop_notifications);
+            own.audible_notifications.get_or_insert(defaults.audible_notifications);
+            own.push_notifications.get_or_insert(defaults.push_notifications);
+            own.email_notifications.get_or_insert(defaults.email_notifications);
+            own.wildcard_mentions_notify.get_or_insert(defaults.wildcard_mentions_notify);
+        }
     }
 
     /// Adds the list of all subscribers.

@@ -3,7 +3,7 @@
 use crate::types::{MessageId, RecipientId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// A stay in a channel, counted in messages: those of the channel with `from <= id < until` were sent while
@@ -295,13 +295,18 @@ pub fn close_span(
 }
 
 /// What a user's null notification settings mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Defaults {
-    desktop_notifications: bool,
-    audible_notifications: bool,
-    push_notifications: bool,
-    email_notifications: bool,
-    wildcard_mentions_notify: bool,
+    /// What null means for `desktop_notifications`.
+    pub desktop_notifications: bool,
+    /// What null means for `audible_notifications`.
+    pub audible_notifications: bool,
+    /// What null means for `push_notifications`.
+    pub push_notifications: bool,
+    /// What null means for `email_notifications`.
+    pub email_notifications: bool,
+    /// What null means for `wildcard_mentions_notify`.
+    pub wildcard_mentions_notify: bool,
 }
 
 impl Default for Defaults {

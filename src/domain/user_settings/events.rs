@@ -6,80 +6,69 @@ use crate::domain::user_settings::table::{
     EMOJISET_CHOICES, LEGACY_DISPLAY, LEGACY_NOTIFICATIONS, NOTIFICATION_SOUNDS,
 };
 use crate::domain::user_settings::{all, defaults, languages};
-use crate::events::{Audience, Event, EventType, Receiver, Verdict};
+use crate::events::{Audience, Receiver, uniform_event};
 use crate::http::{ApiError, ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::UserId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 /// `user_settings`, `op: update`.
-#[derive(Serialize)]
-struct SettingUpdated<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    property: &'a str,
-    value: &'a Value,
+#[derive(Serialize, Deserialize)]
+pub struct SettingUpdated {
+    property: String,
+    value: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
-    language_name: Option<&'static str>,
+    language_name: Option<Cow<'static, str>>,
 }
 
-impl Event for SettingUpdated<'_> {
-    const TYPE: &'static str = "user_settings";
-}
+uniform_event!(SettingUpdated: "user_settings", op "update", version 1);
 
 /// The same for clients that do not know `user_settings`: what concerns the display.
-#[derive(Serialize)]
-struct DisplaySettingUpdated<'a> {
-    r#type: &'static str,
-    user: &'a str,
-    setting_name: &'a str,
-    setting: &'a Value,
+#[derive(Serialize, Deserialize)]
+pub struct DisplaySettingUpdated {
+    user: String,
+    setting_name: String,
+    setting: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
-    language_name: Option<&'static str>,
+    language_name: Option<Cow<'static, str>>,
 }
 
-impl Event for DisplaySettingUpdated<'_> {
-    const TYPE: &'static str = "update_display_settings";
-}
+uniform_event!(DisplaySettingUpdated: "update_display_settings", version 1, if lacks_user_settings);
 
 /// The same for clients that do not know `user_settings`: what concerns notifications.
-#[derive(Serialize)]
-struct NotificationSettingUpdated<'a> {
-    r#type: &'static str,
-    user: &'a str,
-    notification_name: &'a str,
-    setting: &'a Value,
+#[derive(Serialize, Deserialize)]
+pub struct NotificationSettingUpdated {
+    user: String,
+    notification_name: String,
+    setting: Value,
 }
 
-impl Event for NotificationSettingUpdated<'_> {
-    const TYPE: &'static str = "update_global_notifications";
+uniform_event!(NotificationSettingUpdated: "update_global_notifications", version 1, if lacks_user_settings);
+
+/// The older events go to clients that did not say that they know the new one.
+fn lacks_user_settings(receiver: &Receiver<'_>) -> bool {
+    !receiver.registration.client_capabilities.user_settings_object
 }
 
 /// `realm_user_settings_defaults`, `op: update`.
-#[derive(Serialize)]
-struct DefaultUpdated<'a> {
-    r#type: &'static str,
-    op: &'static str,
-    property: &'a str,
-    value: &'a Value,
+#[derive(Serialize, Deserialize)]
+pub struct DefaultUpdated {
+    property: String,
+    value: Value,
 }
 
-impl Event for DefaultUpdated<'_> {
-    const TYPE: &'static str = "realm_user_settings_defaults";
-}
+uniform_event!(DefaultUpdated: "realm_user_settings_defaults", op "update", version 1);
 
 /// `realm_export_consent`: whether a user's private data may be exported.
-#[derive(Serialize)]
-struct ExportConsent {
-    r#type: &'static str,
+#[derive(Serialize, Deserialize)]
+pub struct ExportConsent {
     user_id: UserId,
     consented: bool,
 }
 
-impl Event for ExportConsent {
-    const TYPE: &'static str = "realm_export_consent";
-}
+uniform_event!(ExportConsent: "realm_export_consent", version 1);
 
 /// Tells a user's clients of a setting, in the new form and in the older one, and administrators of their consent to
 /// exports.
@@ -92,26 +81,28 @@ pub fn setting_updated(
 ) -> ApiResult<()> {
     let audience = Audience::user(user_id);
     let is_language = property == "default_language";
-    let language_name = value.as_str().filter(|_| is_language).and_then(languages::name);
-    let event = SettingUpdated { r#type: SettingUpdated::TYPE, op: "update", property, value, language_name };
-    tx.emit(&event, audience.clone());
+    let language_name = value.as_str().filter(|_| is_language).and_then(languages::name).map(Cow::Borrowed);
+    let event = SettingUpdated {
+        property: property.to_owned(),
+        value: value.clone(),
+        language_name: language_name.clone(),
+    };
+    tx.emit(event, audience.clone());
     if LEGACY_NOTIFICATIONS.contains(&property) {
         let event = NotificationSettingUpdated {
-            r#type: NotificationSettingUpdated::TYPE,
-            user: email,
-            notification_name: property,
-            setting: value,
+            user: email.to_owned(),
+            notification_name: property.to_owned(),
+            setting: value.clone(),
         };
-        tx.emit(&event, audience);
+        tx.emit(event, audience);
     } else if property == "timezone" || LEGACY_DISPLAY.contains(&property) {
         let event = DisplaySettingUpdated {
-            r#type: DisplaySettingUpdated::TYPE,
-            user: email,
-            setting_name: property,
-            setting: value,
+            user: email.to_owned(),
+            setting_name: property.to_owned(),
+            setting: value.clone(),
             language_name,
         };
-        tx.emit(&event, audience);
+        tx.emit(event, audience);
     }
     if property == "allow_private_data_export" {
         emit_export_consent(tx, user_id, *value == true)?;
@@ -121,31 +112,17 @@ pub fn setting_updated(
 
 /// Tells administrators whether a user's private data may be exported.
 pub fn emit_export_consent(tx: &mut Tx<'_>, user_id: UserId, consented: bool) -> ApiResult<()> {
-    let event = ExportConsent { r#type: ExportConsent::TYPE, user_id, consented };
+    let event = ExportConsent { user_id, consented };
     let administrators = user_ids::administrator_ids(tx)?;
-    tx.emit(&event, Audience::set(administrators));
+    tx.emit(event, Audience::set(administrators));
     Ok(())
 }
 
 /// Tells everybody of a default for new users.
 pub fn default_updated(tx: &mut Tx<'_>, property: &str, value: &Value) -> ApiResult<()> {
     let everyone = Audience::set(user_ids::active_ids(tx)?);
-    tx.emit(&DefaultUpdated { r#type: DefaultUpdated::TYPE, op: "update", property, value }, everyone);
+    tx.emit(DefaultUpdated { property: property.to_owned(), value: value.clone() }, everyone);
     Ok(())
-}
-
-/// The older events go to clients that did not say that they know the new one.
-pub fn event_types() -> Vec<EventType> {
-    let older = |name| EventType {
-        name,
-        verdict: |_event, receiver: &Receiver<'_>| {
-            let knows_better = receiver.registration.client_capabilities.user_settings_object;
-            if knows_better { Verdict::Skip } else { Verdict::Form(0) }
-        },
-        form: |event, _form| event.to_string(),
-        personal: EventType::nothing_personal,
-    };
-    vec![older(DisplaySettingUpdated::TYPE), older(NotificationSettingUpdated::TYPE)]
 }
 
 /// What settings pages offer to choose from, in each object of settings.

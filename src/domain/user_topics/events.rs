@@ -3,46 +3,78 @@
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::sql;
 use crate::domain::user_topics::sql::UserTopic;
-use crate::events::{Audience, Event, EventType, Receiver, Verdict};
+use crate::events::{Audience, Event, Form, Receiver};
 use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::shown_topic;
-use crate::types::{StreamId, Topic, UserId};
-use serde::Serialize;
-use serde_json::{Value, json};
+use crate::types::{EmptyTopic, StreamId, Topic, UserId};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// `user_topic`: the policy for a topic is another one now.
-#[derive(Serialize)]
-pub struct UserTopicChanged<'a> {
-    r#type: &'static str,
-    /// The channel.
-    pub stream_id: StreamId,
-    /// The topic.
-    pub topic_name: &'a str,
+#[derive(Clone, Serialize, Deserialize)]
+pub struct UserTopicChanged {
+    stream_id: StreamId,
+    topic_name: String,
     /// UNIX seconds.
-    pub last_updated: i64,
+    last_updated: i64,
     /// 0 when the topic is again as its channel.
-    pub visibility_policy: VisibilityPolicy,
+    visibility_policy: VisibilityPolicy,
 }
 
-impl Event for UserTopicChanged<'_> {
+impl Event for UserTopicChanged {
     const TYPE: &'static str = "user_topic";
+    const OP: Option<&'static str> = None;
+    const NAME: &'static str = "user_topic";
+    const VERSION: u32 = 1;
+    type Routing = ();
+    type Variant = EmptyTopic;
+
+    fn deliver(&self, _routing: &(), receiver: &Receiver<'_>) -> Option<EmptyTopic> {
+        Some(EmptyTopic::known(receiver.registration.client_capabilities.empty_topic_name))
+    }
+
+    fn form(&self, _routing: &(), empty: EmptyTopic) -> serde_json::Result<Form> {
+        Form::of(&Self { topic_name: empty.show(&self.topic_name).to_owned(), ..self.clone() })
+    }
 }
 
 /// `muted_topics`: all muted topics, for clients that do not know of policies. Deprecated since feature level 134.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct MutedTopicsChanged {
-    r#type: &'static str,
     muted_topics: Vec<MutedTopic>,
+}
+
+/// Channel name, topic, and when it was muted, UNIX seconds.
+#[derive(Clone, Serialize, Deserialize)]
+struct MutedTopic(String, String, i64);
+
+impl MutedTopic {
+    fn shown(&self, empty: EmptyTopic) -> Self {
+        Self(self.0.clone(), empty.show(&self.1).to_owned(), self.2)
+    }
 }
 
 impl Event for MutedTopicsChanged {
     const TYPE: &'static str = "muted_topics";
-}
+    const OP: Option<&'static str> = None;
+    const NAME: &'static str = "muted_topics";
+    const VERSION: u32 = 1;
+    type Routing = ();
+    type Variant = EmptyTopic;
 
-/// Channel name, topic, and when it was muted, UNIX seconds.
-#[derive(Serialize)]
-struct MutedTopic(String, String, i64);
+    /// Clients that asked for `user_topic` by name do not need the older event.
+    fn deliver(&self, _routing: &(), receiver: &Receiver<'_>) -> Option<EmptyTopic> {
+        let registration = receiver.registration;
+        let asked_for_newer =
+            registration.event_types.is_some() && registration.wants(UserTopicChanged::TYPE);
+        (!asked_for_newer).then(|| EmptyTopic::known(registration.client_capabilities.empty_topic_name))
+    }
+
+    fn form(&self, _routing: &(), empty: EmptyTopic) -> serde_json::Result<Form> {
+        Form::of(&Self { muted_topics: self.muted_topics.iter().map(|topic| topic.shown(empty)).collect() })
+    }
+}
 
 fn muted(topics: Vec<UserTopic>) -> Vec<MutedTopic> {
     topics
@@ -61,68 +93,15 @@ pub fn emit(
     visibility_policy: VisibilityPolicy,
 ) -> ApiResult<()> {
     let muted_topics = muted(sql::of_user(tx, user_id)?);
-    let muted_topics = MutedTopicsChanged { r#type: MutedTopicsChanged::TYPE, muted_topics };
-    tx.emit(&muted_topics, Audience::user(user_id));
+    tx.emit(MutedTopicsChanged { muted_topics }, Audience::user(user_id));
     let changed = UserTopicChanged {
-        r#type: UserTopicChanged::TYPE,
         stream_id,
-        topic_name: topic.as_str(),
+        topic_name: topic.as_str().to_owned(),
         last_updated: tx.now(),
         visibility_policy,
     };
-    tx.emit(&changed, Audience::user(user_id));
+    tx.emit(changed, Audience::user(user_id));
     Ok(())
-}
-
-/// What differs between receivers.
-pub fn event_types() -> Vec<EventType> {
-    vec![
-        EventType {
-            name: UserTopicChanged::TYPE,
-            verdict: |_, receiver| by_capability(receiver),
-            form: |event, form| {
-                let mut event = event.clone();
-                show(&mut event["topic_name"], form == KNOWS_EMPTY);
-                event.to_string()
-            },
-            personal: EventType::nothing_personal,
-        },
-        EventType {
-            name: MutedTopicsChanged::TYPE,
-            verdict: muted_verdict,
-            form: |event, form| {
-                let mut event = event.clone();
-                for topic in event["muted_topics"].as_array_mut().into_iter().flatten() {
-                    show(&mut topic[1], form == KNOWS_EMPTY);
-                }
-                event.to_string()
-            },
-            personal: EventType::nothing_personal,
-        },
-    ]
-}
-
-/// The form for clients to which the empty topic is shown as it is.
-const KNOWS_EMPTY: u8 = 1;
-
-fn by_capability(receiver: &Receiver<'_>) -> Verdict {
-    Verdict::Form(u8::from(receiver.registration.client_capabilities.empty_topic_name))
-}
-
-/// Clients that asked for `user_topic` by name do not need the older event.
-fn muted_verdict(_event: &Value, receiver: &Receiver<'_>) -> Verdict {
-    let asked_for_newer = receiver
-        .registration
-        .event_types
-        .as_ref()
-        .is_some_and(|types| types.iter().any(|kind| kind == UserTopicChanged::TYPE));
-    if asked_for_newer { Verdict::Skip } else { by_capability(receiver) }
-}
-
-fn show(topic: &mut Value, knows_empty: bool) {
-    if let Some(name) = topic.as_str() {
-        *topic = shown_topic(name, knows_empty).to_owned().into();
-    }
 }
 
 /// `user_topics`: all policies in channels that are not archived.
@@ -146,11 +125,9 @@ pub fn muted_state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<(
     if request.names(UserTopicChanged::TYPE) {
         return Ok(());
     }
-    let knows_empty = request.registration.client_capabilities.empty_topic_name;
-    let mut list = muted(sql::of_user(request.connection, request.caller.user_id)?);
-    for topic in &mut list {
-        topic.1 = shown_topic(&topic.1, knows_empty).to_owned();
-    }
+    let empty = EmptyTopic::known(request.registration.client_capabilities.empty_topic_name);
+    let list = muted(sql::of_user(request.connection, request.caller.user_id)?);
+    let list: Vec<MutedTopic> = list.iter().map(|topic| topic.shown(empty)).collect();
     state.insert("muted_topics".into(), serde_json::to_value(list)?);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Visibility policies (spec, "States and transitions"; feature levels 170 and 219).
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// How a user wants to see a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -64,6 +64,13 @@ impl VisibilityPolicy {
 impl Serialize for VisibilityPolicy {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_i64(self.number())
+    }
+}
+
+impl<'de> Deserialize<'de> for VisibilityPolicy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = i64::deserialize(deserializer)?;
+        Self::from_number(number).ok_or_else(|| de::Error::custom("no such visibility policy"))
     }
 }
 

@@ -42,7 +42,7 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()>
     let audience = users::who_can_access(tx, user)?;
     let (who_see, _) = split(tx, user, &audience)?;
     let person = json!({"user_id": user.user_id, "delivery_email": new_email});
-    tx.emit(&UserUpdated::new(person), Audience::set(who_see));
+    tx.emit(UserUpdated::new(person), Audience::set(who_see));
     if is_shown {
         announce_api_email(tx, user, new_email)?;
     }
@@ -71,8 +71,8 @@ pub fn visibility_changed(tx: &mut Tx<'_>, user_id: UserId, before: &Value, doma
         audience(tx, &user, &can_access, |role| after.admits(role) && !before.admits(role))?,
         audience(tx, &user, &can_access, |role| before.admits(role) && !after.admits(role))?,
     );
-    tx.emit(&UserUpdated::new(json!({"user_id": user_id, "delivery_email": user.delivery_email})), gained);
-    tx.emit(&UserUpdated::new(json!({"user_id": user_id, "delivery_email": null})), lost);
+    tx.emit(UserUpdated::new(json!({"user_id": user_id, "delivery_email": user.delivery_email})), gained);
+    tx.emit(UserUpdated::new(json!({"user_id": user_id, "delivery_email": null})), lost);
     let api_email = after.api_email(user_id, &user.delivery_email, domain);
     if (before == EmailVisibility::Everyone) != (after == EmailVisibility::Everyone) {
         users_sql::set_emails(tx, user_id, &api_email, &user.delivery_email)?;
@@ -83,7 +83,7 @@ pub fn visibility_changed(tx: &mut Tx<'_>, user_id: UserId, before: &Value, doma
 
 fn announce_api_email(tx: &mut Tx<'_>, user: &UserRow, email: &str) -> ApiResult<()> {
     let audience = users::audience(tx, user)?;
-    tx.emit(&UserUpdated::new(json!({"user_id": user.user_id, "new_email": email})), audience);
+    tx.emit(UserUpdated::new(json!({"user_id": user.user_id, "new_email": email})), audience);
     Ok(())
 }
 
@@ -99,7 +99,7 @@ pub fn emit_role_changed(tx: &mut Tx<'_>, before: &UserRow, after: &UserRow) -> 
         if was_seen != is_seen && is_known && user.user_id != after.user_id {
             let email = is_seen.then_some(&user.delivery_email);
             let person = json!({"user_id": user.user_id, "delivery_email": email});
-            tx.emit(&UserUpdated::new(person), Audience::user(after.user_id));
+            tx.emit(UserUpdated::new(person), Audience::user(after.user_id));
         }
     }
     Ok(())

@@ -7,85 +7,91 @@ use crate::domain::profile_fields::values;
 use crate::domain::realm::user_ids;
 use crate::domain::users::record::UserRecord;
 use crate::domain::users::{emails, sql as users_sql};
-use crate::events::{Audience, Event, EventType, Receiver, Verdict};
+use crate::events::{Audience, Receiver, Routed, uniform_event};
 use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::UserId;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// `realm_user`, `op: add`: somebody joined, or the receivers can access them now.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct UserAdded {
-    r#type: &'static str,
-    op: &'static str,
     person: UserRecord,
-    /// The receivers cannot access them: clients that know of such users need no stand-in. Never sent.
-    #[serde(rename = "_unknown", skip_serializing_if = "std::ops::Not::not")]
-    is_unknown: bool,
 }
+
+/// Who gets a [`UserAdded`].
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub enum UserAddedRouting {
+    /// The receivers can access the user.
+    Accessible,
+    /// The receivers cannot: the record is a stand-in for clients that cannot do without.
+    StandIn,
+}
+
+impl UserAddedRouting {
+    fn reaches(&self, receiver: &Receiver<'_>) -> bool {
+        match self {
+            Self::Accessible => true,
+            Self::StandIn => !receiver.registration.client_capabilities.user_list_incomplete,
+        }
+    }
+}
+
+uniform_event!(
+    UserAdded: "realm_user", op "add", version 1, routing UserAddedRouting, if UserAddedRouting::reaches
+);
 
 impl UserAdded {
     /// The event for a user whom the receivers can access.
-    pub fn new(person: UserRecord) -> Self {
-        Self { r#type: Self::TYPE, op: "add", person, is_unknown: false }
+    pub fn new(person: UserRecord) -> Routed<Self> {
+        Routed { event: Self { person }, routing: UserAddedRouting::Accessible }
     }
 
     /// The event for a new user whom the receivers cannot access.
-    pub fn unknown(user_id: UserId) -> Self {
-        Self { is_unknown: true, ..Self::new(UserRecord::unknown(user_id)) }
+    pub fn unknown(user_id: UserId) -> Routed<Self> {
+        Routed { event: Self { person: UserRecord::unknown(user_id) }, routing: UserAddedRouting::StandIn }
     }
-}
-
-impl Event for UserAdded {
-    const TYPE: &'static str = "realm_user";
 }
 
 /// `realm_user`, `op: update`: something about somebody changed. `person` has `user_id` and what is new, in one of the
 /// nine forms of the spec.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct UserUpdated {
-    r#type: &'static str,
-    op: &'static str,
     person: Value,
 }
+
+uniform_event!(UserUpdated: "realm_user", op "update", version 1);
 
 impl UserUpdated {
     /// The event for a change.
     pub fn new(person: Value) -> Self {
-        Self { r#type: Self::TYPE, op: "update", person }
+        Self { person }
     }
 }
 
-impl Event for UserUpdated {
-    const TYPE: &'static str = "realm_user";
-}
-
 /// `realm_user`, `op: remove`: the receivers can no longer access somebody.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct UserRemoved {
-    r#type: &'static str,
-    op: &'static str,
     person: Removed,
 }
 
-#[derive(Serialize)]
+uniform_event!(UserRemoved: "realm_user", op "remove", version 1);
+
+#[derive(Serialize, Deserialize)]
 struct Removed {
     user_id: UserId,
-    full_name: &'static str,
+    full_name: Cow<'static, str>,
 }
 
 impl UserRemoved {
     /// The event for one user.
     pub fn new(user_id: UserId) -> Self {
-        Self { r#type: Self::TYPE, op: "remove", person: Removed { user_id, full_name: UNKNOWN_USER } }
+        Self { person: Removed { user_id, full_name: UNKNOWN_USER.into() } }
     }
-}
-
-impl Event for UserRemoved {
-    const TYPE: &'static str = "realm_user";
 }
 
 /// Everybody with an account in use: for what is not about one user. That has [`crate::domain::access::users::audience`].
@@ -97,37 +103,9 @@ pub fn everyone(connection: &Connection) -> ApiResult<Audience> {
 pub fn announce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResult<()> {
     let whole = UserRecord::new(user).with_profile_data(values::of(tx, user.user_id)?);
     let (who_see, others) = emails::split(tx, user, to)?;
-    tx.emit(&UserAdded::new(whole.clone()), Audience::set(who_see));
-    tx.emit(&UserAdded::new(whole.without_delivery_email()), Audience::set(others));
+    tx.emit(UserAdded::new(whole.clone()), Audience::set(who_see));
+    tx.emit(UserAdded::new(whole.without_delivery_email()), Audience::set(others));
     Ok(())
-}
-
-/// How `realm_user` events differ between receivers: stand-ins are for clients that cannot do without.
-pub fn event_types() -> Vec<EventType> {
-    vec![EventType { name: UserAdded::TYPE, verdict, form, personal: EventType::nothing_personal }]
-}
-
-const PLAIN: u8 = 0;
-
-const STAND_IN: u8 = 1;
-
-fn verdict(event: &Value, receiver: &Receiver<'_>) -> Verdict {
-    if event.get("_unknown").is_none() {
-        return Verdict::Form(PLAIN);
-    }
-    let does_without = receiver.registration.client_capabilities.user_list_incomplete;
-    if does_without { Verdict::Skip } else { Verdict::Form(STAND_IN) }
-}
-
-fn form(event: &Value, number: u8) -> String {
-    if number == PLAIN {
-        return event.to_string();
-    }
-    let mut event = event.clone();
-    if let Some(members) = event.as_object_mut() {
-        members.remove("_unknown");
-    }
-    event.to_string()
 }
 
 /// The users in the answer of `POST /register`: `realm_users`, `realm_non_active_users`, `cross_realm_bots`, and the

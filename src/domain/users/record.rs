@@ -4,11 +4,11 @@ use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users;
 use crate::http::Caller;
 use crate::types::{BotType, Role, UserId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A user on the wire, in lists, events and answers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UserRecord {
     user_id: UserId,
     /// Null where the viewer may not see it.
@@ -23,7 +23,7 @@ pub struct UserRecord {
     is_admin: bool,
     is_guest: bool,
     is_bot: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     is_system_bot: bool,
     bot_type: Option<BotType>,
     bot_owner_id: Option<UserId>,

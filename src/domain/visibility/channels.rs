@@ -8,6 +8,7 @@ use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use roaring::RoaringBitmap;
+use std::sync::Arc;
 
 /// Tells those who can see a channel now and could not before that it is there, with its subscribers; and those who
 /// no longer can that it is gone. The rows have changed already.
@@ -20,9 +21,9 @@ pub fn emit_changes(
     let gained = after - before;
     if !gained.is_empty() {
         let record = record(tx, tx.now(), stream)?;
-        emit_gained(tx, stream, &record, gained)?;
+        emit_gained(tx, stream, record, gained)?;
     }
-    tx.emit(&StreamDeleted::new(stream.stream_id, stream.is_archived), Audience::set(before - after));
+    tx.emit(StreamDeleted::new(stream.stream_id, stream.is_archived), Audience::set(before - after));
     Ok(())
 }
 
@@ -30,15 +31,15 @@ pub fn emit_changes(
 pub fn emit_gained(
     tx: &mut Tx<'_>,
     stream: &StreamRow,
-    record: &ChannelRecord,
+    record: impl Into<Arc<ChannelRecord>>,
     gained: RoaringBitmap,
 ) -> ApiResult<()> {
     let audience = Audience::set(gained);
-    tx.emit(&StreamCreated::new(record), audience.clone());
+    tx.emit(StreamCreated::new(record), audience.clone());
     let subscribers = channel_rows::subscribers(tx, stream.stream_id)?;
     if !subscribers.is_empty() {
         let peers = PeersChanged::added(vec![stream.stream_id], &subscribers, stream.is_archived);
-        tx.emit(&peers, audience);
+        tx.emit(peers, audience);
     }
     Ok(())
 }

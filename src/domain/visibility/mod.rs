@@ -15,7 +15,7 @@ use crate::domain::channels::record::Records;
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::events::{GroupUpdated, MembersChanged, named_by_role};
 use crate::domain::groups::graph::Graph;
-use crate::domain::groups::realm_settings::RealmGroupChanged;
+use crate::domain::groups::realm_settings::permission_changed;
 use crate::domain::groups::setting;
 use crate::domain::groups::setting::Owner;
 use crate::domain::realm::user_ids;
@@ -131,7 +131,7 @@ fn tell_roles(tx: &mut Tx<'_>, before: &Known, after: &Known) -> ApiResult<()> {
             let changed = (users - from.by_role.get(group).unwrap_or(&empty)) & &still_here;
             if !changed.is_empty() {
                 let users: Vec<UserId> = changed.iter().map(UserId::from).collect();
-                tx.emit(&MembersChanged::new(added, *group, &users), everyone.clone());
+                tx.emit(MembersChanged::new(added, *group, &users), everyone.clone());
             }
         }
     }
@@ -162,9 +162,9 @@ fn tell_channels(tx: &mut Tx<'_>, before: &Known, after: &Known) -> ApiResult<()
     }
     for (stream, record, gained, lost) in told {
         if let Some(record) = record {
-            channels::emit_gained(tx, stream, &record, gained)?;
+            channels::emit_gained(tx, stream, record, gained)?;
         }
-        tx.emit(&StreamDeleted::new(stream.stream_id, stream.is_archived), Audience::set(lost));
+        tx.emit(StreamDeleted::new(stream.stream_id, stream.is_archived), Audience::set(lost));
     }
     Ok(())
 }
@@ -197,7 +197,7 @@ fn tell_departures(tx: &mut Tx<'_>, before: &Known, after: &Known) -> ApiResult<
         let by_role =
             before.by_role.iter().filter(|(_, users)| user_id.bit().is_some_and(|bit| users.contains(bit)));
         for group in named.into_iter().chain(by_role.map(|(group, _)| *group)) {
-            tx.emit(&MembersChanged::new(false, group, &[user_id]), Audience::set(unaware.clone()));
+            tx.emit(MembersChanged::new(false, group, &[user_id]), Audience::set(unaware.clone()));
         }
         tell_settings(tx, after, &user_id.bit().into_iter().collect(), &unaware)?;
     }
@@ -227,14 +227,14 @@ fn tell_returns(tx: &mut Tx<'_>, before: &Known, after: &Known) -> ApiResult<()>
     for (group, users) in groups {
         let deactivated =
             crate::domain::groups::sql::group(tx, group)?.is_some_and(|group| group.deactivated);
-        tx.emit(&MembersChanged::new(true, group, &users).deactivated(deactivated), everyone.clone());
+        tx.emit(MembersChanged::new(true, group, &users).deactivated(deactivated), everyone.clone());
     }
     tell_settings(tx, after, &returned, &after.people.active)?;
     for (stream, seen) in &after.channels {
         if let Some(users) = channels.get(&stream.stream_id) {
             let others = (seen | channel_rows::subscribers(tx, stream.stream_id)?) - users;
             let event = PeersChanged::added(vec![stream.stream_id], users, stream.is_archived);
-            tx.emit(&event, Audience::set(others));
+            tx.emit(event, Audience::set(others));
         }
     }
     Ok(())
@@ -259,7 +259,7 @@ fn tell_settings(
         match owner {
             Owner::Group(id) => {
                 if let Some(group) = crate::domain::groups::sql::group(tx, GroupId(id))? {
-                    tx.emit(&GroupUpdated::new(&group, &name, value), everyone.clone());
+                    tx.emit(GroupUpdated::new(&group, &name, value), everyone.clone());
                 }
             }
             Owner::Stream(id) => {
@@ -268,10 +268,10 @@ fn tell_settings(
                 if let (Some((stream, seen)), Some(setting)) = (known, name) {
                     let audience = seen | channel_rows::subscribers(tx, stream.stream_id)?;
                     let audience = Audience::set(audience & receivers);
-                    tx.emit(&StreamUpdated::new(stream, setting.name(), value), audience);
+                    tx.emit(StreamUpdated::new(stream, setting.name(), value), audience);
                 }
             }
-            Owner::Realm => tx.emit(&RealmGroupChanged::new(name, value), everyone.clone()),
+            Owner::Realm => tx.emit(permission_changed(name, value), everyone.clone()),
         }
     }
     Ok(())

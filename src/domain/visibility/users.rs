@@ -126,7 +126,7 @@ impl Changes {
     /// Takes users from those who can no longer access them. Goes behind events that name them.
     pub fn emit_lost(&self, tx: &mut Tx<'_>) {
         for (user_id, viewers) in &self.lost {
-            tx.emit(&UserRemoved::new(*user_id), Audience::set(viewers.clone()));
+            tx.emit(UserRemoved::new(*user_id), Audience::set(viewers.clone()));
         }
     }
 }

@@ -1,16 +1,14 @@
 //! `GET /events`: what is acknowledged, what comes again, what is refused.
 
+use super::ping;
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
-
-fn ping(number: i64) -> Value {
-    json!({"type": "ping", "number": number})
-}
+use teamchat::api::drafts::DraftRemoved;
 
 /// The numbers of the pings in an answer.
 async fn numbers(client: &Client, parameters: Value) -> Vec<i64> {
     let answer = client.get("/events", parameters).await.ok();
-    answer["events"].as_array().unwrap().iter().map(|event| event["number"].as_i64().unwrap()).collect()
+    answer["events"].as_array().unwrap().iter().map(|event| event["draft_id"].as_i64().unwrap()).collect()
 }
 
 #[tokio::test]
@@ -96,7 +94,7 @@ async fn a_queue_hears_what_is_for_its_user_and_of_its_types() {
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
     let mut all = ada.register(()).await;
-    let mut pings = ada.register(json!({"event_types": ["ping", "message"]})).await;
+    let mut pings = ada.register(json!({"event_types": ["drafts", "message"]})).await;
     let mut none = ada.register(json!({"event_types": []})).await;
     let mut other = bob.register(()).await;
     server.ping(&[&ada], 1, true).await;
@@ -127,13 +125,13 @@ async fn a_new_queue_hears_nothing_of_the_past() {
 async fn a_queue_far_behind_reads_the_log_page_by_page() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
-    let mut behind = ada.register(json!({"event_types": ["ping"]})).await;
+    let mut behind = ada.register(json!({"event_types": ["drafts"]})).await;
     let mut other = ada.register(json!({"event_types": ["realm_user"]})).await;
-    // More than the tail in memory holds.
+    // More than the buffer in memory holds.
     let audience = teamchat::events::Audience::user(teamchat::types::UserId(ada.user_id));
     let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), teamchat::store::StoreError> {
         for number in 0..6000 {
-            tx.emit(&super::Ping { r#type: "ping", number }, audience.clone());
+            tx.emit(DraftRemoved { draft_id: number }, audience.clone());
         }
         Ok(())
     };
@@ -141,7 +139,7 @@ async fn a_queue_far_behind_reads_the_log_page_by_page() {
     let page = ada.get("/events", behind.poll(true)).await.ok();
     assert_eq!(page["events"].as_array().unwrap().len(), 1000);
     let found: Vec<i64> =
-        behind.events().await.iter().map(|event| event["number"].as_i64().unwrap()).collect();
+        behind.events().await.iter().map(|event| event["draft_id"].as_i64().unwrap()).collect();
     assert_eq!(found, (0..6000).collect::<Vec<_>>());
     other.expect_nothing().await;
 }
@@ -173,7 +171,7 @@ async fn a_second_poll_ends_the_first() {
 async fn a_client_can_register_with_its_first_poll() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
-    let answer = ada.get("/events", json!({"dont_block": true, "event_types": ["ping"]})).await.ok();
+    let answer = ada.get("/events", json!({"dont_block": true, "event_types": ["drafts"]})).await.ok();
     assert_eq!(answer["events"], json!([]));
     server.ping(&[&ada], 1, true).await;
     server.member("bob").await;

@@ -1,13 +1,17 @@
 //! How long queues live, what survives a restart or a crash, and what the log keeps for them.
 
+use super::ping;
 use crate::harness::{Queue, TestServer};
-use serde_json::{Value, json};
+use serde_json::json;
+use teamchat::api::drafts::DraftRemoved;
 use teamchat::events;
 
 const TEN_MINUTES: i64 = 600;
 
-fn ping(number: i64) -> Value {
-    json!({"type": "ping", "number": number})
+/// What the server does once a minute.
+async fn maintain(server: &TestServer) {
+    let app = server.app();
+    events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
 }
 
 impl Queue {
@@ -25,11 +29,11 @@ async fn a_queue_that_nobody_asks_for_expires_after_ten_minutes() {
     let idle = ada.register(()).await;
     let mut polled = ada.register(()).await;
     server.clock.advance(TEN_MINUTES);
-    events::keep_house(server.app()).await;
+    maintain(&server).await;
     polled.expect_nothing().await;
     assert_eq!(server.column("SELECT queue_id FROM event_queue").await.len(), 2, "just in time");
     server.clock.advance(1);
-    events::keep_house(server.app()).await;
+    maintain(&server).await;
     idle.expect_gone(&ada).await;
     assert_eq!(server.column("SELECT queue_id FROM event_queue").await, [polled.queue_id.as_str()]);
     polled.expect_nothing().await;
@@ -51,7 +55,7 @@ async fn a_queue_whose_client_waits_does_not_expire() {
         _ = &mut other => one,
     };
     server.clock.advance(10 * TEN_MINUTES);
-    events::keep_house(server.app()).await;
+    maintain(&server).await;
     let receivers = [&ada];
     let (answer, ()) = tokio::join!(waiting, server.ping(&receivers, 1, true));
     let last = answer.ok()["events"][0]["id"].clone();
@@ -64,7 +68,7 @@ async fn queues_go_on_where_they_were_after_a_restart_and_after_a_crash() {
     let mut server = TestServer::start().await;
     let ada = server.member("ada").await;
     let mut reader = ada.register(()).await;
-    let mut late = ada.register(json!({"event_types": ["ping"]})).await;
+    let mut late = ada.register(json!({"event_types": ["drafts"]})).await;
     server.ping(&[&ada], 1, true).await;
     reader.expect(&[ping(1)]).await;
     server.ping(&[&ada], 2, true).await;
@@ -117,7 +121,7 @@ async fn event_numbers_are_never_used_again() {
             server.restart().await;
         }
         // An empty log does not start again at 1 either.
-        events::keep_house(server.app()).await;
+        maintain(&server).await;
         server.sql("DELETE FROM event").await;
     }
 }
@@ -141,20 +145,20 @@ async fn the_log_keeps_what_a_living_queue_can_still_ask_for() {
     let mut server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
-    let logged = "SELECT json_extract(payload, '$.number') FROM event WHERE type = 'ping'";
+    let logged = "SELECT json_extract(payload, '$.number') FROM event WHERE type = 'drafts'";
     let mut slow = ada.register(()).await;
     let mut quick = bob.register(()).await;
     for number in 1..=3 {
         server.ping(&[&ada, &bob], number, true).await;
     }
     quick.expect(&[ping(1), ping(2), ping(3)]).await;
-    events::keep_house(server.app()).await;
+    maintain(&server).await;
     assert_eq!(server.column(logged).await, ["1", "2", "3"], "one queue has not asked yet");
     server.crash().await;
     let events = slow.expect(&[ping(1), ping(2), ping(3)]).await;
     server.ping(&[&bob], 4, true).await;
     quick.expect(&[ping(4)]).await;
-    events::keep_house(server.app()).await;
+    maintain(&server).await;
     assert_eq!(server.column(logged).await, ["4"], "what both acknowledged is gone");
 
     // A number that was trimmed is still one that the client may name.
@@ -172,27 +176,27 @@ async fn large_audiences_are_stored_once_and_go_with_their_events() {
     for number in 0..30 {
         clients.push(server.member(&format!("user{number}")).await);
     }
-    let mut queue = clients[29].register(json!({"event_types": ["ping"]})).await;
+    let mut queue = clients[29].register(json!({"event_types": ["drafts"]})).await;
     let audience = teamchat::events::Audience::users(
         clients.iter().map(|client| teamchat::types::UserId(client.user_id)),
     );
     for number in 1..=2 {
         let audience = audience.clone();
         let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), teamchat::store::StoreError> {
-            tx.emit(&super::Ping { r#type: "ping", number }, audience);
+            tx.emit(DraftRemoved { draft_id: number }, audience);
             Ok(())
         };
         server.app().writer.run(job).await.unwrap();
     }
-    let audiences = "SELECT count(DISTINCT audience_id) FROM event WHERE type = 'ping'";
+    let audiences = "SELECT count(DISTINCT audience_id) FROM event WHERE type = 'drafts'";
     assert_eq!(server.column(audiences).await, ["1"]);
     server.crash().await;
     queue.expect(&[ping(1), ping(2)]).await;
     server.ping(&[&clients[0]], 3, true).await;
     queue.expect_nothing().await;
-    server.app().hub.take_unsaved();
+    server.app().hub.drain_dirty_positions();
     server.clock.advance(2 * TEN_MINUTES);
-    events::keep_house(server.app()).await;
+    maintain(&server).await;
     assert_eq!(server.column("SELECT count(*) FROM event_audience").await, ["0"]);
     queue.expect_gone(&clients[29]).await;
 }

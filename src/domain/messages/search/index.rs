@@ -3,7 +3,7 @@
 use crate::domain::messages::search::emoji::with_words;
 use crate::domain::messages::search::stem::stem;
 use crate::domain::messages::search::text::{fold_into, index_text, words};
-use crate::store::{Locals, Tx};
+use crate::store::{Tx, WriterCaches};
 use crate::types::MessageId;
 use rusqlite::Connection;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,13 +11,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Indexes a new message at the end of the group. Nothing stands in the index for its id, so nothing has to be looked
 /// for there.
 pub fn add(tx: &mut Tx<'_>, id: MessageId) {
-    tx.before_commit(move |connection, locals| put_message(connection, locals, id, Entry::New));
+    tx.before_commit(move |connection, caches| put_message(connection, caches, id, Entry::New));
 }
 
 /// Brings what a search finds of a message in line with its row, at the end of the group: the index writes out all it
 /// has at each savepoint, so that jobs must not touch it.
 pub fn renew(tx: &mut Tx<'_>, id: MessageId) {
-    tx.before_commit(move |connection, locals| put_message(connection, locals, id, Entry::Renewed));
+    tx.before_commit(move |connection, caches| put_message(connection, caches, id, Entry::Renewed));
 }
 
 /// Whether something may stand in the index for a message already: only then it is worth looking.
@@ -29,7 +29,7 @@ pub(super) enum Entry {
 
 fn put_message(
     connection: &Connection,
-    locals: &mut Locals,
+    caches: &mut WriterCaches,
     id: MessageId,
     entry: Entry,
 ) -> rusqlite::Result<()> {
@@ -41,7 +41,7 @@ fn put_message(
             .execute([id])
             .map(|_| ());
     };
-    put(connection, locals.get(), id, (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?), entry)
+    put(connection, caches.cache_mut(), id, (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?), entry)
 }
 
 /// Writes the content and the subject of a message into the index, and their words into the list of words.

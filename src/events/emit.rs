@@ -1,0 +1,206 @@
+//! Emitting events: from a job, with its rows, or without the writer.
+
+use super::audience::Audience;
+use super::delivery::{Deliverable, share};
+use super::event::{Registered, Routed};
+use super::hub::Hub;
+use super::ids::{GroupIds, Outcome};
+use super::log::{self, LogRecord};
+use crate::store::{CommitSink, OutboxItem, StoreError, Tx, Writer, WriterCaches};
+use crate::types::EventId;
+use rusqlite::Connection;
+use std::sync::Arc;
+
+/// An event that has no number yet.
+pub struct PendingEvent {
+    /// Who it is for.
+    pub audience: Audience,
+    /// The event.
+    pub event: Arc<dyn Deliverable>,
+    /// Its row in the log; `None` if it is not logged.
+    record: Option<LogRecord>,
+}
+
+/// An event with its number, ready to be published.
+pub struct CommittedEvent {
+    /// Its number.
+    pub id: EventId,
+    /// Who it is for.
+    pub audience: Audience,
+    /// The event.
+    pub event: Arc<dyn Deliverable>,
+    /// How much memory it takes, about, in bytes.
+    pub size: usize,
+}
+
+/// The assumed size of an event that is not logged.
+const UNLOGGED_SIZE: usize = 512;
+
+impl PendingEvent {
+    fn unlogged<E: Registered>(event: impl Into<Routed<E>>, audience: Audience) -> Self {
+        Self { audience, event: share(event.into()), record: None }
+    }
+
+    /// Gives the event its number.
+    pub fn numbered(self, id: EventId) -> CommittedEvent {
+        let size = self.record.map_or(UNLOGGED_SIZE, |record| record.size());
+        CommittedEvent { id, audience: self.audience, event: self.event, size }
+    }
+}
+
+/// Emitting events in a job. These are methods of [`Tx`] so that a job reads top to bottom; `store` knows nothing of them.
+impl Tx<'_> {
+    /// Emits an event: it is stored with the job's rows and sent to the audience after the commit. An event that cannot be
+    /// serialized fails the job. Nothing happens if the audience is empty.
+    ///
+    /// Only events that are listed in the [`Registry`](super::Registry) can be emitted:
+    ///
+    /// ```compile_fail,E0277
+    /// use serde::{Deserialize, Serialize};
+    /// use teamchat::events::{Audience, Event, Form, Receiver};
+    /// use teamchat::store::Tx;
+    ///
+    /// #[derive(Serialize, Deserialize)]
+    /// struct Unlisted {}
+    ///
+    /// impl Event for Unlisted {
+    ///     const TYPE: &'static str = "unlisted";
+    ///     const OP: Option<&'static str> = None;
+    ///     const NAME: &'static str = "unlisted";
+    ///     const VERSION: u32 = 1;
+    ///     type Routing = ();
+    ///     type Variant = ();
+    ///     fn deliver(&self, _: &(), _: &Receiver<'_>) -> Option<()> {
+    ///         Some(())
+    ///     }
+    ///     fn form(&self, _: &(), _: ()) -> serde_json::Result<Form> {
+    ///         Form::of(self)
+    ///     }
+    /// }
+    ///
+    /// fn job(tx: &mut Tx<'_>, audience: Audience) {
+    ///     tx.emit(Unlisted {}, audience);
+    /// }
+    /// ```
+    pub fn emit<E: Registered>(&mut self, event: impl Into<Routed<E>>, audience: Audience) {
+        if audience.is_empty() {
+            return;
+        }
+        let routed = event.into();
+        match LogRecord::new(&routed) {
+            Ok(record) => {
+                self.push_outbox(Box::new(PendingEvent {
+                    audience,
+                    event: share(routed),
+                    record: Some(record),
+                }));
+            }
+            Err(error) => {
+                tracing::error!(%error, name = E::NAME, "an event could not be serialized");
+                self.fail(error.into());
+            }
+        }
+    }
+
+    /// Emits an event that is not worth keeping: it is sent after the commit to queues whose clients still listen, and is
+    /// lost for the others.
+    pub fn emit_unlogged<E: Registered>(&mut self, event: impl Into<Routed<E>>, audience: Audience) {
+        if !audience.is_empty() {
+            self.push_outbox(Box::new(PendingEvent::unlogged(event, audience)));
+        }
+    }
+}
+
+/// Sends an event that is not worth keeping and that no job belongs to, such as a typing notification. It needs no
+/// transaction: it is published at once, or after the group of jobs that the writer is about to commit. When the reserved
+/// event numbers are used up, a job reserves more.
+pub async fn broadcast<E: Registered>(
+    hub: &Hub,
+    writer: &Writer,
+    event: impl Into<Routed<E>>,
+    audience: Audience,
+) -> Result<(), StoreError> {
+    if audience.is_empty() {
+        return Ok(());
+    }
+    match hub.publish_unlogged(PendingEvent::unlogged(event, audience)) {
+        Outcome::Published | Outcome::Deferred => Ok(()),
+        Outcome::NeedsBlock => writer.run(|_| Ok(())).await,
+        Outcome::Closed => Err(StoreError::Stopped),
+    }
+}
+
+/// Writes the events of jobs to the log and publishes them in the hub.
+pub struct EventSink {
+    hub: Arc<Hub>,
+    group: Option<Group>,
+}
+
+/// The events of the jobs since the last commit.
+struct Group {
+    ids: GroupIds,
+    events: Vec<CommittedEvent>,
+}
+
+impl EventSink {
+    /// Publishes in this hub.
+    pub fn new(hub: Arc<Hub>) -> Self {
+        Self { hub, group: None }
+    }
+}
+
+impl Group {
+    fn open(hub: &Hub) -> Self {
+        Self { ids: hub.ids.open_group(), events: Vec::new() }
+    }
+}
+
+impl CommitSink for EventSink {
+    fn append(
+        &mut self,
+        connection: &Connection,
+        caches: &mut WriterCaches,
+        outbox: Vec<OutboxItem>,
+    ) -> rusqlite::Result<()> {
+        let group = self.group.get_or_insert_with(|| Group::open(&self.hub));
+        for item in outbox {
+            let Ok(pending) = item.downcast::<PendingEvent>() else { continue };
+            let id = group.ids.take(connection)?;
+            if let Some(record) = &pending.record {
+                log::append(connection, caches.cache_mut(), id, &pending.audience, record)?;
+            }
+            group.events.push(pending.numbered(id));
+        }
+        Ok(())
+    }
+
+    fn before_commit(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        if self.group.is_none() && self.hub.ids.needs_block() {
+            self.group = Some(Group::open(&self.hub));
+        }
+        match &mut self.group {
+            Some(group) => group.ids.top_up(connection),
+            None => Ok(()),
+        }
+    }
+
+    fn committed(&mut self) {
+        if let Some(Group { ids, events }) = self.group.take() {
+            self.hub.ids.commit_group(
+                ids,
+                || self.hub.publish(events),
+                |id, pending| self.hub.publish([pending.numbered(id)]),
+            );
+        }
+    }
+
+    fn rolled_back(&mut self) {
+        if let Some(Group { ids, .. }) = self.group.take() {
+            self.hub.ids.roll_back_group(ids, |id, pending| self.hub.publish([pending.numbered(id)]));
+        }
+    }
+
+    fn stopped(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        self.hub.ids.close(connection)
+    }
+}

@@ -1,0 +1,68 @@
+//! The `event_queue` table: queues as they survive a restart.
+
+use super::log;
+use super::registration::{NewQueue, QueueId, Registration};
+use crate::store::{StoreError, Tx};
+use crate::types::{EventId, UserId};
+use rusqlite::Connection;
+
+/// A stored queue.
+pub struct StoredQueue {
+    /// Its name.
+    pub queue_id: QueueId,
+    /// Whose it is.
+    pub user_id: UserId,
+    /// What it asked for; an error if it cannot be read.
+    pub registration: serde_json::Result<Registration>,
+    /// Its client has everything up to here, and perhaps more.
+    pub acknowledged: EventId,
+}
+
+/// Returns all queues.
+pub fn load(connection: &Connection) -> rusqlite::Result<Vec<StoredQueue>> {
+    let mut statement =
+        connection.prepare("SELECT queue_id, user_id, registration, acknowledged FROM event_queue")?;
+    let queues = statement.query_map([], |row| {
+        Ok(StoredQueue {
+            queue_id: QueueId(row.get::<_, String>(0)?.into()),
+            user_id: row.get(1)?,
+            registration: serde_json::from_str(row.get_ref(2)?.as_str()?),
+            acknowledged: row.get(3)?,
+        })
+    })?;
+    queues.collect()
+}
+
+/// Inserts a queue. Its row has to be in the file before its client learns the name.
+pub fn insert_queue(tx: &Tx<'_>, queue: &NewQueue) -> Result<(), StoreError> {
+    let registration = serde_json::to_string(&*queue.registration)?;
+    let acknowledged: EventId = log::last_event_id(tx)?;
+    tx.prepare_cached(
+        "INSERT INTO event_queue (queue_id, user_id, registration, acknowledged) VALUES (?1, ?2, ?3, ?4)",
+    )?
+    .execute((&queue.queue_id.0, queue.user_id, registration, acknowledged))?;
+    Ok(())
+}
+
+/// Updates the acknowledged positions of queues. A position never goes back.
+pub fn update_positions(tx: &Tx<'_>, positions: &[(QueueId, EventId)]) -> Result<(), StoreError> {
+    let mut statement = tx.prepare_cached(
+        "UPDATE event_queue SET acknowledged = ?2 WHERE queue_id = ?1 AND acknowledged < ?2",
+    )?;
+    for (queue_id, acknowledged) in positions {
+        statement.execute((&queue_id.0, acknowledged))?;
+    }
+    Ok(())
+}
+
+/// Deletes a queue.
+pub fn delete_queue(tx: &Tx<'_>, queue_id: &QueueId) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM event_queue WHERE queue_id = ?1")?.execute([&queue_id.0])?;
+    Ok(())
+}
+
+/// Deletes all queues of a user.
+pub fn delete_queues_of(tx: &Tx<'_>, user_id: UserId) -> Result<(), StoreError> {
+    tx.prepare_cached("DELETE FROM event_queue WHERE user_id = ?1")?.execute([user_id])?;
+    Ok(())
+}
