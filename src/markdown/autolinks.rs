@@ -1,14 +1,14 @@
-//! Addresses in plain text: `https://...`, `example.com/path` and `someone@example.com`.
+//! Autolinks: `https://...`, `example.com/path` and `someone@example.com` in plain text.
 
 use std::ops::Range;
 
 /// The top-level domains, one per line, sorted; without those that are more often file endings (`md`, `py`).
 const TOP_LEVEL_DOMAINS: &str = include_str!("top_level_domains.txt");
 
-/// How deep parentheses in a path may nest.
-const MAXIMUM_PARENTHESES: usize = 7;
+/// Depth limit of parentheses in a path.
+const MAX_PARENTHESES: usize = 7;
 
-/// The first address at or after a position, in bytes.
+/// Finds the first URL or email address at or after a position, in bytes.
 pub fn find_at(text: &str, from: usize) -> Option<Range<usize>> {
     let mut word_start = from;
     while word_start < text.len() {
@@ -21,7 +21,7 @@ pub fn find_at(text: &str, from: usize) -> Option<Range<usize>> {
     None
 }
 
-/// An address ends its word, except for punctuation; so only its start has to be searched for.
+/// An address ends with its word, except for punctuation, so that only its start is searched.
 fn find_in_word(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
     let word = &text[start..end];
     if !word.contains(['.', '/', '@', ':']) {
@@ -39,8 +39,8 @@ fn find_in_word(text: &str, start: usize, end: usize) -> Option<Range<usize>> {
         })
 }
 
-/// The length of the address at the start of a word. `minimum` is where the punctuation at the word's end starts:
-/// an address reaches at least so far.
+/// Returns the length of the address at the start of a word. It is at least `minimum`, where the punctuation at the end of the
+/// word starts.
 fn address_length(word: &str, minimum: usize) -> Option<usize> {
     web_length(word, minimum)
         .or_else(|| email_length(word, minimum))
@@ -54,7 +54,7 @@ fn web_length(word: &str, minimum: usize) -> Option<usize> {
         if host == 0 {
             return None;
         }
-        // The host ends before the word's punctuation, or a path follows it.
+        // The host reaches to the punctuation at the end, or a path follows it.
         if scheme + host >= minimum {
             return Some(minimum.max(scheme + rest.chars().next().map_or(1, char::len_utf8)));
         }
@@ -70,7 +70,7 @@ fn web_length(word: &str, minimum: usize) -> Option<usize> {
     if host >= minimum { Some(host) } else { path_length(word, host, minimum) }
 }
 
-/// The end of a path that starts at `from`: as early as the word's punctuation allows, outside of parentheses.
+/// Returns the end of a path that starts at `from`: the earliest one after `minimum` and outside of parentheses.
 fn path_length(word: &str, from: usize, minimum: usize) -> Option<usize> {
     if !word[from..].starts_with('/') {
         return None;
@@ -82,7 +82,7 @@ fn path_length(word: &str, from: usize, minimum: usize) -> Option<usize> {
         }
         match character {
             '"' => return None,
-            '(' if depth == MAXIMUM_PARENTHESES => return None,
+            '(' if depth == MAX_PARENTHESES => return None,
             '(' => depth += 1,
             ')' if depth == 0 => return None,
             ')' => depth -= 1,
@@ -117,7 +117,7 @@ fn is_word(character: char) -> bool {
 }
 
 fn is_top_level_domain(label: &str) -> bool {
-    // Bisects bytes, as the emoji table does: no index in memory.
+    // Binary search over bytes, as in the emoji table: no index in memory.
     let mut low = 0;
     let mut high = TOP_LEVEL_DOMAINS.len();
     while low < high {

@@ -1,25 +1,28 @@
-//! Pass 2: lines to blocks. Lists, quotes with `>`, indented code; what remains are leaves for pass 3.
+//! Sections to blocks: lists, quotes with `>`, indented code, tables, headings, thematic breaks and paragraphs.
 //!
-//! The dialect is older than CommonMark, and its containers differ from it: two spaces nest a list, a list may
-//! follow a paragraph directly, quotes swallow the lines below them, and only items behind a blank line are loose.
+//! The dialect is older than CommonMark, and its containers differ: two spaces nest a list, a list may interrupt a paragraph,
+//! a quote takes all lines up to the next blank one, and only items next to a blank line are loose.
 
 use std::collections::VecDeque;
 
-use super::{MAXIMUM_DEPTH, fences::Section, tables::Table};
+use super::{
+    fences::Section,
+    html::MAX_DEPTH,
+    leaf_blocks::{self, LeafBlock},
+    tables::Table,
+};
 
-/// A block of a message.
+/// A block. The text of leaf blocks is source.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Block {
-    /// Lines of a paragraph.
     Paragraph(String),
-    /// Text of a tight list item: like a paragraph, without a tag of its own.
+    /// The text of a tight list item: a paragraph without a tag.
     TightText(String),
     Heading {
         level: u8,
         source: String,
     },
-    /// A line across.
-    Rule,
+    ThematicBreak,
     Table(Table),
     List(List),
     Quote(Vec<Block>),
@@ -28,7 +31,6 @@ pub enum Block {
         language: String,
         text: String,
     },
-    /// Code by indentation; a second chunk continues it.
     IndentedCode(String),
     Math(String),
     Spoiler {
@@ -37,54 +39,59 @@ pub enum Block {
     },
 }
 
-/// A list and its items.
+/// A list.
 #[derive(Debug, PartialEq, Eq)]
 pub struct List {
-    /// The number of the first item; `None` for a list without numbers.
+    /// The number of the first item; `None` for a bullet list.
     pub start: Option<u64>,
     pub items: Vec<Vec<Block>>,
 }
 
-/// Where a block stands, as far as it matters for reading it.
+/// What surrounds a chunk, as far as it matters for parsing it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Top level, quotes and list items behind a blank line.
-    Open,
-    /// In an item of a tight list: text takes no paragraph.
-    Tight,
-    /// In a list item, with the indentation of the list already removed.
+enum State {
+    /// Top level, a quote or a loose list item.
+    Normal,
+    /// An item of a tight list: text is not a paragraph.
+    TightList,
+    /// A list item whose indentation has been removed.
     Detabbed,
 }
 
-/// Blocks of the sections of a message.
-pub fn blocks(sections: Vec<Section>) -> Vec<Block> {
-    of_sections(sections, false, Hanging::Allowed, 0)
+/// Parses the sections of a message.
+pub fn parse(sections: Vec<Section>) -> Vec<Block> {
+    parse_sections(sections, false, Interruption::ByList, 0)
 }
 
-/// Whether a list may follow a line of text without a blank line.
+/// What may follow a line of a paragraph without a blank line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Hanging {
-    Allowed,
-    Refused,
+enum Interruption {
+    ByList,
+    None,
 }
 
-/// `depth` counts the fences around, so that quotes in quotes by either syntax end at the same depth.
-fn of_sections(sections: Vec<Section>, is_quote: bool, hanging: Hanging, depth: usize) -> Vec<Block> {
+/// `depth` counts the fences around, so that both kinds of quotes end at the same depth.
+fn parse_sections(
+    sections: Vec<Section>,
+    is_quote: bool,
+    interruption: Interruption,
+    depth: usize,
+) -> Vec<Block> {
     let mut found = Vec::new();
     let mut sections = sections.into_iter().peekable();
     while let Some(section) = sections.next() {
         match section {
             Section::Lines(lines) => {
-                let lines = if hanging == Hanging::Allowed { detach_lists(lines) } else { lines };
+                let lines = if interruption == Interruption::ByList { detach_lists(lines) } else { lines };
                 let ends_quote = is_quote && sections.peek().is_none();
                 let chunks = if ends_quote { quoted_chunks(&lines) } else { chunks(&lines) };
-                parse(&mut found, false, chunks, Place::Open, depth);
+                parse_chunks(&mut found, false, chunks, State::Normal, depth);
             }
             Section::Code { language, text } => found.push(Block::Code { language, text }),
             Section::Math(text) => found.push(Block::Math(text)),
             Section::Quote(inner) => {
-                let inner = of_sections(inner, true, hanging, depth + 1);
-                // As with a mark at the start of a line: a quote of nothing is the mark.
+                let inner = parse_sections(inner, true, interruption, depth + 1);
+                // An empty quote is text, as with `>`.
                 found.push(if inner.is_empty() {
                     Block::Paragraph("> ".to_owned())
                 } else {
@@ -93,8 +100,8 @@ fn of_sections(sections: Vec<Section>, is_quote: bool, hanging: Hanging, depth: 
             }
             Section::Spoiler { header, content } => {
                 let mut header_blocks = Vec::new();
-                parse(&mut header_blocks, false, chunks(&[header]), Place::Open, depth + 1);
-                let content = of_sections(content, false, Hanging::Refused, depth + 1);
+                parse_chunks(&mut header_blocks, false, chunks(&[header]), State::Normal, depth + 1);
+                let content = parse_sections(content, false, Interruption::None, depth + 1);
                 found.push(Block::Spoiler { header: header_blocks, content });
             }
         }
@@ -102,7 +109,7 @@ fn of_sections(sections: Vec<Section>, is_quote: bool, hanging: Hanging, depth: 
     found
 }
 
-/// Puts a blank line before each list that hangs off a line of text or off a list of the other kind.
+/// Inserts a blank line before each list that follows a line of text or a list of the other kind.
 fn detach_lists(lines: Vec<String>) -> Vec<String> {
     /// `Some(true)` for a numbered item, with one digit.
     fn numbered_item(line: &str) -> Option<bool> {
@@ -128,7 +135,7 @@ fn detach_lists(lines: Vec<String>) -> Vec<String> {
     detached
 }
 
-/// Runs of lines that are not empty. Of the empty lines before a run all but the first stand at its start.
+/// Splits lines at empty ones into chunks. A chunk starts with all but one of the empty lines before it.
 fn chunks(lines: &[String]) -> VecDeque<String> {
     let mut chunks: VecDeque<String> = VecDeque::new();
     let mut empty_lines = 0_usize;
@@ -148,7 +155,7 @@ fn chunks(lines: &[String]) -> VecDeque<String> {
     chunks
 }
 
-/// The chunks of a quote. A single empty line at its end is a line of what stands above it.
+/// Splits the lines of a quote into chunks. A single empty line at the end belongs to the last chunk.
 fn quoted_chunks(lines: &[String]) -> VecDeque<String> {
     let mut chunks = chunks(lines);
     if let ([.., above, last], Some(chunk)) = (lines, chunks.back_mut())
@@ -160,59 +167,66 @@ fn quoted_chunks(lines: &[String]) -> VecDeque<String> {
     chunks
 }
 
-/// Reads chunks one after another into `parent`, a list of blocks that may be a list item's.
-fn parse(parent: &mut Vec<Block>, is_item: bool, mut queue: VecDeque<String>, place: Place, depth: usize) {
+/// Parses chunks and adds their blocks to `parent`; `is_item`: it is a list item.
+fn parse_chunks(
+    parent: &mut Vec<Block>,
+    is_item: bool,
+    mut queue: VecDeque<String>,
+    state: State,
+    depth: usize,
+) {
     while let Some(chunk) = queue.pop_front() {
         let rest = chunk.trim_start_matches('\n');
         if rest.len() < chunk.len() {
-            // Between two chunks of code, empty lines are code.
+            // Empty lines between two chunks of code are code.
             if let Some(Block::IndentedCode(text)) = parent.last_mut() {
                 text.push_str(&chunk[..chunk.len() - rest.len()]);
             }
             queue.push_front(rest.to_owned());
         } else if chunk.trim().is_empty() && !chunk.starts_with("    ") {
-            // Nothing to show.
-        } else if depth >= MAXIMUM_DEPTH {
-            push_text(parent, chunk, place);
+            // Blank.
+        } else if depth >= MAX_DEPTH {
+            push_text(parent, chunk, state);
         } else if chunk.starts_with("  ")
-            && place != Place::Detabbed
+            && state != State::Detabbed
             && (is_item || matches!(parent.last(), Some(Block::List(_))))
         {
-            continue_list(parent, is_item, &chunk, place, depth);
+            continue_list(parent, is_item, &chunk, state, depth);
         } else if chunk.starts_with("    ") {
             let rest = push_indented_code(parent, &chunk);
             if !rest.is_empty() {
                 queue.push_front(rest);
             }
-        } else if let Some(heading) = heading(&chunk) {
-            parent.push(heading);
-        } else if is_rule(&chunk) {
-            parent.push(Block::Rule);
-        } else if let Some(parts) = parts_around(&chunk, |line| heading(line).is_some()) {
-            prepend(&mut queue, parts);
-        } else if let Some(table) = Table::of(&chunk) {
+        } else if let Some(parts) = split_at_leaves(&chunk, leaf_blocks::heading) {
+            push_parts(parent, is_item, parts, state, depth);
+        } else if let Some(table) = Table::parse(&chunk) {
             parent.push(Block::Table(table));
-        } else if let Some(parts) = parts_around(&chunk, is_rule) {
-            for part in parts {
-                // A rule never goes on with a list above it, even if it is indented like that.
-                if is_rule(&part) {
-                    parent.push(Block::Rule);
-                } else {
-                    parse(parent, is_item, VecDeque::from([part]), place, depth);
-                }
-            }
-        } else if let Some(marker) = Marker::of(&chunk) {
+        } else if let Some(parts) = split_at_leaves(&chunk, leaf_blocks::thematic_break) {
+            push_parts(parent, is_item, parts, state, depth);
+        } else if let Some(marker) = Marker::parse(&chunk) {
             push_list(parent, &chunk, marker, depth);
         } else if let Some(at) = quote_start(&chunk) {
-            push_quote(parent, is_item, &chunk, at, place, depth);
+            push_quote(parent, is_item, &chunk, at, state, depth);
         } else {
-            push_text(parent, chunk, place);
+            push_text(parent, chunk, state);
         }
     }
 }
 
-fn push_text(parent: &mut Vec<Block>, chunk: String, place: Place) {
-    if place != Place::Tight {
+fn push_parts(parent: &mut Vec<Block>, is_item: bool, parts: Vec<Part<'_>>, state: State, depth: usize) {
+    for part in parts {
+        match part {
+            Part::Lines(lines) => parse_chunks(parent, is_item, VecDeque::from([lines]), state, depth),
+            Part::Leaf(LeafBlock::Heading { level, source }) => {
+                parent.push(Block::Heading { level, source: source.to_owned() });
+            }
+            Part::Leaf(LeafBlock::ThematicBreak) => parent.push(Block::ThematicBreak),
+        }
+    }
+}
+
+fn push_text(parent: &mut Vec<Block>, chunk: String, state: State) {
+    if state != State::TightList {
         parent.push(Block::Paragraph(chunk.trim_start().to_owned()));
         return;
     }
@@ -226,59 +240,33 @@ fn push_text(parent: &mut Vec<Block>, chunk: String, place: Place) {
     }
 }
 
-// Lines with a meaning of their own ---------------------------------------------------------------------------
+// Leaf blocks -------------------------------------------------------------------------------------------------
 
-/// One to six `#` and a space. Those at the end of the line do not count unless a backslash escapes them, and a
-/// backslash that escapes nothing cannot end it.
-fn heading(line: &str) -> Option<Block> {
-    let rest = line.trim_start_matches('#');
-    let level = u8::try_from(line.len() - rest.len()).ok().filter(|level| (1..=6).contains(level))?;
-    let source = rest.strip_prefix(char::is_whitespace).filter(|_| !line.contains('\n'))?;
-    let mut end = source.trim_end_matches('#').len();
-    let backslashes = end - source[..end].trim_end_matches('\\').len();
-    if !backslashes.is_multiple_of(2) {
-        end += 1;
-    }
-    Some(Block::Heading { level, source: source.get(..end)?.trim().to_owned() })
+/// A part of a chunk.
+enum Part<'a> {
+    Lines(String),
+    Leaf(LeafBlock<'a>),
 }
 
-fn is_rule(line: &str) -> bool {
-    let line = line.trim_end();
-    let marks = line.trim_start_matches(' ');
-    let Some(mark) = marks.chars().next().filter(|c| matches!(c, '-' | '_' | '*')) else { return false };
-    line.len() - marks.len() <= 3
-        && marks.chars().all(|c| c == mark || c == ' ')
-        && marks.matches(mark).count() >= 3
-        && !marks.contains("   ")
-}
-
-/// The lines that `wanted` recognises, each on its own, and what stands around them; `None` without such a line.
-fn parts_around(chunk: &str, wanted: fn(&str) -> bool) -> Option<Vec<String>> {
-    let mut parts: Vec<String> = Vec::new();
+/// Splits a chunk at the lines that `parse` accepts; `None` without such a line.
+fn split_at_leaves(chunk: &str, parse: fn(&str) -> Option<LeafBlock<'_>>) -> Option<Vec<Part<'_>>> {
+    let mut parts: Vec<Part<'_>> = Vec::new();
     let mut found = false;
-    let mut goes_on = false;
     for line in chunk.split('\n') {
-        let alone = wanted(line);
-        match parts.last_mut() {
-            Some(part) if goes_on && !alone => {
-                part.push('\n');
-                part.push_str(line);
-            }
-            _ => parts.push(line.to_owned()),
+        if let Some(leaf) = parse(line) {
+            parts.push(Part::Leaf(leaf));
+            found = true;
+        } else if let Some(Part::Lines(lines)) = parts.last_mut() {
+            lines.push('\n');
+            lines.push_str(line);
+        } else {
+            parts.push(Part::Lines(line.to_owned()));
         }
-        goes_on = !alone;
-        found |= alone;
     }
     found.then_some(parts)
 }
 
-fn prepend(queue: &mut VecDeque<String>, parts: Vec<String>) {
-    for part in parts.into_iter().rev() {
-        queue.push_front(part);
-    }
-}
-
-/// Adds the lines with four spaces at the start; the rest is returned.
+/// Adds the lines that start with four spaces, and returns the rest.
 fn push_indented_code(parent: &mut Vec<Block>, chunk: &str) -> String {
     let lines: Vec<&str> = chunk.split('\n').collect();
     let end = lines.iter().position(|line| !line.starts_with("    ")).unwrap_or(lines.len());
@@ -296,7 +284,7 @@ fn push_indented_code(parent: &mut Vec<Block>, chunk: &str) -> String {
 
 // Quotes ------------------------------------------------------------------------------------------------------
 
-/// A line of a quote without its mark; `None` if it has no mark.
+/// Removes the mark of a line of a quote; `None` if it has none.
 fn unquoted(line: &str) -> Option<&str> {
     if line.trim() == ">" {
         return Some("");
@@ -306,7 +294,7 @@ fn unquoted(line: &str) -> Option<&str> {
     Some(rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// The first line with a quote's mark, if anything at all is quoted from there on.
+/// Returns the index of the first line with the mark of a quote, if any line after it has content.
 fn quote_start(chunk: &str) -> Option<usize> {
     let is_empty_quote = |line: &str| unquoted(line).unwrap_or(line).trim().is_empty();
     let lines: Vec<&str> = chunk.split('\n').collect();
@@ -314,39 +302,39 @@ fn quote_start(chunk: &str) -> Option<usize> {
     lines[..=last_with_content].iter().position(|line| unquoted(line).is_some())
 }
 
-fn push_quote(parent: &mut Vec<Block>, is_item: bool, chunk: &str, at: usize, place: Place, depth: usize) {
+fn push_quote(parent: &mut Vec<Block>, is_item: bool, chunk: &str, at: usize, state: State, depth: usize) {
     let lines: Vec<&str> = chunk.split('\n').collect();
     if at > 0 {
-        parse(parent, is_item, VecDeque::from([lines[..at].join("\n")]), place, depth + 1);
+        parse_chunks(parent, is_item, VecDeque::from([lines[..at].join("\n")]), state, depth + 1);
     }
     let inner: Vec<String> =
         lines[at..].iter().map(|line| unquoted(line).unwrap_or(line).to_owned()).collect();
     let mut content = Vec::new();
-    parse(&mut content, false, quoted_chunks(&inner), Place::Open, depth + 1);
+    parse_chunks(&mut content, false, quoted_chunks(&inner), State::Normal, depth + 1);
     parent.push(Block::Quote(content));
 }
 
 // Lists -------------------------------------------------------------------------------------------------------
 
-/// The mark at the start of a list item.
+/// A list marker.
 #[derive(Clone, Copy)]
 struct Marker {
     /// `None` for `*`, `+` and `-`.
     number: Option<u64>,
-    /// Where the item's text starts, in bytes.
+    /// The offset of the text of the item.
     content: usize,
-    /// Spaces before the mark.
+    /// Spaces before the marker.
     indentation: usize,
 }
 
 impl Marker {
-    /// The mark of a line with any indentation.
-    fn anywhere(line: &str) -> Option<Self> {
+    /// Parses the marker of a line with any indentation.
+    fn parse_indented(line: &str) -> Option<Self> {
         let marked = line.trim_start_matches(' ');
         let indentation = line.len() - marked.len();
         let digits = marked.bytes().take_while(u8::is_ascii_digit).count();
         let (number, after) = if digits > 0 {
-            // A number too long for a list is still a list.
+            // A number that overflows is still a marker.
             (Some(marked[..digits].parse().unwrap_or(u64::MAX)), marked[digits..].strip_prefix('.')?)
         } else {
             (None, marked.strip_prefix(['*', '+', '-'])?)
@@ -355,17 +343,17 @@ impl Marker {
         (text.len() < after.len()).then_some(Self { number, content: line.len() - text.len(), indentation })
     }
 
-    /// The mark of an item of the list at hand: at most one space before it.
-    fn of(line: &str) -> Option<Self> {
-        Self::anywhere(line.split('\n').next()?).filter(|marker| marker.indentation <= 1)
+    /// Parses the marker of the first line of a chunk, with at most one space before it.
+    fn parse(line: &str) -> Option<Self> {
+        Self::parse_indented(line.split('\n').next()?).filter(|marker| marker.indentation <= 1)
     }
 }
 
-/// The items of a chunk: texts of items, and (starting with two spaces) what belongs to the item above.
-fn items(chunk: &str, numbered: bool) -> VecDeque<String> {
+/// Splits a chunk into the texts of items. One that starts with two spaces belongs to the item above.
+fn split_items(chunk: &str, numbered: bool) -> VecDeque<String> {
     let mut found: VecDeque<String> = VecDeque::new();
     for line in chunk.split('\n') {
-        let marker = Marker::anywhere(line);
+        let marker = Marker::parse_indented(line);
         if let Some(marker) = marker.filter(|m| m.indentation <= 1 && m.number.is_some() == numbered) {
             found.push_back(line[marker.content..].to_owned());
         } else if marker.is_some_and(|m| (2..=3).contains(&m.indentation))
@@ -383,15 +371,15 @@ fn items(chunk: &str, numbered: bool) -> VecDeque<String> {
 }
 
 fn push_list(parent: &mut Vec<Block>, chunk: &str, marker: Marker, depth: usize) {
-    let mut items = items(chunk, marker.number.is_some());
+    let mut items = split_items(chunk, marker.number.is_some());
     let continued = match parent.last_mut() {
         Some(Block::List(list)) if list.start.is_some() == marker.number.is_some() => {
-            // A blank line stands between: the item above and the first one here become paragraphs.
+            // The items above and below the blank line are loose.
             if let Some(above) = list.items.last_mut() {
                 make_loose(above);
             }
             let mut item = Vec::new();
-            parse(&mut item, true, items.pop_front().into_iter().collect(), Place::Open, depth + 1);
+            parse_chunks(&mut item, true, items.pop_front().into_iter().collect(), State::Normal, depth + 1);
             list.items.push(item);
             true
         }
@@ -409,18 +397,18 @@ fn push_items(list: &mut List, items: VecDeque<String>, depth: usize) {
     for text in items {
         match list.items.last_mut() {
             Some(item) if text.starts_with("  ") => {
-                parse(item, true, VecDeque::from([text]), Place::Tight, depth + 1);
+                parse_chunks(item, true, VecDeque::from([text]), State::TightList, depth + 1);
             }
             _ => {
                 let mut item = Vec::new();
-                parse(&mut item, true, VecDeque::from([text]), Place::Tight, depth + 1);
+                parse_chunks(&mut item, true, VecDeque::from([text]), State::TightList, depth + 1);
                 list.items.push(item);
             }
         }
     }
 }
 
-/// Turns the text of a tight item into paragraphs.
+/// Converts the text of a tight item to paragraphs.
 fn make_loose(item: &mut [Block]) {
     for block in item {
         if let Block::TightText(text) = block {
@@ -429,35 +417,35 @@ fn make_loose(item: &mut [Block]) {
     }
 }
 
-/// Reads an indented chunk that belongs to a list above it (or to the item that `parent` is).
-fn continue_list(parent: &mut Vec<Block>, is_item: bool, chunk: &str, place: Place, depth: usize) {
+/// Parses an indented chunk that belongs to the list above it, or to the item that `parent` is.
+fn continue_list(parent: &mut Vec<Block>, is_item: bool, chunk: &str, state: State, depth: usize) {
     let wanted = (chunk.len() - chunk.trim_start_matches(' ').len()) / 2;
-    let own_level = usize::from(place == Place::Tight);
+    let own_level = usize::from(state == State::TightList);
     if is_item {
         let chunk = detab(chunk, level_below(parent, wanted, own_level));
-        // A list in this item goes on; anything else is content of the item.
-        match (parent.last_mut(), Marker::of(&chunk)) {
+        // The chunk continues a list in this item, or is content of the item.
+        match (parent.last_mut(), Marker::parse(&chunk)) {
             (Some(Block::List(list)), Some(marker)) => {
-                let items = items(&chunk, marker.number.is_some());
+                let items = split_items(&chunk, marker.number.is_some());
                 push_items(list, items, depth + 1);
             }
-            _ => parse(parent, true, VecDeque::from([chunk]), Place::Detabbed, depth + 1),
+            _ => parse_chunks(parent, true, VecDeque::from([chunk]), State::Detabbed, depth + 1),
         }
         return;
     }
     let level = level_below(parent, wanted, own_level);
     in_last_item(parent, level - own_level, &mut |item| {
-        // Indented as far as the list: behind a blank line, so the item's text becomes a paragraph too.
+        // A chunk behind a blank line with the indentation of the list makes the item loose.
         if wanted <= level
             && let Some(text @ Block::TightText(_)) = item.first_mut()
         {
             make_loose(std::slice::from_mut(text));
         }
-        parse(item, true, VecDeque::from([detab(chunk, level)]), Place::Detabbed, depth + 1);
+        parse_chunks(item, true, VecDeque::from([detab(chunk, level)]), State::Detabbed, depth + 1);
     });
 }
 
-/// Goes down into the last item of the last list, so many times.
+/// Applies `action` to the last item of the last list, nested `steps` deep.
 fn in_last_item(blocks: &mut Vec<Block>, steps: usize, action: &mut dyn FnMut(&mut Vec<Block>)) {
     if steps == 0 {
         action(blocks);
@@ -468,7 +456,7 @@ fn in_last_item(blocks: &mut Vec<Block>, steps: usize, action: &mut dyn FnMut(&m
     }
 }
 
-/// How many levels of lists, ending with `parent`'s last block, an indentation reaches into.
+/// Returns how many of the lists that end `parent` contain a block with this indentation.
 fn level_below(parent: &[Block], wanted: usize, own_level: usize) -> usize {
     let mut level = own_level;
     let mut blocks = parent;
@@ -481,7 +469,7 @@ fn level_below(parent: &[Block], wanted: usize, own_level: usize) -> usize {
     level
 }
 
-/// Removes the indentation of `level` lists from the lines that have it.
+/// Removes the indentation of `level` lists from lines that have it.
 fn detab(chunk: &str, level: usize) -> String {
     let indentation = "  ".repeat(level);
     let lines: Vec<&str> =

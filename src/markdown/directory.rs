@@ -1,4 +1,4 @@
-//! What a renderer asks about the organization: who is called what, and what is set.
+//! The renderer's interface to the organization: names of users, groups and channels, files, and settings.
 
 use super::linkifiers::Linkifier;
 
@@ -53,76 +53,76 @@ pub struct CustomEmoji {
     pub source_url: String,
 }
 
-/// What is known of an uploaded file.
+/// An uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UploadedFile {
     /// Media type, for example `image/png`.
     pub content_type: String,
     /// Width and height in pixels, of an image whose size is known.
     pub dimensions: Option<(u32, u32)>,
-    /// Address of a smaller version, relative to the server; without one the original is shown.
+    /// URL of a smaller version, relative to the server; without one the original is shown.
     pub thumbnail_url: Option<String>,
 }
 
-/// Answers about the organization, as the sender of the message may see it.
+/// The organization as the sender of the message may see it.
 ///
-/// Every method has an answer for "nothing there", so an implementation gives what it has.
+/// Most methods have a default for an organization without such things.
 pub trait Directory {
-    /// The user a mention means; `None` if there is none or the name is ambiguous.
+    /// Returns the user of a mention; `None` if there is none or the name is ambiguous.
     fn user(&self, _wanted: UserQuery<'_>) -> Option<MentionedUser> {
         None
     }
 
-    /// The group of this name.
+    /// Returns a group by its name.
     fn group(&self, _name: &str) -> Option<MentionedGroup> {
         None
     }
 
-    /// The channel of this name that the sender can access.
+    /// Returns a channel by its name, if the sender can access it.
     fn channel(&self, _name: &str) -> Option<LinkedChannel> {
         None
     }
 
-    /// The newest message in a topic that the sender can access: it makes a link to the topic survive a move.
+    /// Returns the id of the newest message of a topic that the sender can access: with it, a link to the topic survives a move.
     fn newest_message_in_topic(&self, _stream_id: i64, _topic: &str) -> Option<i64> {
         None
     }
 
-    /// The custom emoji of this name.
+    /// Returns a custom emoji by its name.
     fn custom_emoji(&self, _name: &str) -> Option<CustomEmoji> {
         None
     }
 
-    /// An uploaded file by its path id (what follows `/user_uploads/`).
+    /// Returns an uploaded file by its path id (what follows `/user_uploads/`).
     fn uploaded_file(&self, _path_id: &str) -> Option<UploadedFile> {
         None
     }
 
-    /// Where clients load a picture or video of another site from: the address itself, or a proxy's.
+    /// Returns the URL from which clients load an external picture or video: the URL itself, or that of a proxy.
     fn external_media_url(&self, url: &str) -> String {
         url.to_owned()
     }
 
-    /// The organization's linkifiers, in order of precedence.
+    /// Returns the linkifiers, in order of precedence.
     fn linkifiers(&self) -> &[Linkifier] {
         &[]
     }
 
-    /// The organization's address without a slash at the end; links to it become relative.
+    /// Returns the URL of the organization without a slash at the end; links to it become relative.
     fn realm_url(&self) -> &str;
 
-    /// The name shown for the empty topic (`realm_empty_topic_display_name`).
+    /// Returns the display name of the empty topic (`realm_empty_topic_display_name`).
     fn empty_topic_display_name(&self) -> &str;
 
-    /// The language of fences that name none (`realm_default_code_block_language`); empty for plain text.
+    /// Returns the language of fences that name none (`realm_default_code_block_language`); empty for plain text.
     fn default_code_block_language(&self) -> &str;
 
-    /// Whether links to pictures and videos get a preview (`realm_inline_image_preview`).
+    /// Checks whether links to pictures and videos get a preview (`realm_inline_image_preview`).
     fn previews_media(&self) -> bool {
         true
     }
 
-    /// Whether the sender wants `:)` to become an emoji (`translate_emoticons`).
+    /// Checks whether the sender wants `:)` to become an emoji (`translate_emoticons`).
     fn translates_emoticons(&self) -> bool {
         false
     }

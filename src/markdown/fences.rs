@@ -1,14 +1,14 @@
-//! Pass 1: lines to sections. Fences (```` ``` ```` and `~~~`) are found before anything else.
+//! Fences (```` ``` ```` and `~~~`): lines to sections, before any other block.
 //!
-//! A fence stands at the start of a line and closes with the very same characters. Quotes and spoilers may hold
-//! further fences; code and formulas hold text. A fence that nobody closes ends with its surroundings.
+//! A fence is at the start of a line and is closed by exactly the same characters. Quotes and spoilers may contain further
+//! fences; code and formulas are verbatim. A fence that is not closed ends with the section around it.
 
-use super::MAXIMUM_DEPTH;
+use super::html::MAX_DEPTH;
 
-/// A part of a message between fences, or what a fence encloses.
+/// A part of a message between fences, or the content of a fence.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Section {
-    /// Lines without fences, still to be split into blocks.
+    /// Lines without fences.
     Lines(Vec<String>),
     /// The language as typed, empty if none.
     Code {
@@ -25,28 +25,28 @@ pub enum Section {
 
 /// The first line of a fence.
 struct Opening<'a> {
-    /// What closes it again.
+    /// The characters that close it.
     fence: &'a str,
     language: &'a str,
     header: &'a str,
 }
 
-fn opening(line: &str) -> Option<Opening<'_>> {
+fn parse_opening(line: &str) -> Option<Opening<'_>> {
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let rest = line.trim_start_matches(mark);
     let fence = &line[..line.len() - rest.len()];
     let rest = rest.trim_start_matches(' ');
-    // Text in backticks that happens to start a line is not a fence.
+    // Code within a line is not a fence.
     if fence.len() < 3 || rest.contains(['`', '~']) {
         return None;
     }
-    // `{.rust}` is an old way to write `rust`.
+    // `{.rust}` is an old form of `rust`.
     let rest = rest.strip_prefix('{').map_or(rest, |inner| inner.strip_suffix('}').unwrap_or(inner));
     let rest = rest.strip_prefix('.').unwrap_or(rest);
     let is_language = |c: char| c.is_ascii_alphanumeric() || "_+-,./#".contains(c);
     let (language, header) = rest.split_at(rest.find(|c| !is_language(c)).unwrap_or(rest.len()));
     let header = header.trim_start_matches(' ');
-    // What follows the marks names a language first of all, or the line is text.
+    // Without a language first, the line is text.
     if language.is_empty() && !header.is_empty() {
         return None;
     }
@@ -54,13 +54,13 @@ fn opening(line: &str) -> Option<Opening<'_>> {
 }
 
 /// Splits lines into sections.
-pub fn sections(lines: &[&str]) -> Vec<Section> {
+pub fn parse(lines: &[&str]) -> Vec<Section> {
     let mut position = 0;
-    until(lines, &mut position, None, 0)
+    sections_until(lines, &mut position, None, 0)
 }
 
-/// Sections up to the line that closes the surrounding fence, which is consumed.
-fn until(lines: &[&str], position: &mut usize, closing: Option<&str>, depth: usize) -> Vec<Section> {
+/// Parses sections up to and including the line that closes the fence around them.
+fn sections_until(lines: &[&str], position: &mut usize, closing: Option<&str>, depth: usize) -> Vec<Section> {
     let mut found = Vec::new();
     let mut open_lines: Vec<String> = Vec::new();
     while *position < lines.len() {
@@ -69,7 +69,7 @@ fn until(lines: &[&str], position: &mut usize, closing: Option<&str>, depth: usi
         if closing.is_some_and(|closing| line.trim_end() == closing) {
             break;
         }
-        let Some(opening) = opening(line) else {
+        let Some(opening) = parse_opening(line) else {
             open_lines.push(line.to_owned());
             continue;
         };
@@ -78,17 +78,17 @@ fn until(lines: &[&str], position: &mut usize, closing: Option<&str>, depth: usi
         }
         let language = opening.language.to_ascii_lowercase();
         found.push(match language.as_str() {
-            "quote" | "quoted" if depth < MAXIMUM_DEPTH => {
-                Section::Quote(until(lines, position, Some(opening.fence), depth + 1))
+            "quote" | "quoted" if depth < MAX_DEPTH => {
+                Section::Quote(sections_until(lines, position, Some(opening.fence), depth + 1))
             }
             "spoiler" if lines.get(*position).is_some_and(|line| line.trim_end() == opening.fence) => {
-                // A spoiler of nothing is not shown.
+                // An empty spoiler is not shown.
                 *position += 1;
                 continue;
             }
-            "spoiler" if depth < MAXIMUM_DEPTH => Section::Spoiler {
+            "spoiler" if depth < MAX_DEPTH => Section::Spoiler {
                 header: opening.header.to_owned(),
-                content: until(lines, position, Some(opening.fence), depth + 1),
+                content: sections_until(lines, position, Some(opening.fence), depth + 1),
             },
             "math" => Section::Math(verbatim(lines, position, opening.fence)),
             _ => Section::Code {
@@ -103,7 +103,7 @@ fn until(lines: &[&str], position: &mut usize, closing: Option<&str>, depth: usi
     found
 }
 
-/// The text up to the closing line, without blank lines around it and without spaces at line ends.
+/// Returns the text up to the closing line, without blank lines around it and without spaces at line ends.
 fn verbatim(lines: &[&str], position: &mut usize, closing: &str) -> String {
     let mut text = String::new();
     while *position < lines.len() {
@@ -122,8 +122,8 @@ fn verbatim(lines: &[&str], position: &mut usize, closing: &str) -> String {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Vec<Section> {
-        sections(&text.split('\n').collect::<Vec<_>>())
+    fn sections(text: &str) -> Vec<Section> {
+        parse(&text.split('\n').collect::<Vec<_>>())
     }
 
     fn code(language: &str, text: &str) -> Section {
@@ -132,18 +132,18 @@ mod tests {
 
     #[test]
     fn fences_open_and_close_with_the_same_characters() {
-        assert_eq!(of("```py\na\n~~~\n````\nb\n```"), [code("py", "a\n~~~\n````\nb")]);
-        assert_eq!(of("~~~~ {.rust}\na"), [code("rust", "a")]);
-        assert_eq!(of("``` a ```"), [Section::Lines(vec!["``` a ```".to_owned()])]);
-        assert_eq!(of("```x: y\na"), [code("x", "a")]);
-        assert_eq!(of("```* x"), [Section::Lines(vec!["```* x".to_owned()])]);
-        assert_eq!(of("``x\n```x`"), [Section::Lines(vec!["``x".to_owned(), "```x`".to_owned()])]);
+        assert_eq!(sections("```py\na\n~~~\n````\nb\n```"), [code("py", "a\n~~~\n````\nb")]);
+        assert_eq!(sections("~~~~ {.rust}\na"), [code("rust", "a")]);
+        assert_eq!(sections("``` a ```"), [Section::Lines(vec!["``` a ```".to_owned()])]);
+        assert_eq!(sections("```x: y\na"), [code("x", "a")]);
+        assert_eq!(sections("```* x"), [Section::Lines(vec!["```* x".to_owned()])]);
+        assert_eq!(sections("``x\n```x`"), [Section::Lines(vec!["``x".to_owned(), "```x`".to_owned()])]);
     }
 
     #[test]
-    fn quotes_and_spoilers_hold_further_fences() {
+    fn quotes_and_spoilers_contain_further_fences() {
         assert_eq!(
-            of("```spoiler the *end*\n~~~quote\n~~~~\ncode\n~~~~\n~~~\n```\nafter"),
+            sections("```spoiler the *end*\n~~~quote\n~~~~\ncode\n~~~~\n~~~\n```\nafter"),
             [
                 Section::Spoiler {
                     header: "the *end*".to_owned(),
@@ -156,16 +156,16 @@ mod tests {
 
     #[test]
     fn too_deep_a_quote_is_shown_as_code() {
-        let text: String = (0..=MAXIMUM_DEPTH)
+        let text: String = (0..=MAX_DEPTH)
             .fold(String::new(), |text, level| text + &"`".repeat(level + 3) + "quote\n")
             + "inside";
-        let mut sections = of(&text);
-        for _ in 0..MAXIMUM_DEPTH {
-            sections = match sections.pop() {
+        let mut found = sections(&text);
+        for _ in 0..MAX_DEPTH {
+            found = match found.pop() {
                 Some(Section::Quote(inner)) => inner,
                 other => panic!("expected a quote, found {other:?}"),
             };
         }
-        assert_eq!(sections, [code("quote", "inside")]);
+        assert_eq!(found, [code("quote", "inside")]);
     }
 }

@@ -1,86 +1,78 @@
-//! Pass 3: the text of a leaf to nodes, by rules in order of precedence.
+//! The content of a leaf block to nodes, by rules in order of precedence.
 //!
-//! Each rule reads the whole text, and what it recognises becomes an atom. The order is part of the dialect: code
-//! before mentions, mentions before links, links before addresses, addresses before linkifiers, and then marks of
-//! emphasis and emoji.
+//! Each rule reads the whole text and replaces its matches by placeholders. The order is part of the dialect: code, `***`,
+//! mentions, formulas, links to channels, times, links, autolinks, linkifiers, character references, emphasis, emoji.
+
+use std::collections::HashMap;
 
 use super::{
-    atoms::Atoms,
-    autolinks,
+    autolinks, channel_links,
+    context::Context,
     directory::Directory,
-    emoji_text, emphasis,
-    html::{Attribute, Element, Node, SafeUrl, Tag, find_reference, text},
-    links, math, mentions, times,
+    emphasis,
+    html::{Attribute, Element, Node, Tag, find_reference, text},
+    inline_emoji, links, math, mentions,
+    placeholders::{Match, Placeholders},
+    times,
+    url::SafeUrl,
 };
 
-/// What was mentioned in a message.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mentions {
-    pub user_ids: std::collections::BTreeSet<i64>,
-    pub group_ids: std::collections::BTreeSet<i64>,
-    pub stream_wildcard: bool,
-    pub topic_wildcard: bool,
-}
-
-/// What the rules need to know and what they find out.
-pub struct Context<'a> {
-    pub directory: &'a dyn Directory,
-    /// In a quote nobody is notified again: mentions are silent.
-    pub in_quote: bool,
-    pub mentions: Mentions,
-}
-
-/// The nodes of a text.
-pub fn nodes(source: &str, context: &mut Context<'_>) -> Vec<Node> {
-    let mut atoms = Atoms::default();
-    let mut text = hide_reserved(source, &mut atoms);
+/// Parses the content of a paragraph, a tight list item, a heading or a cell.
+pub fn parse(source: &str, context: &mut Context<'_>) -> Vec<Node> {
+    let mut placeholders = Placeholders::default();
+    let mut text = hide_reserved(source, &mut placeholders);
     if text.contains('`') {
-        text = code_spans(&text, &mut atoms);
+        text = replace_code_spans(&text, &mut placeholders);
     }
     let directory = context.directory;
-    let replace_emoji = |text: &str, atoms: &mut Atoms| emoji_text::replace(text, directory, atoms);
+    let replace_emoji =
+        |text: &str, placeholders: &mut Placeholders| inline_emoji::replace(text, directory, placeholders);
     if text.contains("***") {
-        let mut recognise = |inside: &str, atoms: &mut Atoms| recognise(inside, context, atoms);
-        text = emphasis::replace_both(&text, &mut atoms, &replace_emoji, &mut recognise);
+        let mut apply_rules =
+            |inside: &str, placeholders: &mut Placeholders| apply_rules(inside, context, placeholders);
+        text = emphasis::replace_strong_emphasis(&text, &mut placeholders, &replace_emoji, &mut apply_rules);
     }
-    let text = recognise(&text, context, &mut atoms);
-    emphasis::nodes(&text, &mut atoms, &replace_emoji)
+    let text = apply_rules(&text, context, &mut placeholders);
+    without_lone_indentation(emphasis::nodes(&text, &mut placeholders, &replace_emoji))
 }
 
-/// Applies the rules from mentions on. The returned text has atoms instead of everything recognised.
-fn recognise(source: &str, context: &mut Context<'_>, atoms: &mut Atoms) -> String {
+/// Applies the rules from mentions to character references.
+fn apply_rules(source: &str, context: &mut Context<'_>, placeholders: &mut Placeholders) -> String {
     let mut text = source.to_owned();
     if text.contains('@') {
-        text = atoms.replace(&text, |_, text, from| mentions::find_user(text, from, context));
+        text = placeholders.replace(&text, |_, text, from| mentions::find_user(text, from, context));
     }
     if text.contains("$$") {
-        text = atoms.replace(&text, |_, text, from| math::find_inline(text, from));
+        text = placeholders.replace(&text, |_, text, from| math::find_inline(text, from));
     }
     if text.contains("#**") {
-        for find in [links::find_message, links::find_topic, links::find_channel] {
-            text = atoms.replace(&text, |atoms, text, from| find(text, from, atoms, context.directory));
+        for find in [channel_links::find_message, channel_links::find_topic, channel_links::find_channel] {
+            text = placeholders
+                .replace(&text, |placeholders, text, from| find(text, from, placeholders, context.directory));
         }
     }
     if text.contains("<time:") {
-        text = atoms.replace(&text, |_, text, from| times::find(text, from));
+        text = placeholders.replace(&text, |_, text, from| times::find(text, from));
     }
     if text.contains('@') {
-        text = atoms.replace(&text, |_, text, from| mentions::find_group(text, from, context));
+        text = placeholders.replace(&text, |_, text, from| mentions::find_group(text, from, context));
     }
     if text.contains("](") {
-        text = links::markdown_links(&text, context.directory, atoms);
+        text = links::replace(&text, context.directory, placeholders);
     }
-    text = atoms.replace(&text, |atoms, text, from| find_address(text, from, atoms, context.directory));
+    text = placeholders.replace(&text, |placeholders, text, from| {
+        find_autolink(text, from, placeholders, context.directory)
+    });
     for linkifier in context.directory.linkifiers() {
-        text = atoms.replace(&text, |atoms, text, from| {
-            let found = linkifier.find_at(text, from, |group| atoms.plain(group))?;
-            let link = Element::new(Tag::Anchor, atoms.label(&text[found.range.clone()]))
+        text = placeholders.replace(&text, |placeholders, text, from| {
+            let found = linkifier.find_at(text, from, |group| placeholders.text_content(group))?;
+            let link = Element::new(Tag::Anchor, placeholders.label(&text[found.range.clone()]))
                 .with(vec![Attribute::Href(found.url)]);
             Some((found.range, Some(vec![link.node()])))
         });
     }
     if text.contains('&') {
-        text = atoms.replace(&text, |_, text, from| {
+        text = placeholders.replace(&text, |_, text, from| {
             let range = find_reference(text, from)?;
             let reference = Node::Reference(text[range.start + 1..range.end - 1].to_owned());
             Some((range, Some(vec![reference])))
@@ -89,26 +81,26 @@ fn recognise(source: &str, context: &mut Context<'_>, atoms: &mut Atoms) -> Stri
     text
 }
 
-/// Characters that could be mistaken for atoms become atoms themselves.
-fn hide_reserved(source: &str, atoms: &mut Atoms) -> String {
-    if !source.contains(Atoms::is_reserved) {
+/// Replaces characters that could be mistaken for placeholders by placeholders.
+fn hide_reserved(source: &str, placeholders: &mut Placeholders) -> String {
+    if !source.contains(Placeholders::is_reserved) {
         return source.to_owned();
     }
-    let hidden = atoms.replace(source, |_, source, from| {
-        let at = from + source[from..].find(Atoms::is_reserved)?;
+    let hidden = placeholders.replace(source, |_, source, from| {
+        let at = from + source[from..].find(Placeholders::is_reserved)?;
         let character = source[at..].chars().next()?;
         Some((at..at + character.len_utf8(), Some(vec![text(character)])))
     });
-    // With more of them than there are places, the rest is dropped rather than confused.
-    hidden.chars().filter(|&c| !Atoms::is_reserved(c) || atoms.get(c).is_some()).collect()
+    // If placeholders run out, the rest is dropped.
+    hidden.chars().filter(|&c| !Placeholders::is_reserved(c) || placeholders.get(c).is_some()).collect()
 }
 
-/// Code between runs of backticks of the same length. A backslash before a run takes its first backtick away; two
+/// Replaces code between runs of backticks of the same length. A backslash before a run escapes its first backtick, and two
 /// backslashes there are one.
-fn code_spans(source: &str, atoms: &mut Atoms) -> String {
-    // The runs of each length, from the last to the first, so that the next one is found at once.
+fn replace_code_spans(source: &str, placeholders: &mut Placeholders) -> String {
+    // The runs of each length from last to first: looking for the next one pops the passed ones.
     let runs = backtick_runs(source);
-    let mut closings: std::collections::HashMap<usize, Vec<usize>> = std::collections::HashMap::new();
+    let mut closings: HashMap<usize, Vec<usize>> = HashMap::new();
     for &(start, length) in runs.iter().rev() {
         closings.entry(length).or_default().push(start);
     }
@@ -123,7 +115,7 @@ fn code_spans(source: &str, atoms: &mut Atoms) -> String {
             output.push_str(&source[position..start - backslashes / 2]);
             position = start;
         }
-        // Of the backticks here as many as possible open the code; those left over are part of it.
+        // As many backticks as possible open the code; the rest are part of it.
         let start = start + backslashes % 2;
         let span = (1..=length - backslashes % 2).rev().find_map(|marks| {
             let candidates = closings.get_mut(&marks)?;
@@ -133,10 +125,10 @@ fn code_spans(source: &str, atoms: &mut Atoms) -> String {
             candidates.last().map(|&end| (marks, end))
         });
         let Some((marks, end)) = span else { continue };
-        let code = Element::new(Tag::Code, atoms.restore(&source[start + marks..end])).node();
+        let code = Element::new(Tag::Code, placeholders.expand(&source[start + marks..end])).node();
         output.push_str(&source[position..start]);
-        match atoms.hold(vec![code]) {
-            Some(place) => output.push(place),
+        match placeholders.insert(vec![code]) {
+            Some(placeholder) => output.push(placeholder),
             None => output.push_str(&source[start..end + marks]),
         }
         position = end + marks;
@@ -145,7 +137,7 @@ fn code_spans(source: &str, atoms: &mut Atoms) -> String {
     output
 }
 
-/// Start and length of each run of backticks.
+/// Returns the start and length of each run of backticks.
 fn backtick_runs(source: &str) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for (at, _) in source.match_indices('`') {
@@ -157,17 +149,33 @@ fn backtick_runs(source: &str) -> Vec<(usize, usize)> {
     runs
 }
 
-fn find_address(
+/// Finds the next URL or email address that is not marked as a link.
+fn find_autolink(
     source: &str,
     from: usize,
-    atoms: &Atoms,
+    placeholders: &Placeholders,
     directory: &dyn Directory,
-) -> Option<(std::ops::Range<usize>, Option<Vec<Node>>)> {
+) -> Option<Match> {
     let range = autolinks::find_at(source, from)?;
     let typed = &source[range.clone()];
-    let link = SafeUrl::from_text(&atoms.plain(typed)).map(|url| {
+    let link = SafeUrl::from_text(&placeholders.text_content(typed)).map(|url| {
         let url = links::relative_to_realm(url, directory);
-        vec![Element::new(Tag::Anchor, atoms.label(typed)).with(vec![Attribute::Href(url)]).node()]
+        vec![Element::new(Tag::Anchor, placeholders.label(typed)).with(vec![Attribute::Href(url)]).node()]
     });
     Some((range, link))
+}
+
+/// Removes spaces at the start of a line that no text follows.
+fn without_lone_indentation(nodes: Vec<Node>) -> Vec<Node> {
+    let is_break = |node: &Node| matches!(node, Node::Element(element) if element.tag == Tag::Break);
+    let mut kept: Vec<Node> = Vec::with_capacity(nodes.len());
+    let mut nodes = nodes.into_iter().peekable();
+    while let Some(node) = nodes.next() {
+        let is_blank = matches!(&node, Node::Text(text) if text.trim().is_empty());
+        let starts_line = kept.last().is_some_and(is_break);
+        if !(is_blank && starts_line && !matches!(nodes.peek(), Some(Node::Reference(_)))) {
+            kept.push(node);
+        }
+    }
+    kept
 }

@@ -4,12 +4,12 @@ use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use uritemplate::{TemplateVar, UriTemplate};
 
-use super::{autolinks, html::SafeUrl};
+use super::{autolinks, url::SafeUrl};
 
-/// Memory that one compiled pattern may take, in bytes.
+/// Limit of the memory of a compiled pattern, in bytes.
 const COMPILED_SIZE_LIMIT: usize = 256 * 1024;
 
-/// A pattern and where its matches link to.
+/// A pattern and the URL template of its matches.
 #[derive(Clone, Debug)]
 pub struct Linkifier {
     pattern: Regex,
@@ -17,7 +17,7 @@ pub struct Linkifier {
     url_template: String,
 }
 
-/// What is wrong with a linkifier, in the published words.
+/// An error of a linkifier, in the published words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkifierError {
     /// Also for look-around and back-references, which cannot be matched in linear time.
@@ -34,7 +34,7 @@ pub enum LinkifierError {
     GroupNotInTemplate(String),
 }
 
-/// The name of the group around a whole match. No template can use it: it is not a name of RFC 6570.
+/// The name of the group around the whole match. No template can use it: it is not a name in RFC 6570.
 const MATCH: &str = "linkifier[match]";
 
 /// A link in a topic (`topic_links` of a message).
@@ -42,7 +42,7 @@ const MATCH: &str = "linkifier[match]";
 pub struct TopicLink {
     /// The part of the topic that links.
     pub text: String,
-    /// Where it leads.
+    /// The target.
     pub url: String,
 }
 
@@ -57,26 +57,31 @@ pub struct LinkifierMatch {
 impl Linkifier {
     /// Compiles a pattern (a regular expression with named groups) and its RFC 6570 template.
     pub fn compile(pattern: &str, url_template: &str) -> Result<Self, LinkifierError> {
-        // On its own first: in the frame below, a stray parenthesis could close the frame's.
+        // Compiled alone first: below, a stray parenthesis could close the group around the pattern.
         let own = build(pattern)?;
         let group_names: Vec<String> = own.capture_names().flatten().map(str::to_owned).collect();
         let variables = url_template_variables(url_template).ok_or(LinkifierError::BadTemplate)?;
-        // Of several names the first of the alphabet is told.
+        // Of several names, the error has the alphabetically first.
         if let Some(variable) = variables.iter().filter(|variable| !group_names.contains(variable)).min() {
             return Err(LinkifierError::GroupNotInPattern(variable.clone()));
         }
         if let Some(group) = group_names.iter().filter(|group| !variables.contains(group)).min() {
             return Err(LinkifierError::GroupNotInTemplate(group.clone()));
         }
-        // The match must stand free: behind a space or an opening mark, and not before a letter or a digit.
-        let framed = format!(
+        // A match starts behind a space or an opening mark, and ends before anything but a letter or a digit.
+        let bounded = format!(
             r#"(?:^|\s|\u{{85}}|\pZ|['"(,:<])(?P<{MATCH}>(?:{pattern}))(?:$|\s|\u{{85}}|\pZ|[^\pL\pM\pN])"#
         );
-        Ok(Self { pattern: build(&framed)?, group_names, url_template: url_template.to_owned() })
+        Ok(Self { pattern: build(&bounded)?, group_names, url_template: url_template.to_owned() })
     }
 
-    /// The first match at or after a position, in bytes. One whose address clients must not follow is skipped.
-    /// `plain` says what a part of the text stands for, for the values in the address.
+    /// Checks whether there may be a match.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.pattern.is_match(text)
+    }
+
+    /// Finds the first match at or after a position, in bytes. One whose URL is not safe is skipped. `plain` returns the
+    /// visible text of a part of the source, for the values in the URL.
     pub fn find_at(
         &self,
         text: &str,
@@ -105,19 +110,19 @@ impl Linkifier {
 }
 
 fn build(pattern: &str) -> Result<Regex, LinkifierError> {
-    let bad = |error: regex::Error| LinkifierError::BadPattern(what_is_wrong(pattern, &error.to_string()));
+    let bad = |error: regex::Error| LinkifierError::BadPattern(error_message(pattern, &error.to_string()));
     RegexBuilder::new(pattern).size_limit(COMPILED_SIZE_LIMIT).build().map_err(bad)
 }
 
-/// What is wrong with a pattern, in the words of the published server's engine where it has some. The engine here says
-/// it on its last line; on those before it, a line of `^` stands below the place.
-fn what_is_wrong(pattern: &str, error: &str) -> String {
+/// Translates an error of the `regex` crate to the words of the published server's engine, where it has some. The last line is
+/// the reason; in a line before it, `^` marks the position.
+fn error_message(pattern: &str, error: &str) -> String {
     let reason = error.lines().last().unwrap_or_default();
     let reason = reason.strip_prefix("error: ").unwrap_or(reason);
     let place = error.lines().find_map(|line| {
         let marks = line.trim_start();
         let is_marks = !marks.is_empty() && marks.bytes().all(|byte| byte == b'^');
-        // The pattern stands behind four spaces.
+        // The pattern is indented by four spaces.
         is_marks
             .then(|| pattern.chars().skip(line.len() - marks.len() - 4).take(marks.len()).collect::<String>())
     });
@@ -141,7 +146,7 @@ fn what_is_wrong(pattern: &str, error: &str) -> String {
     }
 }
 
-/// The names that an RFC 6570 template uses; `None` if it is not one.
+/// Returns the variables of an RFC 6570 template; `None` if it is malformed.
 pub fn url_template_variables(template: &str) -> Option<Vec<String>> {
     let mut variables = Vec::new();
     let mut rest = template;
@@ -169,8 +174,8 @@ pub fn url_template_variables(template: &str) -> Option<Vec<String>> {
     Some(variables)
 }
 
-/// The links in a topic: matches of linkifiers and addresses, in the order they stand. Where they overlap, the
-/// first linkifier wins, and every linkifier wins over a plain address.
+/// Returns the links of a topic: matches of linkifiers and autolinks, in order. Where they overlap, the first linkifier takes
+/// precedence, and autolinks come last.
 pub fn topic_links(topic: &str, linkifiers: &[Linkifier]) -> Vec<TopicLink> {
     let mut taken: Vec<(std::ops::Range<usize>, String)> = Vec::new();
     let mut take = |range: std::ops::Range<usize>, url: &SafeUrl| {
@@ -189,7 +194,7 @@ pub fn topic_links(topic: &str, linkifiers: &[Linkifier]) -> Vec<TopicLink> {
     while let Some(range) = autolinks::find_at(topic, position) {
         position = range.end;
         let typed = &topic[range.clone()];
-        // Here, unlike in messages, an address without a scheme is a secure one.
+        // Unlike in messages, a URL without a scheme is `https`.
         let is_bare = !typed.contains("://") && !typed.contains(['@', ':']);
         let url = if is_bare { &format!("https://{typed}") } else { typed };
         if let Some(url) = SafeUrl::from_text(url) {

@@ -1,130 +1,15 @@
-//! Links: to channels, topics and messages (`#**channel>topic@123**`), and `[text](address)`.
+//! Links by syntax: `[text](url "title")`, and audio players: `![title](url)`.
 
-use std::{collections::HashMap, fmt::Write as _, ops::Range};
+use std::{collections::HashMap, ops::Range};
 
 use super::{
-    atoms::Atoms,
     directory::Directory,
-    html::{Attribute, Element, Node, SafeUrl, Tag, text, text_content, text_with_references},
-    previews,
+    html::{Attribute, Element, Node, Tag, text_content, text_with_references},
+    placeholders::Placeholders,
+    url::SafeUrl,
 };
 
-type Found = (Range<usize>, Option<Vec<Node>>);
-
-/// The text between the next `#**` that stands free and the `**` behind it.
-fn find_reference(source: &str, from: usize, accept: impl Fn(&str) -> bool) -> Option<(Range<usize>, &str)> {
-    source[from..].match_indices("#**").find_map(|(at, marks)| {
-        let start = from + at;
-        let before = source[..start].chars().next_back();
-        if before.is_some_and(|c| !c.is_whitespace() && !matches!(c, '\'' | '"' | '(' | ',' | ':' | '<')) {
-            return None;
-        }
-        let inner = &source[start + marks.len()..];
-        let inner = &inner[..inner.find('*')?];
-        let end = start + marks.len() + inner.len();
-        (!inner.is_empty() && source[end..].starts_with("**") && accept(inner))
-            .then(|| (start..end + 2, inner))
-    })
-}
-
-/// Splits `channel>topic@123`.
-fn message_reference(inner: &str) -> Option<(&str, &str, i64)> {
-    let (channel, rest) = inner.split_once('>')?;
-    let (topic, message_id) = rest.rsplit_once('@')?;
-    let digits = !message_id.is_empty() && message_id.bytes().all(|byte| byte.is_ascii_digit());
-    (digits && !channel.is_empty()).then_some(())?;
-    Some((channel, topic, message_id.parse().ok()?))
-}
-
-/// The next link to a message.
-pub fn find_message(source: &str, from: usize, atoms: &Atoms, directory: &dyn Directory) -> Option<Found> {
-    let (range, inner) = find_reference(source, from, |inner| message_reference(inner).is_some())?;
-    let (channel, topic, message_id) = message_reference(inner)?;
-    let topic = &atoms.plain(topic);
-    let nodes = directory.channel(channel).map(|channel| {
-        let href = message_url(channel.stream_id, &channel.name, topic, message_id);
-        let mut shown = topic_text(&channel.name, topic, directory);
-        shown.push(text(" @ 💬"));
-        link(vec![Attribute::Class("message-link".to_owned())], &href, shown)
-    });
-    Some((range, nodes.flatten()))
-}
-
-/// The next link to a topic. It names the topic's newest message, so that it survives a move of the topic.
-pub fn find_topic(source: &str, from: usize, atoms: &Atoms, directory: &dyn Directory) -> Option<Found> {
-    let is_topic = |inner: &str| inner.split_once('>').is_some_and(|(channel, _)| !channel.is_empty());
-    let (range, inner) = find_reference(source, from, is_topic)?;
-    let (channel, topic) = inner.split_once('>')?;
-    let topic = &atoms.plain(topic);
-    let nodes = directory.channel(channel).and_then(|channel| {
-        let mut href = topic_url(channel.stream_id, &channel.name, topic);
-        if let Some(message_id) = directory.newest_message_in_topic(channel.stream_id, topic) {
-            let separator = if topic.is_empty() { "" } else { "/" };
-            let _ = write!(href, "{separator}with/{message_id}");
-        }
-        let shown = topic_text(&channel.name, topic, directory);
-        let class = Attribute::Class("stream-topic".to_owned());
-        link(vec![class, Attribute::DataStreamId(channel.stream_id)], &href, shown)
-    });
-    Some((range, nodes))
-}
-
-/// The next link to a channel.
-pub fn find_channel(source: &str, from: usize, _: &Atoms, directory: &dyn Directory) -> Option<Found> {
-    let (range, inner) = find_reference(source, from, |_| true)?;
-    let nodes = directory.channel(inner).and_then(|channel| {
-        let href = channel_url(channel.stream_id, &channel.name);
-        let class = Attribute::Class("stream".to_owned());
-        link(
-            vec![class, Attribute::DataStreamId(channel.stream_id)],
-            &href,
-            vec![text(format!("#{}", channel.name))],
-        )
-    });
-    Some((range, nodes))
-}
-
-fn link(mut attributes: Vec<Attribute>, href: &str, shown: Vec<Node>) -> Option<Vec<Node>> {
-    attributes.push(Attribute::Href(SafeUrl::from_text(href)?));
-    Some(vec![Element::new(Tag::Anchor, shown).with(attributes).node()])
-}
-
-fn topic_text(channel_name: &str, topic: &str, directory: &dyn Directory) -> Vec<Node> {
-    if topic.is_empty() {
-        let name = Element::new(Tag::Emphasis, vec![text(directory.empty_topic_display_name())]);
-        return vec![text(format!("#{channel_name} > ")), name.node()];
-    }
-    vec![text(format!("#{channel_name} > {topic}"))]
-}
-
-fn channel_url(stream_id: i64, name: &str) -> String {
-    format!("/#narrow/channel/{stream_id}-{}", encode_fragment(&name.replace(' ', "-")))
-}
-
-/// The address of a topic of a channel, relative to the organization's.
-pub fn topic_url(stream_id: i64, name: &str, topic: &str) -> String {
-    format!("{}/topic/{}", channel_url(stream_id, name), encode_fragment(topic))
-}
-
-/// The address of a message in a topic of a channel, relative to the organization's.
-pub fn message_url(stream_id: i64, name: &str, topic: &str, message_id: i64) -> String {
-    format!("{}/near/{message_id}", topic_url(stream_id, name, topic))
-}
-
-/// Percent encoding with `.` for `%`, as addresses of narrows have it.
-pub fn encode_fragment(value: &str) -> String {
-    let mut encoded = String::with_capacity(value.len());
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'~') {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, ".{byte:02X}");
-        }
-    }
-    encoded
-}
-
-/// Links into this organization do not depend on its address.
+/// Removes the origin of URLs of this organization, so that they do not depend on its domain.
 pub fn relative_to_realm(url: SafeUrl, directory: &dyn Directory) -> SafeUrl {
     let realm_url = directory.realm_url();
     let local = url.as_str().strip_prefix(realm_url).filter(|_| !realm_url.is_empty());
@@ -136,50 +21,48 @@ pub fn relative_to_realm(url: SafeUrl, directory: &dyn Directory) -> SafeUrl {
     relative.unwrap_or(url)
 }
 
-/// Replaces `[text](address "title")` by links; one whose address is not safe stays text.
-pub fn markdown_links(source: &str, directory: &dyn Directory, atoms: &mut Atoms) -> String {
+/// Replaces `[text](url "title")` by links. One whose URL is not safe stays text.
+pub fn replace(source: &str, directory: &dyn Directory, placeholders: &mut Placeholders) -> String {
     let punctuation = Punctuation::of(source);
-    atoms.replace(source, |atoms, source, from| {
+    placeholders.replace(source, |placeholders, source, from| {
         source[from..].match_indices('[').find_map(|(at, _)| {
             let start = from + at;
             let close = *punctuation.closings.get(&start)?;
-            let Target { address, title, end } = punctuation.target(source, close + 1)?;
-            let address = atoms.plain(address);
-            let url = relative_to_realm(SafeUrl::from_text(&address)?, directory);
-            let label = atoms.label(&source[start + 1..close]);
+            let Target { url, title, end } = punctuation.target(source, close + 1)?;
+            let url = SafeUrl::from_text(&placeholders.text_content(url))?;
+            let url = relative_to_realm(url, directory);
+            let label = placeholders.label(&source[start + 1..close]);
             let label = if text_content(&label).trim().is_empty() && !label.iter().any(is_element) {
                 text_with_references(url.as_str())
             } else {
                 label
             };
             if source[from..start].ends_with('!') {
-                // An image by this syntax is text, and only a sound has a player.
+                // An image by this syntax stays text; only a sound gets a player.
                 let player = audio_player(&url, &label, directory)?;
                 return Some((start - 1..end, Some(vec![player])));
             }
             let mut attributes = vec![Attribute::Href(url)];
-            attributes.extend(
-                title.map(|title| {
-                    Attribute::Title(atoms.plain(title.trim()).replace(char::is_whitespace, " "))
-                }),
-            );
+            attributes.extend(title.map(|title| {
+                Attribute::Title(placeholders.text_content(title.trim()).replace(char::is_whitespace, " "))
+            }));
             Some((start..end, Some(vec![Element::new(Tag::Anchor, label).with(attributes).node()])))
         })
     })
 }
 
-/// `![title](address)` of a sound: an uploaded one, or one of another site by its ending.
+/// Creates the player of a sound: an uploaded one by its type, or an external one by its extension.
 fn audio_player(url: &SafeUrl, label: &[Node], directory: &dyn Directory) -> Option<Node> {
     const TYPES: [&str; 6] =
         ["audio/aac", "audio/flac", "audio/mpeg", "audio/vnd.wave", "audio/wav", "audio/x-wav"];
-    const ENDINGS: [&str; 4] = [".aac", ".flac", ".mp3", ".wav"];
-    let source = match path_id(url) {
+    const EXTENSIONS: [&str; 4] = [".aac", ".flac", ".mp3", ".wav"];
+    let source = match url.path_id() {
         Some(path_id) => {
             let file = directory.uploaded_file(path_id)?;
             TYPES.contains(&file.content_type.as_str()).then(|| url.clone())?
         }
         None => SafeUrl::from_text(&directory.external_media_url(url.as_str()))
-            .filter(|_| previews::is_elsewhere_with_ending(url, &ENDINGS))?,
+            .filter(|_| url.is_external() && url.has_extension(&EXTENSIONS))?,
     };
     let mut attributes = vec![Attribute::Controls];
     if source != *url {
@@ -193,25 +76,18 @@ fn audio_player(url: &SafeUrl, label: &[Node], directory: &dyn Directory) -> Opt
     Some(Element::new(Tag::Audio, Vec::new()).with(attributes).node())
 }
 
-/// The path id of an uploaded file: what follows `/user_uploads/`.
-pub fn path_id(url: &SafeUrl) -> Option<&str> {
-    let path = url.as_str().strip_prefix("/user_uploads/")?;
-    let path = path.split(['?', '#']).next()?;
-    (!path.is_empty() && !path.split('/').any(|part| part.is_empty() || part == "..")).then_some(path)
-}
-
 fn is_element(node: &Node) -> bool {
     matches!(node, Node::Element(_))
 }
 
-/// The punctuation of links in a text, found in one go, so that no text makes us look at a part of it again and again.
+/// Positions of the punctuation of links, found in one pass: looking them up for each link keeps the time linear.
 #[derive(Default)]
 struct Punctuation {
-    /// Where each `[` or `(` that has a partner is closed.
+    /// The closing bracket of each `[` or `(` that has one.
     closings: HashMap<usize, usize>,
-    /// The quotation marks, of each kind in the order they stand.
+    /// Quotation marks of each kind, in order.
     quotes: [Vec<usize>; 2],
-    /// Those before a `)`, with what is behind it: a title may end there.
+    /// Quotation marks of each kind before a `)`, with the position behind it: titles may end there.
     title_ends: [Vec<(usize, usize)>; 2],
 }
 
@@ -245,8 +121,8 @@ impl Punctuation {
         }
     }
 
-    /// Where the title stands whose first quotation mark this may be, and what is behind the `)` after it. It may start
-    /// with the next mark of the other kind as well, if that one is closed earlier.
+    /// Returns the range of the title that this quotation mark or the next one of the other kind opens, whichever closes
+    /// first, and the position behind the `)`.
     fn title(&self, quote: usize) -> Option<(Range<usize>, usize)> {
         let titles = self.quotes.iter().zip(&self.title_ends).filter_map(|(quotes, ends)| {
             let &start = quotes.get(quotes.partition_point(|&at| at < quote))?;
@@ -256,13 +132,13 @@ impl Punctuation {
         titles.min_by_key(|(_, end)| *end)
     }
 
-    /// The first quotation mark behind a position.
+    /// Finds the first quotation mark at or after a position.
     fn next_quote(&self, from: usize) -> Option<usize> {
         let next = |quotes: &Vec<usize>| quotes.get(quotes.partition_point(|&at| at < from)).copied();
         self.quotes.iter().filter_map(next).min()
     }
 
-    /// Reads `(address "title")` at a position. Parentheses in an address may nest.
+    /// Parses `(url "title")` at a position. Parentheses in the URL may nest.
     fn target<'a>(&self, source: &'a str, from: usize) -> Option<Target<'a>> {
         let inner = source[from..].strip_prefix('(')?;
         if let Some(target) = pointed_target(source, inner) {
@@ -272,12 +148,12 @@ impl Punctuation {
         let quote = self.next_quote(from).filter(|&quote| closing.is_none_or(|closing| quote < closing));
         match quote.and_then(|quote| self.title(quote)) {
             Some((title, end)) => Some(Target {
-                address: source[from + 1..title.start].trim(),
+                url: source[from + 1..title.start].trim(),
                 title: Some(&source[title.start + 1..title.end]),
                 end,
             }),
             None => closing.map(|closing| Target {
-                address: source[from + 1..closing].trim(),
+                url: source[from + 1..closing].trim(),
                 title: None,
                 end: closing + 1,
             }),
@@ -285,16 +161,16 @@ impl Punctuation {
     }
 }
 
-/// What stands in the parentheses of a link.
+/// The content of the parentheses of a link.
 #[derive(Debug, PartialEq, Eq)]
 struct Target<'a> {
-    address: &'a str,
+    url: &'a str,
     title: Option<&'a str>,
-    /// Behind the closing parenthesis.
+    /// The position behind the closing parenthesis.
     end: usize,
 }
 
-/// `<address>` or `<address> "title"`, up to the parenthesis.
+/// Parses `<url>` or `<url> "title"`, up to the parenthesis.
 fn pointed_target<'a>(source: &'a str, inner: &'a str) -> Option<Target<'a>> {
     let pointed = inner.trim_start().strip_prefix('<')?;
     let end = pointed.find(['>', '<']).filter(|&end| pointed[end..].starts_with('>'))?;
@@ -307,7 +183,7 @@ fn pointed_target<'a>(source: &'a str, inner: &'a str) -> Option<Target<'a>> {
         None => (None, after),
     };
     let after = after.strip_prefix(')')?;
-    Some(Target { address: pointed[..end].trim(), title, end: source.len() - after.len() })
+    Some(Target { url: pointed[..end].trim(), title, end: source.len() - after.len() })
 }
 
 #[cfg(test)]
@@ -316,7 +192,7 @@ mod tests {
 
     #[test]
     fn targets_end_with_their_parentheses() {
-        for (source, address, title, after) in [
+        for (source, url, title, after) in [
             ("(a) b", "a", None, " b"),
             ("( a(b)c ) d", "a(b)c", None, " d"),
             ("(a \"title\") b", "a", Some("title"), " b"),
@@ -333,18 +209,12 @@ mod tests {
             let end = source.len() - after.len();
             assert_eq!(
                 Punctuation::of(source).target(source, 0),
-                Some(Target { address, title, end }),
+                Some(Target { url, title, end }),
                 "{source}"
             );
         }
         for source in ["(a", "a)", "", "((a)"] {
             assert_eq!(Punctuation::of(source).target(source, 0), None, "{source}");
         }
-    }
-
-    #[test]
-    fn fragments_are_encoded_with_dots() {
-        assert_eq!(encode_fragment("a b/c.d(é)"), "a.20b.2Fc.2Ed.28.C3.A9.29");
-        assert_eq!(channel_url(9, "my channel"), "/#narrow/channel/9-my-channel");
     }
 }

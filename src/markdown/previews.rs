@@ -1,34 +1,35 @@
-//! Pass 5: previews of the pictures and videos that a message links to. Nothing is fetched here.
+//! Previews of the pictures and videos that a message links to. Nothing is fetched.
 
 use std::collections::HashSet;
 
 use super::{
     directory::{Directory, UploadedFile},
-    html::{Attribute, Element, Node, SafeUrl, Tag, text_content},
-    links::path_id,
+    html::{Attribute, Element, Node, Tag, text_content},
+    url::SafeUrl,
 };
 
-/// A message with more different links than this gets no previews.
-const MAXIMUM_LINKS: usize = 24;
+/// A message with more distinct links has no previews.
+const MAX_LINKS: usize = 24;
 
-const IMAGE_ENDINGS: [&str; 9] = [".avif", ".bmp", ".gif", ".jpe", ".jpeg", ".jpg", ".png", ".tiff", ".webp"];
-const VIDEO_ENDINGS: [&str; 2] = [".mp4", ".webm"];
+const IMAGE_EXTENSIONS: [&str; 9] =
+    [".avif", ".bmp", ".gif", ".jpe", ".jpeg", ".jpg", ".png", ".tiff", ".webp"];
+const VIDEO_EXTENSIONS: [&str; 2] = [".mp4", ".webm"];
 
-/// What the links of a message are about.
+/// The links of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
     pub has_link: bool,
     pub has_image: bool,
-    /// Path ids of uploaded files, in the order of the links.
+    /// Path ids of uploaded files, in order of appearance.
     pub attachment_path_ids: Vec<String>,
 }
 
-/// Adds previews behind the paragraphs that link to something, and says what the links are about.
+/// Adds previews after the paragraphs that contain links, and returns what is linked to.
 pub fn add(blocks: &mut Vec<Node>, directory: &dyn Directory) -> Links {
     let mut links = Links::default();
-    let mut different = HashSet::new();
-    survey(blocks, false, &mut links, &mut different);
-    if !different.is_empty() && different.len() <= MAXIMUM_LINKS && directory.previews_media() {
+    let mut distinct = HashSet::new();
+    collect_links(blocks, false, &mut links, &mut distinct);
+    if !distinct.is_empty() && distinct.len() <= MAX_LINKS && directory.previews_media() {
         let mut previews = Previews { directory, done: HashSet::new(), at_the_end: Vec::new(), any: false };
         previews.add_to(blocks);
         blocks.append(&mut previews.at_the_end);
@@ -37,35 +38,35 @@ pub fn add(blocks: &mut Vec<Node>, directory: &dyn Directory) -> Links {
     links
 }
 
-/// Finds all links; `different` are those that may have a preview (quotes have none).
-fn survey(nodes: &[Node], in_quote: bool, links: &mut Links, different: &mut HashSet<String>) {
+/// Collects all links; `distinct` are those that may have a preview (quotes have none).
+fn collect_links(nodes: &[Node], in_quote: bool, links: &mut Links, distinct: &mut HashSet<String>) {
     for node in nodes {
         let Node::Element(element) = node else { continue };
-        if let Some(url) = element.address() {
+        if let Some(url) = element.target() {
             links.has_link = true;
             if let Some(path_id) =
-                path_id(url).filter(|id| !links.attachment_path_ids.iter().any(|known| known == id))
+                url.path_id().filter(|id| !links.attachment_path_ids.iter().any(|known| known == id))
             {
                 links.attachment_path_ids.push(path_id.to_owned());
             }
             if !in_quote {
-                different.insert(url.as_str().to_owned());
+                distinct.insert(url.as_str().to_owned());
             }
         }
-        survey(&element.children, in_quote || element.tag == Tag::BlockQuote, links, different);
+        collect_links(&element.children, in_quote || element.tag == Tag::BlockQuote, links, distinct);
     }
 }
 
 struct Previews<'a> {
     directory: &'a dyn Directory,
     done: HashSet<String>,
-    /// Previews of links that do not stand directly in a paragraph or list item.
+    /// Previews of links that are nested deeper than a paragraph or list item.
     at_the_end: Vec<Node>,
     any: bool,
 }
 
 impl Previews<'_> {
-    /// Adds previews to a list of blocks: those of a paragraph follow it.
+    /// Adds the previews of each paragraph after it.
     fn add_to(&mut self, blocks: &mut Vec<Node>) {
         let mut position = 0;
         while position < blocks.len() {
@@ -86,14 +87,14 @@ impl Previews<'_> {
                 }
             }
             let added = following.len();
-            // A paragraph with nothing but the link gives way to its preview.
+            // The preview replaces a paragraph that is only the link.
             let start = if only_its_link && added > 0 { position } else { position + 1 };
             blocks.splice(start..=position, following);
             position = start + added;
         }
     }
 
-    /// The previews of an item's own text follow it, before the blocks of the item.
+    /// Adds the previews of a list item.
     fn add_to_item(&mut self, children: &mut Vec<Node>) {
         let text_length = children.iter().take_while(|node| !is_container(node)).count();
         let (previews, replace) = self.of_line(&children[..text_length]);
@@ -111,8 +112,8 @@ impl Previews<'_> {
         children.extend(previews);
     }
 
-    /// The previews of the links that stand directly in a line, and whether the first link is shown by its
-    /// preview well enough. Links further inside get theirs at the end of the message.
+    /// Returns the previews of the links directly in a line, and whether the preview may replace the first one. The
+    /// previews of links that are nested deeper go to the end of the message.
     fn of_line(&mut self, line: &[Node]) -> (Vec<Node>, bool) {
         let mut previews = Vec::new();
         let mut replace = false;
@@ -131,7 +132,7 @@ impl Previews<'_> {
         (previews, replace)
     }
 
-    /// The preview of a link, the first time it occurs, and whether it may take the link's place.
+    /// Returns the preview of a link, once for each URL, and whether it may replace the link.
     fn of_link(&mut self, link: &Element) -> Option<(Node, bool)> {
         let url = link.href()?;
         if link.has_class("stream") || !self.done.insert(url.as_str().to_owned()) {
@@ -140,14 +141,14 @@ impl Previews<'_> {
         let shown = text_content(&link.children);
         let same_text = shown == url.as_str();
         let title = (!same_text).then_some(shown);
-        let (preview, may_replace) = if let Some(path_id) = path_id(url) {
+        let (preview, may_replace) = if let Some(path_id) = url.path_id() {
             let file = self.directory.uploaded_file(path_id)?;
             (uploaded(url, &file, title)?, true)
-        } else if !is_elsewhere(url) {
+        } else if !url.is_external() {
             return None;
-        } else if ends_with_any(url, &VIDEO_ENDINGS) {
+        } else if url.has_extension(&VIDEO_EXTENSIONS) {
             (video(url, &self.external(url)?), true)
-        } else if ends_with_any(url, &IMAGE_ENDINGS) {
+        } else if url.has_extension(&IMAGE_EXTENSIONS) {
             (picture(url, title, vec![Attribute::Src(self.external(url)?)]), true)
         } else {
             (youtube(url, &|picture| self.directory.external_media_url(picture))?, false)
@@ -167,23 +168,6 @@ fn is_container(node: &Node) -> bool {
         Tag::Paragraph | Tag::UnorderedList | Tag::OrderedList | Tag::BlockQuote | Tag::Division | Tag::Table
             | Tag::Heading(_) | Tag::Rule
     ))
-}
-
-/// Whether the address is on the web, and not on this server.
-fn is_elsewhere(url: &SafeUrl) -> bool {
-    matches!(url.as_str().split_once("://"), Some(("http" | "https", _)))
-}
-
-/// Whether the address is of a file on the web with one of these endings.
-pub fn is_elsewhere_with_ending(url: &SafeUrl, endings: &[&str]) -> bool {
-    is_elsewhere(url) && ends_with_any(url, endings)
-}
-
-fn ends_with_any(url: &SafeUrl, endings: &[&str]) -> bool {
-    let path = url.as_str().split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
-    // The host alone has no ending: `http://example.jpg` is no picture.
-    path.split_once("://").is_some_and(|(_, rest)| rest.contains('/'))
-        && endings.iter().any(|ending| path.ends_with(ending))
 }
 
 fn frame(class: &str, link: Vec<Attribute>, content: Element) -> Node {
@@ -223,7 +207,7 @@ fn uploaded(url: &SafeUrl, file: &UploadedFile, title: Option<String>) -> Option
     Some(picture(url, title, image))
 }
 
-/// A video's still picture comes from the platform itself.
+/// Creates the preview of a YouTube video, with the still picture of the platform.
 fn youtube(url: &SafeUrl, media_url: &dyn Fn(&str) -> String) -> Option<Node> {
     let id = youtube_id(url.as_str())?;
     let still = SafeUrl::from_text(&media_url(&format!("https://i.ytimg.com/vi/{id}/mqdefault.jpg")))?;
@@ -232,7 +216,7 @@ fn youtube(url: &SafeUrl, media_url: &dyn Fn(&str) -> String) -> Option<Node> {
     Some(frame("youtube-video message_inline_image", link, image))
 }
 
-/// The eleven characters that name a video.
+/// Returns the eleven characters that name a video.
 fn youtube_id(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let (host, path) = rest.split_once('/')?;

@@ -1,26 +1,30 @@
-//! Tables: a line of cells, a line of dashes and colons, and lines of cells.
+//! Tables: a header, a row of delimiters (dashes and colons), and rows of cells.
 
-/// A table as it was typed.
+use std::{collections::HashMap, ops::Range};
+
+use super::html::TextAlign;
+
+/// A table. Its cells are source text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Table {
-    /// The delimiter of each column, in the shortest form.
-    delimiters: Vec<&'static str>,
-    /// The source of the cells of the header, one for each column, and of the rows.
-    rows: Vec<Vec<String>>,
+    /// The alignment of each column.
+    pub alignments: Vec<Option<TextAlign>>,
+    /// The header, with a cell for each column, and the rows, with any number of cells.
+    pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// Reads the lines of a block; `None` if they are no table.
-    pub fn of(block: &str) -> Option<Self> {
+    /// Parses the lines of a block; `None` if they are not a table.
+    pub fn parse(block: &str) -> Option<Self> {
         let mut lines = block.split('\n').map(|line| line.trim_matches(' '));
         let first = lines.next()?;
         let has_border = first.starts_with('|') || ends_with_bar(first);
         let header = cells(first, has_border);
         let delimiters = cells(lines.next()?, has_border);
-        // A single column has to be marked as one in every line.
-        let is_marked = |line: &str| line.starts_with('|') || ends_with_bar(line);
+        // A single column needs a border in every line.
+        let has_bar = |line: &str| line.starts_with('|') || ends_with_bar(line);
         let is_table = header.len() > 1
-            || (has_border && block.split('\n').map(|line| line.trim_matches(' ')).all(is_marked));
+            || (has_border && block.split('\n').map(|line| line.trim_matches(' ')).all(has_bar));
         let is_delimiter = |cell: &str| cell.chars().all(|c| matches!(c, '|' | ':' | '-' | ' '));
         if !is_table || delimiters.len() != header.len() || !delimiters.iter().all(|cell| is_delimiter(cell))
         {
@@ -29,46 +33,28 @@ impl Table {
         let row =
             |cells: Vec<&str>| cells.into_iter().map(|cell| cell.trim_matches(' ').to_owned()).collect();
         Some(Self {
-            delimiters: delimiters.iter().map(|cell| delimiter(cell.trim_matches(' '))).collect(),
+            alignments: delimiters.iter().map(|cell| alignment(cell.trim_matches(' '))).collect(),
             rows: std::iter::once(header).chain(lines.map(|line| cells(line, has_border))).map(row).collect(),
         })
     }
+}
 
-    /// The table as GFM has it, with a character for each cell.
-    pub fn to_gfm(&self, mut cell: impl FnMut(&str) -> Option<char>) -> String {
-        let mut source = String::new();
-        for (index, row) in self.rows.iter().enumerate() {
-            for content in row {
-                source.push('|');
-                source.extend(cell(content));
-            }
-            source.push_str("|\n");
-            if index == 0 {
-                source.push('|');
-                source.push_str(&self.delimiters.join("|"));
-                source.push_str("|\n");
-            }
-        }
-        source
+fn alignment(delimiter: &str) -> Option<TextAlign> {
+    match (delimiter.starts_with(':'), delimiter.ends_with(':')) {
+        (true, true) => Some(TextAlign::Center),
+        (true, false) => Some(TextAlign::Left),
+        (false, true) => Some(TextAlign::Right),
+        (false, false) => None,
     }
 }
 
-fn delimiter(typed: &str) -> &'static str {
-    match (typed.starts_with(':'), typed.ends_with(':')) {
-        (true, true) => ":-:",
-        (true, false) => ":-",
-        (false, true) => "-:",
-        (false, false) => "-",
-    }
-}
-
-/// Whether the line ends with a bar that no backslash escapes.
+/// Checks whether a line ends with a bar that is not escaped.
 fn ends_with_bar(line: &str) -> bool {
     let Some(before) = line.strip_suffix('|') else { return false };
     (before.len() - before.trim_end_matches('\\').len()).is_multiple_of(2)
 }
 
-/// The cells of a line. The bars around it do not count if the header has some.
+/// Splits a line into cells, without the bars around it if the header has some.
 fn cells(line: &str, has_border: bool) -> Vec<&str> {
     let mut line = line;
     if has_border {
@@ -87,7 +73,7 @@ fn cells(line: &str, has_border: bool) -> Vec<&str> {
     cells
 }
 
-/// Backticks side by side.
+/// A run of backticks.
 struct Backticks {
     start: usize,
     end: usize,
@@ -95,7 +81,7 @@ struct Backticks {
     is_escaped: bool,
 }
 
-/// The bars that part cells: neither escaped nor in code.
+/// Returns the positions of bars that are neither escaped nor in code.
 fn bars(line: &str) -> Vec<usize> {
     let bytes = line.as_bytes();
     let mut bars = Vec::new();
@@ -112,7 +98,6 @@ fn bars(line: &str) -> Vec<usize> {
         }
         match bytes[at] {
             b'|' => bars.push(at),
-            // Whatever is escaped does not count.
             b'\\' if matches!(bytes.get(at + 1), Some(b'\\' | b'|')) => at += 1,
             _ => {}
         }
@@ -127,17 +112,17 @@ fn bars(line: &str) -> Vec<usize> {
     bars
 }
 
-/// What stands between backticks of the same count.
-fn code_ranges(runs: &[Backticks]) -> Vec<std::ops::Range<usize>> {
-    // Where the runs of each count are, from the last to the first, so that the next one is found at once.
-    let mut closings: std::collections::HashMap<usize, Vec<usize>> = std::collections::HashMap::new();
+/// Returns the ranges between runs of equally many backticks.
+fn code_ranges(runs: &[Backticks]) -> Vec<Range<usize>> {
+    // The runs of each count from last to first: looking for the next one pops the passed ones.
+    let mut closings: HashMap<usize, Vec<usize>> = HashMap::new();
     for (index, run) in runs.iter().enumerate().rev() {
         closings.entry(run.count).or_default().push(index);
     }
     let mut ranges = Vec::new();
     let mut index = 0;
     while let Some(run) = runs.get(index) {
-        // One backtick is lost to the backslash before it.
+        // A backslash escapes the first backtick.
         let wanted = run.count - usize::from(run.is_escaped);
         let closing = closings.get_mut(&wanted).and_then(|candidates| {
             while candidates.last().is_some_and(|&candidate| candidate <= index) {
@@ -161,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_part_cells_unless_escaped_or_in_code() {
+    fn bars_separate_cells_unless_escaped_or_in_code() {
         for (line, expected) in [
             ("a|b", vec!["a", "b"]),
             ("a\\|b|c", vec!["a\\|b", "c"]),
@@ -179,12 +164,16 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_a_line_of_dashes_with_as_many_cells() {
+    fn tables_have_as_many_delimiters_as_header_cells() {
         for block in ["a|b", "a|b\n-", "a|b\n-|-|-", "a|b\nc|d", "a\n-", "|a|\n|-|\nb", "a|b\n=|="] {
-            assert_eq!(Table::of(block), None, "{block}");
+            assert_eq!(Table::parse(block), None, "{block}");
         }
-        let table = Table::of("|a|b|c|\n|:-|-:|:-:|\n|d|\n").unwrap();
-        assert_eq!(table.to_gfm(|cell| cell.chars().next()), "|a|b|c|\n|:-|-:|:-:|\n|d|\n||\n");
-        assert_eq!(Table::of("|a|\n|-|\n|b|").unwrap().rows, [["a"], ["b"]]);
+        let table = Table::parse("|a|b|c|\n|:-|-:|:-:|\n|d|\n").unwrap();
+        assert_eq!(
+            table.alignments,
+            [Some(TextAlign::Left), Some(TextAlign::Right), Some(TextAlign::Center)]
+        );
+        assert_eq!(table.rows, [vec!["a", "b", "c"], vec!["d"], vec![""]]);
+        assert_eq!(Table::parse("|a|\n|-|\n|b|").unwrap().rows, [["a"], ["b"]]);
     }
 }

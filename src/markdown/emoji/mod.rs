@@ -1,4 +1,4 @@
-//! Emoji names and code points, searched in place: the table lives in the binary and takes no memory of its own.
+//! Emoji names and code points. The table is searched in place, so that it takes no memory beside the binary.
 //!
 //! `emoji.tsv` has one line per emoji: its code (hexadecimal code points joined by `-`, without U+FE0F), a tab, and
 //! its names, the canonical one first. The lines are sorted by code.
@@ -21,25 +21,25 @@ pub struct Emoji {
 }
 
 impl Emoji {
-    /// The name that is written when there is a choice.
+    /// Returns the canonical name.
     pub fn canonical_name(self) -> &'static str {
         self.names().next().unwrap_or_default()
     }
 
-    /// All names, the canonical one first.
+    /// Returns all names, the canonical one first.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         self.names.split(',')
     }
 }
 
-/// All Unicode emoji, sorted by code: the `code_to_names` of the emoji data.
+/// Returns all Unicode emoji, sorted by code: the `code_to_names` of the emoji data.
 pub fn all() -> impl Iterator<Item = Emoji> {
     TABLE.lines().filter_map(emoji_of_line)
 }
 
-/// The emoji with this code.
+/// Finds an emoji by its code.
 pub fn by_code(code: &str) -> Option<Emoji> {
-    // Bisects bytes, not lines: each probe moves back to the start of its line.
+    // Binary search over bytes: each probe moves back to the start of its line.
     let mut low = 0;
     let mut high = TABLE.len();
     while low < high {
@@ -56,7 +56,7 @@ pub fn by_code(code: &str) -> Option<Emoji> {
     None
 }
 
-/// The emoji with this name, canonical or not. Reads through the table (48 KB), with no index in memory.
+/// Finds an emoji by any of its names. Scans the table (48 KB).
 pub fn by_name(name: &str) -> Option<Emoji> {
     if name.is_empty() || !name.chars().all(is_name_character) {
         return None;
@@ -72,12 +72,12 @@ pub fn by_name(name: &str) -> Option<Emoji> {
     })
 }
 
-/// Whether the emoji with this code bears this name, as `emoji_name` and `emoji_code` of a reaction must.
+/// Checks whether the emoji with this code has this name, as `emoji_name` and `emoji_code` of a reaction must.
 pub fn is_valid_pair(name: &str, code: &str) -> bool {
     by_code(code).is_some_and(|emoji| emoji.names().any(|known| known == name))
 }
 
-/// The emoji that a string of characters shows, with or without variation selectors.
+/// Finds an emoji by its characters, with or without variation selectors.
 pub fn by_characters(characters: &str) -> Option<Emoji> {
     let code: Vec<String> = characters
         .chars()
@@ -87,15 +87,15 @@ pub fn by_characters(characters: &str) -> Option<Emoji> {
     by_code(&code.join("-"))
 }
 
-/// Asks for the colourful form of the character before it.
+/// Selects the emoji presentation of the character before it.
 const VARIATION_SELECTOR: char = '\u{fe0f}';
 const JOINER: char = '\u{200d}';
 const KEYCAP: char = '\u{20e3}';
 
-/// The length in bytes of the sequence at the start of `text` that may be one emoji.
+/// Returns the length in bytes of the emoji sequence at the start of a text.
 ///
 /// This is the grammar of emoji sequences of Unicode Technical Standard 51: flags, keycaps, skin tones, tags,
-/// joined sequences. It takes a sequence whole: one that has no name is not shown as a part of it either.
+/// joined sequences. No part of a sequence is an emoji by itself, even if the sequence has no name.
 pub fn sequence_length(text: &str) -> Option<usize> {
     let mut length = element_length(text)?;
     while let Some(rest) = text[length..].strip_prefix(JOINER) {
@@ -135,14 +135,14 @@ fn is_regional_indicator(character: char) -> bool {
     ('\u{1f1e6}'..='\u{1f1ff}').contains(&character)
 }
 
-/// A superset of the characters that start an emoji; the table decides.
+/// Checks for a superset of the characters that start an emoji.
 fn may_start_emoji(character: char) -> bool {
     matches!(character, '#' | '*' | '0'..='9' | '©' | '®' | '‼' | '⁉' | '™' | 'ℹ' | '〰' | '〽' | '㊗' | '㊙')
         || ('\u{2190}'..='\u{2bff}').contains(&character)
         || ('\u{1f000}'..='\u{1faff}').contains(&character)
 }
 
-/// Whether a single character is shown as text unless U+FE0F follows: digits, arrows, old symbols.
+/// Checks whether a single character is shown as text unless U+FE0F follows: digits, arrows, old symbols.
 ///
 /// Below the emoji blocks most characters are text, and these are the exceptions (`Emoji_Presentation`).
 pub fn is_text_by_default(character: char) -> bool {

@@ -3,16 +3,16 @@
 use super::numbers::{self, Numbers};
 use super::scanner::{Scanner, is_name};
 
-/// Numbers have units, which are pieces of their own.
+/// Numbers have units, which are tokens of their own.
 const NUMBERS: Numbers =
     Numbers { integer: "mi", suffixes: "", suffix_class: "", separator: '\0', signed: true };
 
-/// Cuts a style sheet into pieces.
+/// Splits a style sheet into tokens.
 pub fn scan(scanner: &mut Scanner<'_>) {
     scan_until(scanner, |_| false);
 }
 
-/// Cuts a style sheet into pieces until it ends in its surroundings.
+/// Splits a style sheet into tokens until it ends in its surroundings.
 pub fn scan_until(scanner: &mut Scanner<'_>, is_end: impl Fn(&Scanner<'_>) -> bool) {
     // Between braces stand declarations, unless the braces are those of an at-rule.
     let mut braces: Vec<bool> = Vec::new();

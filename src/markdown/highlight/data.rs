@@ -182,7 +182,7 @@ fn yaml_line(scanner: &mut Scanner<'_>) -> bool {
     begins_block
 }
 
-/// A string of so many bytes; its spaces are pieces of their own.
+/// Takes a string of `length` bytes; its spaces are tokens of their own.
 fn take_words(scanner: &mut Scanner<'_>, length: usize, class: &'static str) {
     let end = scanner.at() + length;
     while scanner.at() < end {

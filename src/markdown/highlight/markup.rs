@@ -3,7 +3,7 @@
 use super::scanner::{Scanner, is_name};
 use super::{css, grammars};
 
-/// What HTML and XML call the pieces of a tag.
+/// The classes of the tokens of a tag in HTML and XML.
 struct Names {
     /// The marks around a tag's name; in XML they are part of it.
     marks: &'static str,

@@ -1,9 +1,8 @@
-//! Colours of code: pieces of source with the short class names that clients' style sheets know (`k` for a keyword, `s2`
-//! for a string in double quotes ...).
+//! Syntax highlighting: source code to tokens with the short class names of clients' style sheets (`k` for a keyword, `s2` for
+//! a string in double quotes ...).
 //!
-//! Each language that is used much has a small lexer of its own or a [`programs::Grammar`]; code in others stays as it
-//! is. Lexers go forward only and look ahead no further than to the end of what they cut off, so the time is linear in
-//! the text, whatever it is.
+//! Each common language has a small lexer of its own or a [`programs::Grammar`]; code in others stays plain. Lexers move
+//! forward only and look ahead no further than to the end of the token, so the time is linear in the text.
 
 mod css;
 mod data;
@@ -21,10 +20,10 @@ mod tests;
 
 use self::scanner::{Scanner, Token};
 
-/// A lexer: cuts off everything that it knows.
+/// A lexer: takes tokens until the end of the text.
 type Lexer = fn(&mut Scanner<'_>);
 
-/// The lexers, by the names of languages as they are shown.
+/// The lexers by the full names of languages.
 const LEXERS: &[(&str, Lexer)] = &[
     ("Bash", shell::bash),
     ("Bash Session", shell::session),
@@ -58,31 +57,31 @@ const LEXERS: &[(&str, Lexer)] = &[
     ("YAML", data::yaml),
 ];
 
-/// The pieces of a text in a language, with their classes; a piece without class has an empty one. No piece but those
-/// without class holds a line end. `None` for languages that are not known.
-pub fn pieces<'a>(language: &str, code: &'a str) -> Option<Vec<(&'static str, &'a str)>> {
+/// Splits code into tokens with their classes, which are empty for plain text. Only tokens without a class contain line ends.
+/// `None` for unknown languages.
+pub fn tokens<'a>(language: &str, code: &'a str) -> Option<Vec<(&'static str, &'a str)>> {
     let (_, lexer) = LEXERS.iter().find(|(name, _)| *name == language)?;
     let mut scanner = Scanner::new(code);
     lexer(&mut scanner);
-    let mut pieces = Vec::new();
+    let mut tokens = Vec::new();
     let mut start = 0;
     for Token { class, end } in scanner.finish() {
-        push_by_lines(&mut pieces, class, &code[start..end]);
+        push_by_lines(&mut tokens, class, &code[start..end]);
         start = end;
     }
-    Some(pieces)
+    Some(tokens)
 }
 
-/// Classes end with the line and begin again on the next: clients show lines apart.
-fn push_by_lines<'a>(pieces: &mut Vec<(&'static str, &'a str)>, class: &'static str, text: &'a str) {
+/// Splits a token at line ends: clients show each line by itself.
+fn push_by_lines<'a>(tokens: &mut Vec<(&'static str, &'a str)>, class: &'static str, text: &'a str) {
     for line in text.split_inclusive('\n') {
         let (text, end) = match line.strip_suffix('\n') {
             Some(text) => (text, &line[text.len()..]),
             None => (line, ""),
         };
-        for (class, piece) in [(class, text), ("", end)] {
-            if !piece.is_empty() {
-                pieces.push((class, piece));
+        for (class, token) in [(class, text), ("", end)] {
+            if !token.is_empty() {
+                tokens.push((class, token));
             }
         }
     }

@@ -9,7 +9,7 @@ pub struct Numbers {
     pub integer: &'static str,
     /// Letters that may follow a number and belong to it.
     pub suffixes: &'static str,
-    /// The class of a suffix that is a piece of its own; empty: it belongs to the number.
+    /// The class of a suffix that is a token of its own; empty: it belongs to the number.
     pub suffix_class: &'static str,
     /// What may stand between digits.
     pub separator: char,
@@ -23,7 +23,7 @@ impl Numbers {
         Self { integer: "mi", suffixes: "uUlLfF", suffix_class: "", separator: '\'', signed: true };
 }
 
-/// Cuts off a number, if one is next.
+/// Takes a number, if one is next.
 pub fn take(scanner: &mut Scanner<'_>, numbers: Numbers) -> bool {
     let rest = scanner.rest();
     let sign = usize::from(numbers.signed && rest.starts_with('-'));

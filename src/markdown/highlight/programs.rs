@@ -65,7 +65,7 @@ pub struct Grammar {
     pub signs: &'static [(&'static str, &'static str)],
     pub operators: &'static str,
     pub punctuation: &'static str,
-    /// What is special in the language: cuts something off, or not.
+    /// Rules of the language alone: takes a token or returns `false`.
     pub special: fn(&mut Scanner<'_>, &State) -> bool,
 }
 
@@ -90,7 +90,7 @@ enum Mode {
     Text(&'static Quote),
 }
 
-/// Cuts a text into the pieces of a language.
+/// Splits code into the tokens of a language.
 pub fn scan(scanner: &mut Scanner<'_>, grammar: &'static Grammar) {
     let mut modes: Vec<Mode> = Vec::new();
     let mut state = State { wants_value: true, ..State::default() };
@@ -222,7 +222,7 @@ fn take_sign(
     }
 }
 
-/// Cuts off a string up to its end or to code inside, which is answered.
+/// Takes a string up to its end or to code inside, which is answered.
 fn scan_string(scanner: &mut Scanner<'_>, quote: &'static Quote) -> Option<Mode> {
     while let Some(next) = scanner.peek() {
         if scanner.take_text(quote.close, quote.class) {

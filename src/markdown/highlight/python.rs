@@ -83,7 +83,7 @@ enum Mode {
     Format(Text),
 }
 
-/// Cuts a text into pieces.
+/// Splits code into tokens.
 pub fn scan(scanner: &mut Scanner<'_>) {
     let mut modes: Vec<Mode> = Vec::new();
     while let Some(next) = scanner.peek() {

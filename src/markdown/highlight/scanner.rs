@@ -1,13 +1,13 @@
-//! A place in a text, and the pieces that it was cut into so far.
+//! A cursor over source code that collects tokens.
 
-/// A piece of code: its class, empty for none, and where it ends.
+/// A token: its class, empty for none, and its end in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     pub class: &'static str,
     pub end: usize,
 }
 
-/// Cuts a text from its beginning to its end. Every step goes forward, and no step can leave a character in halves.
+/// Splits a text from start to end. Every step moves forward to a character boundary.
 pub struct Scanner<'a> {
     source: &'a str,
     at: usize,
@@ -19,23 +19,23 @@ impl<'a> Scanner<'a> {
         Self { source, at: 0, tokens: Vec::new() }
     }
 
-    /// The pieces. What was not cut has no class.
+    /// Returns the tokens. The rest of the text has no class.
     pub fn finish(mut self) -> Vec<Token> {
         self.rest_of_text("");
         self.tokens
     }
 
-    /// Cuts off the whole rest.
+    /// Takes the rest of the text.
     pub fn rest_of_text(&mut self, class: &'static str) {
         self.take(self.source.len() - self.at, class);
     }
 
-    /// What is still to be cut.
+    /// Returns the rest of the text.
     pub fn rest(&self) -> &'a str {
         &self.source[self.at..]
     }
 
-    /// The place, in bytes.
+    /// Returns the position in bytes.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -44,28 +44,28 @@ impl<'a> Scanner<'a> {
         self.at == self.source.len()
     }
 
-    /// The next character.
+    /// Returns the next character.
     pub fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
-    /// The character before this place.
+    /// Returns the character before the position.
     pub fn before(&self) -> Option<char> {
         self.source[..self.at].chars().next_back()
     }
 
-    /// All that was cut.
+    /// Returns the text before the position.
     pub fn text_before(&self) -> &'a str {
         &self.source[..self.at]
     }
 
-    /// Whether only spaces stand before this place in its line.
+    /// Checks whether only spaces are before the position in its line.
     pub fn is_first_in_line(&self) -> bool {
         let before = self.source[..self.at].trim_end_matches([' ', '\t']);
         before.is_empty() || before.ends_with('\n')
     }
 
-    /// Whether this is the beginning of a line.
+    /// Checks whether the position is the start of a line.
     pub fn is_line_start(&self) -> bool {
         matches!(self.before(), None | Some('\n'))
     }
@@ -74,7 +74,7 @@ impl<'a> Scanner<'a> {
         self.rest().starts_with(text)
     }
 
-    /// Cuts off so many bytes, or one more where a character would be torn.
+    /// Takes `length` bytes, rounded up to a character boundary.
     pub fn take(&mut self, length: usize, class: &'static str) {
         let mut end = (self.at + length).min(self.source.len());
         while !self.source.is_char_boundary(end) {
@@ -90,12 +90,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Cuts off one character.
+    /// Takes one character.
     pub fn take_char(&mut self, class: &'static str) {
         self.take(1, class);
     }
 
-    /// Cuts off a text, if it is next.
+    /// Takes a text, if it is next.
     pub fn take_text(&mut self, text: &str, class: &'static str) -> bool {
         let found = self.starts_with(text);
         if found {
@@ -104,48 +104,48 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// Cuts off characters of a kind, and answers them.
+    /// Takes characters of a kind, and returns them.
     pub fn take_while(&mut self, class: &'static str, is_wanted: impl Fn(char) -> bool) -> &'a str {
         let taken = self.ahead(is_wanted);
         self.take(taken.len(), class);
         taken
     }
 
-    /// The characters of a kind that are next.
+    /// Returns the next characters of a kind.
     pub fn ahead(&self, is_wanted: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         &rest[..rest.find(|c| !is_wanted(c)).unwrap_or(rest.len())]
     }
 
-    /// Cuts off spaces and line ends.
+    /// Takes spaces and line ends.
     pub fn take_space(&mut self, class: &'static str) {
         self.take_while(class, char::is_whitespace);
     }
 
-    /// Cuts off spaces of this line.
+    /// Takes spaces of this line.
     pub fn take_blanks(&mut self, class: &'static str) {
         self.take_while(class, is_blank);
     }
 
-    /// Cuts off the rest of the line, without its end.
+    /// Takes the rest of the line, without its end.
     pub fn take_line(&mut self, class: &'static str) {
         self.take_while(class, |c| c != '\n');
     }
 
-    /// Cuts off everything through a text, or all there is when it does not come.
+    /// Takes everything up to and including a text, or the rest if it does not occur.
     pub fn take_through(&mut self, text: &str, class: &'static str) {
         let rest = self.rest();
         self.take(rest.find(text).map_or(rest.len(), |start| start + text.len()), class);
     }
 
-    /// Cuts off a name, and answers it; empty if none is next.
+    /// Takes a name, and returns it; empty if none is next.
     pub fn take_name(&mut self, class: &'static str) -> &'a str {
         let name = self.name_ahead();
         self.take(name.len(), class);
         name
     }
 
-    /// The name that is next.
+    /// Returns the next name, or an empty one.
     pub fn name_ahead(&self) -> &'a str {
         if self.peek().is_some_and(is_name_start) { self.ahead(is_name) } else { "" }
     }
@@ -163,7 +163,7 @@ pub fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The class of a word in a table of classes and the words of each.
+/// Returns the class of a word, from a table of classes and their words.
 pub fn class_of(table: &[(&'static str, &'static str)], word: &str) -> Option<&'static str> {
     table
         .iter()

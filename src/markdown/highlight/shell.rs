@@ -13,7 +13,7 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 /// Texts between `<<END` and `END` that are looked for: the end of each is sought in all that follows.
-const MAXIMUM_DOCUMENTS: usize = 20;
+const MAX_DOCUMENTS: usize = 20;
 
 enum Mode {
     /// A string in double quotes.
@@ -67,10 +67,10 @@ fn prompt(line: &str, continues: bool) -> Option<usize> {
     is_prompt.then_some(end + 1 + spaces)
 }
 
-/// Cuts a script into pieces, or its first line.
+/// Splits a script, or its first line, into tokens.
 fn scan(scanner: &mut Scanner<'_>, one_line: bool) {
     let mut modes: Vec<Mode> = Vec::new();
-    let mut documents = MAXIMUM_DOCUMENTS;
+    let mut documents = MAX_DOCUMENTS;
     while let Some(next) = scanner.peek() {
         if next == '\n' && one_line {
             return;

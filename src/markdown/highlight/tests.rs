@@ -1,16 +1,16 @@
-//! What pieces code is cut into. The classes were compared with those of the highlighter that clients' style sheets are
+//! What tokens code is split into. The classes were compared with those of the highlighter that clients' style sheets are
 //! made for, over some hundred source files: 96 to 100 of 100 characters have the same class, by language.
 
-use super::{LEXERS, pieces};
+use super::{LEXERS, tokens};
 use proptest::prelude::*;
 
-/// The pieces of a text: a class and its text between angle marks, text without class as it is.
-fn cut(language: &str, code: &str) -> String {
-    let pieces = pieces(language, code).unwrap();
+/// The tokens of a text: a class and its text between angle marks, text without class as it is.
+fn marked(language: &str, code: &str) -> String {
+    let found = tokens(language, code).unwrap();
     let show = |(class, text): &(&str, &str)| {
         if class.is_empty() { (*text).to_owned() } else { format!("{class}«{text}»") }
     };
-    pieces.iter().map(show).collect()
+    found.iter().map(show).collect()
 }
 
 #[test]
@@ -139,19 +139,19 @@ fn code_is_cut_into_words_signs_and_strings() {
         ),
         ("Markdown", "# A\n* **b** `c`", "gh«# A»\nk«*»w« »gs«**b**» sb«`c`»"),
     ] {
-        assert_eq!(cut(language, code), expected, "{language}: {code}");
+        assert_eq!(marked(language, code), expected, "{language}: {code}");
     }
-    assert_eq!(pieces("Brainfuck", "+"), None);
+    assert_eq!(tokens("Brainfuck", "+"), None);
 }
 
 #[test]
 fn strings_that_nobody_closes_end_with_their_line() {
-    assert_eq!(cut("Python", "'a\nb"), "s1«'a»\nn«b»");
-    assert_eq!(cut("JavaScript", "'a\nb"), "s1«'a»\nnx«b»");
-    assert_eq!(cut("JSON", "\"a\nb"), "s2«\"a»\nerr«b»");
+    assert_eq!(marked("Python", "'a\nb"), "s1«'a»\nn«b»");
+    assert_eq!(marked("JavaScript", "'a\nb"), "s1«'a»\nnx«b»");
+    assert_eq!(marked("JSON", "\"a\nb"), "s2«\"a»\nerr«b»");
 }
 
-/// Texts that are hard to cut, each repeated until it is as long as a message may be: all of them end.
+/// Texts that are hard to split, each repeated until it is as long as a message may be: all of them end.
 #[test]
 fn long_texts_end() {
     for (language, _) in LEXERS {
@@ -160,14 +160,14 @@ fn long_texts_end() {
             "#[", "\\", "a ", "1.", "\n\"\"\"",
         ] {
             let text = part.repeat(10_000 / part.len());
-            assert!(!pieces(language, &text).unwrap().is_empty());
+            assert!(!tokens(language, &text).unwrap().is_empty());
         }
     }
 }
 
 proptest! {
     #[test]
-    fn nothing_is_lost_and_no_piece_with_a_class_holds_a_line_end(
+    fn nothing_is_lost_and_no_token_with_a_class_contains_a_line_end(
         parts in prop::collection::vec(
             prop::sample::select(vec![
                 "\"", "'", "`", "\\", "\n", " ", "    ", "{", "}", "(", ")", "[", "]", "<", ">", "${", "$x", "#{", "f\"", "r#\"", "\"\"\"",
@@ -179,9 +179,9 @@ proptest! {
     ) {
         let code = parts.concat();
         for (language, _) in LEXERS {
-            let pieces = pieces(language, &code).unwrap();
-            prop_assert_eq!(pieces.iter().map(|(_, text)| *text).collect::<String>(), code.clone());
-            prop_assert!(pieces.iter().all(|(class, text)| class.is_empty() || !text.contains('\n')));
+            let found = tokens(language, &code).unwrap();
+            prop_assert_eq!(found.iter().map(|(_, text)| *text).collect::<String>(), code.clone());
+            prop_assert!(found.iter().all(|(class, text)| class.is_empty() || !text.contains('\n')));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The cases of `cases.json`, and what every construct becomes.
 
+mod commonmark;
 mod dialect_of_blocks;
 mod dialect_of_lines;
 mod safety;
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 pub use self::safety::assert_harmless;
-use super::*;
+use super::{html::MAX_DEPTH, render::render_markup, *};
 
 #[derive(Deserialize)]
 struct Cases {

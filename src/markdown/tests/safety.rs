@@ -219,7 +219,7 @@ fn pathological_texts_end() {
         let fence = "`".repeat(length);
         format!("{fence}quote\n{inner}a\n{fence}\n")
     });
-    assert!(html_of(&nested).matches("<blockquote>").count() <= MAXIMUM_DEPTH + 1);
+    assert!(html_of(&nested).matches("<blockquote>").count() <= MAX_DEPTH + 1);
     let fences: String = (3..140).map(|length| "`".repeat(length) + "quote\n").collect();
     assert_harmless(&html_of(&fences));
 }
@@ -246,6 +246,39 @@ proptest! {
         assert_harmless(&rendered.html);
         // The same text is always the same HTML.
         prop_assert_eq!(rendered, render(&text, &TestDirectory::default()));
+    }
+
+    #[test]
+    fn plain_text_renders_as_by_the_parser(
+        parts in prop::collection::vec(
+            prop::sample::select(vec![
+                "a", "Words", "word", " ", " ", "  ", "\n", "\n\n", ".", ". ", "...", "1", "1. ", "2024", "-", " - ", "- ", "---", ",", "?", "!", "(", ")",
+                "\"", "'", "it's", "e.g.", "com", "é", "漢字", "かな", "ª", "ℹ", "©", "Ⓜ", "🅰", "\u{20e3}", "\t", "\r", "\u{a0}", "\u{1}", ":", "*", "/me ", "\u{F0001}",
+            ]),
+            0..12,
+        ),
+        translates_emoticons: bool,
+        has_linkifier: bool,
+    ) {
+        let linkifiers = Linkifier::compile("word(?P<id>[a-z0-9]*)", "https://example.com/{id}");
+        let linkifiers = linkifiers.into_iter().filter(|_| has_linkifier).collect();
+        let directory = TestDirectory { translates_emoticons, linkifiers, ..TestDirectory::default() };
+        let text = parts.concat();
+        prop_assert_eq!(render(&text, &directory), render_markup(&text, &directory));
+    }
+}
+
+#[test]
+fn ordinary_text_is_plain() {
+    for text in
+        ["Good morning.", "I'll be late (10 minutes), sorry!\nCan you start?", "Привет, как дела?", "你好"]
+    {
+        assert!(plain_text::is_plain(text), "{text}");
+    }
+    for text in
+        ["", "1. a", "- a", " a", "a\n\nb", "a\n", "example.com", "a:b", "*a*", "/me waves", "© a", "a ℹ"]
+    {
+        assert!(!plain_text::is_plain(text), "{text}");
     }
 }
 

@@ -1,27 +1,26 @@
-//! Code blocks, in the frame that clients know: `div.codehilite > pre > code`.
+//! Code blocks: `div.codehilite > pre > code`.
 //!
-//! The code of languages that are known is cut into pieces that clients colour; other code is plain text. The language
-//! is named for clients that do more.
+//! Code in a known language is split into tokens that clients color; other code is plain text.
 
 use super::{
     highlight,
     html::{Attribute, Element, Node, Tag, text},
 };
 
-/// One line per language: its name, a tab, and what it is called in fences, in lower case.
+/// One line per language: its name, a tab, and its names in fences, in lower case.
 const LANGUAGES: &str = include_str!("languages.tsv");
 
-/// A block of code. `language` is as typed, empty if none: then the first line may name one.
-pub fn block(language: &str, code: &str) -> Node {
+/// Renders a code block. `language` is as typed; if it is empty, the first line may name one.
+pub fn render(language: &str, code: &str) -> Node {
     let code = format!("{code}\n");
     let typed = if language.is_empty() { language_in_header(&code) } else { language };
     let name = language_name(typed);
-    let pieces = name.and_then(|name| highlight::pieces(name, &code));
-    let content = match pieces {
-        Some(pieces) => pieces.into_iter().map(|(class, piece)| coloured(class, piece)).collect(),
+    let tokens = name.and_then(|name| highlight::tokens(name, &code));
+    let content = match tokens {
+        Some(tokens) => tokens.into_iter().map(|(class, token)| token_node(class, token)).collect(),
         None => vec![text(code)],
     };
-    // Clients look for the empty element before the code.
+    // Clients expect the empty element before the code.
     let frame = vec![Element::new(Tag::Span, Vec::new()).node(), Element::new(Tag::Code, content).node()];
     let mut attributes = vec![Attribute::Class("codehilite".to_owned())];
     if !language.is_empty() {
@@ -30,18 +29,18 @@ pub fn block(language: &str, code: &str) -> Node {
     Element::new(Tag::Division, vec![Element::new(Tag::Preformatted, frame).node()]).with(attributes).node()
 }
 
-fn coloured(class: &'static str, piece: &str) -> Node {
+fn token_node(class: &'static str, token: &str) -> Node {
     if class.is_empty() {
-        return text(piece);
+        return text(token);
     }
-    Element::new(Tag::Span, vec![text(piece)]).with(vec![Attribute::Class(class.to_owned())]).node()
+    Element::new(Tag::Span, vec![text(token)]).with(vec![Attribute::Class(class.to_owned())]).node()
 }
 
-/// The language that a first line such as `:::python` or `#!/usr/bin/python` names; empty if none.
+/// Returns the language that a first line such as `:::python` or `#!/usr/bin/python` names; empty if none.
 fn language_in_header(code: &str) -> &str {
     let line = code.lines().next().unwrap_or_default();
     let named = if let Some(path) = line.strip_prefix("#!") {
-        // The last part of the path; or, behind a space, the program that it runs.
+        // The last segment of the path, or the argument of `env`.
         let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '/');
         let (path, arguments) = path.split_at(path.find(|c| !is_path(c)).unwrap_or(path.len()));
         let last = path.rsplit('/').next().unwrap_or(path);
@@ -59,7 +58,7 @@ fn language_in_header(code: &str) -> &str {
     &named[..named.find(|c| !is_language(c)).unwrap_or(named.len())]
 }
 
-/// The full name of a language: `Python` for `py`.
+/// Returns the full name of a language: `Python` for `py`.
 fn language_name(typed: &str) -> Option<&'static str> {
     let typed = typed.to_lowercase();
     LANGUAGES

@@ -1,10 +1,11 @@
 //! Emoji in plain text: `:name:`, emoticons such as `:)`, and the characters themselves.
 
 use super::{
-    atoms::Atoms,
     directory::Directory,
     emoji,
-    html::{Attribute, Element, Node, SafeUrl, Tag, text},
+    html::{Attribute, Element, Node, Tag, text},
+    placeholders::Placeholders,
+    url::SafeUrl,
 };
 
 /// Emoticons and the names of the emoji they become.
@@ -25,19 +26,23 @@ const EMOTICONS: [(&str, &str); 14] = [
     ("=)", "smile"),
 ];
 
-/// Puts atoms in the places of emoji.
-pub fn replace(source: &str, directory: &dyn Directory, atoms: &mut Atoms) -> String {
+/// Replaces emoji by placeholders.
+pub fn replace(source: &str, directory: &dyn Directory, placeholders: &mut Placeholders) -> String {
+    let may_start = |c: char| matches!(c, ':' | '(' | '<' | ';' | '=') || !c.is_ascii();
+    if !source.contains(may_start) {
+        return source.to_owned();
+    }
     let mut output = String::with_capacity(source.len());
     let mut rest = source;
     let mut before: Option<char> = None;
     while let Some(character) = rest.chars().next() {
-        // A `:name:` that names nothing is passed over with both colons.
+        // A `:name:` of no emoji is skipped with both colons.
         let (length, found) = named(rest, directory)
             .or_else(|| emoticon(rest, before).filter(|_| directory.translates_emoticons()))
             .or_else(|| character_sequence(rest))
             .unwrap_or((character.len_utf8(), None));
-        match found.and_then(|node| atoms.hold(vec![node])) {
-            Some(place) => output.push(place),
+        match found.and_then(|node| placeholders.insert(vec![node])) {
+            Some(placeholder) => output.push(placeholder),
             None => output.push_str(&rest[..length]),
         }
         before = rest[..length].chars().next_back();
@@ -46,7 +51,7 @@ pub fn replace(source: &str, directory: &dyn Directory, atoms: &mut Atoms) -> St
     output
 }
 
-/// `:name:` at the start of a text, and what it shows.
+/// Parses `:name:` at the start of a text. Returns its length, and no node if no emoji has the name.
 fn named(source: &str, directory: &dyn Directory) -> Option<(usize, Option<Node>)> {
     let inner = source.strip_prefix(':')?;
     let length = inner.find(|c| !emoji::is_name_character(c))?;
@@ -64,7 +69,7 @@ fn named(source: &str, directory: &dyn Directory) -> Option<(usize, Option<Node>
     Some((length + 2, node))
 }
 
-/// An emoticon at the start of a text, between spaces or punctuation.
+/// Parses an emoticon at the start of a text, between spaces or punctuation.
 fn emoticon(source: &str, before: Option<char>) -> Option<(usize, Option<Node>)> {
     const ENDS: &str = ",.;?!()[] \"'\n\t";
     let ends = |c: char| ENDS.contains(c);
@@ -78,7 +83,7 @@ fn emoticon(source: &str, before: Option<char>) -> Option<(usize, Option<Node>)>
     })
 }
 
-/// An emoji's own characters at the start of a text.
+/// Parses the characters of an emoji at the start of a text.
 fn character_sequence(source: &str) -> Option<(usize, Option<Node>)> {
     let length = emoji::sequence_length(source)?;
     let mut characters = source[..length].chars();

@@ -1,0 +1,22 @@
+//! The state of rendering one message.
+
+use std::collections::BTreeSet;
+
+use super::directory::Directory;
+
+/// The mentions of a message that are not silent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mentions {
+    pub user_ids: BTreeSet<i64>,
+    pub group_ids: BTreeSet<i64>,
+    pub stream_wildcard: bool,
+    pub topic_wildcard: bool,
+}
+
+/// What rules need to know, and what they collect.
+pub struct Context<'a> {
+    pub directory: &'a dyn Directory,
+    /// Mentions in a quote are silent.
+    pub in_quote: bool,
+    pub mentions: Mentions,
+}
