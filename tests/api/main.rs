@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod alert_words;
+mod architecture;
 mod bot_storage;
 mod bots;
 mod channel_folders;
@@ -52,4 +53,3 @@ mod user_status;
 mod user_topics;
 mod users;
 mod who_is_who;
-mod whole;

@@ -16,6 +16,7 @@ fn key_of(client: &Client) -> &str {
     client.api_key.as_deref().unwrap()
 }
 
+// conformance: auth-5, auth-6, auth-7, auth-8, auth-9, auth-10
 #[tokio::test]
 async fn credentials_are_refused_in_the_published_words() {
     let server = TestServer::start().await;
@@ -49,6 +50,7 @@ async fn credentials_are_refused_in_the_published_words() {
     }
 }
 
+// conformance: auth-1
 #[tokio::test]
 async fn the_scheme_and_the_email_are_read_without_regard_to_case_and_space() {
     let server = TestServer::start().await;
@@ -66,6 +68,7 @@ async fn the_scheme_and_the_email_are_read_without_regard_to_case_and_space() {
     }
 }
 
+// conformance: auth-2
 #[tokio::test]
 async fn the_api_email_will_do_where_the_real_one_is_hidden() {
     let server = TestServer::start().await;
@@ -80,6 +83,7 @@ async fn the_api_email_will_do_where_the_real_one_is_hidden() {
     }
 }
 
+// conformance: auth-11, auth-12
 #[tokio::test]
 async fn who_is_deactivated_hears_it_after_the_organization() {
     let server = TestServer::start().await;
@@ -98,6 +102,7 @@ async fn who_is_deactivated_hears_it_after_the_organization() {
     server.anonymous().get("/server_settings", ()).await.ok();
 }
 
+// conformance: auth-13
 #[tokio::test]
 async fn incoming_webhook_bots_only_deliver() {
     let server = TestServer::start().await;
@@ -110,6 +115,7 @@ async fn incoming_webhook_bots_only_deliver() {
     bot.post("/register", ()).await.error(400, "BAD_REQUEST", refusal);
 }
 
+// conformance: auth-4
 #[tokio::test]
 async fn wrong_credentials_do_no_harm_where_nobody_has_to_log_in() {
     let server = TestServer::start().await;
@@ -119,6 +125,7 @@ async fn wrong_credentials_do_no_harm_where_nobody_has_to_log_in() {
     }
 }
 
+// conformance: auth-14
 #[tokio::test]
 async fn guessing_keys_is_limited_and_right_ones_always_pass() {
     let server = TestServer::start().await;

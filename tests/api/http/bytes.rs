@@ -41,6 +41,7 @@ fn expect(server: &TestServer, request: &[u8], status: u16, msg: &str) {
 
 const INVALID: &str = "The request is not valid HTTP";
 
+// conformance: conv-18, conv-23
 #[tokio::test]
 async fn what_is_not_http_is_answered_in_json() {
     let server = TestServer::start().await;
@@ -92,6 +93,7 @@ async fn unusual_requests_reach_the_router() {
     }
 }
 
+// conformance: conv-24
 #[tokio::test]
 async fn giant_bodies_are_refused_before_and_while_they_come() {
     let server = TestServer::start().await;
@@ -116,6 +118,7 @@ async fn giant_bodies_are_refused_before_and_while_they_come() {
 }
 
 /// A connection that is closed on a body that is still on its way is reset, and the answer is lost on that way.
+// conformance: conv-31
 #[tokio::test]
 async fn who_sends_a_body_that_nobody_wants_still_hears_the_answer() {
     let server = TestServer::start().await;
@@ -149,6 +152,7 @@ const REFUSED_EARLY: [(&str, u16); 5] = [
 ];
 
 /// A server that drops a body closes the connection without a word, and the client's next request is lost with it.
+// conformance: conv-29
 #[tokio::test]
 async fn a_connection_goes_on_after_a_body_that_nobody_read() {
     let server = TestServer::start().await;
@@ -172,6 +176,7 @@ async fn a_connection_goes_on_after_a_body_that_nobody_read() {
     }
 }
 
+// conformance: conv-30
 #[tokio::test]
 async fn a_connection_that_ends_says_so() {
     let server = TestServer::start().await;
@@ -185,6 +190,7 @@ async fn a_connection_that_ends_says_so() {
     }
 }
 
+// conformance: conv-28
 #[tokio::test]
 async fn requests_on_one_connection_are_answered_in_order() {
     let server = TestServer::start().await;

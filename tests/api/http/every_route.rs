@@ -10,6 +10,7 @@ async fn ask(client: &Client, route: &Route) -> Answer {
     client.request_outside(route.method.clone(), &path).send().await
 }
 
+// conformance: auth-3
 #[tokio::test]
 async fn only_a_few_ask_for_no_login() {
     let server = TestServer::start().await;
@@ -29,6 +30,7 @@ async fn only_a_few_ask_for_no_login() {
     assert_eq!(open, ["GET /server_settings", "POST /external/{integration}", "POST /fetch_api_key"]);
 }
 
+// conformance: auth-22
 #[tokio::test]
 async fn what_is_for_some_roles_is_refused_to_others_before_all_else() {
     let server = TestServer::start().await;

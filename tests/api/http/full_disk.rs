@@ -4,6 +4,7 @@ use crate::harness::TestServer;
 use serde_json::json;
 use teamchat::store::StoreError;
 
+// conformance: conv-26
 #[tokio::test]
 async fn a_full_disk_refuses_changes_and_nothing_else() {
     let server = TestServer::start().await;

@@ -4,5 +4,5 @@ mod authentication;
 mod bytes;
 mod every_route;
 mod full_disk;
-mod nonsense;
+mod malformed;
 mod requests;

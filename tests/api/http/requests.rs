@@ -6,6 +6,7 @@ use reqwest::Method;
 use serde_json::json;
 use std::io::Read;
 
+// conformance: conv-1, conv-21
 #[tokio::test]
 async fn a_wrong_path_is_not_found() {
     let server = TestServer::start().await;
@@ -19,6 +20,7 @@ async fn a_wrong_path_is_not_found() {
     }
 }
 
+// conformance: conv-22
 #[tokio::test]
 async fn a_wrong_method_is_told_the_right_ones() {
     let server = TestServer::start().await;
@@ -37,6 +39,7 @@ async fn a_wrong_method_is_told_the_right_ones() {
     answer.error(405, "BAD_REQUEST", "Method Not Allowed");
 }
 
+// conformance: conv-2, conv-3
 #[tokio::test]
 async fn parameters_come_in_the_query_string_and_in_every_kind_of_body() {
     let server = TestServer::start().await;
@@ -57,6 +60,7 @@ async fn parameters_come_in_the_query_string_and_in_every_kind_of_body() {
     assert!(json_body["realm_users"].is_array(), "a JSON body holds no parameters, so nothing is filtered");
 }
 
+// conformance: conv-15
 #[tokio::test]
 async fn broken_encodings_are_refused_in_words() {
     let server = TestServer::start().await;
@@ -76,6 +80,7 @@ async fn broken_encodings_are_refused_in_words() {
     assert_eq!((answer.status, &answer["code"]), (400, &json!("BAD_REQUEST")));
 }
 
+// conformance: conv-27
 #[tokio::test]
 async fn a_long_answer_is_compressed_for_who_wants_it() {
     let server = TestServer::start().await;
@@ -103,6 +108,7 @@ async fn a_long_answer_is_compressed_for_who_wants_it() {
     short.ok();
 }
 
+// conformance: conv-19, conv-20, send-54
 #[tokio::test]
 async fn parameters_that_nobody_knows_are_named() {
     let server = TestServer::start().await;
@@ -116,6 +122,7 @@ async fn parameters_that_nobody_knows_are_named() {
     error.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
 }
 
+// conformance: conv-4
 #[tokio::test]
 async fn the_path_wins_over_parameters_of_the_same_name() {
     let server = TestServer::start().await;
@@ -128,6 +135,7 @@ async fn the_path_wins_over_parameters_of_the_same_name() {
     assert_eq!(by_email["user"]["user_id"], ada.user_id);
 }
 
+// conformance: conv-34, send-27
 #[tokio::test]
 async fn the_client_is_named_by_its_parameter_or_its_agent() {
     let server = TestServer::start().await;
@@ -142,6 +150,7 @@ async fn the_client_is_named_by_its_parameter_or_its_agent() {
     assert_eq!(is_incompatible("ZulipMobile/1.0", &[("client", "ZulipInvalid")]).await, true);
 }
 
+// conformance: conv-16
 #[tokio::test]
 async fn too_many_parameters_are_refused() {
     let server = TestServer::start().await;
@@ -151,6 +160,7 @@ async fn too_many_parameters_are_refused() {
     answer.error(400, "BAD_REQUEST", "Too many request parameters (limit: 1000)");
 }
 
+// conformance: conv-2
 #[tokio::test]
 async fn every_method_takes_parameters_from_the_query_string_and_the_body() {
     let server = TestServer::start().await;
@@ -181,6 +191,7 @@ async fn every_method_takes_parameters_from_the_query_string_and_the_body() {
     }
 }
 
+// conformance: conv-17, conv-18
 #[tokio::test]
 async fn an_answer_begins_with_its_result_and_ends_with_its_line() {
     let server = TestServer::start().await;
@@ -191,6 +202,7 @@ async fn an_answer_begins_with_its_result_and_ends_with_its_line() {
     assert_eq!(error.bytes, b"{\"result\":\"error\",\"msg\":\"No such user\",\"code\":\"BAD_REQUEST\"}\n");
 }
 
+// conformance: conv-32
 #[tokio::test]
 async fn messages_name_the_client_that_sent_them() {
     let server = TestServer::start().await;
@@ -217,6 +229,7 @@ async fn messages_name_the_client_that_sent_them() {
     }
 }
 
+// conformance: conv-33
 #[tokio::test]
 async fn the_client_decides_whether_a_sender_has_read_their_message() {
     let server = TestServer::start().await;
@@ -253,6 +266,7 @@ async fn the_client_decides_whether_a_sender_has_read_their_message() {
     }
 }
 
+// conformance: conv-14
 #[tokio::test]
 async fn a_parameter_has_one_of_its_names() {
     let server = TestServer::start().await;
@@ -274,6 +288,7 @@ async fn a_parameter_has_one_of_its_names() {
 }
 
 /// The published server refuses the 201st request of a minute. Whoever tests a client against this one need not wait.
+// conformance: conv-40
 #[tokio::test]
 async fn no_client_asks_too_often() {
     let server = TestServer::start().await;

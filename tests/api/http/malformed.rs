@@ -1,9 +1,9 @@
-//! Nonsense for every route: whatever is sent, the answer is JSON, never a fault of ours, and the server goes on.
+//! Malformed requests for every route: the answer is JSON and never has status 500, and the server goes on.
 //!
 //! `TEAMCHAT_TEST_SEED` repeats a run, `TEAMCHAT_TEST_REQUESTS` asks for more requests to each route.
 
+use crate::architecture::source;
 use crate::harness::{Answer, Client, TestServer};
-use crate::whole::source;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -130,12 +130,12 @@ fn number_from(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().map(|text| text.parse().expect("a number"))
 }
 
-/// Every name that could be a parameter's: the fields of all structs of the slices.
+/// Every name that could be a parameter's: the fields of all structs of `api`.
 fn parameter_names() -> Vec<String> {
     let field = Regex::new(r"(?m)^    (?:pub )?(?:r#)?([a-z_]+): ").unwrap();
     let mut names: Vec<String> = source::files()
         .iter()
-        .filter(|file| file.slice().is_some())
+        .filter(|file| file.resource().is_some())
         .flat_map(|file| field.captures_iter(&file.text).map(|found| found[1].to_owned()).collect::<Vec<_>>())
         .collect();
     names.sort();
@@ -144,15 +144,15 @@ fn parameter_names() -> Vec<String> {
     names
 }
 
-/// The names that stand in the files of a route's slice come often, others now and then.
-struct Nonsense {
+/// The names that stand in the files of a route's resource come often, others now and then.
+struct Malformed {
     random: StdRng,
     names: Vec<String>,
     long: String,
     deep: String,
 }
 
-impl Nonsense {
+impl Malformed {
     fn value(&mut self) -> String {
         match self.random.random_range(0..40) {
             0 => self.long.clone(),
@@ -214,8 +214,9 @@ fn is_proper(answer: &Answer, route: &Route) -> bool {
     answer.status < 500 && (is_json || (answer.status < 400 && route.outside) || is_page || is_image)
 }
 
+// conformance: conv-25
 #[tokio::test]
-async fn nonsense_is_answered_in_json_and_is_never_our_fault() {
+async fn malformed_requests_are_answered_in_json_and_are_never_the_servers_fault() {
     let seed = number_from("TEAMCHAT_TEST_SEED").unwrap_or_else(|| rand::rng().random());
     let requests = number_from("TEAMCHAT_TEST_REQUESTS").unwrap_or(REQUESTS);
     println!("TEAMCHAT_TEST_SEED={seed}");
@@ -229,7 +230,7 @@ async fn nonsense_is_answered_in_json_and_is_never_our_fault() {
         let message = json!({"type": "channel", "to": "general", "topic": "test", "content": format!("{number} @**Ada** *x*")});
         owner.post("/messages", message).await.ok();
     }
-    let mut nonsense = Nonsense {
+    let mut malformed = Malformed {
         random: StdRng::seed_from_u64(seed),
         names: parameter_names(),
         long: "ab ".repeat(20_000),
@@ -240,30 +241,30 @@ async fn nonsense_is_answered_in_json_and_is_never_our_fault() {
     let mut faults = Vec::new();
     for route in teamchat::api::routes().iter().filter(|route| !is_pointless(route)) {
         let literal = format!("\"{}\"", route.path);
-        let slices: Vec<_> = files
+        let resources: Vec<_> = files
             .iter()
             .filter(|file| file.text.contains(&literal))
-            .filter_map(|file| file.slice())
+            .filter_map(|file| file.resource())
             .collect();
         let own: Vec<String> = files
             .iter()
-            .filter(|file| file.slice().is_some_and(|slice| slices.contains(&slice)))
+            .filter(|file| file.resource().is_some_and(|name| resources.contains(&name)))
             .flat_map(|file| {
                 field.captures_iter(&file.text).map(|found| found[1].to_owned()).collect::<Vec<_>>()
             })
             .collect();
         for _ in 0..requests {
-            let client = if nonsense.random.random_bool(0.6) {
+            let client = if malformed.random.random_bool(0.6) {
                 &owner
             } else {
-                clients.choose(&mut nonsense.random).unwrap()
+                clients.choose(&mut malformed.random).unwrap()
             };
             let waits = route.path == "/events" && route.method == reqwest::Method::GET;
             if waits {
                 // It might wait for events that never come; what it reads is tested with queues.
                 continue;
             }
-            let answer = nonsense.request(client, route, &own).await;
+            let answer = malformed.request(client, route, &own).await;
             if !is_proper(&answer, route) {
                 faults.push(answer.to_string().chars().take(500).collect::<String>());
             }

@@ -1,0 +1,13 @@
+//! Checks of the source itself and of what belongs to it: which module imports which, the statements, the routes, the
+//! pages of `docs/conformance`, the snapshots.
+//!
+//! When a snapshot changed for a good reason, write it again with
+//! `INSTA_UPDATE=always cargo test --test api architecture`.
+
+mod conformance;
+mod files;
+mod plans;
+mod routes;
+mod snapshots;
+pub mod source;
+mod statements;

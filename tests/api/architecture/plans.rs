@@ -1,0 +1,58 @@
+//! How SQLite answers the statements that run for each message or each page of messages: one snapshot for each folder.
+//! A statement with `INDEXED BY` is not in them, since SQLite refuses it where it cannot use the index.
+
+use super::snapshots::assert_written;
+use super::source::files;
+use super::statements::{complete_statements, empty_database, plan};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Folders and files with such statements.
+const HOT: [&str; 6] = [
+    "api/messages/",
+    "api/reactions.rs",
+    "api/topics.rs",
+    "domain/messages/",
+    "domain/subscriptions/sql.rs",
+    "domain/user_topics/",
+];
+
+/// Tables that grow with the messages. Statements on others are not in the snapshots.
+const LARGE: [&str; 9] = [
+    "message",
+    "message_edit",
+    "message_search",
+    "reaction",
+    "user_message_flags",
+    "read_state",
+    "read_chunk",
+    "subscription_span",
+    "arrival",
+];
+
+#[test]
+fn query_plans() {
+    let (_folder, database) = empty_database();
+    let connection = database.connect_writer().unwrap();
+    let mut plans: BTreeMap<String, String> = BTreeMap::new();
+    for statement in complete_statements(&files()) {
+        let is_hot = HOT.iter().any(|path| statement.path.starts_with(path));
+        if !is_hot || !statement.text.starts_with("SELECT") || statement.text.contains("INDEXED BY") {
+            continue;
+        }
+        let steps = plan(&connection, &statement.text);
+        let is_large = LARGE
+            .iter()
+            .any(|table| statement.text.split(|letter: char| !is_word(letter)).any(|word| word == *table));
+        if is_large {
+            let folder: Vec<&str> = statement.path.trim_end_matches(".rs").split('/').take(2).collect();
+            let text = plans.entry(folder.join("_")).or_default();
+            writeln!(text, "{}\n    {}", statement.text, steps.join("\n    ")).unwrap();
+        }
+    }
+    assert_written("plans", &plans);
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}

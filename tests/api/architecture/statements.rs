@@ -1,0 +1,212 @@
+//! The SQL statements that stand in the source: each is prepared against the schema, and none walks a whole table that
+//! grows, unless it is listed here with the reason.
+//!
+//! Where a statement is put together with `format!`, string constants of the same file or folder are filled in. What
+//! then still has gaps is only known when it runs, and is left to the tests that run it.
+
+use super::source::{SourceFile, files};
+use regex::{Captures, Regex};
+use std::collections::{BTreeMap, BTreeSet};
+use teamchat::store::Database;
+use tempfile::TempDir;
+
+/// Tables that may be walked, and why.
+const WALKED_TABLES: &[(&str, &[&str])] = &[
+    (
+        "a few rows in an organization, made by its administrators",
+        &[
+            "channel_folder",
+            "code_playground",
+            "default_stream",
+            "default_stream_group",
+            "default_stream_group_stream",
+            "invite",
+            "linkifier",
+            "profile_field",
+            "realm",
+            "realm_domain",
+            "realm_emoji",
+            "realm_setting",
+            "realm_user_setting_default",
+            "upload_state",
+            "user_group",
+            "user_group_subgroup",
+        ],
+    ),
+    ("a row for each channel: clients ask for all of them", &["stream"]),
+    (
+        "rows of people: clients ask for all of them, and whom a change concerns is found in one pass",
+        &["alert_word", "bot", "profile_value", "user", "user_group_member"],
+    ),
+    ("of SQLite itself", &["sqlite_master", "sqlite_sequence"]),
+];
+
+/// Statements that walk another table, by how they begin, and why they may.
+const WALKS: &[(&str, &str)] = &[
+    ("SELECT stream_id, count(*) FROM subscription WHERE active", "the numbers of subscribers, counted once"),
+    ("SELECT stream_id, user_id FROM subscription JOIN user", "who is subscribed to what, read once"),
+    ("DELETE FROM event_queue WHERE user_id", "an account ends; queues are few"),
+    ("SELECT queue_id, user_id, registration, acknowledged FROM event_queue", "the start reads all queues"),
+    ("DELETE FROM event_audience WHERE id NOT IN", "maintenance, on what the log still has"),
+    ("SELECT event.id, type, coalesce(audience, user_ids)", "the end of the log, by its key, with a limit"),
+    ("SELECT next_try FROM outgoing_webhook ORDER BY next_try LIMIT 1", "the first of an index"),
+    (
+        "SELECT reminder_id, user_id, message_id, note",
+        "the next one: the first of an index of those that wait",
+    ),
+    (
+        "SELECT scheduled_message_id, sender_id, stream_id",
+        "the next one: the first of an index of those that wait",
+    ),
+];
+
+/// A statement of the source.
+pub struct Statement {
+    /// The file, below `src`.
+    pub path: String,
+    /// On one line.
+    pub text: String,
+}
+
+#[test]
+fn statements_fit_the_schema() {
+    let (_folder, database) = empty_database();
+    let connection = database.connect_writer().unwrap();
+    let statements = complete_statements(&files());
+    assert!(statements.len() > 300, "statements are found: {}", statements.len());
+    let mut failures = Vec::new();
+    for statement in &statements {
+        if let Err(error) = connection.prepare(&statement.text) {
+            failures.push(format!("{}: {}: {error}", statement.path, statement.text));
+        }
+    }
+    assert!(failures.is_empty(), "statements that the schema refuses:\n{}", failures.join("\n"));
+}
+
+#[test]
+fn no_statement_walks_a_table_that_grows() {
+    let (_folder, database) = empty_database();
+    let connection = database.connect_writer().unwrap();
+    let tables = tables(&connection);
+    let may_be_walked = |table: &str| WALKED_TABLES.iter().any(|(_, tables)| tables.contains(&table));
+    let mut walks = Vec::new();
+    let mut used = vec![false; WALKS.len()];
+    for statement in complete_statements(&files()) {
+        let steps = plan(&connection, &statement.text);
+        let walked = steps.iter().filter_map(|step| walked(step, &statement.text, &tables));
+        for table in walked.filter(|table| !may_be_walked(table)) {
+            match WALKS.iter().position(|(beginning, _)| statement.text.starts_with(beginning)) {
+                Some(listed) => used[listed] = true,
+                None => walks.push(format!("{}: {}\n    walks {table}", statement.path, statement.text)),
+            }
+        }
+    }
+    assert!(walks.is_empty(), "statements that walk a whole table:\n{}", walks.join("\n"));
+    let unused: Vec<&str> =
+        WALKS.iter().zip(used).filter(|(_, used)| !used).map(|(walk, _)| walk.0).collect();
+    assert!(unused.is_empty(), "listed, but no statement begins so and walks a table: {unused:?}");
+}
+
+fn tables(connection: &rusqlite::Connection) -> BTreeSet<String> {
+    let mut statement = connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").unwrap();
+    let names = statement.query_map([], |row| row.get(0)).unwrap();
+    names.map(Result::unwrap).chain(["sqlite_master".to_owned()]).collect()
+}
+
+/// The table that a step of a query plan reads from one end to the other, with or without an index. A step names it as
+/// the statement does, which may be by an alias; other names are of common table expressions and table functions.
+fn walked(step: &str, statement: &str, tables: &BTreeSet<String>) -> Option<String> {
+    let mut words = step.strip_prefix("SCAN ")?.split_whitespace();
+    let name = words.next()?;
+    let rest: Vec<&str> = words.collect();
+    // `VIRTUAL TABLE INDEX 0:=` is a search in a full-text index, `0:` a walk over it.
+    if let ["VIRTUAL", "TABLE", "INDEX", index] = rest[..]
+        && !index.ends_with(':')
+    {
+        return None;
+    }
+    if tables.contains(name) {
+        return Some(name.to_owned());
+    }
+    let alias = Regex::new(&format!(r"\b(\w+)\s+(?:AS\s+)?{}\b", regex::escape(name))).unwrap();
+    let mut named = alias.captures_iter(statement).map(|found| found[1].to_owned());
+    named.find(|table| tables.contains(table))
+}
+
+#[test]
+fn walks_are_told_from_searches() {
+    let tables = ["message", "user", "message_search"].map(str::to_owned).into();
+    let walked = |step: &str| walked(step, "SELECT 1 FROM message AS m JOIN inside", &tables);
+    assert_eq!(walked("SCAN message USING COVERING INDEX message_topic").as_deref(), Some("message"));
+    assert_eq!(walked("SCAN m").as_deref(), Some("message"));
+    assert_eq!(walked("SCAN message_search VIRTUAL TABLE INDEX 0:").as_deref(), Some("message_search"));
+    for step in
+        ["SCAN inside", "SCAN CONSTANT ROW", "SEARCH user", "SCAN message_search VIRTUAL TABLE INDEX 0:="]
+    {
+        assert_eq!(walked(step), None, "{step}");
+    }
+}
+
+/// A new file with the schema.
+pub fn empty_database() -> (TempDir, Database) {
+    let folder = tempfile::tempdir().unwrap();
+    let database = Database::open(&folder.path().join("chat.sqlite")).unwrap();
+    (folder, database)
+}
+
+/// The steps of a statement's query plan.
+pub fn plan(connection: &rusqlite::Connection, statement: &str) -> Vec<String> {
+    let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {statement}")).unwrap();
+    // A plan needs no parameters.
+    let steps = plan.raw_query().mapped(|row| row.get::<_, String>("detail"));
+    steps.map(Result::unwrap).collect()
+}
+
+/// The statements of files that can be prepared as they are.
+pub fn complete_statements(files: &[SourceFile]) -> Vec<Statement> {
+    let constants: BTreeMap<&str, Vec<(String, String)>> =
+        files.iter().map(|file| (file.path.as_str(), file.text_constants())).collect();
+    let mut statements = Vec::new();
+    for file in files.iter().filter(|file| !file.is_test()) {
+        for text in statements_of(file) {
+            let is_part = constants[file.path.as_str()].iter().any(|(name, constant)| {
+                one_line(constant) == text && file.text.contains(&format!("{{{name}}}"))
+            });
+            if let Some(text) = fill_in(&text, file, &constants).filter(|_| !is_part) {
+                statements.push(Statement { path: file.path.clone(), text });
+            }
+        }
+    }
+    statements
+}
+
+/// The string literals of a file that are whole statements.
+fn statements_of(file: &SourceFile) -> Vec<String> {
+    let statement = Regex::new(r"^(WITH|SELECT|INSERT( OR \w+)? INTO|UPDATE \w+ SET|DELETE FROM)\s").unwrap();
+    let literals = file.literals().into_iter().map(|text| one_line(&text));
+    literals.filter(|text| statement.is_match(text)).collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Puts constants of the same file, or else of the same folder, in the place of `{NAME}`. `None` if one is unknown.
+fn fill_in(
+    statement: &str,
+    file: &SourceFile,
+    constants: &BTreeMap<&str, Vec<(String, String)>>,
+) -> Option<String> {
+    let placeholder = Regex::new(r"\{(\w*)\}").unwrap();
+    let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut complete = true;
+    let filled = placeholder.replace_all(statement, |found: &Captures<'_>| {
+        let near = constants.iter().filter(|(path, _)| path.starts_with(folder));
+        let named = near.flat_map(|(path, all)| all.iter().map(move |(name, text)| (*path, name, text)));
+        let known =
+            named.filter(|(_, name, _)| **name == found[1]).max_by_key(|(path, ..)| *path == file.path);
+        complete &= known.is_some();
+        known.map_or_else(String::new, |(_, _, text)| one_line(text))
+    });
+    complete.then(|| filled.into_owned())
+}
