@@ -7,6 +7,7 @@ use serde_json::json;
 use teamchat::domain::groups::realm_settings::RealmGroup;
 use teamchat::domain::groups::system::SystemGroup;
 
+// conformance: group-5
 #[tokio::test]
 async fn everybody_hears_of_a_new_group_with_its_defaults() {
     let server = TestServer::start().await;
@@ -42,6 +43,7 @@ async fn everybody_hears_of_a_new_group_with_its_defaults() {
     assert_eq!(seen(&bob, id.as_i64().unwrap()).await, record);
 }
 
+// conformance: group-5
 #[tokio::test]
 async fn a_group_begins_with_subgroups_and_settings() {
     let server = TestServer::start().await;
@@ -75,6 +77,7 @@ async fn a_group_begins_with_subgroups_and_settings() {
     assert_eq!(made["can_remove_members_group"], 3);
 }
 
+// conformance: group-7, group-8
 #[tokio::test]
 async fn what_does_not_fit_is_refused_in_the_published_words() {
     let server = TestServer::start().await;
@@ -122,6 +125,7 @@ async fn what_does_not_fit_is_refused_in_the_published_words() {
     assert_eq!(ada.get("/user_groups", ()).await.ok(), before);
 }
 
+// conformance: group-6
 #[tokio::test]
 async fn the_organization_says_who_makes_groups() {
     let server = TestServer::start().await;

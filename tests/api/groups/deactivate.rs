@@ -8,6 +8,7 @@ use teamchat::domain::groups::setting;
 use teamchat::domain::groups::setting::Owner;
 use teamchat::types::GroupId;
 
+// conformance: group-12, queue-41
 #[tokio::test]
 async fn a_deactivated_group_is_gone_for_clients_that_do_not_know_of_them() {
     let server = TestServer::start().await;
@@ -32,6 +33,7 @@ async fn a_deactivated_group_is_gone_for_clients_that_do_not_know_of_them() {
     ada.post(&path(crew, "/deactivate"), ()).await.error(400, "BAD_REQUEST", "User group is deactivated.");
 }
 
+// conformance: group-13
 #[tokio::test]
 async fn only_who_manages_a_group_deactivates_it() {
     let server = TestServer::start().await;
@@ -47,6 +49,7 @@ async fn only_who_manages_a_group_deactivates_it() {
     owner.post(&path(crew, "/deactivate"), ()).await.ok();
 }
 
+// conformance: group-14
 #[tokio::test]
 async fn a_group_in_use_says_where() {
     let server = TestServer::start().await;

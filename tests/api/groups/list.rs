@@ -4,6 +4,7 @@ use crate::harness::TestServer;
 use serde_json::{Value, json};
 use teamchat::types::Role;
 
+// conformance: group-2, group-3
 #[tokio::test]
 async fn each_role_is_in_its_system_groups() {
     let server = TestServer::start().await;
@@ -38,6 +39,7 @@ async fn each_role_is_in_its_system_groups() {
     assert_eq!(state["realm_user_groups"], groups);
 }
 
+// conformance: group-1
 #[tokio::test]
 async fn a_system_group_has_every_field() {
     let server = TestServer::start().await;
@@ -65,6 +67,7 @@ async fn a_system_group_has_every_field() {
     );
 }
 
+// conformance: group-4
 #[tokio::test]
 async fn everybody_hears_of_the_groups_of_a_new_user() {
     let server = TestServer::start().await;

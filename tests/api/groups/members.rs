@@ -9,6 +9,7 @@ fn event(op: &str, group: i64, users: &[&Client]) -> Value {
     json!({"type": "user_group", "op": op, "group_id": group, "user_ids": super::ids(users)})
 }
 
+// conformance: group-15
 #[tokio::test]
 async fn who_comes_and_goes_is_told_to_everybody_and_to_them() {
     let server = TestServer::start().await;
@@ -59,6 +60,7 @@ async fn who_comes_and_goes_is_told_to_everybody_and_to_them() {
     of_ada.expect_nothing().await;
 }
 
+// conformance: group-16
 #[tokio::test]
 async fn the_settings_say_who_may() {
     let server = TestServer::start().await;
@@ -123,6 +125,7 @@ async fn the_settings_say_who_may() {
     change(&bob, "delete", &bob).await.ok();
 }
 
+// conformance: group-17
 #[tokio::test]
 async fn what_does_not_fit_is_refused_and_nothing_happens() {
     let server = TestServer::start().await;
@@ -174,6 +177,7 @@ async fn what_does_not_fit_is_refused_and_nothing_happens() {
     without.expect_nothing().await;
 }
 
+// conformance: group-18
 #[tokio::test]
 async fn who_joins_a_group_sees_its_channels_and_who_leaves_does_not() {
     let server = TestServer::start().await;

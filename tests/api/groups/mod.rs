@@ -2,9 +2,9 @@
 
 mod create;
 mod deactivate;
-mod inside;
 mod list;
 mod members;
+mod membership;
 mod model;
 mod subgroups;
 mod update;

@@ -1,49 +1,27 @@
-//! Random changes of groups against a plain model of them: sets, and a recursion.
+//! Random changes of groups against a plain model of them.
 
 use super::{group, path};
-use crate::harness::{Client, Dice, TestServer};
+use crate::harness::access::{Channel, Groups, Privacy, Role};
+use crate::harness::{Client, Rng, TestServer};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 const GROUPS: usize = 6;
 
-/// Named groups by id: who is in each, and which groups.
-#[derive(Default)]
-struct Plain {
-    members: BTreeMap<i64, BTreeSet<i64>>,
-    subgroups: BTreeMap<i64, BTreeSet<i64>>,
-    /// Who holds which of the system groups, as a group holds its members.
-    roles: BTreeMap<i64, BTreeSet<i64>>,
-}
+/// Of the users of [`GroupModel::new`], in their order.
+const ROLES: [Role; 5] = [Role::Administrator, Role::Member, Role::Member, Role::Member, Role::Guest];
 
-impl Plain {
-    fn everybody(&self, group: i64) -> BTreeSet<i64> {
-        let mut all =
-            self.members.get(&group).or_else(|| self.roles.get(&group)).cloned().unwrap_or_default();
-        for subgroup in self.subgroups.get(&group).into_iter().flatten() {
-            all.extend(self.everybody(*subgroup));
-        }
-        // Each system group includes the one before it, but for the first two: nobody and the owners.
-        if (3..=8).contains(&group) {
-            all.extend(self.everybody(group - 1));
-        }
-        all
-    }
+/// Who creates the channels, and is subscribed to them.
+const CREATOR: usize = 0;
 
-    fn includes(&self, group: i64, other: i64) -> bool {
-        group == other
-            || self.subgroups.get(&group).is_some_and(|all| all.iter().any(|one| self.includes(*one, other)))
-    }
-}
-
-struct World {
+struct GroupModel {
     users: Vec<Client>,
     groups: Vec<i64>,
-    plain: Plain,
-    dice: Dice,
+    plain: Groups<i64>,
+    rng: Rng,
 }
 
-impl World {
+impl GroupModel {
     async fn new(server: &TestServer, seed: u64) -> Self {
         let users = vec![
             server.owner().await,
@@ -53,11 +31,15 @@ impl World {
             server.guest("gus").await,
         ];
         let id = |user: usize| users[user].user_id;
-        let roles = [(2, vec![id(0)]), (4, vec![id(1)]), (5, vec![id(2), id(3)]), (7, vec![id(4)])];
-        let mut plain = Plain {
-            roles: roles.into_iter().map(|(group, users)| (group, users.into_iter().collect())).collect(),
-            ..Plain::default()
-        };
+        let mut plain = Groups::default();
+        // The system groups. Each includes the one before it, but for the first two: nobody and the owners.
+        for (group, users) in [(2, vec![id(0)]), (4, vec![id(1)]), (5, vec![id(2), id(3)]), (7, vec![id(4)])]
+        {
+            plain.members.insert(group, users.into_iter().collect());
+        }
+        for group in 3..=8 {
+            plain.subgroups.insert(group, BTreeSet::from([group - 1]));
+        }
         let mut groups = Vec::new();
         for name in ["a", "b", "c", "d", "e", "f"].into_iter().take(GROUPS) {
             let id = group(&users[0], name, &[]).await;
@@ -65,13 +47,13 @@ impl World {
             plain.subgroups.insert(id, BTreeSet::new());
             groups.push(id);
         }
-        Self { users, groups, plain, dice: Dice::new(seed) }
+        Self { users, groups, plain, rng: Rng::new(seed) }
     }
 
     async fn step(&mut self) {
-        let group = self.groups[self.dice.below(GROUPS)];
-        if self.dice.below(2) == 0 {
-            let user = self.users[self.dice.below(self.users.len())].user_id;
+        let group = self.groups[self.rng.below(GROUPS)];
+        if self.rng.below(2) == 0 {
+            let user = self.users[self.rng.below(self.users.len())].user_id;
             let members = self.plain.members.get_mut(&group).unwrap();
             let what = if members.remove(&user) { "delete" } else { "add" };
             if what == "add" {
@@ -81,10 +63,10 @@ impl World {
             return;
         }
         // System groups may be in a group too.
-        let subgroup = if self.dice.below(4) == 0 {
-            2 + i64::try_from(self.dice.below(6)).unwrap()
+        let subgroup = if self.rng.below(4) == 0 {
+            2 + i64::try_from(self.rng.below(6)).unwrap()
         } else {
-            self.groups[self.dice.below(GROUPS)]
+            self.groups[self.rng.below(GROUPS)]
         };
         let is_there = self.plain.subgroups[&group].contains(&subgroup);
         let what = if is_there { "delete" } else { "add" };
@@ -126,10 +108,15 @@ impl World {
                 .iter()
                 .map(|stream| stream["stream_id"].as_i64().unwrap())
                 .collect();
-            let is_guest = user.user_id == self.users[4].user_id;
+            let place = |client: &Client| self.users.iter().position(|other| other.user_id == client.user_id);
+            let person = place(user).unwrap();
             for (group, stream_id) in channels {
-                let is_in = self.plain.everybody(*group).contains(&user.user_id) && !is_guest;
-                let expected = is_in || user.user_id == self.users[0].user_id;
+                let everybody = self.plain.everybody(*group);
+                let inside = self.users.iter().filter(|user| everybody.contains(&user.user_id));
+                let may_subscribe = inside.filter_map(place).collect();
+                let channel =
+                    Channel { may_subscribe, ..Channel::new(*stream_id, "", Privacy::Shared, CREATOR) };
+                let expected = channel.is_known_to(person, ROLES[person]);
                 assert_eq!(found.contains(stream_id), expected, "{} and {stream_id}", user.full_name);
             }
         }
@@ -138,28 +125,29 @@ impl World {
 
 async fn run(seed: u64) {
     let server = TestServer::start().await;
-    let mut world = World::new(&server, seed).await;
+    let mut model = GroupModel::new(&server, seed).await;
     let mut channels = BTreeMap::new();
-    for group in &world.groups {
+    for group in &model.groups {
         let parameters =
             json!({"name": format!("of {group}"), "invite_only": true, "can_subscribe_group": group});
-        let made = world.users[0].post("/channels/create", parameters).await.ok();
+        let made = model.users[0].post("/channels/create", parameters).await.ok();
         channels.insert(*group, made["id"].as_i64().unwrap());
     }
     for _ in 0..4 {
-        let users = world.users.clone();
+        let users = model.users.clone();
         let others: Vec<&Client> = users.iter().skip(1).collect();
         let steps = async || {
             for _ in 0..6 {
-                world.step().await;
+                model.step().await;
             }
         };
         server.check_state_sync(&others, steps).await;
-        world.check().await;
-        world.check_channels(&channels).await;
+        model.check().await;
+        model.check_channels(&channels).await;
     }
 }
 
+// conformance: group-23
 #[tokio::test]
 async fn groups_are_what_a_plain_model_says() {
     for seed in [7, 1_000_003] {

@@ -8,6 +8,7 @@ fn event(op: &str, group: i64, subgroups: &[i64]) -> Value {
     json!({"type": "user_group", "op": op, "group_id": group, "direct_subgroup_ids": subgroups})
 }
 
+// conformance: group-19
 #[tokio::test]
 async fn subgroups_come_and_go_through_both_endpoints() {
     let server = TestServer::start().await;
@@ -29,6 +30,7 @@ async fn subgroups_come_and_go_through_both_endpoints() {
     assert_eq!(seen(&ada, outer).await["direct_subgroup_ids"], json!([inner, other]));
 }
 
+// conformance: group-20
 #[tokio::test]
 async fn a_group_is_never_in_itself() {
     let server = TestServer::start().await;
@@ -44,6 +46,7 @@ async fn a_group_is_never_in_itself() {
     ada.post(&path(a, "/subgroups"), json!({"add": [c]})).await.ok();
 }
 
+// conformance: group-17
 #[tokio::test]
 async fn what_does_not_fit_is_refused_and_nothing_happens() {
     let server = TestServer::start().await;

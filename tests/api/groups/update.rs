@@ -8,6 +8,7 @@ fn update(group: i64, data: Value) -> Value {
     json!({"type": "user_group", "op": "update", "group_id": group, "data": data})
 }
 
+// conformance: group-9
 #[tokio::test]
 async fn each_part_is_an_event_of_its_own() {
     let server = TestServer::start().await;
@@ -55,6 +56,7 @@ async fn each_part_is_an_event_of_its_own() {
     assert_eq!(server.column(anonymous).await, ["2"], "can_join_group and can_manage_group");
 }
 
+// conformance: group-10, group-11
 #[tokio::test]
 async fn what_does_not_fit_is_refused() {
     let server = TestServer::start().await;
@@ -105,6 +107,7 @@ async fn what_does_not_fit_is_refused() {
     assert_eq!(seen(&ada, crew).await["name"], "Mine");
 }
 
+// conformance: group-11
 #[tokio::test]
 async fn who_manages_a_group_may_be_another_group() {
     let server = TestServer::start().await;
@@ -117,6 +120,7 @@ async fn who_manages_a_group_may_be_another_group() {
     ada.patch(&path(crew, ""), json!({"name": "ours"})).await.error(status, code, msg);
 }
 
+// conformance: group-12
 #[tokio::test]
 async fn a_deactivated_group_comes_back() {
     let server = TestServer::start().await;

@@ -1,6 +1,6 @@
 //! One user's way to the server, and the answers.
 
-use super::{Queue, WhereItRuns};
+use super::{Endpoint, Queue};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use teamchat::app::App;
 #[derive(Clone)]
 pub struct Client {
     http: reqwest::Client,
-    where_it_runs: Arc<Mutex<WhereItRuns>>,
+    endpoint: Arc<Mutex<Endpoint>>,
     /// 0 without credentials.
     pub user_id: i64,
     /// The real email, which is also the API email of a new user.
@@ -25,34 +25,34 @@ pub struct Client {
 }
 
 impl Client {
-    pub(super) fn anonymous(where_it_runs: Arc<Mutex<WhereItRuns>>) -> Self {
+    pub(super) fn anonymous(endpoint: Arc<Mutex<Endpoint>>) -> Self {
         let http = reqwest::Client::builder()
             .user_agent("teamchat-tests/1.0")
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .unwrap();
         let (email, full_name) = Default::default();
-        Self { http, where_it_runs, user_id: 0, email, full_name, api_key: None }
+        Self { http, endpoint, user_id: 0, email, full_name, api_key: None }
     }
 
-    pub(super) fn new(where_it_runs: Arc<Mutex<WhereItRuns>>, user: CreatedUser) -> Self {
+    pub(super) fn new(endpoint: Arc<Mutex<Endpoint>>, user: CreatedUser) -> Self {
         Self {
             user_id: user.user_id.0,
             email: user.email,
             full_name: user.full_name,
             api_key: Some(user.api_key),
-            ..Self::anonymous(where_it_runs)
+            ..Self::anonymous(endpoint)
         }
     }
 
     /// The same user at another server.
-    pub(super) fn at(&self, where_it_runs: Arc<Mutex<WhereItRuns>>) -> Self {
-        Self { where_it_runs, ..self.clone() }
+    pub(super) fn at(&self, endpoint: Arc<Mutex<Endpoint>>) -> Self {
+        Self { endpoint, ..self.clone() }
     }
 
     /// The server behind the address; `None` while it is stopped.
     pub(super) fn app(&self) -> Option<Arc<App>> {
-        Weak::upgrade(&self.where_it_runs.lock().unwrap().app)
+        Weak::upgrade(&self.endpoint.lock().unwrap().app)
     }
 
     /// `GET` with a query string. Paths are those below `/api/v1`.
@@ -82,7 +82,7 @@ impl Client {
 
     /// A request for a path that is not below `/api/v1`.
     pub fn request_outside(&self, method: Method, path: &str) -> Request {
-        let origin = self.where_it_runs.lock().unwrap().origin.clone();
+        let origin = self.endpoint.lock().unwrap().origin.clone();
         let line = format!("{method} {path}");
         let mut builder = self.http.request(method, format!("{origin}{path}"));
         if let Some(api_key) = &self.api_key {

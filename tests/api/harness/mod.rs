@@ -11,20 +11,22 @@
 //!
 //! The clock of a test server stands still until the test moves it ([`TestServer::clock`]). Nothing ever sleeps.
 
+pub mod access;
 mod chat;
 mod client;
-mod dice;
+
 mod matching;
 mod model;
 pub mod pictures;
 mod queue;
+mod rng;
 mod sync;
 mod tests;
 
 pub use client::{Answer, Client};
-pub use dice::Dice;
 pub use matching::{differences, mask};
 pub use queue::Queue;
+pub use rng::Rng;
 
 use rusqlite::types::Value;
 use std::net::SocketAddr;
@@ -57,7 +59,7 @@ static PREPARED: OnceCell<Vec<u8>> = OnceCell::const_new();
 /// A server in this process, on a file of its own, with real HTTP.
 pub struct TestServer {
     running: Option<Server>,
-    where_it_runs: Arc<Mutex<WhereItRuns>>,
+    endpoint: Arc<Mutex<Endpoint>>,
     /// Moves only when the test moves it: `server.clock.advance(60)`.
     pub clock: Clock,
     options: Options,
@@ -65,7 +67,7 @@ pub struct TestServer {
 }
 
 /// Shared with the clients, which stay good when the server starts again at another port.
-struct WhereItRuns {
+struct Endpoint {
     origin: String,
     app: Weak<App>,
 }
@@ -86,9 +88,9 @@ impl TestServer {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(database_in(&folder), file).unwrap();
         let options = Options { control_token: CONTROL_TOKEN.to_owned(), ..options };
-        let where_it_runs = WhereItRuns { origin: String::new(), app: Weak::new() };
-        let where_it_runs = Arc::new(Mutex::new(where_it_runs));
-        let mut server = Self { running: None, where_it_runs, clock, options, folder };
+        let endpoint = Endpoint { origin: String::new(), app: Weak::new() };
+        let endpoint = Arc::new(Mutex::new(endpoint));
+        let mut server = Self { running: None, endpoint, clock, options, folder };
         server.run().await;
         server
     }
@@ -100,8 +102,8 @@ impl TestServer {
             Server::start(engine, "127.0.0.1:0".parse().unwrap()).await.unwrap()
         });
         let server = started.await.unwrap();
-        *self.where_it_runs.lock().unwrap() =
-            WhereItRuns { origin: format!("http://{}", server.address()), app: Arc::downgrade(server.app()) };
+        *self.endpoint.lock().unwrap() =
+            Endpoint { origin: format!("http://{}", server.address()), app: Arc::downgrade(server.app()) };
         self.running = Some(server);
     }
 
@@ -192,12 +194,12 @@ impl TestServer {
 
     /// The client of a user of another server, on whose file this one runs.
     pub fn client_of(&self, other: &Client) -> Client {
-        other.at(Arc::clone(&self.where_it_runs))
+        other.at(Arc::clone(&self.endpoint))
     }
 
     /// A client without credentials.
     pub fn anonymous(&self) -> Client {
-        Client::anonymous(Arc::clone(&self.where_it_runs))
+        Client::anonymous(Arc::clone(&self.endpoint))
     }
 
     /// A new owner, with the email `owner@example.com`.
@@ -248,7 +250,7 @@ impl TestServer {
             password: password.map(str::to_owned),
         };
         let user: CreatedUser = serde_json::from_value(self.command(command).await).unwrap();
-        Client::new(Arc::clone(&self.where_it_runs), user)
+        Client::new(Arc::clone(&self.endpoint), user)
     }
 }
 

@@ -67,6 +67,7 @@ async fn snapshots_hide_what_differs_from_run_to_run() {
     insta::assert_json_snapshot!(mask(&json!([queue.state, regenerated])));
 }
 
+// conformance: role-1
 #[tokio::test]
 async fn every_role_can_call() {
     let mut server = TestServer::start().await;

@@ -5,15 +5,16 @@
 
 mod rules;
 
-use crate::harness::{Client, Queue, TestServer};
-use rules::{Channel, Message, Person, Place, Privacy, Role, Rules, Secret, words};
+use crate::harness::access::{Channel, Person, Privacy, PropagateMode, Role};
+use crate::harness::{Client, Queue, Rng, TestServer};
+use rules::{Message, Place, Rules, Secret, words};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const STEPS: usize = 1500;
 
 /// Steps between two comparisons of everything that can be read.
-const STRETCH: usize = 125;
+const COMPARE_EVERY: usize = 125;
 
 /// What a client declares that understands everything.
 const CAPABILITIES: [&str; 5] = [
@@ -24,23 +25,7 @@ const CAPABILITIES: [&str; 5] = [
     "empty_topic_name",
 ];
 
-/// Numbers that look random and are the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).unwrap() % limit
-    }
-
-    fn one<T: Clone>(&mut self, list: &[T]) -> Option<T> {
-        if list.is_empty() { None } else { Some(list[self.below(list.len())].clone()) }
-    }
-}
-
-struct World {
+struct Simulation {
     server: TestServer,
     /// The first is the owner, who is in every channel and does what needs permission.
     people: Vec<Client>,
@@ -48,11 +33,11 @@ struct World {
     rules: Rules,
     /// What everybody has read in events: topics that they follow keep their names, whatever becomes of them.
     read: Vec<BTreeSet<String>>,
-    dice: Dice,
+    rng: Rng,
     done: Vec<String>,
 }
 
-impl World {
+impl Simulation {
     async fn new(seed: u64) -> Self {
         let server = TestServer::start().await;
         let people = vec![
@@ -89,17 +74,18 @@ impl World {
         }
         let read = vec![BTreeSet::new(); people.len()];
         let rules = Rules { roles: of_each, ..Rules::default() };
-        let mut world = Self { server, people, queues, rules, read, dice: Dice(seed), done: Vec::new() };
+        let mut simulation =
+            Self { server, people, queues, rules, read, rng: Rng::new(seed), done: Vec::new() };
         for privacy in [Privacy::Public, Privacy::WebPublic, Privacy::Shared, Privacy::Protected] {
             for _ in 0..2 {
-                world.create_channel(privacy).await;
+                simulation.create_channel(privacy).await;
             }
         }
-        world
+        simulation
     }
 
     async fn step(&mut self) {
-        match self.dice.below(34) {
+        match self.rng.below(34) {
             0..=7 => self.send().await,
             8..=9 => self.send_direct().await,
             10..=11 => self.edit().await,
@@ -124,13 +110,10 @@ impl World {
         let place = self.rules.channels.len();
         let name = self.rules.word(Secret::AboutChannel(place));
         let description = self.rules.word(Secret::AboutChannel(place));
-        let parameters = json!({
-            "name": name,
-            "description": description,
-            "subscribers": [self.people[0].user_id],
-            "invite_only": privacy.is_private(),
-            "history_public_to_subscribers": privacy != Privacy::Protected,
-        });
+        let mut parameters = privacy.parameters();
+        parameters["name"] = name.as_str().into();
+        parameters["description"] = description.into();
+        parameters["subscribers"] = json!([self.people[0].user_id]);
         let made = self.people[0].post("/channels/create", parameters).await.ok();
         let stream_id = made["id"].as_i64().unwrap();
         if privacy == Privacy::WebPublic {
@@ -138,23 +121,16 @@ impl World {
                 .sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {stream_id}"))
                 .await;
         }
-        self.rules.channels.push(Channel {
-            stream_id,
-            name,
-            privacy,
-            is_archived: false,
-            subscribers: BTreeSet::from([0]),
-            may_subscribe: BTreeSet::new(),
-        });
+        self.rules.channels.push(Channel::new(stream_id, &name, privacy, 0));
     }
 
     fn channel(&mut self) -> usize {
-        self.dice.below(self.rules.channels.len())
+        self.rng.below(self.rules.channels.len())
     }
 
     fn message(&mut self) -> Option<i64> {
         let ids: Vec<i64> = self.rules.messages.keys().copied().collect();
-        self.dice.one(&ids)
+        self.rng.pick(&ids)
     }
 
     /// A topic of the channel, or a new one.
@@ -166,9 +142,9 @@ impl World {
             .filter(|message| matches!(message.place, Place::Channel(channel) if channel == place))
             .map(|message| message.topic.clone())
             .collect();
-        match self.dice.below(3) {
+        match self.rng.below(3) {
             0 => None,
-            _ => self.dice.one(&there),
+            _ => self.rng.pick(&there),
         }
         .unwrap_or_else(|| self.rules.word(Secret::InMessages(BTreeSet::new())))
     }
@@ -179,7 +155,7 @@ impl World {
             return;
         }
         let subscribers: Vec<Person> = self.rules.channels[place].subscribers.iter().copied().collect();
-        let sender = self.dice.one(&subscribers).unwrap();
+        let sender = self.rng.pick(&subscribers).unwrap();
         let topic = self.topic(place);
         let content = self.rules.word(Secret::InMessages(BTreeSet::new()));
         let id = self.people[sender].send(self.rules.channels[place].stream_id, &topic, &content).await;
@@ -193,10 +169,10 @@ impl World {
     }
 
     async fn send_direct(&mut self) {
-        let sender = self.dice.below(self.people.len());
+        let sender = self.rng.below(self.people.len());
         let mut people = BTreeSet::from([sender]);
-        for _ in 0..=self.dice.below(2) {
-            people.insert(self.dice.below(self.people.len()));
+        for _ in 0..=self.rng.below(2) {
+            people.insert(self.rng.below(self.people.len()));
         }
         let others: Vec<&Client> = people.iter().map(|person| &self.people[*person]).collect();
         let content = self.rules.word(Secret::InMessages(BTreeSet::new()));
@@ -248,9 +224,9 @@ impl World {
         if (from, &old) == (to, &new) {
             return;
         }
-        let mode = ["change_one", "change_later", "change_all"][self.dice.below(3)];
+        let mode = PropagateMode::ALL[self.rng.below(3)];
         let mut parameters = json!({
-            "propagate_mode": mode,
+            "propagate_mode": mode.name(),
             "send_notification_to_new_thread": false,
             "send_notification_to_old_thread": false,
         });
@@ -261,22 +237,19 @@ impl World {
             parameters["topic"] = new.clone().into();
         }
         self.people[0].patch(&format!("/messages/{id}"), parameters).await.ok();
-        self.done.push(format!("{id} and others ({mode}) from {from} to {to} {new}"));
+        self.done.push(format!("{id} and others ({mode:?}) from {from} to {to} {new}"));
         let target = self.rules.channels[to].clone();
         let mut moved = Vec::new();
         for (other, message) in &mut self.rules.messages {
             let inside =
                 matches!(message.place, Place::Channel(place) if place == from) && message.topic == old;
-            if !inside || (mode == "change_one" && *other != id) || (mode == "change_later" && *other < id) {
+            if !inside || !mode.moves(id, *other) {
                 continue;
             }
             moved.push(*other);
             (message.place, message.topic) = (Place::Channel(to), new.clone());
             if from != to {
-                message.received.retain(|person| target.subscribers.contains(person));
-                if target.privacy == Privacy::Protected {
-                    message.received.extend(&target.subscribers);
-                }
+                message.received = target.receivers_of_moved(&message.received);
             }
         }
         for other in moved {
@@ -285,7 +258,7 @@ impl World {
     }
 
     async fn subscribe(&mut self) {
-        let (place, person) = (self.channel(), 1 + self.dice.below(self.people.len() - 1));
+        let (place, person) = (self.channel(), 1 + self.rng.below(self.people.len() - 1));
         let channel = &self.rules.channels[place];
         let parameters = json!({
             "subscriptions": [{"name": channel.name}],
@@ -298,7 +271,7 @@ impl World {
     }
 
     async fn unsubscribe(&mut self) {
-        let (place, person) = (self.channel(), 1 + self.dice.below(self.people.len() - 1));
+        let (place, person) = (self.channel(), 1 + self.rng.below(self.people.len() - 1));
         let channel = &self.rules.channels[place];
         let parameters =
             json!({"subscriptions": [channel.name], "principals": [self.people[person].user_id]});
@@ -309,7 +282,7 @@ impl World {
 
     async fn change_privacy(&mut self) {
         let place = self.channel();
-        let privacy = [Privacy::Public, Privacy::Shared, Privacy::Protected][self.dice.below(3)];
+        let privacy = [Privacy::Public, Privacy::Shared, Privacy::Protected][self.rng.below(3)];
         let channel = &self.rules.channels[place];
         if channel.privacy == Privacy::WebPublic || channel.privacy == privacy {
             return;
@@ -356,8 +329,7 @@ impl World {
     /// Some may subscribe to a private channel: they know of it, and may read it, as if they had.
     async fn let_subscribe(&mut self) {
         let place = self.channel();
-        let may_subscribe: BTreeSet<Person> =
-            [2, 3].into_iter().filter(|_| self.dice.below(2) == 0).collect();
+        let may_subscribe: BTreeSet<Person> = [2, 3].into_iter().filter(|_| self.rng.below(2) == 0).collect();
         let mut members: Vec<i64> = may_subscribe.iter().map(|person| self.people[*person].user_id).collect();
         members.push(self.people[0].user_id);
         let parameters =
@@ -370,9 +342,9 @@ impl World {
 
     async fn react(&mut self) {
         let Some(id) = self.message() else { return };
-        let person = self.dice.below(self.people.len());
+        let person = self.rng.below(self.people.len());
         let allowed = self.rules.sees(person, id) && !self.is_frozen(id);
-        let emoji = ["tada", "heart", "smile"][self.dice.below(3)];
+        let emoji = ["tada", "heart", "smile"][self.rng.below(3)];
         let path = format!("/messages/{id}/reactions");
         let answer = self.people[person].post(&path, json!({"emoji_name": emoji})).await;
         self.done.push(format!("{person} reacts to {id}"));
@@ -384,7 +356,7 @@ impl World {
     }
 
     async fn type_something(&mut self) {
-        let (place, person) = (self.channel(), self.dice.below(self.people.len()));
+        let (place, person) = (self.channel(), self.rng.below(self.people.len()));
         let topic = self.rules.word(Secret::Typed(place));
         let stream_id = self.rules.channels[place].stream_id;
         let parameters = json!({"type": "channel", "op": "start", "stream_id": stream_id, "topic": topic});
@@ -399,10 +371,10 @@ impl World {
 
     /// Things of one's own.
     async fn keep(&mut self) {
-        let person = self.dice.below(self.people.len());
+        let person = self.rng.below(self.people.len());
         let word = self.rules.word(Secret::Personal(person));
         let client = &self.people[person];
-        let (path, parameters) = match self.dice.below(4) {
+        let (path, parameters) = match self.rng.below(4) {
             0 => {
                 let draft = json!({"type": "private", "to": [client.user_id], "topic": "", "content": word});
                 ("/drafts", json!({"drafts": [draft]}))
@@ -422,7 +394,7 @@ impl World {
 
     async fn star(&mut self) {
         let Some(id) = self.message() else { return };
-        let person = self.dice.below(self.people.len());
+        let person = self.rng.below(self.people.len());
         let parameters = json!({"op": "add", "flag": "starred", "messages": [id]});
         let answer = self.people[person].post("/messages/flags", parameters).await;
         let allowed = self.rules.sees(person, id);
@@ -435,7 +407,7 @@ impl World {
 
     /// A policy for a topic is told to the one who sets it.
     async fn set_topic_policy(&mut self) {
-        let (place, person) = (self.channel(), self.dice.below(self.people.len()));
+        let (place, person) = (self.channel(), self.rng.below(self.people.len()));
         let word = self.rules.word(Secret::Personal(person));
         let stream_id = self.rules.channels[place].stream_id;
         let parameters = json!({"stream_id": stream_id, "topic": word, "visibility_policy": 3});
@@ -658,17 +630,18 @@ fn ids_in(value: &Value, names: &[&str]) -> Vec<i64> {
 }
 
 async fn run(seed: u64) {
-    let mut world = World::new(seed).await;
+    let mut simulation = Simulation::new(seed).await;
     for step in 1..=STEPS {
-        let before = world.rules.clone();
-        world.step().await;
-        world.look_at_events(&before).await;
-        if step % STRETCH == 0 {
-            world.look_at_everything().await;
+        let before = simulation.rules.clone();
+        simulation.step().await;
+        simulation.look_at_events(&before).await;
+        if step % COMPARE_EVERY == 0 {
+            simulation.look_at_everything().await;
         }
     }
 }
 
+// conformance: fetch-46
 #[tokio::test]
 async fn nobody_sees_more_or_less_than_they_may() {
     run(0x5eed_0011).await;

@@ -1,45 +1,7 @@
-//! The published rules of who may see what, told plainly: a row for each message and receiver, sets of people, and no
-//! thought of cost.
+//! An organization in which everything has a word of its own, and who may have read which of them.
 
+use crate::harness::access::{Channel, Person, Role};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A place in the list of people.
-pub type Person = usize;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    Administrator,
-    Member,
-    Guest,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Privacy {
-    Public,
-    WebPublic,
-    /// Private; subscribers read everything.
-    Shared,
-    /// Private; subscribers read what they received.
-    Protected,
-}
-
-impl Privacy {
-    pub fn is_private(self) -> bool {
-        matches!(self, Self::Shared | Self::Protected)
-    }
-}
-
-#[derive(Clone, Debug)]
-pub struct Channel {
-    pub stream_id: i64,
-    /// The name now; all of its names are secrets of the channel.
-    pub name: String,
-    pub privacy: Privacy,
-    pub is_archived: bool,
-    pub subscribers: BTreeSet<Person>,
-    /// Who may subscribe without being asked, by the channel's own setting.
-    pub may_subscribe: BTreeSet<Person>,
-}
 
 #[derive(Clone, Debug)]
 pub enum Place {
@@ -85,21 +47,12 @@ pub struct Rules {
 impl Rules {
     /// Whether somebody may know that a channel is there.
     pub fn knows(&self, person: Person, channel: usize) -> bool {
-        let channel = &self.channels[channel];
-        let is_guest = self.roles[person] == Role::Guest;
-        channel.subscribers.contains(&person)
-            || channel.privacy == Privacy::WebPublic
-            || self.roles[person] == Role::Administrator
-            || (!is_guest && (!channel.privacy.is_private() || channel.may_subscribe.contains(&person)))
+        self.channels[channel].is_known_to(person, self.roles[person])
     }
 
     /// Whether somebody may read in a channel.
     pub fn reads(&self, person: Person, channel: usize) -> bool {
-        let channel = &self.channels[channel];
-        let is_guest = self.roles[person] == Role::Guest;
-        channel.subscribers.contains(&person)
-            || channel.privacy == Privacy::WebPublic
-            || (!is_guest && (!channel.privacy.is_private() || channel.may_subscribe.contains(&person)))
+        self.channels[channel].is_readable_by(person, self.roles[person])
     }
 
     /// Whether somebody may read a message.
@@ -108,9 +61,8 @@ impl Rules {
         match &message.place {
             Place::Direct(people) => people.contains(&person),
             Place::Channel(channel) => {
-                self.reads(person, *channel)
-                    && (self.channels[*channel].privacy != Privacy::Protected
-                        || message.received.contains(&person))
+                let has_received = message.received.contains(&person);
+                self.channels[*channel].shows(person, self.roles[person], has_received)
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::channels::{set_realm_group, set_realm_setting};
 use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
 
+// conformance: delete-1, delete-2, delete-3, delete-6, delete-8
 #[tokio::test]
 async fn who_may_delete_a_message() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -41,6 +42,7 @@ async fn who_may_delete_a_message() {
     ada.delete(&path(by_bob), ()).await.ok();
 }
 
+// conformance: delete-16, delete-17, delete-19, delete-27, delete-28, delete-29, delete-30, queue-35
 #[tokio::test]
 async fn a_deletion_is_told_in_the_form_that_clients_know() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -78,6 +80,7 @@ async fn a_deletion_is_told_in_the_form_that_clients_know() {
     assert!(unread.iter().all(|entry| entry["topic"] != "general chat"), "{unread:?}");
 }
 
+// conformance: delete-26, delete-32
 #[tokio::test]
 async fn a_large_topic_is_deleted_in_parts() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -93,6 +96,7 @@ async fn a_large_topic_is_deleted_in_parts() {
     unknown.error(400, "BAD_REQUEST", "Invalid channel ID");
 }
 
+// conformance: delete-14
 #[tokio::test]
 async fn the_oldest_message_of_a_channel_is_told_when_it_changes() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -112,6 +116,7 @@ async fn the_oldest_message_of_a_channel_is_told_when_it_changes() {
     queue.expect(&[event(json!(null))]).await;
 }
 
+// conformance: delete-20, delete-21
 #[tokio::test]
 async fn who_deletes_hears_of_it_and_so_do_all_who_had_the_message() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -152,6 +157,7 @@ async fn who_deletes_hears_of_it_and_so_do_all_who_had_the_message() {
     outsider.expect_nothing().await;
 }
 
+// conformance: delete-10, delete-18
 #[tokio::test]
 async fn a_direct_message_is_deleted_for_all_its_people() {
     let Place { server, owner, .. } = Place::new().await;
@@ -180,6 +186,7 @@ async fn a_direct_message_is_deleted_for_all_its_people() {
     of_eve.expect_nothing().await;
 }
 
+// conformance: delete-25, delete-31, delete-32
 #[tokio::test]
 async fn a_topic_is_deleted_as_far_as_the_caller_sees_it() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -203,6 +210,7 @@ async fn a_topic_is_deleted_as_far_as_the_caller_sees_it() {
     archived.error(400, "BAD_REQUEST", "Invalid channel ID");
 }
 
+// conformance: delete-8, delete-11
 #[tokio::test]
 async fn all_that_belongs_to_a_message_goes_with_it() {
     let Place { server, owner, garden, .. } = Place::new().await;

@@ -6,6 +6,8 @@ use crate::harness::START;
 use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
 
+// conformance: edit-13, edit-14, edit-20, edit-24, edit-25, edit-26, edit-27, edit-29, edit-30, move-4
+// conformance: move-7
 #[tokio::test]
 async fn what_makes_no_sense_is_refused_in_the_published_words() {
     let Place { server, owner, garden, shed } = Place::new().await;
@@ -62,6 +64,7 @@ async fn what_makes_no_sense_is_refused_in_the_published_words() {
     assert_eq!(message(&owner, id).await["content"], "(deleted)");
 }
 
+// conformance: edit-18, edit-19
 #[tokio::test]
 async fn content_is_changed_by_its_sender_and_for_a_while() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -83,6 +86,7 @@ async fn content_is_changed_by_its_sender_and_for_a_while() {
     edit(&ada, id, json!({"topic": "dinner"})).await.ok();
 }
 
+// conformance: edit-7, edit-41, history-16
 #[tokio::test]
 async fn an_edit_is_told_to_those_who_see_the_message_and_to_nobody_else() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -125,6 +129,7 @@ async fn an_edit_is_told_to_those_who_see_the_message_and_to_nobody_else() {
     assert_eq!(history, expected, "one entry for one edit");
 }
 
+// conformance: delete-9, edit-21, move-8
 #[tokio::test]
 async fn messages_of_archived_channels_stay_as_they_are() {
     let Place { server, owner, garden, shed } = Place::new().await;
@@ -161,6 +166,7 @@ async fn messages_of_archived_channels_stay_as_they_are() {
     );
 }
 
+// conformance: edit-13, edit-15
 #[tokio::test]
 async fn a_digest_is_checked_whatever_else_is_asked_for() {
     let Place { server: _running, owner, garden, .. } = Place::new().await;
@@ -182,6 +188,7 @@ async fn a_digest_is_checked_whatever_else_is_asked_for() {
     assert_eq!(message(&owner, id).await["subject"], "x");
 }
 
+// conformance: edit-4, edit-5, move-6
 #[tokio::test]
 async fn a_new_content_is_read_as_that_of_a_new_message() {
     let Place { server: _running, owner, garden, .. } = Place::new().await;
@@ -204,6 +211,7 @@ async fn a_new_content_is_read_as_that_of_a_new_message() {
     assert_eq!(message(&owner, id).await["subject"], "x".repeat(57) + "...");
 }
 
+// conformance: edit-12, edit-16, edit-17, edit-22, edit-25, edit-31, move-14
 #[tokio::test]
 async fn who_may_not_edit_hears_that_first() {
     let Place { server, owner, garden, shed } = Place::new().await;

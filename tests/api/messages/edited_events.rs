@@ -10,6 +10,7 @@ async fn listen(client: &Client, types: &[&str]) -> Queue {
     client.register(json!({"event_types": types, "client_capabilities": capabilities})).await
 }
 
+// conformance: edit-1, edit-3, edit-6, edit-8, edit-38, edit-39, edit-40
 #[tokio::test]
 async fn a_new_content_is_told_with_the_old_one_and_no_place() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -49,6 +50,7 @@ async fn a_new_content_is_told_with_the_old_one_and_no_place() {
     outsider.expect_nothing().await;
 }
 
+// conformance: edit-32, edit-33, edit-34, edit-40
 #[tokio::test]
 async fn what_an_edit_mentions_is_flagged_counted_and_followed() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -101,6 +103,7 @@ async fn what_an_edit_mentions_is_flagged_counted_and_followed() {
     of_dan.ignore();
 }
 
+// conformance: delete-20, edit-42
 #[tokio::test]
 async fn who_has_starred_a_public_message_hears_of_it_without_being_subscribed() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -129,6 +132,7 @@ async fn who_has_starred_a_public_message_hears_of_it_without_being_subscribed()
     of_gus.expect_kinds(&["delete_message"]).await;
 }
 
+// conformance: move-10, move-63, move-64
 #[tokio::test]
 async fn each_client_hears_of_the_empty_topic_as_it_knows_it() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -209,6 +213,7 @@ impl Vault {
     }
 }
 
+// conformance: history-17, move-67
 #[tokio::test]
 async fn a_move_in_a_protected_history_numbers_only_what_the_reader_received() {
     let vault = Vault::new().await;
@@ -249,6 +254,7 @@ async fn a_move_in_a_protected_history_numbers_only_what_the_reader_received() {
     assert_eq!((history.as_array().unwrap().len(), &history[0]["prev_content"]), (1, &json!("one")));
 }
 
+// conformance: delete-22
 #[tokio::test]
 async fn a_deletion_in_a_protected_history_numbers_only_what_the_reader_received() {
     let vault = Vault::new().await;
@@ -267,6 +273,7 @@ async fn a_deletion_in_a_protected_history_numbers_only_what_the_reader_received
     of_late.expect(&[event(&[second, third])]).await;
 }
 
+// conformance: move-68
 #[tokio::test]
 async fn who_loses_messages_of_a_protected_history_hears_only_of_what_they_received() {
     let vault = Vault::new().await;

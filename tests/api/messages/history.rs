@@ -5,6 +5,7 @@ use crate::channels::set_realm_setting;
 use crate::harness::START;
 use serde_json::{Value, json};
 
+// conformance: history-1, history-2, history-3, history-8, history-10, history-12
 #[tokio::test]
 async fn a_history_goes_from_the_first_to_the_last() {
     let Place { server, owner, garden, shed } = Place::new().await;
@@ -44,6 +45,7 @@ async fn a_history_goes_from_the_first_to_the_last() {
     assert_unseen(&ada, id).await;
 }
 
+// conformance: fetch-30, history-13, history-14, history-15
 #[tokio::test]
 async fn the_organization_says_how_much_may_be_seen() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -72,6 +74,7 @@ async fn the_organization_says_how_much_may_be_seen() {
     assert_eq!(message(&ada, id).await["edit_history"][1]["prev_content"], "secret");
 }
 
+// conformance: history-4, history-5, history-6, history-7, history-10, history-11, history-12, history-13
 #[tokio::test]
 async fn each_snapshot_names_who_changed_what() {
     let Place { server, owner, garden, shed } = Place::new().await;

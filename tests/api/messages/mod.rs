@@ -1,12 +1,12 @@
 //! Messages.
 
-mod between;
 mod delete;
 mod edit;
 mod edited_events;
 pub mod finding;
 mod history;
 mod model;
+mod move_permissions;
 mod moved_sync;
 mod moves;
 mod permissions;
@@ -17,7 +17,7 @@ mod retention;
 mod send;
 mod state;
 mod sync;
-mod who_may;
+mod visibility_of_moves;
 
 use crate::channels::{channel, private_channel};
 use crate::harness::{Client, TestServer};

@@ -3,7 +3,8 @@
 //! a row for each message and receiver, as the published server does, and the published rules are easily told on it.
 //! After thousands of random operations the two still agree.
 
-use crate::harness::{Client, Dice, TestServer};
+use crate::harness::access::{Channel, Privacy, PropagateMode, Role};
+use crate::harness::{Client, Rng, TestServer};
 use serde_json::{Value, json};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,27 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const STEPS: usize = 1200;
 
 /// Operations between two comparisons.
-const STRETCH: usize = 40;
+const COMPARE_EVERY: usize = 40;
 
 /// A row of the model: somebody received a message, and has read it or not.
 type Rows = BTreeMap<(i64, usize), bool>;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Privacy {
-    Public,
-    /// Private; subscribers read everything.
-    Shared,
-    /// Private; subscribers read what they received.
-    Protected,
-}
-
-struct Channel {
-    stream_id: i64,
-    name: String,
-    privacy: Privacy,
-    /// Places in the list of users.
-    subscribers: BTreeSet<usize>,
-}
 
 #[derive(Clone, Debug)]
 struct Message {
@@ -42,7 +26,7 @@ struct Message {
 }
 
 /// The model, and the server beside it.
-struct World {
+struct StorageModel {
     server: TestServer,
     /// The first is the owner, who is in every channel; the last is a guest.
     users: Vec<Client>,
@@ -51,16 +35,14 @@ struct World {
     rows: Rows,
     /// Messages that came to users only when they marked them as unread.
     historical: BTreeSet<(i64, usize)>,
-    dice: Dice,
+    rng: Rng,
     /// What was done, for the text of a failure.
     done: Vec<String>,
 }
 
-const MODES: [&str; 3] = ["change_one", "change_later", "change_all"];
-
 const TOPICS: [&str; 3] = ["apples", "pears", "plums"];
 
-impl World {
+impl StorageModel {
     async fn new(seed: u64) -> Self {
         let server = TestServer::start().await;
         let mut users = vec![server.owner().await];
@@ -75,16 +57,12 @@ impl World {
             ("shared", Privacy::Shared),
             ("protected", Privacy::Protected),
         ] {
-            let subscription = json!({
-                "subscriptions": [{"name": name}],
-                "invite_only": privacy != Privacy::Public,
-                "history_public_to_subscribers": privacy != Privacy::Protected,
-            });
+            let mut subscription = privacy.parameters();
+            subscription["subscriptions"] = json!([{"name": name}]);
             users[0].post("/users/me/subscriptions", subscription).await.ok();
             let stream_id = users[0].get("/get_stream_id", json!({"stream": name})).await.ok();
             let stream_id = stream_id["stream_id"].as_i64().unwrap();
-            let subscribers = BTreeSet::from([0]);
-            channels.push(Channel { stream_id, name: name.to_owned(), privacy, subscribers });
+            channels.push(Channel::new(stream_id, name, privacy, 0));
         }
         // What the notification bot said of the new channels is not of interest.
         server.sql("DELETE FROM message").await;
@@ -96,25 +74,31 @@ impl World {
             messages,
             rows,
             historical: BTreeSet::new(),
-            dice: Dice::new(seed),
+            rng: Rng::new(seed),
             done: Vec::new(),
+        }
+    }
+
+    fn role(&self, user: usize) -> Role {
+        match user {
+            0 => Role::Administrator,
+            user if user + 1 == self.users.len() => Role::Guest,
+            _ => Role::Member,
         }
     }
 
     fn sees(&self, user: usize, id: i64) -> bool {
         let channel = &self.channels[self.messages[&id].channel];
-        self.reads(user, channel)
-            && (channel.privacy != Privacy::Protected || self.rows.contains_key(&(id, user)))
+        channel.shows(user, self.role(user), self.rows.contains_key(&(id, user)))
     }
 
-    /// Whether a user may read a channel; the last one is a guest.
+    /// Whether a user may read a channel.
     fn reads(&self, user: usize, channel: &Channel) -> bool {
-        channel.subscribers.contains(&user)
-            || (channel.privacy == Privacy::Public && user + 1 < self.users.len())
+        channel.is_readable_by(user, self.role(user))
     }
 
     async fn step(&mut self) {
-        match self.dice.below(22) {
+        match self.rng.below(22) {
             0..=6 => self.send().await,
             7..=9 => self.relocate().await,
             10 => self.delete().await,
@@ -128,11 +112,11 @@ impl World {
     }
 
     async fn send(&mut self) {
-        let channel = self.dice.below(self.channels.len());
-        let topic = self.dice.below(TOPICS.len());
+        let channel = self.rng.below(self.channels.len());
+        let topic = self.rng.below(TOPICS.len());
         let subscribers: Vec<usize> = self.channels[channel].subscribers.iter().copied().collect();
-        let sender = self.dice.one(&subscribers).unwrap();
-        let read_by_sender = self.dice.below(2) == 0;
+        let sender = self.rng.pick(&subscribers).unwrap();
+        let read_by_sender = self.rng.below(2) == 0;
         let message = json!({
             "type": "channel",
             "to": self.channels[channel].stream_id,
@@ -153,13 +137,13 @@ impl World {
     async fn relocate(&mut self) {
         let Some(id) = self.pick() else { return };
         let from = self.messages[&id].clone();
-        let (channel, topic) = (self.dice.below(self.channels.len()), self.dice.below(TOPICS.len()));
+        let (channel, topic) = (self.rng.below(self.channels.len()), self.rng.below(TOPICS.len()));
         if (channel, topic) == (from.channel, from.topic) {
             return;
         }
-        let mode = self.dice.below(3);
+        let mode = PropagateMode::ALL[self.rng.below(3)];
         let mut request = json!({
-            "propagate_mode": MODES[mode],
+            "propagate_mode": mode.name(),
             "send_notification_to_new_thread": false,
         });
         if channel != from.channel {
@@ -169,10 +153,9 @@ impl World {
             request["topic"] = TOPICS[topic].into();
         }
         self.users[0].patch(&format!("/messages/{id}"), request).await.ok();
-        self.done.push(format!("{id} and others ({mode}) to {channel} {topic}"));
+        self.done.push(format!("{id} and others ({mode:?}) to {channel} {topic}"));
         let moved = self.messages.iter_mut().filter(|(other, message)| {
-            (message.channel, message.topic) == (from.channel, from.topic)
-                && (mode == 2 || **other == id || (mode == 1 && **other > id))
+            (message.channel, message.topic) == (from.channel, from.topic) && mode.moves(id, **other)
         });
         let target = &self.channels[channel];
         for (moved, message) in moved {
@@ -180,13 +163,13 @@ impl World {
             if channel == from.channel {
                 continue;
             }
-            self.rows.retain(|(row, user), _| row != moved || target.subscribers.contains(user));
+            let received = self.rows.keys().filter(|(row, _)| row == moved).map(|(_, user)| *user).collect();
+            let receivers = target.receivers_of_moved(&received);
+            self.rows.retain(|(row, user), _| row != moved || receivers.contains(user));
             // With a row go its flags.
             self.historical.retain(|row| self.rows.contains_key(row));
-            if target.privacy == Privacy::Protected {
-                for user in &target.subscribers {
-                    self.rows.entry((*moved, *user)).or_insert(true);
-                }
+            for user in receivers {
+                self.rows.entry((*moved, user)).or_insert(true);
             }
         }
     }
@@ -210,8 +193,7 @@ impl World {
     }
 
     async fn subscribe(&mut self) {
-        let (channel, user) =
-            (self.dice.below(self.channels.len()), 1 + self.dice.below(self.users.len() - 1));
+        let (channel, user) = (self.rng.below(self.channels.len()), 1 + self.rng.below(self.users.len() - 1));
         let request = json!({
             "subscriptions": [{"name": self.channels[channel].name}],
             "principals": [self.users[user].user_id],
@@ -223,8 +205,7 @@ impl World {
     }
 
     async fn unsubscribe(&mut self) {
-        let (channel, user) =
-            (self.dice.below(self.channels.len()), 1 + self.dice.below(self.users.len() - 1));
+        let (channel, user) = (self.rng.below(self.channels.len()), 1 + self.rng.below(self.users.len() - 1));
         let request = json!({
             "subscriptions": [self.channels[channel].name],
             "principals": [self.users[user].user_id],
@@ -241,9 +222,9 @@ impl World {
     }
 
     async fn flag(&mut self, op: &str) {
-        let user = self.dice.below(self.users.len());
+        let user = self.rng.below(self.users.len());
         let mut ids: BTreeSet<i64> = BTreeSet::new();
-        for _ in 0..=self.dice.below(6) {
+        for _ in 0..=self.rng.below(6) {
             ids.extend(self.pick());
         }
         if op == "remove" {
@@ -276,11 +257,11 @@ impl World {
     /// What somebody collapses or reacts to becomes their own.
     async fn make_own(&mut self) {
         let Some(id) = self.pick() else { return };
-        let user = self.dice.below(self.users.len());
+        let user = self.rng.below(self.users.len());
         if !self.sees(user, id) {
             return;
         }
-        let reacts = self.dice.below(2) == 0;
+        let reacts = self.rng.below(2) == 0;
         if reacts {
             let path = format!("/messages/{id}/reactions");
             let answer = self.users[user].post(&path, json!({"emoji_name": "tada"})).await;
@@ -302,7 +283,7 @@ impl World {
 
     fn pick(&mut self) -> Option<i64> {
         let ids: Vec<i64> = self.messages.keys().copied().collect();
-        self.dice.one(&ids)
+        self.rng.pick(&ids)
     }
 
     /// Everything that a client can ask, for every user.
@@ -425,15 +406,15 @@ fn ids(list: &Value) -> Vec<i64> {
 }
 
 async fn run(seed: u64) {
-    let mut world = World::new(seed).await;
+    let mut model = StorageModel::new(seed).await;
     for step in 1..=STEPS {
-        world.step().await;
-        if step % STRETCH == 0 {
-            world.compare().await;
+        model.step().await;
+        if step % COMPARE_EVERY == 0 {
+            model.compare().await;
         }
     }
     let moved =
-        world.server.column("SELECT count(*) FROM message WHERE last_moved_timestamp IS NOT NULL").await;
+        model.server.column("SELECT count(*) FROM message WHERE last_moved_timestamp IS NOT NULL").await;
     assert!(moved[0].parse::<usize>().unwrap() > STEPS / 20, "many messages were moved: {moved:?}");
     // The words of topics are those of the topics that messages are in now.
     for (topic, word) in TOPICS.iter().enumerate() {
@@ -441,12 +422,13 @@ async fn run(seed: u64) {
             "SELECT rowid FROM message_search WHERE message_search MATCH 'subject:{word}' ORDER BY rowid"
         );
         let found: BTreeSet<i64> =
-            world.server.column(&query).await.iter().map(|id| id.parse().unwrap()).collect();
-        let inside = world.messages.iter().filter(|(_, message)| message.topic == topic);
+            model.server.column(&query).await.iter().map(|id| id.parse().unwrap()).collect();
+        let inside = model.messages.iter().filter(|(_, message)| message.topic == topic);
         assert_eq!(found, inside.map(|(id, _)| *id).collect(), "{word}");
     }
 }
 
+// conformance: fetch-39, fetch-45, flag-45, move-60, receipt-12
 #[tokio::test]
 async fn the_storage_agrees_with_a_plain_model() {
     run(0x5eed_0001).await;

@@ -2,7 +2,7 @@
 
 use super::{edit, say, subscribe};
 use crate::channels::channel_with;
-use crate::harness::{Client, Dice, TestServer};
+use crate::harness::{Client, Rng, TestServer};
 use serde_json::{Value, json};
 
 /// Public, private with shared history, private with protected history.
@@ -25,6 +25,7 @@ async fn flag(client: &Client, flag: &str, ids: &[i64]) {
     client.post("/messages/flags", json!({"op": "add", "flag": flag, "messages": ids})).await.ok();
 }
 
+// conformance: delete-24, move-70
 #[tokio::test]
 async fn what_each_audience_is_told_of_a_move_is_what_they_see() {
     for from in KINDS {
@@ -103,6 +104,7 @@ async fn move_between(from_kind: (&str, bool, bool), to_kind: (&str, bool, bool)
         .await;
 }
 
+// conformance: move-70
 #[tokio::test]
 async fn many_moves_one_after_the_other_are_told_rightly() {
     let server = TestServer::start().await;
@@ -116,12 +118,12 @@ async fn many_moves_one_after_the_other_are_told_rightly() {
     for kind in KINDS {
         channels.push((kind.0, channel_of(&owner, kind.0, kind).await));
     }
-    let mut dice = Dice::new(7);
+    let mut rng = Rng::new(7);
     let mut ids: Vec<i64> = Vec::new();
     for _ in 0..6 {
         for user in &users[1..] {
-            let (name, _) = channels[dice.below(3)];
-            if dice.below(3) == 0 {
+            let (name, _) = channels[rng.below(3)];
+            if rng.below(3) == 0 {
                 let leave = json!({"subscriptions": [name], "principals": [user.user_id]});
                 owner.delete("/users/me/subscriptions", leave).await.ok();
             } else {
@@ -129,12 +131,12 @@ async fn many_moves_one_after_the_other_are_told_rightly() {
             }
         }
         for (_, channel) in &channels {
-            ids.push(say(&owner, *channel, ["a", "b"][dice.below(2)], "@**Ada** fruit").await);
-            ids.push(say(&owner, *channel, ["a", "b"][dice.below(2)], "@**all** fruit").await);
+            ids.push(say(&owner, *channel, ["a", "b"][rng.below(2)], "@**Ada** fruit").await);
+            ids.push(say(&owner, *channel, ["a", "b"][rng.below(2)], "@**all** fruit").await);
         }
         for user in &users[1..] {
-            let flag = ["read", "starred"][dice.below(2)];
-            let request = json!({"op": "add", "flag": flag, "messages": [dice.one(&ids)]});
+            let flag = ["read", "starred"][rng.below(2)];
+            let request = json!({"op": "add", "flag": flag, "messages": [rng.pick(&ids)]});
             // Some do not see the message.
             let _invalid_message = user.post("/messages/flags", request).await;
         }
@@ -143,12 +145,12 @@ async fn many_moves_one_after_the_other_are_told_rightly() {
             .check_state_sync(&everybody, async || {
                 for _ in 0..5 {
                     server.clock.advance(1);
-                    let id = dice.one(&ids).unwrap();
-                    let mode = ["change_one", "change_later", "change_all"][dice.below(3)];
-                    let topic = ["a", "b", "✔ a", "A"][dice.below(4)];
+                    let id = rng.pick(&ids).unwrap();
+                    let mode = ["change_one", "change_later", "change_all"][rng.below(3)];
+                    let topic = ["a", "b", "✔ a", "A"][rng.below(4)];
                     let mut changes: Value = json!({"topic": topic, "propagate_mode": mode});
-                    if dice.below(2) == 0 {
-                        changes["stream_id"] = channels[dice.below(3)].1.into();
+                    if rng.below(2) == 0 {
+                        changes["stream_id"] = channels[rng.below(3)].1.into();
                     }
                     // Some go where they are already.
                     let _nothing_to_change = edit(&owner, id, changes).await;

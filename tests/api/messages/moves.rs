@@ -6,6 +6,7 @@ use crate::harness::START;
 use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
 
+// conformance: edit-11, fetch-22, fetch-31, history-16, history-18, move-1, move-2, move-10
 #[tokio::test]
 async fn the_mode_says_which_messages_go_along() {
     let Place { server: _running, owner, garden, .. } = Place::new().await;
@@ -33,6 +34,7 @@ async fn the_mode_says_which_messages_go_along() {
     assert_eq!(shown["edit_history"][0]["topic"], "general chat", "who does not know the empty topic");
 }
 
+// conformance: move-61, move-62, move-64
 #[tokio::test]
 async fn one_event_tells_of_all_messages() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -58,6 +60,7 @@ async fn one_event_tells_of_all_messages() {
     outsider.expect_nothing().await;
 }
 
+// conformance: move-21, move-22, move-24
 #[tokio::test]
 async fn moving_has_its_permission_and_its_time() {
     let Place { server, owner, garden, shed } = Place::new().await;
@@ -110,6 +113,7 @@ async fn moving_has_its_permission_and_its_time() {
     edit(&ada, id, json!({"stream_id": shed})).await.ok();
 }
 
+// conformance: move-3
 #[tokio::test]
 async fn only_what_the_caller_sees_is_moved() {
     let Place { server, owner, .. } = Place::new().await;
@@ -124,6 +128,7 @@ async fn only_what_the_caller_sees_is_moved() {
     assert_eq!(contents(&owner, vault, "tea").await, ["after"]);
 }
 
+// conformance: move-55, move-59, move-69
 #[tokio::test]
 async fn who_follows_a_topic_follows_it_where_it_goes() {
     let Place { server, owner, garden, shed } = Place::new().await;
@@ -157,6 +162,7 @@ async fn who_follows_a_topic_follows_it_where_it_goes() {
     queues[1].expect(&[policy(garden, "dinner", 0)]).await;
 }
 
+// conformance: move-5, move-46, move-47, move-48
 #[tokio::test]
 async fn what_belongs_to_a_message_goes_with_it() {
     let Place { server, owner, garden, shed } = Place::new().await;
@@ -209,6 +215,7 @@ async fn what_belongs_to_a_message_goes_with_it() {
     assert!(found.contains(&expected), "{found:?}");
 }
 
+// conformance: move-11, move-12, move-13
 #[tokio::test]
 async fn the_empty_topic_goes_where_the_policies_let_it() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -241,6 +248,7 @@ async fn the_empty_topic_goes_where_the_policies_let_it() {
     assert_eq!(message(&owner, id).await["subject"], "");
 }
 
+// conformance: move-55, move-56
 #[tokio::test]
 async fn policies_go_along_with_what_the_caller_sees_of_a_topic() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -281,6 +289,7 @@ async fn policies_go_along_with_what_the_caller_sees_of_a_topic() {
     queue.ignore();
 }
 
+// conformance: move-58
 #[tokio::test]
 async fn a_move_in_a_channel_writes_nothing_for_its_subscribers() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -307,6 +316,7 @@ async fn a_move_in_a_channel_writes_nothing_for_its_subscribers() {
     assert_eq!(rows().await, before);
 }
 
+// conformance: move-49
 #[tokio::test]
 async fn a_channel_that_was_silent_for_long_is_told_to_be_active_again() {
     let Place { server, owner, garden, shed } = Place::new().await;

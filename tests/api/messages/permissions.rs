@@ -57,6 +57,7 @@ async fn make_group(server: &TestServer, name: &'static str, members: &[&Client]
     server.app().writer.run(job).await.unwrap();
 }
 
+// conformance: send-32
 #[tokio::test]
 async fn direct_messages_need_somebody_who_may_take_part_in_them() {
     let server = TestServer::start().await;
@@ -84,6 +85,7 @@ async fn direct_messages_need_somebody_who_may_take_part_in_them() {
     }
 }
 
+// conformance: send-33
 #[tokio::test]
 async fn who_may_not_begin_a_conversation_may_go_on_with_one() {
     let server = TestServer::start().await;
@@ -105,6 +107,7 @@ async fn who_may_not_begin_a_conversation_may_go_on_with_one() {
     check(write(&bob, &[&owner]).await, refusal);
 }
 
+// conformance: send-31
 #[tokio::test]
 async fn a_bot_posts_where_its_owner_may() {
     let server = TestServer::start().await;
@@ -122,6 +125,7 @@ async fn a_bot_posts_where_its_owner_may() {
     }
 }
 
+// conformance: edit-35, flag-3, send-35, send-37, send-39
 #[tokio::test]
 async fn everybody_in_a_large_channel_is_mentioned_by_who_may() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -162,6 +166,7 @@ async fn everybody_in_a_large_channel_is_mentioned_by_who_may() {
     assert_eq!(ada.message(id).await["flags"], flags);
 }
 
+// conformance: edit-36, flag-4, flag-5, send-36
 #[tokio::test]
 async fn everybody_in_a_large_topic_is_mentioned_by_who_may() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -198,6 +203,7 @@ async fn everybody_in_a_large_topic_is_mentioned_by_who_may() {
     assert_eq!(flags, json!(["topic_wildcard_mentioned", "wildcard_mentioned"]));
 }
 
+// conformance: edit-37, fetch-66, flag-2, send-38, send-39
 #[tokio::test]
 async fn groups_are_mentioned_by_who_may() {
     let Place { server, owner, garden, .. } = Place::new().await;

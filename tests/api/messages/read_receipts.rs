@@ -9,6 +9,7 @@ async fn receipts(client: &Client, id: i64) -> Value {
     client.get(&format!("/messages/{id}/read_receipts"), ()).await.ok()["user_ids"].clone()
 }
 
+// conformance: receipt-1, receipt-3, receipt-4, receipt-5, receipt-9, receipt-10, receipt-11
 #[tokio::test]
 async fn who_has_read_a_message_and_says_so() {
     let Place { server, owner, garden, shed } = Place::new().await;
@@ -42,6 +43,7 @@ async fn who_has_read_a_message_and_says_so() {
     off.error(400, "BAD_REQUEST", "Read receipts are disabled in this organization.");
 }
 
+// conformance: receipt-1, receipt-2, receipt-3, receipt-6
 #[tokio::test]
 async fn bots_the_caller_and_nobody_who_left_are_named() {
     let Place { server, owner, garden, .. } = Place::new().await;

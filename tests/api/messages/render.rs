@@ -10,6 +10,7 @@ async fn rendered(client: &Client, content: &str) -> String {
     answer["rendered"].as_str().unwrap().to_owned()
 }
 
+// conformance: md-1, md-2, md-3
 #[tokio::test]
 async fn a_text_is_rendered_and_nothing_is_sent() {
     let server = TestServer::start().await;
@@ -33,6 +34,7 @@ async fn a_text_is_rendered_and_nothing_is_sent() {
     queue.expect_nothing().await;
 }
 
+// conformance: md-4
 #[tokio::test]
 async fn a_text_that_is_too_long_is_rendered_as_it_would_be_sent() {
     let server = TestServer::start().await;
@@ -41,6 +43,7 @@ async fn a_text_that_is_too_long_is_rendered_as_it_would_be_sent() {
     assert_eq!(html, format!("<p>{}<br>\n[message truncated]</p>", "a".repeat(10_000 - 20)));
 }
 
+// conformance: md-5
 #[tokio::test]
 async fn a_message_is_what_its_text_was_rendered_as() {
     let server = TestServer::start().await;
@@ -56,6 +59,7 @@ async fn a_message_is_what_its_text_was_rendered_as() {
     }
 }
 
+// conformance: md-44, md-45, md-47
 #[tokio::test]
 async fn links_lead_to_what_the_writer_may_know() {
     let server = TestServer::start().await;
@@ -103,6 +107,7 @@ async fn links_lead_to_what_the_writer_may_know() {
     }
 }
 
+// conformance: md-38
 #[tokio::test]
 async fn a_name_of_several_people_needs_an_id() {
     let server = TestServer::start().await;
@@ -122,6 +127,7 @@ async fn a_name_of_several_people_needs_an_id() {
     assert_eq!(rendered(&ada, &content).await, format!("<p>@<strong>ada|{}</strong></p>", bob.user_id));
 }
 
+// conformance: md-38
 #[tokio::test]
 async fn names_are_found_in_any_case_of_any_alphabet() {
     let server = TestServer::start().await;
@@ -146,6 +152,7 @@ async fn names_are_found_in_any_case_of_any_alphabet() {
     assert_eq!(rendered(&ada, "@**Ада**").await, "<p>@<strong>Ада</strong></p>");
 }
 
+// conformance: md-52
 #[tokio::test]
 async fn emoticons_become_emoji_for_those_who_want_it() {
     let server = TestServer::start().await;
@@ -168,6 +175,7 @@ async fn emoticons_become_emoji_for_those_who_want_it() {
     assert_eq!(channels["subscriptions"][0]["rendered_description"], "<p>:)</p>");
 }
 
+// conformance: md-41, md-43
 #[tokio::test]
 async fn mentions_set_flags_wherever_text_is_read() {
     let server = TestServer::start().await;
@@ -204,6 +212,7 @@ async fn mentions_set_flags_wherever_text_is_read() {
     }
 }
 
+// conformance: md-27
 #[tokio::test]
 async fn a_status_message_is_marked() {
     let server = TestServer::start().await;
@@ -222,6 +231,7 @@ async fn a_status_message_is_marked() {
     }
 }
 
+// conformance: md-35
 #[tokio::test]
 async fn previews_are_shown_where_the_organization_wants_them() {
     let server = TestServer::start().await;

@@ -10,6 +10,7 @@ async fn retitle(by: &Client, id: i64, topic: &str) -> crate::harness::Answer {
     by.patch(&format!("/messages/{id}"), json!({"topic": topic, "propagate_mode": "change_all"})).await
 }
 
+// conformance: fetch-32, move-31, move-32, move-33
 #[tokio::test]
 async fn a_topic_is_resolved_and_opened_again() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -39,6 +40,7 @@ async fn a_topic_is_resolved_and_opened_again() {
     assert_eq!(notice["flags"], json!(["read"]), "the mention is a silent one");
 }
 
+// conformance: move-35
 #[tokio::test]
 async fn notices_of_resolved_topics_are_news_for_whom_wants_them() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -79,6 +81,7 @@ async fn notices_of_resolved_topics_are_news_for_whom_wants_them() {
     }
 }
 
+// conformance: move-14, move-29
 #[tokio::test]
 async fn resolving_has_its_own_permission() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -107,6 +110,7 @@ async fn resolving_has_its_own_permission() {
     retitle(&ada, id, "lunch").await.ok();
 }
 
+// conformance: move-37, move-38, move-39, move-40, move-41, move-44
 #[tokio::test]
 async fn moves_are_told_of_where_it_was_asked_for() {
     let Place { server: _running, owner, garden, shed } = Place::new().await;
@@ -153,6 +157,7 @@ async fn moves_are_told_of_where_it_was_asked_for() {
     assert_eq!(contents(&owner, shed, "quiet").await, ["two"]);
 }
 
+// conformance: move-28, move-34, move-36
 #[tokio::test]
 async fn resolving_is_told_of_only_where_nothing_else_changed() {
     let Place { server: _running, owner, garden, shed } = Place::new().await;
@@ -197,6 +202,7 @@ async fn resolving_is_told_of_only_where_nothing_else_changed() {
     }
 }
 
+// conformance: move-42, move-45
 #[tokio::test]
 async fn notices_count_messages_and_link_to_whatever_the_places_are_called() {
     let Place { server: _running, owner, garden, .. } = Place::new().await;
@@ -240,6 +246,7 @@ async fn notices_count_messages_and_link_to_whatever_the_places_are_called() {
     assert_eq!(shown, [&json!(notice(&tea)), &json!(notice(&empty))]);
 }
 
+// conformance: move-43, move-44
 #[tokio::test]
 async fn who_moves_or_resolves_has_read_what_is_said_of_it() {
     let Place { server, owner, garden, .. } = Place::new().await;

@@ -15,6 +15,7 @@ async fn ids(client: &Client) -> Vec<i64> {
     found["messages"].as_array().unwrap().iter().map(|message| message["id"].as_i64().unwrap()).collect()
 }
 
+// conformance: delete-33, delete-34
 #[tokio::test]
 async fn channels_keep_messages_as_long_as_they_or_the_organization_say() {
     let server = TestServer::start().await;
@@ -60,6 +61,7 @@ async fn channels_keep_messages_as_long_as_they_or_the_organization_say() {
     left(3, 0, 6, 3).await;
 }
 
+// conformance: delete-35
 #[tokio::test]
 async fn clients_hear_of_it_as_of_any_deleted_message() {
     let server = TestServer::start().await;
@@ -99,6 +101,7 @@ async fn clients_hear_of_it_as_of_any_deleted_message() {
     assert_eq!(ada.get("/messages", search).await.ok()["messages"], json!([]));
 }
 
+// conformance: delete-36
 #[tokio::test]
 async fn many_messages_are_many_jobs_also_over_a_restart() {
     let mut server = TestServer::start().await;

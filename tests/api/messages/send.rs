@@ -20,6 +20,7 @@ async fn seen(by: &Client, id: i64, name: &str) -> Value {
     by.message(id).await[name].clone()
 }
 
+// conformance: fetch-27, send-1, send-2, send-4
 #[tokio::test]
 async fn a_channel_is_named_by_its_id_or_its_name() {
     let server = TestServer::start().await;
@@ -42,6 +43,7 @@ async fn a_channel_is_named_by_its_id_or_its_name() {
     }
 }
 
+// conformance: fetch-27, fetch-28, send-1, send-3
 #[tokio::test]
 async fn people_are_named_by_ids_or_emails() {
     let server = TestServer::start().await;
@@ -81,6 +83,8 @@ async fn people_are_named_by_ids_or_emails() {
     assert_eq!(seen(&ada, notes, "display_recipient").await, people);
 }
 
+// conformance: send-8, send-9, send-10, send-11, send-12, send-13, send-14, send-15, send-16, send-17
+// conformance: send-18, send-19, send-20, send-24, send-25, send-29, send-30
 #[tokio::test]
 async fn what_cannot_be_sent_is_refused_in_the_published_words() {
     let server = TestServer::start().await;
@@ -142,6 +146,7 @@ async fn what_cannot_be_sent_is_refused_in_the_published_words() {
     refused.error(400, "BAD_REQUEST", "Not authorized to send to channel 'garden'");
 }
 
+// conformance: send-5, send-6, send-7, send-21
 #[tokio::test]
 async fn topics_are_trimmed_shortened_and_may_be_empty() {
     let server = TestServer::start().await;
@@ -178,6 +183,7 @@ async fn topics_are_trimmed_shortened_and_may_be_empty() {
     channel_message(&owner, json!({"to": garden})).await;
 }
 
+// conformance: send-22, send-23
 #[tokio::test]
 async fn contents_are_trimmed_at_their_end_and_shortened() {
     let server = TestServer::start().await;
@@ -197,6 +203,7 @@ async fn contents_are_trimmed_at_their_end_and_shortened() {
     }
 }
 
+// conformance: send-26, send-27, send-44
 #[tokio::test]
 async fn a_sender_has_read_a_message_if_they_say_so_or_use_a_client_for_people() {
     let server = TestServer::start().await;
@@ -224,6 +231,7 @@ async fn a_sender_has_read_a_message_if_they_say_so_or_use_a_client_for_people()
     refused.error(400, "BAD_REQUEST", "read_by_sender is not valid JSON");
 }
 
+// conformance: send-43
 #[tokio::test]
 async fn the_senders_own_queue_hears_what_it_called_the_message() {
     let server = TestServer::start().await;
@@ -267,6 +275,7 @@ fn record(id: i64, by: &Client, content: &str) -> Value {
     })
 }
 
+// conformance: fetch-25, fetch-26, fetch-33, fetch-91, send-40, send-41, send-42
 #[tokio::test]
 async fn a_message_is_told_to_its_receivers_as_it_is_fetched() {
     let server = TestServer::start().await;
@@ -334,6 +343,7 @@ async fn a_message_is_told_to_its_receivers_as_it_is_fetched() {
     of_guest.expect_nothing().await;
 }
 
+// conformance: send-45
 #[tokio::test]
 async fn a_bot_that_is_called_hears_it_though_it_is_not_subscribed() {
     let server = TestServer::start().await;
@@ -360,6 +370,7 @@ async fn a_bot_that_is_called_hears_it_though_it_is_not_subscribed() {
     assert_eq!(super::finding::found(&eve, json!([])).await, [0; 0]);
 }
 
+// conformance: send-52, send-53, send-54
 #[tokio::test]
 async fn what_a_text_looks_like_is_told_without_sending_it() {
     let server = TestServer::start().await;

@@ -17,6 +17,7 @@ async fn mark(client: &Client, op: &str, flag: &str, ids: &[i64]) {
     client.post("/messages/flags", json!({"messages": ids, "op": op, "flag": flag})).await.ok();
 }
 
+// conformance: flag-38, flag-39, flag-40, flag-41
 #[tokio::test]
 async fn unread_messages_are_told_by_conversation() {
     let server = TestServer::start().await;
@@ -66,6 +67,7 @@ async fn unread_messages_are_told_by_conversation() {
     }
 }
 
+// conformance: flag-45
 #[tokio::test]
 async fn unread_messages_go_where_messages_go() {
     let server = TestServer::start().await;
@@ -103,6 +105,7 @@ async fn unread_messages_go_where_messages_go() {
     assert_eq!(topics().await, [json!([garden, "u", [sent[0]]])]);
 }
 
+// conformance: flag-42, flag-43
 #[tokio::test]
 async fn what_is_muted_is_told_of_and_not_counted() {
     let server = TestServer::start().await;
@@ -131,6 +134,7 @@ async fn what_is_muted_is_told_of_and_not_counted() {
     assert_eq!(told().await, json!([2, [named, all], [named, all]]));
 }
 
+// conformance: flag-44
 #[tokio::test]
 async fn only_the_newest_unread_messages_are_told() {
     let server = TestServer::start().await;
@@ -158,6 +162,7 @@ async fn only_the_newest_unread_messages_are_told() {
     assert_eq!(told().await, json!([50_000, false, first + 1, [oldest, newest], [oldest, newest]]));
 }
 
+// conformance: flag-47
 #[tokio::test]
 async fn the_newest_message_is_the_newest_that_the_user_received() {
     let server = TestServer::start().await;
@@ -182,6 +187,7 @@ async fn the_newest_message_is_the_newest_that_the_user_received() {
     assert_eq!(newest(&ada).await, first);
 }
 
+// conformance: flag-48, flag-49
 #[tokio::test]
 async fn starred_messages_and_recent_conversations_are_told() {
     let server = TestServer::start().await;

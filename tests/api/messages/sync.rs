@@ -10,6 +10,7 @@ async fn send(from: &Client, to: &[&Client], content: &str) -> i64 {
     from.post("/messages", message).await.ok()["id"].as_i64().unwrap()
 }
 
+// conformance: delete-24, edit-43, send-48
 #[tokio::test]
 async fn direct_messages_come_and_go() {
     let server = TestServer::start().await;
@@ -96,6 +97,7 @@ async fn post(from: &Client, channel: &str, topic: &str, content: &str) -> i64 {
     from.post("/messages", message).await.ok()["id"].as_i64().unwrap()
 }
 
+// conformance: delete-24, edit-43, flag-46, send-48
 #[tokio::test]
 async fn channel_messages_come_and_change() {
     let server = TestServer::start().await;
@@ -151,6 +153,7 @@ async fn channel_messages_come_and_change() {
         .await;
 }
 
+// conformance: flag-46
 #[tokio::test]
 async fn moved_messages_are_where_events_told() {
     let server = TestServer::start().await;
@@ -195,6 +198,7 @@ async fn moved_messages_are_where_events_told() {
         .await;
 }
 
+// conformance: flag-42
 #[tokio::test]
 async fn muted_topics_do_not_count() {
     let server = TestServer::start().await;

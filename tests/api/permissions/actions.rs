@@ -1,6 +1,6 @@
 //! What is tried: the rows of the table.
 
-use super::world::{Request, Scene};
+use super::organization::{Case, Request};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -17,14 +17,14 @@ pub enum Scope {
 pub struct Action {
     pub name: &'static str,
     pub scope: Scope,
-    pub request: fn(&Scene<'_>) -> Request,
+    pub request: fn(&Case<'_>) -> Request,
 }
 
-const fn organization(name: &'static str, request: fn(&Scene<'_>) -> Request) -> Action {
+const fn organization(name: &'static str, request: fn(&Case<'_>) -> Request) -> Action {
     Action { name, scope: Scope::Organization, request }
 }
 
-const fn channel(name: &'static str, request: fn(&Scene<'_>) -> Request) -> Action {
+const fn channel(name: &'static str, request: fn(&Case<'_>) -> Request) -> Action {
     Action { name, scope: Scope::Channel, request }
 }
 
@@ -50,8 +50,8 @@ fn post_image(path: impl Into<String>, parameters: Value) -> Request {
 }
 
 /// `PATCH /streams/{stream_id}` with these parameters.
-fn change_channel(scene: &Scene<'_>, parameters: Value) -> Request {
-    patch(format!("/streams/{}", scene.channel()), parameters)
+fn change_channel(case: &Case<'_>, parameters: Value) -> Request {
+    patch(format!("/streams/{}", case.channel()), parameters)
 }
 
 /// `PATCH /messages/{message_id}` with these parameters.
@@ -59,8 +59,8 @@ fn change_message(id: i64, parameters: Value) -> Request {
     patch(format!("/messages/{id}"), parameters)
 }
 
-fn subscribe(scene: &Scene<'_>, principals: Option<i64>) -> Request {
-    let mut parameters = json!({"subscriptions": [{"name": scene.channel_name()}]});
+fn subscribe(case: &Case<'_>, principals: Option<i64>) -> Request {
+    let mut parameters = json!({"subscriptions": [{"name": case.channel_name()}]});
     if let Some(user_id) = principals {
         parameters["principals"] = json!([user_id]);
     }
@@ -79,32 +79,32 @@ const LATER: i64 = 1_900_000_000;
 /// All of them, in the order of the page.
 pub const ACTIONS: &[Action] = &[
     organization("`POST /register`", |_| post("/register", json!({"event_types": ["message"]}))),
-    organization("`POST /messages` to a person", |scene| {
-        post("/messages", json!({"type": "direct", "to": [scene.bystander().user_id], "content": "Hello"}))
+    organization("`POST /messages` to a person", |case| {
+        post("/messages", json!({"type": "direct", "to": [case.bystander().user_id], "content": "Hello"}))
     }),
-    organization("`POST /messages/{id}/reactions` on a direct message", |scene| {
-        post(format!("/messages/{}/reactions", scene.direct_message()), json!({"emoji_name": "tada"}))
+    organization("`POST /messages/{id}/reactions` on a direct message", |case| {
+        post(format!("/messages/{}/reactions", case.direct_message()), json!({"emoji_name": "tada"}))
     }),
-    organization("`PATCH /messages/{id}` of a direct message from another", |scene| {
-        change_message(scene.direct_message(), json!({"content": "Changed"}))
+    organization("`PATCH /messages/{id}` of a direct message from another", |case| {
+        change_message(case.direct_message(), json!({"content": "Changed"}))
     }),
-    organization("`DELETE /messages/{id}` of a direct message from another", |scene| {
-        delete(format!("/messages/{}", scene.direct_message()), json!({}))
+    organization("`DELETE /messages/{id}` of a direct message from another", |case| {
+        delete(format!("/messages/{}", case.direct_message()), json!({}))
     }),
-    organization("`POST /typing` to a person", |scene| {
-        post("/typing", json!({"op": "start", "to": [scene.bystander().user_id]}))
+    organization("`POST /typing` to a person", |case| {
+        post("/typing", json!({"op": "start", "to": [case.bystander().user_id]}))
     }),
-    organization("`POST /scheduled_messages` to a person", |scene| {
-        let to = [scene.bystander().user_id];
+    organization("`POST /scheduled_messages` to a person", |case| {
+        let to = [case.bystander().user_id];
         let at = LATER;
         post(
             "/scheduled_messages",
             json!({"type": "direct", "to": to, "content": "Hi", "scheduled_delivery_timestamp": at}),
         )
     }),
-    organization("`POST /drafts`", |scene| {
+    organization("`POST /drafts`", |case| {
         let draft =
-            json!({"type": "private", "to": [scene.bystander().user_id], "topic": "", "content": "Hi"});
+            json!({"type": "private", "to": [case.bystander().user_id], "topic": "", "content": "Hi"});
         post("/drafts", json!({"drafts": [draft]}))
     }),
     organization("`POST /saved_snippets`", |_| {
@@ -172,28 +172,28 @@ pub const ACTIONS: &[Action] = &[
     organization("`POST /users/me/subscriptions` to a channel that is not there", |_| {
         post("/users/me/subscriptions", json!({"subscriptions": [{"name": "new"}]}))
     }),
-    organization("`PATCH /drafts/{draft_id}` of another", |scene| {
+    organization("`PATCH /drafts/{draft_id}` of another", |case| {
         let draft = json!({"type": "private", "to": [], "topic": "", "content": "Hello"});
-        patch(format!("/drafts/{}", scene.things().draft), json!({"draft": draft}))
+        patch(format!("/drafts/{}", case.things().draft), json!({"draft": draft}))
     }),
-    organization("`DELETE /drafts/{draft_id}` of another", |scene| {
-        delete(format!("/drafts/{}", scene.things().draft), json!({}))
+    organization("`DELETE /drafts/{draft_id}` of another", |case| {
+        delete(format!("/drafts/{}", case.things().draft), json!({}))
     }),
-    organization("`PATCH /saved_snippets/{saved_snippet_id}` of another", |scene| {
-        patch(format!("/saved_snippets/{}", scene.things().saved_snippet), json!({"title": "Hello"}))
+    organization("`PATCH /saved_snippets/{saved_snippet_id}` of another", |case| {
+        patch(format!("/saved_snippets/{}", case.things().saved_snippet), json!({"title": "Hello"}))
     }),
-    organization("`DELETE /saved_snippets/{saved_snippet_id}` of another", |scene| {
-        delete(format!("/saved_snippets/{}", scene.things().saved_snippet), json!({}))
+    organization("`DELETE /saved_snippets/{saved_snippet_id}` of another", |case| {
+        delete(format!("/saved_snippets/{}", case.things().saved_snippet), json!({}))
     }),
-    organization("`PATCH /scheduled_messages/{scheduled_message_id}` of another", |scene| {
-        let path = format!("/scheduled_messages/{}", scene.things().scheduled_message);
+    organization("`PATCH /scheduled_messages/{scheduled_message_id}` of another", |case| {
+        let path = format!("/scheduled_messages/{}", case.things().scheduled_message);
         patch(path, json!({"content": "Hello"}))
     }),
-    organization("`DELETE /scheduled_messages/{scheduled_message_id}` of another", |scene| {
-        delete(format!("/scheduled_messages/{}", scene.things().scheduled_message), json!({}))
+    organization("`DELETE /scheduled_messages/{scheduled_message_id}` of another", |case| {
+        delete(format!("/scheduled_messages/{}", case.things().scheduled_message), json!({}))
     }),
-    organization("`DELETE /reminders/{reminder_id}` of another", |scene| {
-        delete(format!("/reminders/{}", scene.things().reminder), json!({}))
+    organization("`DELETE /reminders/{reminder_id}` of another", |case| {
+        delete(format!("/reminders/{}", case.things().reminder), json!({}))
     }),
     organization("`PATCH /navigation_views/{fragment}` of another", |_| {
         patch("/navigation_views/inbox", json!({"is_pinned": false}))
@@ -202,8 +202,8 @@ pub const ACTIONS: &[Action] = &[
         delete("/navigation_views/inbox", json!({}))
     }),
     organization("`POST /user_uploads`", |_| post_image("/user_uploads", json!({}))),
-    organization("`DELETE /attachments/{attachment_id}` of another", |scene| {
-        delete(format!("/attachments/{}", scene.things().attachment), json!({}))
+    organization("`DELETE /attachments/{attachment_id}` of another", |case| {
+        delete(format!("/attachments/{}", case.things().attachment), json!({}))
     }),
     organization("`DELETE /users/me/alert_words`", |_| {
         delete("/users/me/alert_words", json!({"alert_words": ["fire"]}))
@@ -216,21 +216,21 @@ pub const ACTIONS: &[Action] = &[
     organization("`DELETE /users/me/avatar`", |_| delete("/users/me/avatar", json!({}))),
     organization("`POST /users/me/presence`", |_| post("/users/me/presence", json!({"status": "active"}))),
     organization("`POST /users/me/status`", |_| post("/users/me/status", json!({"status_text": "busy"}))),
-    organization("`POST /users/{user_id}/status` of another", |scene| {
-        post(format!("/users/{}/status", scene.bystander().user_id), json!({"status_text": "busy"}))
+    organization("`POST /users/{user_id}/status` of another", |case| {
+        post(format!("/users/{}/status", case.bystander().user_id), json!({"status_text": "busy"}))
     }),
-    organization("`POST /users/me/muted_users/{muted_user_id}`", |scene| {
-        post(format!("/users/me/muted_users/{}", scene.bystander().user_id), json!({}))
+    organization("`POST /users/me/muted_users/{muted_user_id}`", |case| {
+        post(format!("/users/me/muted_users/{}", case.bystander().user_id), json!({}))
     }),
-    organization("`DELETE /users/me/muted_users/{muted_user_id}` of one not muted", |scene| {
-        delete(format!("/users/me/muted_users/{}", scene.bystander().user_id), json!({}))
+    organization("`DELETE /users/me/muted_users/{muted_user_id}` of one not muted", |case| {
+        delete(format!("/users/me/muted_users/{}", case.bystander().user_id), json!({}))
     }),
-    organization("`PATCH /users/me/profile_data`", |scene| {
-        let data = json!([{"id": scene.things().profile_field, "value": "12"}]);
+    organization("`PATCH /users/me/profile_data`", |case| {
+        let data = json!([{"id": case.things().profile_field, "value": "12"}]);
         patch("/users/me/profile_data", json!({"data": data}))
     }),
-    organization("`DELETE /users/me/profile_data`", |scene| {
-        delete("/users/me/profile_data", json!({"data": [scene.things().profile_field]}))
+    organization("`DELETE /users/me/profile_data`", |case| {
+        delete("/users/me/profile_data", json!({"data": [case.things().profile_field]}))
     }),
     organization("`POST /users/me/onboarding_steps`", |_| {
         post("/users/me/onboarding_steps", json!({"onboarding_step": "intro_inbox_view_modal"}))
@@ -253,58 +253,58 @@ pub const ACTIONS: &[Action] = &[
             json!({"email": "new@example.com", "password": "long enough, surely", "full_name": "New"}),
         )
     }),
-    organization("`PATCH /users/{user_id}`: `full_name` of a member", |scene| {
-        patch(format!("/users/{}", scene.bystander().user_id), json!({"full_name": "Somebody Else"}))
+    organization("`PATCH /users/{user_id}`: `full_name` of a member", |case| {
+        patch(format!("/users/{}", case.bystander().user_id), json!({"full_name": "Somebody Else"}))
     }),
-    organization("`PATCH /users/{user_id}`: `role` of a member", |scene| {
-        patch(format!("/users/{}", scene.bystander().user_id), json!({"role": 600}))
+    organization("`PATCH /users/{user_id}`: `role` of a member", |case| {
+        patch(format!("/users/{}", case.bystander().user_id), json!({"role": 600}))
     }),
-    organization("`PATCH /users/{user_id}`: makes a member an owner", |scene| {
-        patch(format!("/users/{}", scene.bystander().user_id), json!({"role": 100}))
+    organization("`PATCH /users/{user_id}`: makes a member an owner", |case| {
+        patch(format!("/users/{}", case.bystander().user_id), json!({"role": 100}))
     }),
-    organization("`PATCH /users/{user_id}`: `role` of an owner", |scene| {
-        patch(format!("/users/{}", scene.founder()), json!({"role": 400}))
+    organization("`PATCH /users/{user_id}`: `role` of an owner", |case| {
+        patch(format!("/users/{}", case.founder()), json!({"role": 400}))
     }),
-    organization("`DELETE /users/{user_id}`, a member", |scene| {
-        delete(format!("/users/{}", scene.bystander().user_id), json!({}))
+    organization("`DELETE /users/{user_id}`, a member", |case| {
+        delete(format!("/users/{}", case.bystander().user_id), json!({}))
     }),
-    organization("`DELETE /users/{user_id}`, an owner", |scene| {
-        delete(format!("/users/{}", scene.founder()), json!({}))
+    organization("`DELETE /users/{user_id}`, an owner", |case| {
+        delete(format!("/users/{}", case.founder()), json!({}))
     }),
-    organization("`POST /users/{user_id}/reactivate`", |scene| {
-        post(format!("/users/{}/reactivate", scene.deactivated()), json!({}))
+    organization("`POST /users/{user_id}/reactivate`", |case| {
+        post(format!("/users/{}/reactivate", case.deactivated()), json!({}))
     }),
     organization("`POST /bots`", |_| post("/bots", json!({"full_name": "New", "short_name": "new"}))),
-    organization("`PATCH /bots/{bot_id}` of another", |scene| {
-        patch(format!("/bots/{}", scene.things().bot), json!({"full_name": "Other"}))
+    organization("`PATCH /bots/{bot_id}` of another", |case| {
+        patch(format!("/bots/{}", case.things().bot), json!({"full_name": "Other"}))
     }),
-    organization("`DELETE /bots/{bot_id}` of another", |scene| {
-        delete(format!("/bots/{}", scene.things().bot), json!({}))
+    organization("`DELETE /bots/{bot_id}` of another", |case| {
+        delete(format!("/bots/{}", case.things().bot), json!({}))
     }),
-    organization("`POST /bots/{bot_id}/api_key/regenerate` of another", |scene| {
-        post(format!("/bots/{}/api_key/regenerate", scene.things().bot), json!({}))
+    organization("`POST /bots/{bot_id}/api_key/regenerate` of another", |case| {
+        post(format!("/bots/{}/api_key/regenerate", case.things().bot), json!({}))
     }),
     organization("`PUT /bot_storage`", |_| put("/bot_storage", json!({"storage": {"a": "b"}}))),
     organization("`DELETE /bot_storage`", |_| delete("/bot_storage", json!({}))),
     organization("`POST /user_groups/create`", |_| {
         post("/user_groups/create", json!({"name": "new", "description": "", "members": []}))
     }),
-    organization("`PATCH /user_groups/{user_group_id}` of another", |scene| {
-        patch(format!("/user_groups/{}", scene.things().group), json!({"description": "New"}))
+    organization("`PATCH /user_groups/{user_group_id}` of another", |case| {
+        patch(format!("/user_groups/{}", case.things().group), json!({"description": "New"}))
     }),
-    organization("`POST /user_groups/{user_group_id}/deactivate`", |scene| {
-        post(format!("/user_groups/{}/deactivate", scene.things().group), json!({}))
+    organization("`POST /user_groups/{user_group_id}/deactivate`", |case| {
+        post(format!("/user_groups/{}/deactivate", case.things().group), json!({}))
     }),
-    organization("`POST /user_groups/{user_group_id}/members`: adds another", |scene| {
-        post(format!("/user_groups/{}/members", scene.things().group), json!({"add": [scene.founder()]}))
+    organization("`POST /user_groups/{user_group_id}/members`: adds another", |case| {
+        post(format!("/user_groups/{}/members", case.things().group), json!({"add": [case.founder()]}))
     }),
-    organization("`POST /user_groups/{user_group_id}/members`: removes another", |scene| {
-        let parameters = json!({"delete": [scene.bystander().user_id]});
-        post(format!("/user_groups/{}/members", scene.things().group), parameters)
+    organization("`POST /user_groups/{user_group_id}/members`: removes another", |case| {
+        let parameters = json!({"delete": [case.bystander().user_id]});
+        post(format!("/user_groups/{}/members", case.things().group), parameters)
     }),
-    organization("`POST /user_groups/{user_group_id}/subgroups`", |scene| {
+    organization("`POST /user_groups/{user_group_id}/subgroups`", |case| {
         let guests = teamchat::domain::groups::system::SystemGroup::Moderators.id();
-        post(format!("/user_groups/{}/subgroups", scene.things().group), json!({"add": [guests]}))
+        post(format!("/user_groups/{}/subgroups", case.things().group), json!({"add": [guests]}))
     }),
     organization("`POST /invites`", |_| {
         post("/invites", json!({"invitee_emails": "new@example.com", "stream_ids": []}))
@@ -313,8 +313,8 @@ pub const ACTIONS: &[Action] = &[
     organization("`POST /invites/multiuse` for administrators", |_| {
         post("/invites/multiuse", json!({"invite_as": 200}))
     }),
-    organization("`DELETE /invites/multiuse/{invite_id}` of another", |scene| {
-        delete(format!("/invites/multiuse/{}", scene.things().invite), json!({}))
+    organization("`DELETE /invites/multiuse/{invite_id}` of another", |case| {
+        delete(format!("/invites/multiuse/{}", case.things().invite), json!({}))
     }),
     organization("`DELETE /invites/{invite_id}` that is not there", |_| delete("/invites/999", json!({}))),
     organization("`POST /invites/{invite_id}/resend` that is not there", |_| {
@@ -323,11 +323,11 @@ pub const ACTIONS: &[Action] = &[
     organization("`POST /channel_folders/create`", |_| {
         post("/channel_folders/create", json!({"name": "New", "description": ""}))
     }),
-    organization("`PATCH /channel_folders`", |scene| {
-        patch("/channel_folders", json!({"order": [scene.things().folder]}))
+    organization("`PATCH /channel_folders`", |case| {
+        patch("/channel_folders", json!({"order": [case.things().folder]}))
     }),
-    organization("`PATCH /channel_folders/{channel_folder_id}`", |scene| {
-        patch(format!("/channel_folders/{}", scene.things().folder), json!({"description": "New"}))
+    organization("`PATCH /channel_folders/{channel_folder_id}`", |case| {
+        patch(format!("/channel_folders/{}", case.things().folder), json!({"description": "New"}))
     }),
     organization("`PATCH /realm`: `description`", |_| patch("/realm", json!({"description": "New"}))),
     organization("`PATCH /realm`: `message_retention_days`", |_| {
@@ -356,15 +356,15 @@ pub const ACTIONS: &[Action] = &[
             json!({"pattern": "T(?P<id>[0-9]+)", "url_template": "https://example.com/{id}"}),
         )
     }),
-    organization("`PATCH /realm/filters/{filter_id}`", |scene| {
+    organization("`PATCH /realm/filters/{filter_id}`", |case| {
         let parameters = json!({"pattern": "T(?P<id>[0-9]+)", "url_template": "https://example.com/{id}"});
-        patch(format!("/realm/filters/{}", scene.things().linkifier), parameters)
+        patch(format!("/realm/filters/{}", case.things().linkifier), parameters)
     }),
-    organization("`DELETE /realm/filters/{filter_id}`", |scene| {
-        delete(format!("/realm/filters/{}", scene.things().linkifier), json!({}))
+    organization("`DELETE /realm/filters/{filter_id}`", |case| {
+        delete(format!("/realm/filters/{}", case.things().linkifier), json!({}))
     }),
-    organization("`PATCH /realm/linkifiers`", |scene| {
-        patch("/realm/linkifiers", json!({"ordered_linkifier_ids": [scene.things().linkifier]}))
+    organization("`PATCH /realm/linkifiers`", |case| {
+        patch("/realm/linkifiers", json!({"ordered_linkifier_ids": [case.things().linkifier]}))
     }),
     organization("`POST /realm/playgrounds`", |_| {
         let parameters = json!({
@@ -372,175 +372,173 @@ pub const ACTIONS: &[Action] = &[
         });
         post("/realm/playgrounds", parameters)
     }),
-    organization("`DELETE /realm/playgrounds/{playground_id}`", |scene| {
-        delete(format!("/realm/playgrounds/{}", scene.things().playground), json!({}))
+    organization("`DELETE /realm/playgrounds/{playground_id}`", |case| {
+        delete(format!("/realm/playgrounds/{}", case.things().playground), json!({}))
     }),
     organization("`POST /default_stream_groups/create`", |_| {
         let parameters = json!({"group_name": "New", "description": "", "stream_names": ["other"]});
         post("/default_stream_groups/create", parameters)
     }),
-    organization("`PATCH /default_stream_groups/{group_id}`", |scene| {
-        let path = format!("/default_stream_groups/{}", scene.things().default_stream_group);
+    organization("`PATCH /default_stream_groups/{group_id}`", |case| {
+        let path = format!("/default_stream_groups/{}", case.things().default_stream_group);
         patch(path, json!({"new_description": "New"}))
     }),
-    organization("`PATCH /default_stream_groups/{group_id}/streams`", |scene| {
-        let path = format!("/default_stream_groups/{}/streams", scene.things().default_stream_group);
+    organization("`PATCH /default_stream_groups/{group_id}/streams`", |case| {
+        let path = format!("/default_stream_groups/{}/streams", case.things().default_stream_group);
         patch(path, json!({"op": "add", "stream_names": ["square"]}))
     }),
-    organization("`DELETE /default_stream_groups/{group_id}`", |scene| {
-        delete(format!("/default_stream_groups/{}", scene.things().default_stream_group), json!({}))
+    organization("`DELETE /default_stream_groups/{group_id}`", |case| {
+        delete(format!("/default_stream_groups/{}", case.things().default_stream_group), json!({}))
     }),
     organization("`POST /realm/profile_fields`", |_| {
         post("/realm/profile_fields", json!({"name": "Town", "field_type": 1}))
     }),
-    organization("`PATCH /realm/profile_fields`", |scene| {
-        patch("/realm/profile_fields", json!({"order": [scene.things().profile_field]}))
+    organization("`PATCH /realm/profile_fields`", |case| {
+        patch("/realm/profile_fields", json!({"order": [case.things().profile_field]}))
     }),
-    organization("`PATCH /realm/profile_fields/{field_id}`", |scene| {
-        patch(format!("/realm/profile_fields/{}", scene.things().profile_field), json!({"name": "Town"}))
+    organization("`PATCH /realm/profile_fields/{field_id}`", |case| {
+        patch(format!("/realm/profile_fields/{}", case.things().profile_field), json!({"name": "Town"}))
     }),
-    organization("`DELETE /realm/profile_fields/{field_id}`", |scene| {
-        delete(format!("/realm/profile_fields/{}", scene.things().profile_field), json!({}))
+    organization("`DELETE /realm/profile_fields/{field_id}`", |case| {
+        delete(format!("/realm/profile_fields/{}", case.things().profile_field), json!({}))
     }),
-    channel("`POST /messages`", |scene| {
-        let to = scene.channel();
+    channel("`POST /messages`", |case| {
+        let to = case.channel();
         post("/messages", json!({"type": "channel", "to": to, "topic": "plans", "content": "Hello"}))
     }),
-    channel("`POST /messages` with `@**all**`", |scene| {
-        let to = scene.channel();
+    channel("`POST /messages` with `@**all**`", |case| {
+        let to = case.channel();
         post("/messages", json!({"type": "channel", "to": to, "topic": "plans", "content": "Hello @**all**"}))
     }),
-    channel("`POST /scheduled_messages`", |scene| {
-        let (to, at) = (scene.channel(), LATER);
+    channel("`POST /scheduled_messages`", |case| {
+        let (to, at) = (case.channel(), LATER);
         let what = json!({"type": "channel", "to": to, "topic": "plans", "content": "Hi", "scheduled_delivery_timestamp": at});
         post("/scheduled_messages", what)
     }),
-    channel("`POST /typing`", |scene| {
-        let stream_id = scene.channel();
+    channel("`POST /typing`", |case| {
+        let stream_id = case.channel();
         post("/typing", json!({"type": "channel", "op": "start", "stream_id": stream_id, "topic": "plans"}))
     }),
-    channel("`PATCH /messages/{id}`: `content` of one's own (if not in, of another's)", |scene| {
-        change_message(scene.own_message(), json!({"content": "Changed"}))
+    channel("`PATCH /messages/{id}`: `content` of one's own (if not in, of another's)", |case| {
+        change_message(case.own_message(), json!({"content": "Changed"}))
     }),
-    channel("`PATCH /messages/{id}`: `content` of another's", |scene| {
-        change_message(scene.others_message(), json!({"content": "Changed"}))
+    channel("`PATCH /messages/{id}`: `content` of another's", |case| {
+        change_message(case.others_message(), json!({"content": "Changed"}))
     }),
-    channel("`PATCH /messages/{id}`: `topic` of another's", |scene| {
-        change_message(scene.others_message(), json!({"topic": "other plans"}))
+    channel("`PATCH /messages/{id}`: `topic` of another's", |case| {
+        change_message(case.others_message(), json!({"topic": "other plans"}))
     }),
-    channel("`PATCH /messages/{id}`: resolve its topic", |scene| {
-        change_message(scene.others_message(), json!({"topic": "✔ plans", "propagate_mode": "change_all"}))
+    channel("`PATCH /messages/{id}`: resolve its topic", |case| {
+        change_message(case.others_message(), json!({"topic": "✔ plans", "propagate_mode": "change_all"}))
     }),
-    channel("`PATCH /messages/{id}`: `stream_id`", |scene| {
-        change_message(scene.others_message(), json!({"stream_id": scene.things().other_channel}))
+    channel("`PATCH /messages/{id}`: `stream_id`", |case| {
+        change_message(case.others_message(), json!({"stream_id": case.things().other_channel}))
     }),
-    channel("`DELETE /messages/{id}`, one's own (if not in, another's)", |scene| {
-        delete(format!("/messages/{}", scene.own_message()), json!({}))
+    channel("`DELETE /messages/{id}`, one's own (if not in, another's)", |case| {
+        delete(format!("/messages/{}", case.own_message()), json!({}))
     }),
-    channel("`DELETE /messages/{id}`, another's", |scene| {
-        delete(format!("/messages/{}", scene.others_message()), json!({}))
+    channel("`DELETE /messages/{id}`, another's", |case| {
+        delete(format!("/messages/{}", case.others_message()), json!({}))
     }),
-    channel("`POST /streams/{stream_id}/delete_topic`", |scene| {
-        post(format!("/streams/{}/delete_topic", scene.channel()), json!({"topic_name": "plans"}))
+    channel("`POST /streams/{stream_id}/delete_topic`", |case| {
+        post(format!("/streams/{}/delete_topic", case.channel()), json!({"topic_name": "plans"}))
     }),
-    channel("`POST /messages/{id}/reactions`", |scene| {
-        post(format!("/messages/{}/reactions", scene.others_message()), json!({"emoji_name": "tada"}))
+    channel("`POST /messages/{id}/reactions`", |case| {
+        post(format!("/messages/{}/reactions", case.others_message()), json!({"emoji_name": "tada"}))
     }),
-    channel("`POST /messages/{id}/typing`, one's own (if not in, another's)", |scene| {
-        post(format!("/messages/{}/typing", scene.own_message()), json!({"op": "start"}))
+    channel("`POST /messages/{id}/typing`, one's own (if not in, another's)", |case| {
+        post(format!("/messages/{}/typing", case.own_message()), json!({"op": "start"}))
     }),
-    channel("`POST /messages/{id}/report`", |scene| {
-        post(format!("/messages/{}/report", scene.others_message()), json!({"report_type": "spam"}))
+    channel("`POST /messages/{id}/report`", |case| {
+        post(format!("/messages/{}/report", case.others_message()), json!({"report_type": "spam"}))
     }),
-    channel("`POST /reminders`", |scene| {
-        let what = json!({"message_id": scene.others_message(), "scheduled_delivery_timestamp": LATER});
+    channel("`POST /reminders`", |case| {
+        let what = json!({"message_id": case.others_message(), "scheduled_delivery_timestamp": LATER});
         post("/reminders", what)
     }),
-    channel("`POST /messages/flags`: starred", |scene| {
-        let what = json!({"messages": [scene.others_message()], "op": "add", "flag": "starred"});
+    channel("`POST /messages/flags`: starred", |case| {
+        let what = json!({"messages": [case.others_message()], "op": "add", "flag": "starred"});
         post("/messages/flags", what)
     }),
-    channel("`POST /mark_stream_as_read`", |scene| {
-        post("/mark_stream_as_read", json!({"stream_id": scene.channel()}))
+    channel("`POST /mark_stream_as_read`", |case| {
+        post("/mark_stream_as_read", json!({"stream_id": case.channel()}))
     }),
-    channel("`POST /mark_topic_as_read`", |scene| {
-        post("/mark_topic_as_read", json!({"stream_id": scene.channel(), "topic_name": "plans"}))
+    channel("`POST /mark_topic_as_read`", |case| {
+        post("/mark_topic_as_read", json!({"stream_id": case.channel(), "topic_name": "plans"}))
     }),
-    channel("`POST /user_topics`", |scene| {
-        post("/user_topics", json!({"stream_id": scene.channel(), "topic": "plans", "visibility_policy": 3}))
+    channel("`POST /user_topics`", |case| {
+        post("/user_topics", json!({"stream_id": case.channel(), "topic": "plans", "visibility_policy": 3}))
     }),
-    channel("`PATCH /users/me/subscriptions/muted_topics`", |scene| {
-        let what = json!({"stream_id": scene.channel(), "topic": "plans", "op": "add"});
+    channel("`PATCH /users/me/subscriptions/muted_topics`", |case| {
+        let what = json!({"stream_id": case.channel(), "topic": "plans", "op": "add"});
         patch("/users/me/subscriptions/muted_topics", what)
     }),
-    channel("`POST /users/me/subscriptions`", |scene| subscribe(scene, None)),
-    channel("`POST /users/me/subscriptions` for another", |scene| {
-        subscribe(scene, Some(scene.bystander().user_id))
+    channel("`POST /users/me/subscriptions`", |case| subscribe(case, None)),
+    channel("`POST /users/me/subscriptions` for another", |case| {
+        subscribe(case, Some(case.bystander().user_id))
     }),
-    channel("`DELETE /users/me/subscriptions`", |scene| {
-        delete("/users/me/subscriptions", json!({"subscriptions": [scene.channel_name()]}))
+    channel("`DELETE /users/me/subscriptions`", |case| {
+        delete("/users/me/subscriptions", json!({"subscriptions": [case.channel_name()]}))
     }),
-    channel("`DELETE /users/me/subscriptions` for another", |scene| {
-        let what = json!({"subscriptions": [scene.channel_name()], "principals": [scene.founder()]});
+    channel("`DELETE /users/me/subscriptions` for another", |case| {
+        let what = json!({"subscriptions": [case.channel_name()], "principals": [case.founder()]});
         delete("/users/me/subscriptions", what)
     }),
-    channel("`POST /users/me/subscriptions/properties`", |scene| {
-        let one = json!({"stream_id": scene.channel(), "property": "pin_to_top", "value": true});
+    channel("`POST /users/me/subscriptions/properties`", |case| {
+        let one = json!({"stream_id": case.channel(), "property": "pin_to_top", "value": true});
         post("/users/me/subscriptions/properties", json!({"subscription_data": [one]}))
     }),
-    channel("`DELETE /messages/{id}/reactions` of another's", |scene| {
-        delete(format!("/messages/{}/reactions", scene.others_message()), json!({"emoji_name": "tada"}))
+    channel("`DELETE /messages/{id}/reactions` of another's", |case| {
+        delete(format!("/messages/{}/reactions", case.others_message()), json!({"emoji_name": "tada"}))
     }),
-    channel("`POST /submessage`", |scene| {
+    channel("`POST /submessage`", |case| {
         let parameters = json!({
-            "message_id": scene.others_message(), "msg_type": "widget", "content": "{\"type\": \"vote\"}",
+            "message_id": case.others_message(), "msg_type": "widget", "content": "{\"type\": \"vote\"}",
         });
         post("/submessage", parameters)
     }),
-    channel("`PATCH /users/me/subscriptions`", |scene| {
-        patch("/users/me/subscriptions", json!({"add": [{"name": scene.channel_name()}]}))
+    channel("`PATCH /users/me/subscriptions`", |case| {
+        patch("/users/me/subscriptions", json!({"add": [{"name": case.channel_name()}]}))
     }),
-    channel("`PATCH /users/me/subscriptions/{stream_id}`", |scene| {
+    channel("`PATCH /users/me/subscriptions/{stream_id}`", |case| {
         let parameters = json!({"property": "pin_to_top", "value": true});
-        patch(format!("/users/me/subscriptions/{}", scene.channel()), parameters)
+        patch(format!("/users/me/subscriptions/{}", case.channel()), parameters)
     }),
-    channel("`PATCH /streams/{stream_id}`: `description`", |scene| {
-        change_channel(scene, json!({"description": "New"}))
+    channel("`PATCH /streams/{stream_id}`: `description`", |case| {
+        change_channel(case, json!({"description": "New"}))
     }),
-    channel("`PATCH /streams/{stream_id}`: `new_name`", |scene| {
-        change_channel(scene, json!({"new_name": "new"}))
+    channel("`PATCH /streams/{stream_id}`: `new_name`", |case| {
+        change_channel(case, json!({"new_name": "new"}))
     }),
-    channel("`PATCH /streams/{stream_id}`: `is_private`", |scene| {
-        change_channel(scene, json!({"is_private": true, "history_public_to_subscribers": true}))
+    channel("`PATCH /streams/{stream_id}`: `is_private`", |case| {
+        change_channel(case, json!({"is_private": true, "history_public_to_subscribers": true}))
     }),
-    channel("`PATCH /streams/{stream_id}`: `message_retention_days`", |scene| {
-        change_channel(scene, json!({"message_retention_days": 30}))
+    channel("`PATCH /streams/{stream_id}`: `message_retention_days`", |case| {
+        change_channel(case, json!({"message_retention_days": 30}))
     }),
-    channel("`PATCH /streams/{stream_id}`: `topics_policy`", |scene| {
-        change_channel(scene, json!({"topics_policy": "disable_empty_topic"}))
+    channel("`PATCH /streams/{stream_id}`: `topics_policy`", |case| {
+        change_channel(case, json!({"topics_policy": "disable_empty_topic"}))
     }),
-    channel("`PATCH /streams/{stream_id}`: `can_send_message_group`", |scene| {
+    channel("`PATCH /streams/{stream_id}`: `can_send_message_group`", |case| {
         let members = teamchat::domain::groups::system::SystemGroup::Members.id();
-        change_channel(scene, json!({"can_send_message_group": {"new": members}}))
+        change_channel(case, json!({"can_send_message_group": {"new": members}}))
     }),
-    channel("`PATCH /streams/{stream_id}`: `can_add_subscribers_group`", |scene| {
+    channel("`PATCH /streams/{stream_id}`: `can_add_subscribers_group`", |case| {
         let members = teamchat::domain::groups::system::SystemGroup::Members.id();
-        change_channel(scene, json!({"can_add_subscribers_group": {"new": members}}))
+        change_channel(case, json!({"can_add_subscribers_group": {"new": members}}))
     }),
-    channel("`PATCH /streams/{stream_id}`: `can_delete_any_message_group`", |scene| {
+    channel("`PATCH /streams/{stream_id}`: `can_delete_any_message_group`", |case| {
         let members = teamchat::domain::groups::system::SystemGroup::Members.id();
-        change_channel(scene, json!({"can_delete_any_message_group": {"new": members}}))
+        change_channel(case, json!({"can_delete_any_message_group": {"new": members}}))
     }),
-    channel("`PATCH /streams/{stream_id}`: `is_archived` false", |scene| {
-        change_channel(scene, json!({"is_archived": false}))
+    channel("`PATCH /streams/{stream_id}`: `is_archived` false", |case| {
+        change_channel(case, json!({"is_archived": false}))
     }),
-    channel("`DELETE /streams/{stream_id}`", |scene| {
-        delete(format!("/streams/{}", scene.channel()), json!({}))
+    channel("`DELETE /streams/{stream_id}`", |case| {
+        delete(format!("/streams/{}", case.channel()), json!({}))
     }),
-    channel("`POST /default_streams`", |scene| {
-        post("/default_streams", json!({"stream_id": scene.channel()}))
-    }),
-    channel("`DELETE /default_streams`", |scene| {
-        delete("/default_streams", json!({"stream_id": scene.channel()}))
+    channel("`POST /default_streams`", |case| post("/default_streams", json!({"stream_id": case.channel()}))),
+    channel("`DELETE /default_streams`", |case| {
+        delete("/default_streams", json!({"stream_id": case.channel()}))
     }),
 ];

@@ -7,26 +7,27 @@
 //! ```
 
 mod actions;
+mod organization;
 mod page;
-mod world;
 
 use crate::harness::pictures::png;
 use actions::{ACTIONS, Action, Scope};
 use futures_util::StreamExt;
+use organization::{Case, ChannelKind, Organization, Request, Who};
 use page::Outcome;
 use std::collections::BTreeSet;
 use std::path::Path;
 use teamchat::http::{Found, Router};
-use world::{ChannelKind, Request, Scene, Who, World};
 
 /// Actions that are tried side by side, each on servers of its own.
 const AT_ONCE: usize = 4;
 
+// conformance: auth-22, delete-15, edit-23
 #[tokio::test]
 async fn the_page_of_permissions_is_true() {
-    let world = World::make().await;
+    let organization = Organization::make().await;
     let tried: Vec<_> = futures_util::stream::iter(ACTIONS)
-        .map(|action| try_all(&world, action))
+        .map(|action| try_all(&organization, action))
         .buffered(AT_ONCE)
         .collect()
         .await;
@@ -49,12 +50,13 @@ async fn the_page_of_permissions_is_true() {
 async fn nothing_is_missing_on_the_page() {
     // Who calls these is not somebody with a role: whoever logs in, opens a page, or runs a command.
     const NOT_FOR_ROLES: &[&str] = &["/fetch_api_key", "/control", "/join/{key}/", "/external/{integration}"];
-    let world = World::make().await;
-    let scene = Scene { world: &world, who: Who::Owner, subscribed: true, kind: ChannelKind::Public };
+    let organization = Organization::make().await;
+    let case =
+        Case { organization: &organization, who: Who::Owner, subscribed: true, kind: ChannelKind::Public };
     let router = Router::new(teamchat::api::routes()).unwrap();
     let mut tried = BTreeSet::new();
     for action in ACTIONS {
-        let request = (action.request)(&scene);
+        let request = (action.request)(&case);
         let path = format!("/api/v1{}", request.path);
         let Found::Route(route, _) = router.find(&request.method, &path) else {
             panic!("{} leads nowhere: {path}", action.name);
@@ -72,32 +74,32 @@ async fn nothing_is_missing_on_the_page() {
     assert!(missing.is_empty(), "not on the page: {missing:#?}");
 }
 
-/// An action with what it answered, for each scene in the order of [`scenes`].
+/// An action with what it answered, for each case in the order of [`cases`].
 pub struct Tried {
     pub action: &'static Action,
     pub outcomes: Vec<Outcome>,
 }
 
-/// The scenes of an action, row by row.
-pub fn scenes(world: &World, scope: Scope) -> Vec<Scene<'_>> {
+/// The cases of an action, row by row.
+pub fn cases(organization: &Organization, scope: Scope) -> Vec<Case<'_>> {
     let rows: Vec<(ChannelKind, bool)> = match scope {
         Scope::Organization => vec![(ChannelKind::Public, true)],
         Scope::Channel => {
             ChannelKind::ALL.into_iter().flat_map(|kind| [(kind, true), (kind, false)]).collect()
         }
     };
-    let scene = |(kind, subscribed)| Who::ALL.map(|who| Scene { world, who, subscribed, kind });
-    rows.into_iter().flat_map(scene).collect()
+    let case = |(kind, subscribed)| Who::ALL.map(|who| Case { organization, who, subscribed, kind });
+    rows.into_iter().flat_map(case).collect()
 }
 
 /// Tries an action as everybody. What was allowed may have changed something, so the next one gets a new server.
-async fn try_all(world: &World, action: &'static Action) -> Tried {
+async fn try_all(organization: &Organization, action: &'static Action) -> Tried {
     let mut outcomes = Vec::new();
     let image = png(8, 8);
-    let mut server = world.server().await;
-    for scene in scenes(world, action.scope) {
-        let caller = world.caller(&server, &scene);
-        let Request { method, path, parameters, with_image } = (action.request)(&scene);
+    let mut server = organization.server().await;
+    for case in cases(organization, action.scope) {
+        let caller = organization.caller(&server, &case);
+        let Request { method, path, parameters, with_image } = (action.request)(&case);
         let request = caller.request(method, &path);
         let request = if with_image {
             request.multipart(parameters, &[("file", "image.png", &image)])
@@ -105,9 +107,9 @@ async fn try_all(world: &World, action: &'static Action) -> Tried {
             request.form(parameters)
         };
         let answer = request.send().await;
-        let outcome = Outcome::of(&answer, &scene);
+        let outcome = Outcome::of(&answer, &case);
         if outcome == Outcome::Allowed {
-            server = world.server().await;
+            server = organization.server().await;
         }
         outcomes.push(outcome);
     }

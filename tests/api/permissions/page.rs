@@ -2,7 +2,7 @@
 
 use super::Tried;
 use super::actions::Scope;
-use super::world::{ChannelKind, Scene, Who};
+use super::organization::{Case, ChannelKind, Who};
 use crate::harness::Answer;
 use std::fmt::Write;
 
@@ -17,16 +17,16 @@ pub enum Outcome {
 
 impl Outcome {
     /// Reads an answer.
-    pub fn of(answer: &Answer, scene: &Scene<'_>) -> Self {
+    pub fn of(answer: &Answer, case: &Case<'_>) -> Self {
         assert!(answer.status < 500, "{answer}");
         if answer.status == 200 {
             return Self::Allowed;
         }
         let text = answer["msg"].as_str().unwrap_or_else(|| panic!("{answer}"));
         let text = text
-            .replace(&scene.channel().to_string(), "{id}")
-            .replace(scene.channel_name(), "{name}")
-            .replace(&scene.others_message().to_string(), "{id}");
+            .replace(&case.channel().to_string(), "{id}")
+            .replace(case.channel_name(), "{name}")
+            .replace(&case.others_message().to_string(), "{id}");
         Self::Refused(answer.status, answer["code"].as_str().unwrap_or_default().to_owned(), text)
     }
 }

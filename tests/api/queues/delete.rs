@@ -4,6 +4,7 @@ use crate::harness::TestServer;
 use reqwest::Method;
 use serde_json::json;
 
+// conformance: queue-16
 #[tokio::test]
 async fn a_deleted_queue_is_gone_for_good() {
     let mut server = TestServer::start().await;
@@ -23,6 +24,7 @@ async fn a_deleted_queue_is_gone_for_good() {
     ada.get("/events", queues[0].poll(true)).await.error(400, "BAD_EVENT_QUEUE_ID", &refusal);
 }
 
+// conformance: queue-17, queue-18
 #[tokio::test]
 async fn only_the_owner_deletes_a_queue() {
     let server = TestServer::start().await;

@@ -11,6 +11,7 @@ async fn numbers(client: &Client, parameters: Value) -> Vec<i64> {
     answer["events"].as_array().unwrap().iter().map(|event| event["draft_id"].as_i64().unwrap()).collect()
 }
 
+// conformance: queue-3
 #[tokio::test]
 async fn a_poll_that_waits_is_answered_by_the_event() {
     let server = TestServer::start().await;
@@ -22,6 +23,7 @@ async fn a_poll_that_waits_is_answered_by_the_event() {
     queue.expect_nothing().await;
 }
 
+// conformance: queue-1, queue-2
 #[tokio::test]
 async fn a_poll_that_may_not_block_answers_an_empty_list() {
     let server = TestServer::start().await;
@@ -31,6 +33,7 @@ async fn a_poll_that_may_not_block_answers_an_empty_list() {
     assert_eq!(answer, json!({"result": "success", "msg": "", "events": [], "queue_id": queue.queue_id}));
 }
 
+// conformance: queue-5, queue-6
 #[tokio::test]
 async fn events_come_again_until_they_are_acknowledged() {
     let server = TestServer::start().await;
@@ -59,6 +62,7 @@ async fn events_come_again_until_they_are_acknowledged() {
     assert_eq!(numbers(&ada, again).await, [0; 0]);
 }
 
+// conformance: queue-7, queue-8
 #[tokio::test]
 async fn an_event_that_was_never_there_cannot_be_acknowledged() {
     let server = TestServer::start().await;
@@ -72,6 +76,7 @@ async fn an_event_that_was_never_there_cannot_be_acknowledged() {
     queue.expect(&[ping(1)]).await;
 }
 
+// conformance: queue-9, queue-10
 #[tokio::test]
 async fn a_queue_is_its_owners_alone() {
     let server = TestServer::start().await;
@@ -88,6 +93,7 @@ async fn a_queue_is_its_owners_alone() {
     unknown.error(400, "BAD_EVENT_QUEUE_ID", "Bad event queue ID: …");
 }
 
+// conformance: queue-24
 #[tokio::test]
 async fn a_queue_hears_what_is_for_its_user_and_of_its_types() {
     let server = TestServer::start().await;
@@ -106,6 +112,7 @@ async fn a_queue_hears_what_is_for_its_user_and_of_its_types() {
     other.expect(&[ping(2), ping(3)]).await;
 }
 
+// conformance: queue-27
 #[tokio::test]
 async fn a_new_queue_hears_nothing_of_the_past() {
     let server = TestServer::start().await;
@@ -121,6 +128,7 @@ async fn a_new_queue_hears_nothing_of_the_past() {
     after_logged.expect(&[ping(3)]).await;
 }
 
+// conformance: queue-15
 #[tokio::test]
 async fn a_queue_far_behind_reads_the_log_page_by_page() {
     let server = TestServer::start().await;
@@ -144,6 +152,7 @@ async fn a_queue_far_behind_reads_the_log_page_by_page() {
     other.expect_nothing().await;
 }
 
+// conformance: queue-11
 #[tokio::test]
 async fn a_second_poll_ends_the_first() {
     let server = TestServer::start().await;
@@ -167,6 +176,7 @@ async fn a_second_poll_ends_the_first() {
     ada.get("/events", acknowledge).await.ok();
 }
 
+// conformance: queue-12
 #[tokio::test]
 async fn a_client_can_register_with_its_first_poll() {
     let server = TestServer::start().await;
@@ -190,6 +200,7 @@ async fn a_client_can_register_with_its_first_poll() {
     assert_eq!(answer.ok()["events"][0]["person"]["user_id"], cleo.user_id);
 }
 
+// conformance: conv-13, queue-8, queue-13
 #[tokio::test]
 async fn a_missing_queue_id_is_named() {
     let server = TestServer::start().await;

@@ -5,6 +5,7 @@ use serde_json::json;
 use std::time::Duration;
 use teamchat::app::Options;
 
+// conformance: queue-4
 #[tokio::test]
 async fn a_quiet_queue_hears_a_heartbeat_whatever_its_types() {
     let options = Options { heartbeat: Some(Duration::ZERO), ..Options::default() };
@@ -28,6 +29,7 @@ async fn a_quiet_queue_hears_a_heartbeat_whatever_its_types() {
     quiet.expect_nothing().await;
 }
 
+// conformance: queue-12
 #[tokio::test]
 async fn each_parameter_of_a_registration_makes_a_queue_at_the_first_poll() {
     let options = Options { heartbeat: Some(Duration::ZERO), ..Options::default() };

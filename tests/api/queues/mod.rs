@@ -3,7 +3,7 @@
 mod delete;
 mod events;
 mod heartbeat;
-mod life;
+mod lifetime;
 
 use serde_json::{Value, json};
 use teamchat::api::drafts::DraftRemoved;

@@ -12,6 +12,7 @@ async fn may_load(client: &Client, url: &str) -> bool {
     status == 200
 }
 
+// conformance: upload-7
 #[tokio::test]
 async fn who_may_read_a_message_with_a_file_may_load_it() {
     let server = TestServer::start().await;
@@ -59,6 +60,7 @@ async fn who_may_read_a_message_with_a_file_may_load_it() {
     expect(&urls[2], &[&ada, &bob, &guest], "passed on").await;
 }
 
+// conformance: upload-8
 #[tokio::test]
 async fn who_may_not_load_a_file_cannot_pass_it_on() {
     let server = TestServer::start().await;
@@ -78,6 +80,7 @@ async fn who_may_not_load_a_file_cannot_pass_it_on() {
     events.expect_nothing().await;
 }
 
+// conformance: upload-9
 #[tokio::test]
 async fn files_in_web_public_channels_are_for_everybody() {
     let server = TestServer::start().await;
@@ -96,6 +99,7 @@ async fn files_in_web_public_channels_are_for_everybody() {
     }
 }
 
+// conformance: move-51, upload-10
 #[tokio::test]
 async fn a_moved_message_takes_the_access_with_it() {
     let server = TestServer::start().await;

@@ -8,6 +8,7 @@ use serde_json::json;
 const GONE: &str = "This file does not exist or has been deleted.";
 const FORBIDDEN: &str = "You are not authorized to view this file.";
 
+// conformance: upload-11
 #[tokio::test]
 async fn files_come_with_headers_that_keep_them_harmless() {
     let server = TestServer::start().await;
@@ -51,6 +52,7 @@ async fn files_come_with_headers_that_keep_them_harmless() {
     assert_eq!(load(&ada, &url).await.header("content-type"), "application/octet-stream");
 }
 
+// conformance: upload-12
 #[tokio::test]
 async fn a_part_of_a_file_can_be_asked_for() {
     let server = TestServer::start().await;
@@ -95,6 +97,7 @@ async fn a_part_of_a_file_can_be_asked_for() {
     assert_eq!((head.status, head.header("content-length"), head.bytes.len()), (200, "600000", 0));
 }
 
+// conformance: upload-13
 #[tokio::test]
 async fn a_temporary_address_is_good_for_a_minute_and_needs_no_login() {
     let server = TestServer::start().await;
@@ -149,6 +152,7 @@ async fn a_temporary_address_is_good_for_a_minute_and_needs_no_login() {
     load(&anonymous, &temporary).await.error(404, "BAD_REQUEST", GONE);
 }
 
+// conformance: upload-13
 #[tokio::test]
 async fn a_signature_is_good_over_a_restart_and_on_no_other_server() {
     let mut server = TestServer::start().await;
@@ -166,6 +170,7 @@ async fn a_signature_is_good_over_a_restart_and_on_no_other_server() {
     }
 }
 
+// conformance: upload-14
 #[tokio::test]
 async fn what_is_not_there_is_told_plainly() {
     let server = TestServer::start().await;

@@ -1,10 +1,10 @@
 //! Uploaded files.
 
 mod access;
-mod arriving;
-mod claims;
 mod cleaning;
 mod download;
+mod references;
+mod streaming;
 mod thumbnails;
 mod upload;
 

@@ -7,6 +7,7 @@ use reqwest::Method;
 use serde_json::json;
 use teamchat::domain::images::decoding::decode;
 
+// conformance: md-34, upload-16
 #[tokio::test]
 async fn a_message_shows_an_image_by_its_thumbnail() {
     let server = TestServer::start().await;
@@ -36,6 +37,7 @@ async fn a_message_shows_an_image_by_its_thumbnail() {
     assert_eq!(bob.get("/messages", found).await.ok()["messages"][0]["id"], id);
 }
 
+// conformance: upload-16
 #[tokio::test]
 async fn thumbnails_are_for_those_who_may_load_the_image() {
     let server = TestServer::start().await;
@@ -62,6 +64,7 @@ async fn thumbnails_are_for_those_who_may_load_the_image() {
     load(&ada, &thumbnail).await.error(404, "BAD_REQUEST", gone);
 }
 
+// conformance: upload-17
 #[tokio::test]
 async fn what_is_no_image_is_linked_to_and_not_shown() {
     let server = TestServer::start().await;
@@ -87,6 +90,7 @@ async fn what_is_no_image_is_linked_to_and_not_shown() {
     }
 }
 
+// conformance: upload-17
 #[tokio::test]
 async fn an_image_is_what_its_content_is() {
     let server = TestServer::start().await;
@@ -98,6 +102,7 @@ async fn an_image_is_what_its_content_is() {
     assert!(content.contains("data-original-content-type=\"image/png\""), "{content}");
 }
 
+// conformance: md-32, upload-18
 #[tokio::test]
 async fn videos_and_sounds_are_shown_with_players() {
     let server = TestServer::start().await;

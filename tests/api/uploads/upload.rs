@@ -6,6 +6,7 @@ use reqwest::Method;
 use serde_json::json;
 use teamchat::app::Options;
 
+// conformance: upload-1
 #[tokio::test]
 async fn a_file_is_uploaded_listed_loaded_and_deleted() {
     let server = TestServer::start().await;
@@ -52,6 +53,7 @@ async fn a_file_is_uploaded_listed_loaded_and_deleted() {
     assert_eq!(load(&bob, &other).await.bytes, b"123");
 }
 
+// conformance: upload-2
 #[tokio::test]
 async fn one_file_is_wanted() {
     let server = TestServer::start().await;
@@ -89,6 +91,7 @@ async fn one_file_is_wanted() {
     boundless.error(400, "BAD_REQUEST", msg);
 }
 
+// conformance: upload-3
 #[tokio::test]
 async fn files_and_all_of_them_have_a_largest_size() {
     let options =
@@ -124,6 +127,7 @@ async fn files_and_all_of_them_have_a_largest_size() {
     assert_eq!(server.column(kept).await, ["3"]);
 }
 
+// conformance: upload-4
 #[tokio::test]
 async fn the_published_limits_are_those_without_options() {
     let server = TestServer::start().await;
@@ -136,6 +140,7 @@ async fn the_published_limits_are_those_without_options() {
     assert_eq!(state["server_thumbnail_formats"], formats);
 }
 
+// conformance: upload-5
 #[tokio::test]
 async fn names_beyond_ascii_are_kept_and_found() {
     let server = TestServer::start().await;

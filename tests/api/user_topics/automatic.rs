@@ -39,6 +39,7 @@ async fn policies(client: &Client) -> Value {
         .into()
 }
 
+// conformance: send-49, topic-21
 #[tokio::test]
 async fn sending_follows_or_unmutes_as_the_sender_wishes() {
     let server = TestServer::start().await;
@@ -74,6 +75,7 @@ async fn sending_follows_or_unmutes_as_the_sender_wishes() {
     }
 }
 
+// conformance: send-49, topic-22
 #[tokio::test]
 async fn what_was_chosen_is_only_raised() {
     let server = TestServer::start().await;
@@ -94,6 +96,7 @@ async fn what_was_chosen_is_only_raised() {
     assert_eq!(policies(&ada).await, json!({"followed": 3, "unmuted": 2, "muted": 2, "chosen": 1}));
 }
 
+// conformance: send-51, topic-23
 #[tokio::test]
 async fn the_policy_is_told_before_the_message_and_to_the_sender_alone() {
     let server = TestServer::start().await;
@@ -127,6 +130,7 @@ async fn a_topic_whose_beginning_was_before_the_sender_is_begun_by_them() {
     assert_eq!(send(&bob, shed, "lunch").await, json!(null));
 }
 
+// conformance: react-6, sub-15, topic-24
 #[tokio::test]
 async fn reactions_and_votes_take_part() {
     let server = TestServer::start().await;
@@ -148,6 +152,7 @@ async fn reactions_and_votes_take_part() {
     bob.post(&format!("/messages/{direct}/reactions"), json!({"emoji_name": "tada"})).await.ok();
 }
 
+// conformance: send-50, topic-25
 #[tokio::test]
 async fn who_is_mentioned_follows_the_topic() {
     let server = TestServer::start().await;
@@ -169,6 +174,7 @@ async fn who_is_mentioned_follows_the_topic() {
     assert_eq!(policies(&eve).await, json!({}));
 }
 
+// conformance: send-50
 #[tokio::test]
 async fn who_is_mentioned_by_an_edit_follows_the_topic() {
     let server = TestServer::start().await;
@@ -193,6 +199,7 @@ async fn who_is_mentioned_by_an_edit_follows_the_topic() {
     queue.ignore();
 }
 
+// conformance: move-57
 #[tokio::test]
 async fn who_sent_the_first_of_messages_that_are_split_off_begins_their_topic() {
     let server = TestServer::start().await;

@@ -8,14 +8,14 @@ use teamchat::http::ApiError;
 use teamchat::types::{StreamId, Topic, UserId};
 
 /// Three people with two channels, and their policies for `soup` in the first and `bread` in the second.
-struct World {
+struct PolicyFixture {
     server: TestServer,
     people: Vec<Client>,
     lunch: i64,
     talk: i64,
 }
 
-impl World {
+impl PolicyFixture {
     async fn new(policies: [(i64, i64); 3]) -> Self {
         let server = TestServer::start().await;
         let people =
@@ -61,34 +61,37 @@ impl World {
     }
 }
 
+// conformance: topic-26
 #[tokio::test]
 async fn policies_go_along_to_a_new_topic() {
-    let world = World::new([(1, 0), (3, 0), (0, 2)]).await;
-    world.move_soup(false, None).await;
-    assert_eq!(world.policies().await, [(0, 1), (0, 3), (0, 2)]);
+    let fixture = PolicyFixture::new([(1, 0), (3, 0), (0, 2)]).await;
+    fixture.move_soup(false, None).await;
+    assert_eq!(fixture.policies().await, [(0, 1), (0, 3), (0, 2)]);
 }
 
+// conformance: topic-26
 #[tokio::test]
 async fn policies_of_merged_topics_become_the_one_that_shows_more() {
-    let world = World::new([(1, 3), (1, 0), (2, 1)]).await;
+    let fixture = PolicyFixture::new([(1, 3), (1, 0), (2, 1)]).await;
     let [mut ada, mut bob] = [
-        world.people[0].register(&[("event_types", "[\"user_topic\"]")]).await,
-        world.people[1].register(&[("event_types", "[\"user_topic\"]")]).await,
+        fixture.people[0].register(&[("event_types", "[\"user_topic\"]")]).await,
+        fixture.people[1].register(&[("event_types", "[\"user_topic\"]")]).await,
     ];
-    world.move_soup(true, None).await;
-    assert_eq!(world.policies().await, [(0, 3), (0, 0), (0, 2)]);
-    let gone = json!({"type": "user_topic", "stream_id": world.lunch, "topic_name": "soup", "last_updated": "*",
+    fixture.move_soup(true, None).await;
+    assert_eq!(fixture.policies().await, [(0, 3), (0, 0), (0, 2)]);
+    let gone = json!({"type": "user_topic", "stream_id": fixture.lunch, "topic_name": "soup", "last_updated": "*",
         "visibility_policy": 0});
     // Ada followed the target before, and Bob had nothing there: only the source changed for both.
     ada.expect(std::slice::from_ref(&gone)).await;
     bob.expect(&[gone]).await;
 }
 
+// conformance: topic-27
 #[tokio::test]
 async fn who_may_not_read_the_target_loses_the_policy() {
-    let world = World::new([(3, 0), (3, 0), (0, 0)]).await;
-    world.move_soup(false, Some(1)).await;
-    assert_eq!(world.policies().await, [(0, 3), (0, 0), (0, 0)]);
-    let state: Value = world.people[1].register(()).await.state.clone();
+    let fixture = PolicyFixture::new([(3, 0), (3, 0), (0, 0)]).await;
+    fixture.move_soup(false, Some(1)).await;
+    assert_eq!(fixture.policies().await, [(0, 3), (0, 0), (0, 0)]);
+    let state: Value = fixture.people[1].register(()).await.state.clone();
     assert_eq!(state["user_topics"], json!([]));
 }

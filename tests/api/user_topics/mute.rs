@@ -13,6 +13,7 @@ async fn mute(client: &Client, parameters: Value) -> crate::harness::Answer {
     client.patch("/users/me/subscriptions/muted_topics", parameters).await
 }
 
+// conformance: topic-12
 #[tokio::test]
 async fn topics_are_muted_and_unmuted_by_id_and_by_name() {
     let server = TestServer::start().await;
@@ -30,6 +31,7 @@ async fn topics_are_muted_and_unmuted_by_id_and_by_name() {
     assert_eq!(policies, [1, 0, 1, 0]);
 }
 
+// conformance: topic-13
 #[tokio::test]
 async fn muting_is_told_in_both_ways() {
     let server = TestServer::start().await;
@@ -48,6 +50,7 @@ async fn muting_is_told_in_both_ways() {
     newer.expect(&[policy(1), policy(0)]).await;
 }
 
+// conformance: topic-14, topic-15, topic-16, topic-17, topic-18
 #[tokio::test]
 async fn what_cannot_be_muted_is_refused() {
     let server = TestServer::start().await;

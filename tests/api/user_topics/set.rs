@@ -10,6 +10,7 @@ async fn set(client: &Client, stream_id: i64, topic: &str, policy: i64) -> crate
     client.post("/user_topics", parameters).await
 }
 
+// conformance: topic-1, topic-3, topic-4, topic-5
 #[tokio::test]
 async fn every_policy_is_told_and_kept() {
     let server = TestServer::start().await;
@@ -37,6 +38,7 @@ async fn every_policy_is_told_and_kept() {
     assert_eq!(state.get("muted_topics"), None);
 }
 
+// conformance: topic-19, topic-20
 #[tokio::test]
 async fn older_clients_hear_of_muted_topics_only() {
     let server = TestServer::start().await;
@@ -70,6 +72,7 @@ async fn older_clients_hear_of_muted_topics_only() {
     assert_eq!(state["muted_topics"], json!([["lunch", "general chat", START]]));
 }
 
+// conformance: queue-38, topic-6
 #[tokio::test]
 async fn the_empty_topic_is_shown_as_the_client_knows_it() {
     let server = TestServer::start().await;
@@ -83,6 +86,7 @@ async fn the_empty_topic_is_shown_as_the_client_knows_it() {
     assert_eq!(ada.register(&knows).await.state["user_topics"][0]["topic_name"], "");
 }
 
+// conformance: topic-11
 #[tokio::test]
 async fn a_policy_is_in_the_state_that_events_told() {
     let server = TestServer::start().await;
@@ -102,6 +106,7 @@ async fn a_policy_is_in_the_state_that_events_told() {
         .await;
 }
 
+// conformance: topic-1, topic-7, topic-8, topic-9
 #[tokio::test]
 async fn what_cannot_be_set_is_refused() {
     let server = TestServer::start().await;
@@ -129,6 +134,7 @@ async fn what_cannot_be_set_is_refused() {
     }
 }
 
+// conformance: topic-10
 #[tokio::test]
 async fn a_policy_in_a_lost_channel_can_be_taken_away() {
     let server = TestServer::start().await;

@@ -24,6 +24,7 @@ async fn page(client: &Client, parameters: Value) -> Value {
     client.get("/messages", parameters).await.ok()
 }
 
+// conformance: fetch-1, fetch-2, fetch-3, fetch-4, fetch-5, fetch-6
 #[tokio::test]
 async fn a_page_is_around_its_anchor() {
     let server = TestServer::start().await;
@@ -64,6 +65,7 @@ async fn a_page_is_around_its_anchor() {
     }
 }
 
+// conformance: fetch-7, fetch-8, fetch-9
 #[tokio::test]
 async fn the_first_unread_message_is_an_anchor_unless_it_is_muted() {
     let server = TestServer::start().await;
@@ -94,6 +96,7 @@ async fn the_first_unread_message_is_an_anchor_unless_it_is_muted() {
     assert_eq!(ada.get("/messages", everywhere).await.ok()["anchor"], NEWEST);
 }
 
+// conformance: fetch-16, fetch-17, fetch-18, fetch-19, fetch-20
 #[tokio::test]
 async fn messages_by_id() {
     let server = TestServer::start().await;
@@ -130,6 +133,7 @@ async fn messages_by_id() {
     negative.error(400, "BAD_REQUEST", "message_ids[1] is too small");
 }
 
+// conformance: fetch-10, fetch-11, fetch-12, fetch-13, fetch-14, fetch-15
 #[tokio::test]
 async fn what_is_wrong_with_a_request_is_said() {
     let server = TestServer::start().await;
@@ -153,6 +157,7 @@ async fn what_is_wrong_with_a_request_is_said() {
     excluded.error(400, "BAD_REQUEST", "The anchor can only be excluded at an end of the range");
 }
 
+// conformance: fetch-42, flag-1, flag-2, flag-3, flag-5, flag-8
 #[tokio::test]
 async fn flags_are_the_viewers_own() {
     let server = TestServer::start().await;
@@ -170,6 +175,7 @@ async fn flags_are_the_viewers_own() {
     assert_eq!(flags(&bob, sent[0]).await, json!(["read", "starred", "collapsed"]));
 }
 
+// conformance: fetch-21, fetch-22, fetch-23
 #[tokio::test]
 async fn content_and_topic_come_in_the_form_that_is_asked_for() {
     let server = TestServer::start().await;
@@ -191,6 +197,7 @@ async fn content_and_topic_come_in_the_form_that_is_asked_for() {
     assert_eq!(message(parameters).await, markdown);
 }
 
+// conformance: fetch-44, fetch-91, fetch-92, fetch-93, fetch-94
 #[tokio::test]
 async fn one_message_is_fetched_with_its_markdown() {
     let server = TestServer::start().await;
@@ -228,6 +235,7 @@ async fn one_message_is_fetched_with_its_markdown() {
     assert_eq!(ids(&guest.get("/messages", unread).await.ok()), [0; 0]);
 }
 
+// conformance: fetch-24, fetch-25, fetch-29, fetch-31
 #[tokio::test]
 async fn a_message_has_only_the_members_that_apply() {
     let server = TestServer::start().await;
@@ -290,6 +298,7 @@ async fn a_message_has_only_the_members_that_apply() {
     );
 }
 
+// conformance: fetch-42, fetch-43
 #[tokio::test]
 async fn messages_that_were_not_received_are_read_and_historical() {
     let server = TestServer::start().await;
@@ -315,6 +324,7 @@ async fn messages_that_were_not_received_are_read_and_historical() {
     }
 }
 
+// conformance: flag-7
 #[tokio::test]
 async fn an_edit_brings_flags_and_takes_them_away() {
     let server = TestServer::start().await;

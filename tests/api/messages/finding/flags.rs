@@ -4,7 +4,7 @@ use super::{found, outsider, send, send_direct, stream_id, subscribe};
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 
-struct World {
+struct FlagFixture {
     server: TestServer,
     ada: Client,
     bob: Client,
@@ -13,7 +13,7 @@ struct World {
     stream_id: i64,
 }
 
-impl World {
+impl FlagFixture {
     async fn new() -> Self {
         let server = TestServer::start().await;
         let ada = server.member("ada").await;
@@ -41,12 +41,13 @@ impl World {
 
 const FLAG_EVENTS: &str = "[\"update_message_flags\"]";
 
+// conformance: flag-1, flag-9, flag-11, flag-17, flag-19
 #[tokio::test]
 async fn flags_change_by_id_and_the_users_clients_hear_of_it() {
-    let world = World::new().await;
-    let (bob, ids) = (&world.bob, &world.ids);
+    let fixture = FlagFixture::new().await;
+    let (bob, ids) = (&fixture.bob, &fixture.ids);
     let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
-    let mut other = world.ada.register(&[("event_types", FLAG_EVENTS)]).await;
+    let mut other = fixture.ada.register(&[("event_types", FLAG_EVENTS)]).await;
     let change = async |messages: Value, op: &str, flag: &str| {
         bob.post("/messages/flags", json!({"messages": messages, "op": op, "flag": flag})).await
     };
@@ -59,17 +60,17 @@ async fn flags_change_by_id_and_the_users_clients_hear_of_it() {
     change(json!([ids[0], ids[4]]), "add", "read").await.ok();
     let answer = change(json!([ids[0], ids[4]]), "remove", "read").await.ok();
     assert_eq!(answer["ignored_because_not_subscribed_channels"], json!([]));
-    let mut unread = World::event("remove", "read", &[ids[0], ids[4]]);
+    let mut unread = FlagFixture::event("remove", "read", &[ids[0], ids[4]]);
     unread["message_details"] = json!({
-        ids[0].to_string(): {"type": "stream", "stream_id": world.stream_id, "topic": "soup",
+        ids[0].to_string(): {"type": "stream", "stream_id": fixture.stream_id, "topic": "soup",
             "unmuted_stream_msg": true, "mentioned": true},
-        ids[4].to_string(): {"type": "private", "user_ids": [world.ada.user_id]},
+        ids[4].to_string(): {"type": "private", "user_ids": [fixture.ada.user_id]},
     });
     queue
         .expect(&[
-            World::event("add", "starred", &ids[..2]),
-            World::event("remove", "starred", &ids[..1]),
-            World::event("add", "read", &[ids[0], ids[4]]),
+            FlagFixture::event("add", "starred", &ids[..2]),
+            FlagFixture::event("remove", "starred", &ids[..1]),
+            FlagFixture::event("add", "read", &[ids[0], ids[4]]),
             unread,
         ])
         .await;
@@ -78,9 +79,9 @@ async fn flags_change_by_id_and_the_users_clients_hear_of_it() {
 
 #[tokio::test]
 async fn a_muted_topic_is_told_of_when_its_messages_become_unread() {
-    let world = World::new().await;
-    let (bob, ids) = (&world.bob, &world.ids);
-    let mute = json!({"stream_id": world.stream_id, "topic": "SOUP", "visibility_policy": 1});
+    let fixture = FlagFixture::new().await;
+    let (bob, ids) = (&fixture.bob, &fixture.ids);
+    let mute = json!({"stream_id": fixture.stream_id, "topic": "SOUP", "visibility_policy": 1});
     bob.post("/user_topics", mute).await.ok();
     bob.post("/messages/flags", json!({"messages": ids, "op": "add", "flag": "read"})).await.ok();
     let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
@@ -96,14 +97,15 @@ async fn a_muted_topic_is_told_of_when_its_messages_become_unread() {
     assert_eq!(state["unread_msgs"]["streams"].as_array().unwrap().len(), 2);
 }
 
+// conformance: flag-11, flag-13, flag-14, flag-15, flag-16
 #[tokio::test]
 async fn flags_that_cannot_be_changed_are_refused() {
-    let world = World::new().await;
-    let id = world.ids[0];
+    let fixture = FlagFixture::new().await;
+    let id = fixture.ids[0];
     let change = async |client: &Client, id: i64, op: &str, flag: &str| {
         client.post("/messages/flags", json!({"messages": [id], "op": op, "flag": flag})).await
     };
-    change(&world.bob, id, "add", "nice").await.error(400, "BAD_REQUEST", "Invalid flag: 'nice'");
+    change(&fixture.bob, id, "add", "nice").await.error(400, "BAD_REQUEST", "Invalid flag: 'nice'");
     for flag in [
         "mentioned",
         "wildcard_mentioned",
@@ -113,12 +115,12 @@ async fn flags_that_cannot_be_changed_are_refused() {
         "historical",
     ] {
         let msg = format!("Flag not editable: '{flag}'");
-        change(&world.bob, id, "add", flag).await.error(400, "BAD_REQUEST", &msg);
+        change(&fixture.bob, id, "add", flag).await.error(400, "BAD_REQUEST", &msg);
     }
-    let refused = change(&world.bob, id, "toggle", "read").await;
+    let refused = change(&fixture.bob, id, "toggle", "read").await;
     refused.error(400, "BAD_REQUEST", "Invalid message flag operation: 'toggle'");
-    let outsider = outsider(&world.server).await;
-    let direct = world.ids[4];
+    let outsider = outsider(&fixture.server).await;
+    let direct = fixture.ids[4];
     for (op, flag) in [("add", "starred"), ("add", "collapsed"), ("remove", "read")] {
         change(&outsider, direct, op, flag).await.error(400, "BAD_REQUEST", "Invalid message(s)");
         change(&outsider, 999_999, op, flag).await.error(400, "BAD_REQUEST", "Invalid message(s)");
@@ -128,13 +130,14 @@ async fn flags_that_cannot_be_changed_are_refused() {
     }
     let ignored = change(&outsider, id, "remove", "read").await.ok();
     assert_eq!(ignored["messages"], json!([]));
-    assert_eq!(ignored["ignored_because_not_subscribed_channels"], json!([world.stream_id]));
+    assert_eq!(ignored["ignored_because_not_subscribed_channels"], json!([fixture.stream_id]));
 }
 
+// conformance: flag-25, flag-26, flag-27, flag-28, flag-29
 #[tokio::test]
 async fn flags_change_over_a_narrow() {
-    let world = World::new().await;
-    let (bob, ids) = (&world.bob, &world.ids);
+    let fixture = FlagFixture::new().await;
+    let (bob, ids) = (&fixture.bob, &fixture.ids);
     let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
     let change = async |parameters: Value| bob.post("/messages/flags/narrow", parameters).await;
     let soup = json!([["channel", "lunch"], ["topic", "soup"]]);
@@ -189,15 +192,16 @@ async fn flags_change_over_a_narrow() {
         .await;
 }
 
+// conformance: flag-30, flag-31
 #[tokio::test]
 async fn what_is_wrong_with_a_change_over_a_narrow_is_said() {
-    let world = World::new().await;
+    let fixture = FlagFixture::new().await;
     let good =
         json!({"anchor": "5", "num_before": 1, "num_after": 0, "narrow": [], "op": "add", "flag": "read"});
     for name in ["anchor", "num_before", "num_after", "narrow", "op", "flag"] {
         let mut parameters = good.clone();
         parameters.as_object_mut().unwrap().remove(name);
-        let answer = world.bob.post("/messages/flags/narrow", parameters).await;
+        let answer = fixture.bob.post("/messages/flags/narrow", parameters).await;
         answer.error(400, "REQUEST_VARIABLE_MISSING", &format!("Missing '{name}' argument"));
     }
     for (name, value, msg) in [
@@ -211,75 +215,79 @@ async fn what_is_wrong_with_a_change_over_a_narrow_is_said() {
     ] {
         let mut parameters = good.clone();
         parameters[name] = value;
-        world.bob.post("/messages/flags/narrow", parameters).await.error(400, "BAD_REQUEST", msg);
+        fixture.bob.post("/messages/flags/narrow", parameters).await.error(400, "BAD_REQUEST", msg);
     }
     let mut narrow = good.clone();
     narrow["narrow"] = json!([["is", "nice"]]);
-    let answer = world.bob.post("/messages/flags/narrow", narrow).await;
+    let answer = fixture.bob.post("/messages/flags/narrow", narrow).await;
     answer.error(400, "BAD_NARROW", "Invalid narrow operator: unknown 'is' operand nice");
     let mut excluded = good.clone();
     excluded["include_anchor"] = false.into();
     excluded["num_after"] = 1.into();
     let msg = "The anchor can only be excluded at an end of the range";
-    world.bob.post("/messages/flags/narrow", excluded).await.error(400, "BAD_REQUEST", msg);
+    fixture.bob.post("/messages/flags/narrow", excluded).await.error(400, "BAD_REQUEST", msg);
 }
 
+// conformance: flag-32
 #[tokio::test]
 async fn everything_can_be_marked_as_read() {
-    let world = World::new().await;
-    let mut queue = world.bob.register(&[("event_types", FLAG_EVENTS)]).await;
-    assert_eq!(world.unread().await, world.ids);
-    assert_eq!(world.bob.post("/mark_all_as_read", ()).await.ok()["complete"], true);
-    assert_eq!(world.unread().await, [0; 0]);
-    let mut event = World::event("add", "read", &[]);
+    let fixture = FlagFixture::new().await;
+    let mut queue = fixture.bob.register(&[("event_types", FLAG_EVENTS)]).await;
+    assert_eq!(fixture.unread().await, fixture.ids);
+    assert_eq!(fixture.bob.post("/mark_all_as_read", ()).await.ok()["complete"], true);
+    assert_eq!(fixture.unread().await, [0; 0]);
+    let mut event = FlagFixture::event("add", "read", &[]);
     event["all"] = true.into();
     queue.expect(&[event]).await;
-    let later = send(&world.ada, "lunch", "soup", "later").await;
-    assert_eq!(world.unread().await, [later]);
+    let later = send(&fixture.ada, "lunch", "soup", "later").await;
+    assert_eq!(fixture.unread().await, [later]);
 }
 
+// conformance: flag-33, flag-35, flag-36
 #[tokio::test]
 async fn a_channel_can_be_marked_as_read() {
-    let world = World::new().await;
-    let mut queue = world.bob.register(&[("event_types", FLAG_EVENTS)]).await;
+    let fixture = FlagFixture::new().await;
+    let mut queue = fixture.bob.register(&[("event_types", FLAG_EVENTS)]).await;
     let mark =
         async |client: &Client, id: i64| client.post("/mark_stream_as_read", json!({"stream_id": id})).await;
-    mark(&world.bob, world.stream_id).await.ok();
-    assert_eq!(world.unread().await, world.ids[4..]);
-    mark(&world.bob, world.stream_id).await.ok();
-    queue.expect(&[World::event("add", "read", &world.ids[..4])]).await;
-    mark(&world.bob, 999).await.error(400, "BAD_REQUEST", "Invalid channel ID");
-    let guest = world.server.guest("guest").await;
-    mark(&guest, world.stream_id).await.error(400, "BAD_REQUEST", "Invalid channel ID");
-    let missing = world.bob.post("/mark_stream_as_read", ()).await;
+    mark(&fixture.bob, fixture.stream_id).await.ok();
+    assert_eq!(fixture.unread().await, fixture.ids[4..]);
+    mark(&fixture.bob, fixture.stream_id).await.ok();
+    queue.expect(&[FlagFixture::event("add", "read", &fixture.ids[..4])]).await;
+    mark(&fixture.bob, 999).await.error(400, "BAD_REQUEST", "Invalid channel ID");
+    let guest = fixture.server.guest("guest").await;
+    mark(&guest, fixture.stream_id).await.error(400, "BAD_REQUEST", "Invalid channel ID");
+    let missing = fixture.bob.post("/mark_stream_as_read", ()).await;
     missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'stream_id' argument");
 }
 
+// conformance: flag-34, flag-35, flag-36, flag-37
 #[tokio::test]
 async fn a_topic_can_be_marked_as_read() {
-    let world = World::new().await;
-    let (bob, ids) = (&world.bob, &world.ids);
+    let fixture = FlagFixture::new().await;
+    let (bob, ids) = (&fixture.bob, &fixture.ids);
     let mut queue = bob.register(&[("event_types", FLAG_EVENTS)]).await;
     let mark = async |client: &Client, topic: &str| {
-        let parameters = json!({"stream_id": world.stream_id, "topic_name": topic});
+        let parameters = json!({"stream_id": fixture.stream_id, "topic_name": topic});
         client.post("/mark_topic_as_read", parameters).await
     };
     mark(bob, "SOUP").await.ok();
-    assert_eq!(world.unread().await, [ids[1], ids[3], ids[4]]);
+    assert_eq!(fixture.unread().await, [ids[1], ids[3], ids[4]]);
     mark(bob, "soup").await.ok();
-    queue.expect(&[World::event("add", "read", &[ids[0], ids[2]])]).await;
+    queue.expect(&[FlagFixture::event("add", "read", &[ids[0], ids[2]])]).await;
     mark(bob, "cake").await.error(400, "BAD_REQUEST", "No such topic 'cake'");
-    let outsider = outsider(&world.server).await;
+    let outsider = outsider(&fixture.server).await;
     mark(&outsider, "soup").await.error(400, "BAD_REQUEST", "No such topic 'soup'");
     let unknown = bob.post("/mark_topic_as_read", json!({"stream_id": 999, "topic_name": "soup"})).await;
     unknown.error(400, "BAD_REQUEST", "Invalid channel ID");
-    let missing = bob.post("/mark_topic_as_read", json!({"stream_id": world.stream_id})).await;
+    let missing = bob.post("/mark_topic_as_read", json!({"stream_id": fixture.stream_id})).await;
     missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'topic_name' argument");
-    let empty = send(&world.ada, "lunch", "", "no topic").await;
+    let empty = send(&fixture.ada, "lunch", "", "no topic").await;
     mark(bob, "general chat").await.ok();
-    queue.expect(&[World::event("add", "read", &[empty])]).await;
+    queue.expect(&[FlagFixture::event("add", "read", &[empty])]).await;
 }
 
+// conformance: flag-8, flag-10
 #[tokio::test]
 async fn what_was_sent_before_a_user_came_can_be_marked_as_unread() {
     let server = TestServer::start().await;
@@ -299,7 +307,7 @@ async fn what_was_sent_before_a_user_came_can_be_marked_as_unread() {
     assert_eq!(answer["messages"], json!([first]));
     assert_eq!(answer["ignored_because_not_subscribed_channels"], json!([]));
     let details = json!({"type": "stream", "stream_id": garden, "topic": "a", "unmuted_stream_msg": true});
-    let mut event = World::event("remove", "read", &[first]);
+    let mut event = FlagFixture::event("remove", "read", &[first]);
     event["message_details"] = json!({ first.to_string(): details });
     queue.expect(&[event]).await;
     assert_eq!(bob.message(first).await["flags"], json!(["historical"]));
@@ -310,7 +318,7 @@ async fn what_was_sent_before_a_user_came_can_be_marked_as_unread() {
     assert_eq!(change("remove").await["messages"], json!([]));
     assert_eq!(bob.message(second).await["flags"], json!(["read", "historical"]));
     assert_eq!(change("add").await["messages"], json!([first]));
-    queue.expect(&[World::event("add", "read", &[first])]).await;
+    queue.expect(&[FlagFixture::event("add", "read", &[first])]).await;
     assert_eq!(bob.message(first).await["flags"], json!(["read", "historical"]));
     // The same for one that came from another channel.
     let shed = server.channel("shed", &[&ada]).await;
@@ -325,6 +333,7 @@ async fn what_was_sent_before_a_user_came_can_be_marked_as_unread() {
     queue.ignore();
 }
 
+// conformance: fetch-45, flag-8, flag-10, react-5
 #[tokio::test]
 async fn what_a_user_stars_or_reacts_to_becomes_theirs() {
     let server = TestServer::start().await;
@@ -363,6 +372,7 @@ async fn what_a_user_stars_or_reacts_to_becomes_theirs() {
     assert_eq!(found(&bob, json!([])).await, [&ids[..3], &[later]].concat());
 }
 
+// conformance: flag-12, flag-18, flag-19, flag-20
 #[tokio::test]
 async fn what_became_unread_is_told_so_that_clients_can_count_it() {
     let server = TestServer::start().await;
@@ -384,7 +394,7 @@ async fn what_became_unread_is_told_so_that_clients_can_count_it() {
     let types = json!(["update_message_flags"]);
     let mut newer = bob.register(json!({"event_types": types, "client_capabilities": capabilities})).await;
     change("remove").await;
-    let mut event = World::event("remove", "read", &ids);
+    let mut event = FlagFixture::event("remove", "read", &ids);
     let stream = |topic: &str| json!({"type": "stream", "stream_id": garden, "topic": topic, "unmuted_stream_msg": true});
     let mut mention = stream("t");
     mention["mentioned"] = json!(true);

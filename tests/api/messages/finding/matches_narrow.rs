@@ -4,6 +4,7 @@ use super::{outsider, send, subscribe};
 use crate::harness::TestServer;
 use serde_json::json;
 
+// conformance: fetch-95
 #[tokio::test]
 async fn own_messages_that_match_come_with_marks() {
     let server = TestServer::start().await;
@@ -30,6 +31,7 @@ async fn own_messages_that_match_come_with_marks() {
     assert_eq!(none.ok()["messages"], json!({}));
 }
 
+// conformance: fetch-96, fetch-97
 #[tokio::test]
 async fn what_is_missing_is_said() {
     let server = TestServer::start().await;

@@ -1,12 +1,12 @@
 //! Finding messages: fetching, narrows, searches, and flags over narrows. The helpers here send and fetch.
 
+mod combined_narrows;
 mod fetch;
 mod flags;
 mod matches_narrow;
 mod narrow;
 mod queue_narrow;
 mod search;
-mod together;
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};

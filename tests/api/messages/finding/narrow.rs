@@ -5,17 +5,17 @@ use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 
 /// Two people who share a channel, a private channel and direct conversations.
-struct World {
+struct NarrowFixture {
     server: TestServer,
     ada: Client,
     bob: Client,
     cleo: Client,
     lunch: i64,
-    /// In the order of sending; see [`World::new`].
+    /// In the order of sending; see [`NarrowFixture::new`].
     ids: Vec<i64>,
 }
 
-impl World {
+impl NarrowFixture {
     async fn new() -> Self {
         let server = TestServer::start().await;
         let ada = server.member("ada").await;
@@ -53,12 +53,14 @@ impl World {
     }
 }
 
+// conformance: fetch-47, fetch-55, fetch-56, fetch-57, fetch-58, fetch-59, fetch-60, fetch-61, fetch-62
+// conformance: fetch-64, fetch-67, fetch-68, fetch-69
 #[tokio::test]
 async fn every_operator_finds_what_it_names() {
-    let world = World::new().await;
-    let (ada, bob, cleo) = (&world.ada, &world.bob, &world.cleo);
-    bob.post(&format!("/messages/{}/reactions", world.ids[2]), &[("emoji_name", "tada")]).await.ok();
-    let star = json!({"messages": [world.ids[4]], "op": "add", "flag": "starred"});
+    let fixture = NarrowFixture::new().await;
+    let (ada, bob, cleo) = (&fixture.ada, &fixture.bob, &fixture.cleo);
+    bob.post(&format!("/messages/{}/reactions", fixture.ids[2]), &[("emoji_name", "tada")]).await.ok();
+    let star = json!({"messages": [fixture.ids[4]], "op": "add", "flag": "starred"});
     ada.post("/messages/flags", star).await.ok();
     let follow = json!({"stream_id": stream_id(ada, "talk").await, "topic": "SOUP", "visibility_policy": 3});
     ada.post("/user_topics", follow).await.ok();
@@ -69,7 +71,7 @@ async fn every_operator_finds_what_it_names() {
         (json!([]), &[0, 1, 2, 3, 4, 5, 6, 7, 8]),
         (json!([["channel", "lunch"]]), &[0, 1, 2, 3]),
         (json!([["stream", "LUNCH"]]), &[0, 1, 2, 3]),
-        (dict("channel", json!(world.lunch)), &[0, 1, 2, 3]),
+        (dict("channel", json!(fixture.lunch)), &[0, 1, 2, 3]),
         (not("channel", json!("lunch")), &[4, 5, 6, 7, 8]),
         (json!([["channels", "public"]]), &[0, 1, 2, 3, 4]),
         (json!([["streams", "public"]]), &[0, 1, 2, 3, 4]),
@@ -121,93 +123,101 @@ async fn every_operator_finds_what_it_names() {
         (json!([["has", "reaction"], ["channel", "lunch"], ["topic", ""]]), &[2]),
         (json!([["in", "all"]]), &[0, 1, 2, 3, 4, 5, 6, 7, 8]),
         (not("in", json!("all")), &[0, 1, 2, 3, 4, 5, 6, 7, 8]),
-        (dict("id", json!(world.ids[5])), &[5]),
-        (json!([["id", world.ids[5].to_string()]]), &[5]),
-        (dict("id", json!(world.ids[9])), &[]),
+        (dict("id", json!(fixture.ids[5])), &[5]),
+        (json!([["id", fixture.ids[5].to_string()]]), &[5]),
+        (dict("id", json!(fixture.ids[9])), &[]),
         (json!([["near", "1"], ["channel", "talk"]]), &[4]),
     ];
     for (narrow, expected) in cases {
-        assert_eq!(world.found(ada, narrow.clone()).await, expected, "{narrow}");
+        assert_eq!(fixture.found(ada, narrow.clone()).await, expected, "{narrow}");
     }
-    drop(world.server);
+    drop(fixture.server);
 }
 
+// conformance: fetch-63
 #[tokio::test]
 async fn unread_messages_are_found_wherever_they_are() {
-    let world = World::new().await;
+    let fixture = NarrowFixture::new().await;
     let unread = json!([["is", "unread"]]);
-    assert_eq!(world.found(&world.ada, unread.clone()).await, [1, 3, 4, 5, 7]);
-    let read = json!({"messages": [world.ids[3], world.ids[7]], "op": "add", "flag": "read"});
-    world.ada.post("/messages/flags", read).await.ok();
-    assert_eq!(world.found(&world.ada, unread).await, [1, 4, 5]);
+    assert_eq!(fixture.found(&fixture.ada, unread.clone()).await, [1, 3, 4, 5, 7]);
+    let read = json!({"messages": [fixture.ids[3], fixture.ids[7]], "op": "add", "flag": "read"});
+    fixture.ada.post("/messages/flags", read).await.ok();
+    assert_eq!(fixture.found(&fixture.ada, unread).await, [1, 4, 5]);
     let not = json!([{"operator": "is", "operand": "unread", "negated": true}, ["channel", "lunch"]]);
-    assert_eq!(world.found(&world.ada, not).await, [0, 2, 3]);
+    assert_eq!(fixture.found(&fixture.ada, not).await, [0, 2, 3]);
     let in_topic = json!([["is", "unread"], ["topic", "soup"], ["sender", "bob@example.com"]]);
-    assert_eq!(world.found(&world.ada, in_topic).await, [1, 4]);
+    assert_eq!(fixture.found(&fixture.ada, in_topic).await, [1, 4]);
 }
 
+// conformance: fetch-65
 #[tokio::test]
 async fn muted_channels_and_topics_are_not_at_home() {
-    let world = World::new().await;
-    let ada = &world.ada;
+    let fixture = NarrowFixture::new().await;
+    let ada = &fixture.ada;
     let all = [0, 1, 2, 3, 4, 5, 6, 7, 8];
     let home = json!([["in", "home"]]);
     let muted = json!([["is", "muted"]]);
-    assert_eq!(world.found(ada, home.clone()).await, all);
-    assert_eq!(world.found(ada, muted.clone()).await, [0; 0]);
+    assert_eq!(fixture.found(ada, home.clone()).await, all);
+    assert_eq!(fixture.found(ada, muted.clone()).await, [0; 0]);
     let set = async |topic: &str, policy: i64| {
-        let parameters = json!({"stream_id": world.lunch, "topic": topic, "visibility_policy": policy});
+        let parameters = json!({"stream_id": fixture.lunch, "topic": topic, "visibility_policy": policy});
         ada.post("/user_topics", parameters).await.ok();
     };
     set("soup", 1).await;
-    assert_eq!(world.found(ada, home.clone()).await, [2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(world.found(ada, muted.clone()).await, [0, 1]);
-    let change = json!([{"stream_id": world.lunch, "property": "is_muted", "value": true}]);
+    assert_eq!(fixture.found(ada, home.clone()).await, [2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(fixture.found(ada, muted.clone()).await, [0, 1]);
+    let change = json!([{"stream_id": fixture.lunch, "property": "is_muted", "value": true}]);
     let parameters = json!({"subscription_data": change});
     ada.post("/users/me/subscriptions/properties", parameters).await.ok();
-    assert_eq!(world.found(ada, home.clone()).await, [4, 5, 6, 7, 8]);
+    assert_eq!(fixture.found(ada, home.clone()).await, [4, 5, 6, 7, 8]);
     set("", 2).await;
     set("✔ bread", 3).await;
-    assert_eq!(world.found(ada, home.clone()).await, [2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(world.found(ada, muted.clone()).await, [0, 1]);
+    assert_eq!(fixture.found(ada, home.clone()).await, [2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(fixture.found(ada, muted.clone()).await, [0, 1]);
     let not_home = json!([{"operator": "in", "operand": "home", "negated": true}]);
-    assert_eq!(world.found(ada, not_home).await, [0, 1]);
+    assert_eq!(fixture.found(ada, not_home).await, [0, 1]);
     let not_muted = json!([{"operator": "is", "operand": "muted", "negated": true}]);
-    assert_eq!(world.found(ada, not_muted).await, [2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(fixture.found(ada, not_muted).await, [2, 3, 4, 5, 6, 7, 8]);
     // A channel asked for by name is muted here all the same.
-    assert_eq!(world.found(ada, json!([["in", "home"], ["channel", "lunch"]])).await, [2, 3]);
+    assert_eq!(fixture.found(ada, json!([["in", "home"], ["channel", "lunch"]])).await, [2, 3]);
     // Others are not concerned.
-    assert_eq!(world.found(&world.bob, muted).await, [0; 0]);
+    assert_eq!(fixture.found(&fixture.bob, muted).await, [0; 0]);
 }
 
+// conformance: fetch-70, fetch-71
 #[tokio::test]
 async fn with_leads_to_where_the_message_is_now() {
-    let world = World::new().await;
-    let (ada, ids) = (&world.ada, &world.ids);
+    let fixture = NarrowFixture::new().await;
+    let (ada, ids) = (&fixture.ada, &fixture.ids);
     let with = |id: i64, others: Value| {
         let mut narrow = others.as_array().unwrap().clone();
         narrow.push(json!({"operator": "with", "operand": id}));
         Value::from(narrow)
     };
-    assert_eq!(world.found(ada, with(ids[1], json!([]))).await, [0, 1]);
-    assert_eq!(world.found(ada, json!([["with", ids[1].to_string()]])).await, [0, 1]);
-    assert_eq!(world.found(ada, with(ids[1], json!([["channel", "talk"], ["topic", "gone"]]))).await, [0, 1]);
-    assert_eq!(world.found(ada, with(ids[7], json!([["channel", "lunch"], ["topic", "soup"]]))).await, [7]);
-    assert_eq!(world.found(ada, with(ids[8], json!([["dm", "bob@example.com"]]))).await, [8]);
-    assert_eq!(world.found(ada, with(ids[1], json!([["sender", "bob@example.com"]]))).await, [1]);
+    assert_eq!(fixture.found(ada, with(ids[1], json!([]))).await, [0, 1]);
+    assert_eq!(fixture.found(ada, json!([["with", ids[1].to_string()]])).await, [0, 1]);
+    assert_eq!(
+        fixture.found(ada, with(ids[1], json!([["channel", "talk"], ["topic", "gone"]]))).await,
+        [0, 1]
+    );
+    assert_eq!(fixture.found(ada, with(ids[7], json!([["channel", "lunch"], ["topic", "soup"]]))).await, [7]);
+    assert_eq!(fixture.found(ada, with(ids[8], json!([["dm", "bob@example.com"]]))).await, [8]);
+    assert_eq!(fixture.found(ada, with(ids[1], json!([["sender", "bob@example.com"]]))).await, [1]);
     // A message that Ada may not see: the other terms have to name a conversation.
     let named = json!([["channel", "lunch"], ["topic", "soup"]]);
-    assert_eq!(world.found(ada, with(ids[9], named)).await, [0, 1]);
-    assert_eq!(world.found(ada, with(999_999, json!([["dm", "bob@example.com"]]))).await, [6]);
+    assert_eq!(fixture.found(ada, with(ids[9], named)).await, [0, 1]);
+    assert_eq!(fixture.found(ada, with(999_999, json!([["dm", "bob@example.com"]]))).await, [6]);
 }
 
+// conformance: fetch-49, fetch-51, fetch-54, fetch-72, fetch-73, fetch-74, fetch-75, fetch-76, fetch-77
+// conformance: fetch-78, fetch-79, fetch-80, fetch-81
 #[tokio::test]
 async fn what_is_wrong_with_a_narrow_is_said_in_the_published_words() {
-    let world = World::new().await;
+    let fixture = NarrowFixture::new().await;
     let narrow = |list: Value| json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": list});
     let dict = |operator: &str, operand: Value| json!([{"operator": operator, "operand": operand}]);
     let both = "No message can be both a channel message and direct message";
-    let hidden = world.ids[9];
+    let hidden = fixture.ids[9];
     let cases = [
         (json!([["channel", "nowhere"]]), "unknown channel nowhere"),
         (dict("stream", json!(999)), "unknown channel 999"),
@@ -236,33 +246,34 @@ async fn what_is_wrong_with_a_narrow_is_said_in_the_published_words() {
         (json!([["with", hidden.to_string()], ["channel", "lunch"]]), "Invalid 'with' operator"),
     ];
     for (list, desc) in cases {
-        let error = world.ada.get("/messages", narrow(list)).await;
+        let error = fixture.ada.get("/messages", narrow(list)).await;
         let error = error.error(400, "BAD_NARROW", &format!("Invalid narrow operator: {desc}"));
         assert_eq!(error["desc"], desc);
     }
-    let twice = world.ada.get("/messages", narrow(json!([["with", "1"], ["with", "2"]]))).await;
+    let twice = fixture.ada.get("/messages", narrow(json!([["with", "1"], ["with", "2"]]))).await;
     let desc = "Duplicate 'with' operators.";
     let error = twice.error(400, "BAD_NARROW", &format!("Invalid narrow operator combination: {desc}"));
     assert_eq!(error["desc"], desc);
-    let not_list = world.ada.get("/messages", narrow(json!({}))).await;
+    let not_list = fixture.ada.get("/messages", narrow(json!({}))).await;
     not_list.error(400, "BAD_REQUEST", "narrow is not a list");
-    let element = world.ada.get("/messages", narrow(json!([["channel"]]))).await;
+    let element = fixture.ada.get("/messages", narrow(json!([["channel"]]))).await;
     element.error(400, "BAD_REQUEST", "Invalid narrow[0]: Value error, element is not a string pair");
-    let blank = world.ada.get("/messages", narrow(json!([["search", " "]]))).await;
+    let blank = fixture.ada.get("/messages", narrow(json!([["search", " "]]))).await;
     blank.error(400, "BAD_REQUEST", "operand cannot be blank.");
     let broken = &[("anchor", "newest"), ("num_before", "1"), ("num_after", "0"), ("narrow", "[[")];
-    world.ada.get("/messages", broken).await.error(400, "BAD_REQUEST", "narrow is not valid JSON");
+    fixture.ada.get("/messages", broken).await.error(400, "BAD_REQUEST", "narrow is not valid JSON");
 }
 
+// conformance: fetch-39, fetch-40, fetch-41, fetch-43, fetch-44
 #[tokio::test]
 async fn history_is_shared_only_where_a_narrow_asks_for_it() {
-    let world = World::new().await;
-    let outsider = outsider(&world.server).await;
-    let guest = world.server.guest("guest").await;
+    let fixture = NarrowFixture::new().await;
+    let outsider = outsider(&fixture.server).await;
+    let guest = fixture.server.guest("guest").await;
     let lunch = json!([["channel", "lunch"]]);
-    assert_eq!(world.found(&outsider, lunch.clone()).await, [0, 1, 2, 3]);
-    assert_eq!(world.found(&outsider, json!([["channel", "lunch"], ["is", "resolved"]])).await, [3]);
-    assert_eq!(world.found(&outsider, json!([["channels", "public"], ["topic", "soup"]])).await, [0, 1, 4]);
+    assert_eq!(fixture.found(&outsider, lunch.clone()).await, [0, 1, 2, 3]);
+    assert_eq!(fixture.found(&outsider, json!([["channel", "lunch"], ["is", "resolved"]])).await, [3]);
+    assert_eq!(fixture.found(&outsider, json!([["channels", "public"], ["topic", "soup"]])).await, [0, 1, 4]);
     for without in [
         json!([]),
         json!([["topic", "soup"]]),
@@ -274,19 +285,19 @@ async fn history_is_shared_only_where_a_narrow_asks_for_it() {
         json!([["channel", "lunch"], {"operator": "is", "operand": "starred", "negated": true}]),
         json!([["channel", "board"]]),
         json!([{"operator": "channel", "operand": "talk", "negated": true}]),
-        json!([{"operator": "id", "operand": world.ids[0]}]),
+        json!([{"operator": "id", "operand": fixture.ids[0]}]),
     ] {
-        assert_eq!(world.found(&outsider, without.clone()).await, [0; 0], "{without}");
+        assert_eq!(fixture.found(&outsider, without.clone()).await, [0; 0], "{without}");
     }
     for hidden in [lunch, json!([["channels", "public"]]), json!([])] {
-        assert_eq!(world.found(&guest, hidden.clone()).await, [0; 0], "{hidden}");
+        assert_eq!(fixture.found(&guest, hidden.clone()).await, [0; 0], "{hidden}");
     }
     // Who comes later reads the history of a public channel, but not that of a private one that protects it.
     subscribe(&outsider, &["lunch"], json!({})).await;
     let invite = json!({"principals": [outsider.user_id, guest.user_id], "invite_only": true,
         "history_public_to_subscribers": false});
-    subscribe(&world.ada, &["board"], invite).await;
-    let later = send(&world.ada, "board", "money", "another secret").await;
+    subscribe(&fixture.ada, &["board"], invite).await;
+    let later = send(&fixture.ada, "board", "money", "another secret").await;
     assert_eq!(found(&outsider, json!([["channel", "board"]])).await, [later]);
     assert_eq!(found(&guest, json!([["channel", "board"], ["topic", "money"]])).await, [later]);
     assert_eq!(found(&outsider, json!([["is", "unread"]])).await, [later]);
@@ -294,24 +305,24 @@ async fn history_is_shared_only_where_a_narrow_asks_for_it() {
 
 #[tokio::test]
 async fn a_star_makes_a_message_ones_own() {
-    let world = World::new().await;
-    let outsider = outsider(&world.server).await;
-    let star = json!({"messages": [world.ids[1]], "op": "add", "flag": "starred"});
+    let fixture = NarrowFixture::new().await;
+    let outsider = outsider(&fixture.server).await;
+    let star = json!({"messages": [fixture.ids[1]], "op": "add", "flag": "starred"});
     outsider.post("/messages/flags", star).await.ok();
-    assert_eq!(world.found(&outsider, json!([["is", "starred"]])).await, [1]);
-    assert_eq!(world.found(&outsider, json!([["is", "starred"], ["channel", "lunch"]])).await, [1]);
-    assert_eq!(world.found(&outsider, json!([["is", "starred"], ["channel", "talk"]])).await, [0; 0]);
+    assert_eq!(fixture.found(&outsider, json!([["is", "starred"]])).await, [1]);
+    assert_eq!(fixture.found(&outsider, json!([["is", "starred"], ["channel", "lunch"]])).await, [1]);
+    assert_eq!(fixture.found(&outsider, json!([["is", "starred"], ["channel", "talk"]])).await, [0; 0]);
     // It stays on a message that goes where its owner received nothing, whatever else is asked for.
-    let star = json!({"messages": [world.ids[0]], "op": "add", "flag": "starred"});
-    world.bob.post("/messages/flags", star).await.ok();
-    subscribe(&world.ada, &["garden"], json!({"principals": [world.ada.user_id]})).await;
-    let garden = stream_id(&world.ada, "garden").await;
-    let message = format!("/messages/{}", world.ids[0]);
+    let star = json!({"messages": [fixture.ids[0]], "op": "add", "flag": "starred"});
+    fixture.bob.post("/messages/flags", star).await.ok();
+    subscribe(&fixture.ada, &["garden"], json!({"principals": [fixture.ada.user_id]})).await;
+    let garden = stream_id(&fixture.ada, "garden").await;
+    let message = format!("/messages/{}", fixture.ids[0]);
     let quietly = json!({"stream_id": garden, "topic": "✔ soup", "send_notification_to_new_thread": false});
-    world.server.owner().await.patch(&message, quietly).await.ok();
+    fixture.server.owner().await.patch(&message, quietly).await.ok();
     let terms =
         [["has", "link"], ["topic", "✔ soup"], ["is", "resolved"], ["search", "menu"], ["channel", "garden"]];
     for term in terms {
-        assert_eq!(world.found(&world.bob, json!([["is", "starred"], term])).await, [0], "{term:?}");
+        assert_eq!(fixture.found(&fixture.bob, json!([["is", "starred"], term])).await, [0], "{term:?}");
     }
 }

@@ -14,6 +14,7 @@ async fn heard(queue: &mut Queue) -> Vec<i64> {
         .collect()
 }
 
+// conformance: fetch-102, fetch-103
 #[tokio::test]
 async fn a_queue_hears_of_the_messages_in_its_narrow() {
     let server = TestServer::start().await;

@@ -4,6 +4,7 @@ use super::{found, newest, send, send_direct, subscribe};
 use crate::harness::TestServer;
 use serde_json::json;
 
+// conformance: fetch-37, fetch-89
 #[tokio::test]
 async fn found_words_are_marked_in_text_and_topic() {
     let server = TestServer::start().await;
@@ -33,6 +34,7 @@ async fn found_words_are_marked_in_text_and_topic() {
     assert_eq!(without["messages"][0].get("match_subject"), None);
 }
 
+// conformance: fetch-82, fetch-83, fetch-84, fetch-85, fetch-86
 #[tokio::test]
 async fn words_phrases_and_beginnings() {
     let server = TestServer::start().await;
@@ -86,6 +88,7 @@ async fn words_phrases_and_beginnings() {
     assert_eq!((&answer["found_anchor"], &answer["found_newest"]), (&json!(false), &json!(true)));
 }
 
+// conformance: edit-9, fetch-90
 #[tokio::test]
 async fn an_edited_message_is_found_by_its_new_words() {
     let server = TestServer::start().await;
@@ -98,6 +101,7 @@ async fn an_edited_message_is_found_by_its_new_words() {
     assert_eq!(found(&ada, json!([["search", "南瓜"]])).await, [id]);
 }
 
+// conformance: fetch-46
 #[tokio::test]
 async fn nobody_finds_what_they_may_not_read() {
     let server = TestServer::start().await;
@@ -112,6 +116,7 @@ async fn nobody_finds_what_they_may_not_read() {
     assert_eq!(found(&bob, json!([["search", "purple"], ["channel", "board"]])).await, [0; 0]);
 }
 
+// conformance: fetch-87
 #[tokio::test]
 async fn emoji_are_found_however_they_are_written() {
     let server = TestServer::start().await;

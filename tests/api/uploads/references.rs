@@ -17,6 +17,7 @@ async fn has_attachment(client: &Client, id: i64) -> bool {
     !client.get("/messages", found).await.ok()["messages"].as_array().unwrap().is_empty()
 }
 
+// conformance: edit-2, edit-10
 #[tokio::test]
 async fn messages_claim_files_and_let_them_go() {
     let server = TestServer::start().await;
@@ -63,6 +64,7 @@ async fn messages_claim_files_and_let_them_go() {
     assert_eq!(load(&bob, &url).await.status, 403);
 }
 
+// conformance: delete-12
 #[tokio::test]
 async fn a_file_is_deleted_with_the_last_message_that_links_to_it() {
     let server = TestServer::start().await;

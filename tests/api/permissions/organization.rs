@@ -101,7 +101,7 @@ impl ChannelKind {
 }
 
 /// The file from which every try starts, and what is in it.
-pub struct World {
+pub struct Organization {
     file: Vec<u8>,
     clock: i64,
     people: HashMap<(Who, bool), Client>,
@@ -138,8 +138,8 @@ pub struct Things {
 }
 
 /// One try: who calls, about what.
-pub struct Scene<'w> {
-    pub world: &'w World,
+pub struct Case<'o> {
+    pub organization: &'o Organization,
     pub who: Who,
     pub subscribed: bool,
     pub kind: ChannelKind,
@@ -155,10 +155,10 @@ pub struct Request {
     pub with_image: bool,
 }
 
-impl Scene<'_> {
+impl Case<'_> {
     /// The channel.
     pub fn channel(&self) -> i64 {
-        self.world.channels[&self.kind]
+        self.organization.channels[&self.kind]
     }
 
     /// The channel's name.
@@ -168,42 +168,43 @@ impl Scene<'_> {
 
     /// The caller's own message there, or the founder's if the caller was never there.
     pub fn own_message(&self) -> i64 {
-        let own = self.subscribed.then(|| self.world.own_messages.get(&(self.kind, self.who))).flatten();
+        let own =
+            self.subscribed.then(|| self.organization.own_messages.get(&(self.kind, self.who))).flatten();
         own.copied().unwrap_or(self.others_message())
     }
 
     /// The founder's message there.
     pub fn others_message(&self) -> i64 {
-        self.world.first_messages[&self.kind]
+        self.organization.first_messages[&self.kind]
     }
 
     /// A direct message that the caller got; for those without an account somebody else's.
     pub fn direct_message(&self) -> i64 {
-        let mine = self.world.direct_messages.get(&(self.who, self.subscribed));
-        mine.copied().unwrap_or(self.world.direct_messages[&(Who::Owner, true)])
+        let mine = self.organization.direct_messages.get(&(self.who, self.subscribed));
+        mine.copied().unwrap_or(self.organization.direct_messages[&(Who::Owner, true)])
     }
 
     /// The owner who made everything.
     pub fn founder(&self) -> i64 {
-        self.world.founder
+        self.organization.founder
     }
 
     /// A member who is in no channel but the other one.
     pub fn bystander(&self) -> &Client {
-        &self.world.bystander
+        &self.organization.bystander
     }
 
     /// Somebody whose account is deactivated.
     pub fn deactivated(&self) -> i64 {
-        self.world.people[&(Who::Deactivated, true)].user_id
+        self.organization.people[&(Who::Deactivated, true)].user_id
     }
 
     pub fn things(&self) -> &Things {
-        &self.world.things
+        &self.organization.things
     }
 }
 
-impl World {
+impl Organization {
     /// Makes the organization.
     pub async fn make() -> Self {
         let server = TestServer::start().await;
@@ -234,7 +235,7 @@ impl World {
         for (there, name) in latecomers {
             people.insert((Who::NewMember, there), server.member(&name).await);
         }
-        let mut world = Self {
+        let mut organization = Self {
             file: Vec::new(),
             clock: START + 10 * 24 * 60 * 60,
             people,
@@ -246,9 +247,9 @@ impl World {
             bystander,
             things: Things::default(),
         };
-        world.fill(&server, &founder).await;
-        world.file = server.into_file().await;
-        world
+        organization.fill(&server, &founder).await;
+        organization.file = server.into_file().await;
+        organization
     }
 
     async fn fill(&mut self, server: &TestServer, founder: &Client) {
@@ -370,9 +371,9 @@ impl World {
         TestServer::start_on(&self.file, Clock::manual(self.clock), Options::default()).await
     }
 
-    /// The caller of a scene, at this server.
-    pub fn caller(&self, server: &TestServer, scene: &Scene<'_>) -> Client {
-        let known = self.people.get(&(scene.who, scene.subscribed));
+    /// The caller of a case, at this server.
+    pub fn caller(&self, server: &TestServer, case: &Case<'_>) -> Client {
+        let known = self.people.get(&(case.who, case.subscribed));
         known.map_or_else(|| server.anonymous(), |user| server.client_of(user))
     }
 }

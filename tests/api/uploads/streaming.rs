@@ -39,6 +39,7 @@ fn read_head(stream: &mut TcpStream) -> String {
     String::from_utf8(head).unwrap().to_lowercase()
 }
 
+// conformance: upload-6
 #[tokio::test]
 async fn a_file_is_written_while_it_arrives() {
     let server = TestServer::start().await;
@@ -64,6 +65,7 @@ async fn a_file_is_written_while_it_arrives() {
     assert!(load(&ada, &url).await.bytes == file);
 }
 
+// conformance: upload-15
 #[tokio::test]
 async fn a_file_is_read_while_it_is_sent() {
     let server = TestServer::start().await;
@@ -85,6 +87,7 @@ async fn a_file_is_read_while_it_is_sent() {
     ada.get("/users/me", ()).await.ok();
 }
 
+// conformance: upload-6
 #[tokio::test]
 async fn an_upload_that_breaks_off_leaves_nothing() {
     let mut server = TestServer::start().await;

@@ -15,6 +15,7 @@ async fn is_member(client: &Client, group: i64, user: &Client, direct: bool) -> 
     answer["is_user_group_member"].as_bool().unwrap()
 }
 
+// conformance: group-21
 #[tokio::test]
 async fn members_are_those_of_subgroups_too() {
     let server = TestServer::start().await;
@@ -40,6 +41,7 @@ async fn members_are_those_of_subgroups_too() {
     assert!(!is_member(&bob, 7, &ada, true).await);
 }
 
+// conformance: group-21
 #[tokio::test]
 async fn subgroups_are_those_of_subgroups_too() {
     let server = TestServer::start().await;
@@ -56,6 +58,7 @@ async fn subgroups_are_those_of_subgroups_too() {
     assert_eq!(subgroups(2, false).await, json!([]));
 }
 
+// conformance: group-3, group-22
 #[tokio::test]
 async fn groups_and_users_that_are_not_there_are_refused() {
     let server = TestServer::start().await;

@@ -1,9 +1,9 @@
-//! Chance that can be repeated: the same seed, the same throws.
+//! Random choices that can be repeated: the same seed gives the same ones.
 
-/// A generator of numbers.
-pub struct Dice(u64);
+/// A small pseudorandom number generator (xorshift).
+pub struct Rng(u64);
 
-impl Dice {
+impl Rng {
     /// Begins with a seed, which is not 0.
     pub fn new(seed: u64) -> Self {
         Self(seed)
@@ -18,7 +18,7 @@ impl Dice {
     }
 
     /// One of a list, if it has any.
-    pub fn one<T: Copy>(&mut self, list: &[T]) -> Option<T> {
-        if list.is_empty() { None } else { Some(list[self.below(list.len())]) }
+    pub fn pick<T: Clone>(&mut self, list: &[T]) -> Option<T> {
+        if list.is_empty() { None } else { Some(list[self.below(list.len())].clone()) }
     }
 }

@@ -80,6 +80,7 @@ fn only(users: &[&Client]) -> Value {
     json!({"new": {"direct_members": members, "direct_subgroups": []}})
 }
 
+// conformance: delete-1, delete-2, delete-4, move-15, move-16, move-17, move-18, move-29
 #[tokio::test]
 async fn the_organization_or_the_channel_gives_each_power() {
     for power in &POWERS {
@@ -117,6 +118,7 @@ async fn the_organization_or_the_channel_gives_each_power() {
     }
 }
 
+// conformance: delete-5, move-20
 #[tokio::test]
 async fn a_guest_has_only_powers_that_may_be_everyones() {
     let Place { server, owner, garden, shed } = Place::new().await;
@@ -138,6 +140,7 @@ async fn a_guest_has_only_powers_that_may_be_everyones() {
     }
 }
 
+// conformance: move-19
 #[tokio::test]
 async fn the_channel_that_a_message_goes_to_gives_its_topic_too() {
     let Place { server, owner, garden, shed } = Place::new().await;
@@ -169,6 +172,7 @@ async fn the_channel_that_a_message_goes_to_gives_its_topic_too() {
     }
 }
 
+// conformance: move-8, move-9
 #[tokio::test]
 async fn who_may_move_needs_the_channel_that_messages_go_to() {
     let Place { server, owner, garden, shed } = Place::new().await;
@@ -188,6 +192,7 @@ async fn who_may_move_needs_the_channel_that_messages_go_to() {
     edit(&owner, id, json!({"stream_id": shed})).await.ok();
 }
 
+// conformance: move-23, move-30
 #[tokio::test]
 async fn resolving_has_no_limit_of_time() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -209,6 +214,7 @@ async fn resolving_has_no_limit_of_time() {
     edit(&ada, old, all("lunch time")).await.ok();
 }
 
+// conformance: move-26, move-27
 #[tokio::test]
 async fn the_time_to_move_a_topic_counts_what_the_caller_sees() {
     let Place { server, owner, .. } = Place::new().await;

@@ -24,6 +24,7 @@ fn deleted(ids: &[i64], from: i64) -> Value {
     })
 }
 
+// conformance: delete-23, fetch-29, history-16, move-52, move-62, move-65
 #[tokio::test]
 async fn to_a_private_channel() {
     let Place { server, owner, garden, shed } = Place::new().await;
@@ -81,6 +82,7 @@ async fn to_a_private_channel() {
     queues.iter_mut().for_each(Queue::ignore);
 }
 
+// conformance: flag-23, move-52, move-53, move-65, move-66
 #[tokio::test]
 async fn to_a_public_channel() {
     let Place { server, owner, garden, shed } = Place::new().await;
@@ -109,6 +111,7 @@ async fn to_a_public_channel() {
     assert_eq!(message(&new, ids[1]).await["flags"], json!(["read", "historical"]));
 }
 
+// conformance: move-54
 #[tokio::test]
 async fn to_a_channel_where_only_receivers_read() {
     let Place { server, owner, garden, .. } = Place::new().await;
@@ -125,6 +128,7 @@ async fn to_a_channel_where_only_receivers_read() {
     assert_unseen(&cleo, id).await;
 }
 
+// conformance: flag-46
 #[tokio::test]
 async fn what_was_moved_is_in_the_state_that_events_told() {
     let Place { server, owner, garden, shed } = Place::new().await;

@@ -22,6 +22,7 @@ impl Queue {
     }
 }
 
+// conformance: queue-19
 #[tokio::test]
 async fn a_queue_that_nobody_asks_for_expires_after_ten_minutes() {
     let mut server = TestServer::start().await;
@@ -42,6 +43,7 @@ async fn a_queue_that_nobody_asks_for_expires_after_ten_minutes() {
     polled.expect_nothing().await;
 }
 
+// conformance: queue-20
 #[tokio::test]
 async fn a_queue_whose_client_waits_does_not_expire() {
     let server = TestServer::start().await;
@@ -63,6 +65,7 @@ async fn a_queue_whose_client_waits_does_not_expire() {
     assert_eq!(ada.get("/events", poll).await.ok()["events"], json!([]));
 }
 
+// conformance: queue-21
 #[tokio::test]
 async fn queues_go_on_where_they_were_after_a_restart_and_after_a_crash() {
     let mut server = TestServer::start().await;
@@ -84,6 +87,7 @@ async fn queues_go_on_where_they_were_after_a_restart_and_after_a_crash() {
     reader.expect_nothing().await;
 }
 
+// conformance: queue-22
 #[tokio::test]
 async fn a_poll_that_waits_is_answered_when_the_server_stops() {
     let mut server = TestServer::start().await;
@@ -101,6 +105,7 @@ async fn a_poll_that_waits_is_answered_when_the_server_stops() {
     queue.expect(&[ping(1)]).await;
 }
 
+// conformance: queue-1
 #[tokio::test]
 async fn event_numbers_are_never_used_again() {
     let mut server = TestServer::start().await;

@@ -2,7 +2,7 @@
 //! Which messages somebody reads and received is asked of the server; `messages::model` holds that to a model.
 
 use super::{ids, subscribe};
-use crate::harness::{Client, Dice, TestServer};
+use crate::harness::{Client, Rng, TestServer};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +53,7 @@ struct Term {
 }
 
 /// What the test knows beside what a message shows.
-struct World {
+struct NarrowModel {
     server: TestServer,
     users: Vec<Client>,
     /// With whether it is public and whether it is web-public.
@@ -64,10 +64,10 @@ struct World {
     /// By user, channel and topic.
     policies: BTreeMap<(i64, i64, &'static str), i64>,
     muted_channels: BTreeSet<(i64, i64)>,
-    dice: Dice,
+    rng: Rng,
 }
 
-impl World {
+impl NarrowModel {
     async fn new(seed: u64) -> Self {
         let server = TestServer::start().await;
         let mut users = vec![server.owner().await];
@@ -103,11 +103,10 @@ impl World {
         }
         server.sql("DELETE FROM message").await;
         let (messages, words, has, policies, muted_channels) = Default::default();
-        let dice = Dice::new(seed);
-        let mut world =
-            Self { server, users, channels, messages, words, has, policies, muted_channels, dice };
-        world.fill().await;
-        world
+        let rng = Rng::new(seed);
+        let mut model = Self { server, users, channels, messages, words, has, policies, muted_channels, rng };
+        model.fill().await;
+        model
     }
 
     async fn fill(&mut self) {
@@ -138,26 +137,26 @@ impl World {
     }
 
     async fn send(&mut self) {
-        let sender = self.users[self.dice.below(self.users.len())].clone();
+        let sender = self.users[self.rng.below(self.users.len())].clone();
         let mut content = String::new();
         let mut words = BTreeSet::new();
-        for _ in 0..=self.dice.below(2) {
-            let word = WORDS[self.dice.below(WORDS.len())];
+        for _ in 0..=self.rng.below(2) {
+            let word = WORDS[self.rng.below(WORDS.len())];
             words.insert(word);
             content = content + word + " ";
         }
-        content += ["", "", "@**Ada**", "@**all**", "@**Bob** @**topic**"][self.dice.below(5)];
-        let has_link = self.dice.below(4) == 0;
+        content += ["", "", "@**Ada**", "@**all**", "@**Bob** @**topic**"][self.rng.below(5)];
+        let has_link = self.rng.below(4) == 0;
         if has_link {
             content += " [x](https://example.com)";
         }
-        let message = if self.dice.below(3) == 0 {
+        let message = if self.rng.below(3) == 0 {
             let to: BTreeSet<i64> =
-                (0..=self.dice.below(3)).map(|_| self.users[self.dice.below(5)].user_id).collect();
-            json!({"type": "direct", "to": to, "content": content, "read_by_sender": self.dice.below(2) == 0})
+                (0..=self.rng.below(3)).map(|_| self.users[self.rng.below(5)].user_id).collect();
+            json!({"type": "direct", "to": to, "content": content, "read_by_sender": self.rng.below(2) == 0})
         } else {
-            let channel = self.channels[self.dice.below(self.channels.len())].0;
-            let topic = TOPICS[self.dice.below(TOPICS.len())];
+            let channel = self.channels[self.rng.below(self.channels.len())].0;
+            let topic = TOPICS[self.rng.below(TOPICS.len())];
             json!({"type": "channel", "to": channel, "topic": topic, "content": content})
         };
         let answer = sender.post("/messages", message).await;
@@ -189,15 +188,15 @@ impl World {
 
     fn some_messages(&mut self, count: usize) -> Vec<i64> {
         let messages = self.messages.clone();
-        (0..count).filter_map(|_| self.dice.one(&messages)).collect()
+        (0..count).filter_map(|_| self.rng.pick(&messages)).collect()
     }
 
     async fn move_some(&mut self) {
         for id in self.some_messages(25) {
             let mut mv =
-                json!({"topic": TOPICS[self.dice.below(3)], "send_notification_to_new_thread": false});
-            if self.dice.below(2) == 0 {
-                mv["stream_id"] = self.channels[self.dice.below(self.channels.len())].0.into();
+                json!({"topic": TOPICS[self.rng.below(3)], "send_notification_to_new_thread": false});
+            if self.rng.below(2) == 0 {
+                mv["stream_id"] = self.channels[self.rng.below(self.channels.len())].0.into();
             }
             // Direct messages stay, and some go where they are already.
             self.users[0].patch(&format!("/messages/{id}"), mv).await;
@@ -216,14 +215,14 @@ impl World {
             user.post(&format!("/messages/{id}/reactions"), json!({"emoji_name": "tada"})).await;
         }
         for _ in 0..6 {
-            let (channel, topic) = (self.channels[self.dice.below(5)].0, TOPICS[self.dice.below(4)]);
-            let policy = 1 + i64::try_from(self.dice.below(3)).unwrap();
+            let (channel, topic) = (self.channels[self.rng.below(5)].0, TOPICS[self.rng.below(4)]);
+            let policy = 1 + i64::try_from(self.rng.below(3)).unwrap();
             let choice = json!({"stream_id": channel, "topic": topic, "visibility_policy": policy});
             if user.post("/user_topics", choice).await.status == 200 {
                 self.policies.insert((user.user_id, channel, topic), policy);
             }
         }
-        let channel = self.channels[self.dice.below(5)].0;
+        let channel = self.channels[self.rng.below(5)].0;
         let mute = json!([{"stream_id": channel, "property": "is_muted", "value": true}]);
         let parameters = json!({"subscription_data": mute});
         if user.post("/users/me/subscriptions/properties", parameters).await.status == 200 {
@@ -233,15 +232,15 @@ impl World {
 
     /// A term by chance, as somebody may write it.
     fn term(&mut self) -> Term {
-        let user = self.users[self.dice.below(5)].user_id;
-        let channel = self.channels[self.dice.below(5)].0;
-        let topic = TOPICS[self.dice.below(4)];
-        let word = WORDS[self.dice.below(WORDS.len())];
+        let user = self.users[self.rng.below(5)].user_id;
+        let channel = self.channels[self.rng.below(5)].0;
+        let topic = TOPICS[self.rng.below(4)];
+        let word = WORDS[self.rng.below(WORDS.len())];
         let id = self.some_messages(1)[0];
         let people: BTreeSet<i64> =
-            (0..=self.dice.below(2)).map(|_| self.users[self.dice.below(5)].user_id).collect();
-        let name = ["link", "image", "attachment"][self.dice.below(3)];
-        let (operator, operand, test) = match self.dice.below(29) {
+            (0..=self.rng.below(2)).map(|_| self.users[self.rng.below(5)].user_id).collect();
+        let name = ["link", "image", "attachment"][self.rng.below(3)];
+        let (operator, operand, test) = match self.rng.below(29) {
             0..=2 => ("channel", json!(channel), Test::Channel(channel)),
             3 => ("channels", json!("public"), Test::PublicChannels),
             4 => ("channels", json!("web-public"), Test::WebPublicChannels),
@@ -262,13 +261,13 @@ impl World {
             23..=24 => ("has", json!(name), Test::Has(name)),
             25 => ("has", json!("reaction"), Test::Reaction),
             26..=27 => ("search", json!(word), Test::Word(word)),
-            _ => match self.dice.below(3) {
+            _ => match self.rng.below(3) {
                 0 => ("id", json!(id), Test::Id(id)),
                 1 => ("near", json!(id), Test::Everything),
                 _ => ("in", json!("all"), Test::Everything),
             },
         };
-        Term { operator, operand, negated: self.dice.below(3) == 0, test }
+        Term { operator, operand, negated: self.rng.below(3) == 0, test }
     }
 
     fn policy(&self, viewer: i64, message: &Value) -> Option<i64> {
@@ -334,9 +333,9 @@ struct Viewer {
 }
 
 impl Viewer {
-    async fn new(world: &World, place: usize) -> Self {
-        let client = world.users[place].clone();
-        let wanted = json!({"message_ids": world.messages, "allow_empty_topic_name": true});
+    async fn new(model: &NarrowModel, place: usize) -> Self {
+        let client = model.users[place].clone();
+        let wanted = json!({"message_ids": model.messages, "allow_empty_topic_name": true});
         let all = client.get("/messages", wanted).await.ok();
         let all = all["messages"].as_array().unwrap().clone();
         let received = json!({"anchor": "newest", "num_before": 5000, "num_after": 0});
@@ -351,7 +350,7 @@ impl Viewer {
             .filter(|one| one["name"] != "board")
             .map(|one| one["stream_id"].as_i64().unwrap())
             .collect();
-        let public = world
+        let public = model
             .channels
             .iter()
             .filter(|(_, is_public, is_web_public)| *is_web_public || (*is_public && !is_guest));
@@ -373,12 +372,12 @@ impl Viewer {
     }
 
     /// The messages that a plain filter lets through, ascending.
-    fn filtered(&self, world: &World, terms: &[Term], of: impl Fn(i64) -> bool) -> Vec<i64> {
+    fn filtered(&self, model: &NarrowModel, terms: &[Term], of: impl Fn(i64) -> bool) -> Vec<i64> {
         let viewer = self.client.user_id;
         let passes = |message: &Value| {
             terms.iter().all(|term| match term.test {
                 Test::Everything => true,
-                _ => world.holds(&term.test, viewer, message) != term.negated,
+                _ => model.holds(&term.test, viewer, message) != term.negated,
             })
         };
         let found = self.readable.iter().filter(|(id, message)| of(**id) && passes(message));
@@ -409,15 +408,15 @@ fn is_contradiction(terms: &[Term]) -> bool {
 }
 
 async fn run(seed: u64, has_many_stays: bool) {
-    let mut world = World::new(seed).await;
+    let mut model = NarrowModel::new(seed).await;
     if has_many_stays {
-        world.add_stays().await;
+        model.add_stays().await;
     }
     let mut found_something = 0;
     for place in [1, 3, 4] {
-        let viewer = Viewer::new(&world, place).await;
+        let viewer = Viewer::new(&model, place).await;
         for _ in 0..NARROWS {
-            let terms: Vec<Term> = (0..=world.dice.below(4)).map(|_| world.term()).collect();
+            let terms: Vec<Term> = (0..=model.rng.below(4)).map(|_| model.term()).collect();
             let narrow = narrow_of(&terms);
             if is_contradiction(&terms) {
                 let request = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": narrow});
@@ -431,32 +430,38 @@ async fn run(seed: u64, has_many_stays: bool) {
             let asks_stars =
                 terms.iter().any(|term| matches!(term.test, Test::Flag("starred")) && !term.negated);
             let is_own = |id: i64| asks_stars || viewer.received.contains(&id);
-            let expected = viewer.filtered(&world, &terms, |id| is_shared || is_own(id));
+            let expected = viewer.filtered(&model, &terms, |id| is_shared || is_own(id));
             found_something += usize::from(!expected.is_empty());
-            compare_page(&mut world, &viewer, &terms, &narrow, &expected).await;
-            compare_first_unread(&world, &viewer, &terms, &narrow, &expected).await;
+            compare_page(&mut model, &viewer, &terms, &narrow, &expected).await;
+            compare_first_unread(&model, &viewer, &terms, &narrow, &expected).await;
             // Of messages that are named, all that can be read are looked at, received or not.
-            let named = json!({"message_ids": world.messages, "narrow": narrow});
+            let named = json!({"message_ids": model.messages, "narrow": narrow});
             let found = ids(&viewer.client.get("/messages", named).await.ok());
-            assert_eq!(found, viewer.filtered(&world, &terms, |_| true), "by id: {narrow}");
-            let asked = json!({"msg_ids": world.messages, "narrow": narrow});
+            assert_eq!(found, viewer.filtered(&model, &terms, |_| true), "by id: {narrow}");
+            let asked = json!({"msg_ids": model.messages, "narrow": narrow});
             let matches = viewer.client.get("/messages/matches_narrow", asked).await.ok();
             let mut found: Vec<i64> =
                 matches["messages"].as_object().unwrap().keys().map(|id| id.parse().unwrap()).collect();
             found.sort_unstable();
-            assert_eq!(found, viewer.filtered(&world, &terms, is_own), "matches_narrow: {narrow}");
+            assert_eq!(found, viewer.filtered(&model, &terms, is_own), "matches_narrow: {narrow}");
         }
     }
     assert!(found_something > NARROWS, "most narrows find something: {found_something}");
 }
 
 /// A page around an anchor by chance.
-async fn compare_page(world: &mut World, viewer: &Viewer, terms: &[Term], narrow: &Value, expected: &[i64]) {
-    let (before, after) = (world.dice.below(12), world.dice.below(12));
-    let anchor = match world.dice.below(4) {
+async fn compare_page(
+    model: &mut NarrowModel,
+    viewer: &Viewer,
+    terms: &[Term],
+    narrow: &Value,
+    expected: &[i64],
+) {
+    let (before, after) = (model.rng.below(12), model.rng.below(12));
+    let anchor = match model.rng.below(4) {
         0 => 0,
         1 => NEWEST,
-        _ => world.some_messages(1)[0],
+        _ => model.some_messages(1)[0],
     };
     let request = json!({"anchor": anchor, "num_before": before, "num_after": after, "narrow": narrow});
     let answer = viewer.client.get("/messages", request).await.ok();
@@ -476,7 +481,7 @@ async fn compare_page(world: &mut World, viewer: &Viewer, terms: &[Term], narrow
 
 /// The oldest unread message that is not muted; a channel that is named is not muted as a whole.
 async fn compare_first_unread(
-    world: &World,
+    model: &NarrowModel,
     viewer: &Viewer,
     terms: &[Term],
     narrow: &Value,
@@ -485,19 +490,22 @@ async fn compare_first_unread(
     let names_channel = terms.iter().any(|term| matches!(term.test, Test::Channel(_)));
     let first = expected.iter().find(|id| {
         let message = &viewer.readable[*id];
-        world.holds(&Test::Unread, viewer.client.user_id, message)
-            && !world.is_muted(viewer.client.user_id, message, !names_channel)
+        model.holds(&Test::Unread, viewer.client.user_id, message)
+            && !model.is_muted(viewer.client.user_id, message, !names_channel)
     });
     let request = json!({"anchor": "first_unread", "num_before": 0, "num_after": 0, "narrow": narrow});
     let answer = viewer.client.get("/messages", request).await.ok();
     assert_eq!(answer["anchor"], first.copied().unwrap_or(NEWEST), "first unread: {narrow}");
 }
 
+// conformance: fetch-1, fetch-6, fetch-7, fetch-17, fetch-48, fetch-56, fetch-62, fetch-66, fetch-67
+// conformance: fetch-79, fetch-95
 #[tokio::test]
 async fn narrows_find_what_a_plain_filter_finds() {
     run(0x5eed_0003, false).await;
 }
 
+// conformance: fetch-48
 #[tokio::test]
 async fn and_do_so_among_other_messages() {
     run(0x5eed_0004, false).await;
