@@ -11,6 +11,7 @@ async fn is_alerted(client: &Client, id: i64) -> bool {
     client.message(id).await["flags"].as_array().unwrap().contains(&json!("has_alert_word"))
 }
 
+// conformance: alert-1, alert-2, alert-3, alert-4, flag-51
 #[tokio::test]
 async fn words_are_added_listed_and_removed() {
     let server = TestServer::start().await;
@@ -38,6 +39,7 @@ async fn words_are_added_listed_and_removed() {
     others.expect_nothing().await;
 }
 
+// conformance: alert-5, alert-6, alert-7, flag-52, flag-53
 #[tokio::test]
 async fn words_have_a_limit_and_are_a_list() {
     let server = TestServer::start().await;
@@ -60,6 +62,7 @@ async fn words_have_a_limit_and_are_a_list() {
     ada.delete("/users/me/alert_words", ()).await.error(400, "REQUEST_VARIABLE_MISSING", msg);
 }
 
+// conformance: alert-9, alert-10, flag-6, flag-7, flag-50
 #[tokio::test]
 async fn a_message_with_a_word_is_flagged_for_those_who_receive_it() {
     let server = TestServer::start().await;
@@ -103,6 +106,7 @@ async fn a_message_with_a_word_is_flagged_for_those_who_receive_it() {
     events.ignore();
 }
 
+// conformance: alert-8
 #[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;

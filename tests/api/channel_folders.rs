@@ -21,6 +21,7 @@ fn path(id: i64) -> String {
     format!("/channel_folders/{id}")
 }
 
+// conformance: folder-1, folder-2
 #[tokio::test]
 async fn folders_are_made_and_told_to_everybody() {
     let server = TestServer::start().await;
@@ -46,6 +47,7 @@ async fn folders_are_made_and_told_to_everybody() {
     assert_eq!(state["channel_folders"], json!([expected]));
 }
 
+// conformance: folder-4, folder-5, folder-6, folder-9, folder-11
 #[tokio::test]
 async fn folders_are_refused_in_the_published_words() {
     let server = TestServer::start().await;
@@ -84,6 +86,7 @@ async fn folders_are_refused_in_the_published_words() {
     assert_eq!(folders(&owner, true).await.as_array().unwrap().len(), 2);
 }
 
+// conformance: folder-7
 #[tokio::test]
 async fn only_administrators_change_folders() {
     let server = TestServer::start().await;
@@ -98,6 +101,7 @@ async fn only_administrators_change_folders() {
     assert_eq!(folders(&moderator, true).await[0]["name"], "Backend");
 }
 
+// conformance: folder-3, folder-5, folder-8
 #[tokio::test]
 async fn folders_are_changed_part_by_part() {
     let server = TestServer::start().await;
@@ -134,6 +138,7 @@ async fn folders_are_changed_part_by_part() {
     events.ignore();
 }
 
+// conformance: folder-11, folder-12
 #[tokio::test]
 async fn folders_have_an_order() {
     let server = TestServer::start().await;
@@ -161,6 +166,7 @@ async fn folders_have_an_order() {
     events.ignore();
 }
 
+// conformance: folder-10, folder-14, folder-15
 #[tokio::test]
 async fn channels_are_put_into_folders() {
     let server = TestServer::start().await;
@@ -208,6 +214,7 @@ async fn channels_are_put_into_folders() {
     events.ignore();
 }
 
+// conformance: folder-13
 #[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;

@@ -7,6 +7,7 @@ fn playground(name: &str, language: &str, url_template: &str) -> Value {
     json!({"name": name, "pygments_language": language, "url_template": url_template})
 }
 
+// conformance: realm-20
 #[tokio::test]
 async fn playgrounds_are_added_and_removed() {
     let server = TestServer::start().await;
@@ -28,6 +29,7 @@ async fn playgrounds_are_added_and_removed() {
     assert_eq!(state["realm_playgrounds"], json!([two]));
 }
 
+// conformance: realm-20
 #[tokio::test]
 async fn what_cannot_be_a_playground_is_refused() {
     let server = TestServer::start().await;

@@ -8,6 +8,7 @@ fn told(groups: &Value) -> Value {
     json!({"type": "default_stream_groups", "default_stream_groups": groups})
 }
 
+// conformance: channel-51, channel-52
 #[tokio::test]
 async fn members_hear_of_all_groups_at_each_change() {
     let server = TestServer::start().await;
@@ -56,6 +57,7 @@ async fn members_hear_of_all_groups_at_each_change() {
     assert_eq!(of_guest["realm_default_stream_groups"], json!([]));
 }
 
+// conformance: channel-53
 #[tokio::test]
 async fn what_does_not_fit_is_refused() {
     let server = TestServer::start().await;

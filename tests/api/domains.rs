@@ -3,6 +3,7 @@
 use crate::harness::TestServer;
 use serde_json::json;
 
+// conformance: realm-18
 #[tokio::test]
 async fn domains_are_added_changed_and_removed() {
     let server = TestServer::start().await;
@@ -28,6 +29,7 @@ async fn domains_are_added_changed_and_removed() {
     assert_eq!(guest.get("/realm/domains", ()).await.ok()["domains"], json!([]));
 }
 
+// conformance: realm-18
 #[tokio::test]
 async fn with_the_last_domain_the_restriction_goes() {
     let server = TestServer::start().await;
@@ -48,6 +50,7 @@ async fn with_the_last_domain_the_restriction_goes() {
         .await;
 }
 
+// conformance: realm-19
 #[tokio::test]
 async fn what_cannot_be_a_domain_is_refused() {
     let server = TestServer::start().await;

@@ -9,6 +9,7 @@ async fn drafts(client: &Client) -> Value {
     listed["drafts"].clone()
 }
 
+// conformance: draft-1, draft-2, draft-6, draft-7, draft-8, draft-18
 #[tokio::test]
 async fn drafts_are_made_listed_changed_and_removed() {
     let server = TestServer::start().await;
@@ -55,6 +56,7 @@ async fn drafts_are_made_listed_changed_and_removed() {
     others.expect_nothing().await;
 }
 
+// conformance: draft-10, draft-11, draft-12, draft-13, draft-14, draft-15, draft-16, draft-17
 #[tokio::test]
 async fn what_is_wrong_is_named_and_nothing_is_kept() {
     let server = TestServer::start().await;
@@ -94,6 +96,7 @@ async fn what_is_wrong_is_named_and_nothing_is_kept() {
     assert_eq!(drafts(&ada).await, json!([]));
 }
 
+// conformance: draft-19, draft-21
 #[tokio::test]
 async fn another_users_draft_does_not_exist() {
     let server = TestServer::start().await;
@@ -110,6 +113,7 @@ async fn another_users_draft_does_not_exist() {
     missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'draft' argument");
 }
 
+// conformance: draft-5
 #[tokio::test]
 async fn whoever_does_not_want_drafts_on_the_server_has_none_there() {
     let server = TestServer::start().await;
@@ -130,6 +134,7 @@ async fn whoever_does_not_want_drafts_on_the_server_has_none_there() {
     assert_eq!(ada.get("/drafts", ()).await.ok()["drafts"], json!([]));
 }
 
+// conformance: draft-20
 #[tokio::test]
 async fn a_draft_is_checked_when_it_is_changed_too() {
     let server = TestServer::start().await;
@@ -165,6 +170,7 @@ async fn a_draft_is_checked_when_it_is_changed_too() {
     events.expect_nothing().await;
 }
 
+// conformance: draft-9
 #[tokio::test]
 async fn what_is_too_long_is_cut() {
     let server = TestServer::start().await;
@@ -179,6 +185,7 @@ async fn what_is_too_long_is_cut() {
     assert_eq!((content.chars().count(), content.ends_with("\n[message truncated]")), (10_000, true));
 }
 
+// conformance: draft-3
 #[tokio::test]
 async fn a_registration_tells_the_newest_thousand() {
     let server = TestServer::start().await;
@@ -193,6 +200,7 @@ async fn a_registration_tells_the_newest_thousand() {
     assert_eq!(drafts(&ada).await.as_array().unwrap().len(), 1001);
 }
 
+// conformance: draft-4
 #[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;

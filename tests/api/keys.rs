@@ -14,6 +14,7 @@ async fn with_password(server: &TestServer) -> Client {
 
 const WRONG: &str = "Your username or password is incorrect";
 
+// conformance: auth-15
 #[tokio::test]
 async fn a_password_opens_and_each_client_has_a_key_of_its_own() {
     let server = TestServer::start().await;
@@ -32,6 +33,7 @@ async fn a_password_opens_and_each_client_has_a_key_of_its_own() {
     assert_eq!(clients, ["command line", "teamchat-tests", "teamchat-tests"]);
 }
 
+// conformance: auth-16, auth-17, auth-18, auth-19
 #[tokio::test]
 async fn logging_in_fails_in_the_published_words() {
     let server = TestServer::start().await;
@@ -62,6 +64,7 @@ async fn logging_in_fails_in_the_published_words() {
     answer.error(401, "PASSWORD_AUTH_DISABLED", "Password authentication is disabled in this organization");
 }
 
+// conformance: auth-20
 #[tokio::test]
 async fn five_wrong_passwords_in_half_an_hour_are_enough() {
     let server = TestServer::start().await;
@@ -80,6 +83,7 @@ async fn five_wrong_passwords_in_half_an_hour_are_enough() {
     log_in(&server, "ada@example.com", "correct horse").await.ok();
 }
 
+// conformance: auth-21
 #[tokio::test]
 async fn a_new_key_ends_all_others() {
     let server = TestServer::start().await;

@@ -33,6 +33,7 @@ fn knows_templates() -> Value {
         "client_capabilities": {"linkifier_url_template": true}})
 }
 
+// conformance: linkifier-1, linkifier-2, linkifier-3, queue-43
 #[tokio::test]
 async fn linkifiers_are_added_changed_ordered_and_removed() {
     let server = TestServer::start().await;
@@ -77,6 +78,7 @@ async fn linkifiers_are_added_changed_ordered_and_removed() {
     assert_eq!((&state["realm_linkifiers"], &state["realm_filters"]), (&json!([]), &json!([])));
 }
 
+// conformance: linkifier-1, linkifier-5, linkifier-6, linkifier-7, linkifier-8, linkifier-9
 #[tokio::test]
 async fn what_cannot_be_a_linkifier_is_refused() {
     let server = TestServer::start().await;
@@ -150,6 +152,7 @@ async fn what_cannot_be_a_linkifier_is_refused() {
     assert_eq!(ids, [id, other]);
 }
 
+// conformance: linkifier-10
 #[tokio::test]
 async fn an_empty_order_of_no_linkifiers_changes_nothing() {
     let server = TestServer::start().await;
@@ -159,6 +162,7 @@ async fn an_empty_order_of_no_linkifiers_changes_nothing() {
     queue.expect_nothing().await;
 }
 
+// conformance: linkifier-4
 #[tokio::test]
 async fn older_clients_get_format_strings() {
     let server = TestServer::start().await;
@@ -169,6 +173,7 @@ async fn older_clients_get_format_strings() {
     assert_eq!(listed["filters"], json!([["#(?P<id>[0-9]+)", "https://tickets.example.com/%(id)s", id]]));
 }
 
+// conformance: fetch-36, linkifier-11, linkifier-12, md-61, md-62
 #[tokio::test]
 async fn later_messages_link_and_earlier_ones_stay() {
     let server = TestServer::start().await;
@@ -202,6 +207,7 @@ async fn later_messages_link_and_earlier_ones_stay() {
     assert_eq!(server.column("SELECT count(*) FROM message_topic_link").await, ["0"]);
 }
 
+// conformance: linkifier-12, md-62, move-50
 #[tokio::test]
 async fn events_tell_the_links_of_a_topic() {
     let server = TestServer::start().await;
@@ -226,6 +232,7 @@ async fn events_tell_the_links_of_a_topic() {
     assert_eq!(events[0]["message"]["topic_links"], json!([]));
 }
 
+// conformance: md-59
 #[tokio::test]
 async fn the_first_of_the_order_wins() {
     let server = TestServer::start().await;

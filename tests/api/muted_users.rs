@@ -77,6 +77,7 @@ async fn muting_is_refused_in_the_published_words() {
     guest.post(&path(bob.user_id), ()).await.error(400, "BAD_REQUEST", "No such user");
 }
 
+// conformance: send-44
 #[tokio::test]
 async fn what_a_muted_user_sends_is_read_from_the_beginning() {
     let server = TestServer::start().await;
@@ -117,6 +118,7 @@ async fn what_a_muted_user_sends_is_read_from_the_beginning() {
     assert!(!is_read(&ada, bob.send_direct(&[&ada], "hello again").await).await);
 }
 
+// conformance: flag-21
 #[tokio::test]
 async fn what_a_muted_user_has_sent_becomes_read() {
     let server = TestServer::start().await;
@@ -159,6 +161,7 @@ async fn what_a_muted_user_has_sent_becomes_read() {
     events.ignore();
 }
 
+// conformance: receipt-7
 #[tokio::test]
 async fn neither_of_two_learns_what_the_other_has_read() {
     let server = TestServer::start().await;

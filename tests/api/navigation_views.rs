@@ -7,6 +7,7 @@ async fn views(client: &Client) -> Value {
     client.get("/navigation_views", ()).await.ok()["navigation_views"].clone()
 }
 
+// conformance: nav-1, nav-2, nav-5, nav-13, nav-14
 #[tokio::test]
 async fn views_are_added_listed_changed_and_removed() {
     let server = TestServer::start().await;
@@ -45,6 +46,7 @@ async fn views_are_added_listed_changed_and_removed() {
     others.expect_nothing().await;
 }
 
+// conformance: nav-6, nav-7, nav-8, nav-9, nav-10, nav-12, nav-16, nav-17
 #[tokio::test]
 async fn what_is_wrong_is_named() {
     let server = TestServer::start().await;
@@ -94,6 +96,7 @@ async fn what_is_wrong_is_named() {
     assert_eq!(views(&ada).await.as_array().unwrap().len(), 3);
 }
 
+// conformance: nav-3, nav-9, nav-10, nav-11, nav-16
 #[tokio::test]
 async fn only_views_that_are_not_built_in_have_names() {
     let server = TestServer::start().await;
@@ -146,6 +149,7 @@ async fn only_views_that_are_not_built_in_have_names() {
     taken.error(400, "BAD_REQUEST", "Navigation view already exists.");
 }
 
+// conformance: nav-15, nav-17
 #[tokio::test]
 async fn a_fragment_with_slashes_is_named_with_and_without_encoding() {
     let server = TestServer::start().await;
@@ -169,6 +173,7 @@ async fn a_fragment_with_slashes_is_named_with_and_without_encoding() {
     assert_eq!(views(&ada).await, json!([]));
 }
 
+// conformance: nav-4
 #[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;

@@ -126,6 +126,7 @@ async fn a_direct_message_is_posted_and_answered() {
     assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
 }
 
+// conformance: send-46
 #[tokio::test]
 async fn a_mention_in_a_channel_is_posted_where_the_bot_may_read() {
     let server = server().await;

@@ -121,6 +121,7 @@ async fn bad_reports_are_refused() {
     assert_eq!(report(&ada, "idle").await["presences"].as_object().unwrap().len(), 1);
 }
 
+// conformance: queue-42
 #[tokio::test]
 async fn everybody_hears_at_once_of_those_who_come_back() {
     let server = TestServer::start().await;

@@ -19,6 +19,7 @@ fn reaction(client: &Client, name: &str, code: &str, kind: &str) -> Value {
     json!({"emoji_name": name, "emoji_code": code, "reaction_type": kind, "user_id": client.user_id})
 }
 
+// conformance: fetch-34, react-1, react-20, react-21
 #[tokio::test]
 async fn reactions_are_added_and_removed_and_all_hear_of_it() {
     let server = TestServer::start().await;
@@ -50,6 +51,7 @@ async fn reactions_are_added_and_removed_and_all_hear_of_it() {
     unreact(&eve, id, json!({"emoji_name": "zulip"})).await.error(400, "BAD_REQUEST", "Invalid message(s)");
 }
 
+// conformance: react-2, react-7, react-8, react-9, react-11
 #[tokio::test]
 async fn name_code_and_type_have_to_fit() {
     let server = TestServer::start().await;
@@ -86,6 +88,7 @@ async fn name_code_and_type_have_to_fit() {
     assert_eq!(reactions(&ada, id).await.as_array().unwrap().len(), 4);
 }
 
+// conformance: react-3, react-12, react-14, react-16, react-17, react-18
 #[tokio::test]
 async fn nobody_reacts_twice_with_one_emoji_and_removing_needs_one() {
     let server = TestServer::start().await;
@@ -125,6 +128,7 @@ async fn nobody_reacts_twice_with_one_emoji_and_removing_needs_one() {
     );
 }
 
+// conformance: react-23
 #[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;
@@ -141,6 +145,7 @@ async fn what_events_tell_is_the_state() {
         .await;
 }
 
+// conformance: react-5, react-13, react-19, react-21
 #[tokio::test]
 async fn who_may_see_a_message_may_react_to_it_unless_its_channel_is_archived() {
     let server = TestServer::start().await;

@@ -30,6 +30,7 @@ async fn said_to(server: &TestServer, client: &Client) -> String {
     message["content"].as_str().unwrap().to_owned()
 }
 
+// conformance: remind-1, remind-2, remind-4, remind-10, remind-11
 #[tokio::test]
 async fn reminders_are_made_listed_and_deleted() {
     let server = TestServer::start().await;
@@ -64,6 +65,7 @@ async fn reminders_are_made_listed_and_deleted() {
     assert_eq!(reminders(&ada).await, json!([listed[0]]));
 }
 
+// conformance: remind-5, remind-6, remind-7, remind-8, remind-9
 #[tokio::test]
 async fn what_is_wrong_is_named() {
     let server = TestServer::start().await;
@@ -111,6 +113,7 @@ async fn what_is_wrong_is_named() {
     assert!(content.as_str().unwrap().contains(&format!("Note:\n > {}\n\n", "é".repeat(1000))), "{content}");
 }
 
+// conformance: remind-12, remind-13
 #[tokio::test]
 async fn the_bot_reminds_of_a_channel_message() {
     let server = TestServer::start().await;
@@ -142,6 +145,7 @@ async fn the_bot_reminds_of_a_channel_message() {
     assert!(html.contains("<blockquote>") && html.contains("class=\"message-link\""), "{html}");
 }
 
+// conformance: remind-14, remind-15
 #[tokio::test]
 async fn the_bot_reminds_of_direct_messages_and_polls() {
     let server = TestServer::start().await;
@@ -171,6 +175,7 @@ async fn the_bot_reminds_of_direct_messages_and_polls() {
     );
 }
 
+// conformance: remind-16, remind-17
 #[tokio::test]
 async fn a_reminder_of_a_message_that_is_gone_says_what_it_was() {
     let server = TestServer::start().await;
@@ -191,6 +196,7 @@ async fn a_reminder_of_a_message_that_is_gone_says_what_it_was() {
     assert!(said.ends_with("```quote\nafter\n```"), "{said}");
 }
 
+// conformance: remind-17
 #[tokio::test]
 async fn what_became_due_while_the_server_was_down_is_said_however_late() {
     let mut server = TestServer::start().await;
@@ -208,6 +214,7 @@ async fn what_became_due_while_the_server_was_down_is_said_however_late() {
     assert!(said.starts_with("You requested a reminder") && said.ends_with("remember\n```"), "{said}");
 }
 
+// conformance: remind-18
 #[tokio::test]
 async fn nobody_is_reminded_whose_account_or_organization_is_closed() {
     let server = TestServer::start().await;
@@ -232,6 +239,7 @@ async fn nobody_is_reminded_whose_account_or_organization_is_closed() {
     assert_eq!(ada.get("/messages", newest).await.ok()["messages"][0]["id"], message);
 }
 
+// conformance: remind-3
 #[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;

@@ -20,6 +20,7 @@ async fn newest(client: &Client) -> (String, String) {
     (message["subject"].as_str().unwrap().to_owned(), message["content"].as_str().unwrap().to_owned())
 }
 
+// conformance: report-1, report-2
 #[tokio::test]
 async fn moderators_read_who_reports_what() {
     let server = TestServer::start().await;
@@ -53,6 +54,7 @@ async fn moderators_read_who_reports_what() {
     );
 }
 
+// conformance: report-3
 #[tokio::test]
 async fn direct_messages_say_whom_they_were_for() {
     let server = TestServer::start().await;
@@ -88,6 +90,7 @@ async fn direct_messages_say_whom_they_were_for() {
     }
 }
 
+// conformance: report-4, report-5, report-6, report-7, report-8, report-9
 #[tokio::test]
 async fn what_is_wrong_is_named() {
     let server = TestServer::start().await;
@@ -119,6 +122,7 @@ async fn what_is_wrong_is_named() {
     report(&ada, id, json!({"report_type": "other", "description": "é".repeat(1000)})).await.ok();
 }
 
+// conformance: report-11
 #[tokio::test]
 async fn a_long_message_is_cut_and_a_long_name_too() {
     let server = TestServer::start().await;
@@ -133,6 +137,7 @@ async fn a_long_message_is_cut_and_a_long_name_too() {
     assert!(content.chars().count() <= 10_000 && content.ends_with("x\n[message truncated]\n```"));
 }
 
+// conformance: report-8, report-10
 #[tokio::test]
 async fn reports_follow_the_channel_that_they_go_to() {
     let server = TestServer::start().await;

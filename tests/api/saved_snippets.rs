@@ -3,6 +3,7 @@
 use crate::harness::{START, TestServer};
 use serde_json::json;
 
+// conformance: snippet-1, snippet-2, snippet-3, snippet-4, snippet-9, snippet-10
 #[tokio::test]
 async fn snippets_are_made_listed_changed_and_removed() {
     let server = TestServer::start().await;
@@ -38,6 +39,7 @@ async fn snippets_are_made_listed_changed_and_removed() {
     others.expect_nothing().await;
 }
 
+// conformance: snippet-5, snippet-6, snippet-7, snippet-8, snippet-11
 #[tokio::test]
 async fn titles_and_contents_have_limits() {
     let server = TestServer::start().await;
@@ -66,6 +68,7 @@ async fn titles_and_contents_have_limits() {
     assert_eq!(listed["saved_snippets"][0]["title"], longest);
 }
 
+// conformance: snippet-12
 #[tokio::test]
 async fn another_users_snippet_does_not_exist() {
     let server = TestServer::start().await;
@@ -80,6 +83,7 @@ async fn another_users_snippet_does_not_exist() {
     assert_eq!(ada.get("/saved_snippets", ()).await.ok()["saved_snippets"][0]["title"], "a");
 }
 
+// conformance: snippet-13
 #[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;

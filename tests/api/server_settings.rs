@@ -4,6 +4,7 @@ use crate::harness::TestServer;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+// conformance: conv-35, conv-36
 #[tokio::test]
 async fn a_client_finds_all_that_it_needs_to_log_in() {
     let server = TestServer::start().await;
@@ -44,6 +45,7 @@ async fn a_client_finds_all_that_it_needs_to_log_in() {
     assert_eq!(sorted(&settings), sorted(&expected));
 }
 
+// conformance: auth-4
 #[tokio::test]
 async fn wrong_credentials_do_no_harm() {
     let server = TestServer::start().await;
@@ -52,6 +54,7 @@ async fn wrong_credentials_do_no_harm() {
     ada.get("/server_settings", ()).await.ok();
 }
 
+// conformance: conv-34
 #[tokio::test]
 async fn only_a_client_of_one_name_is_too_old() {
     let server = TestServer::start().await;
@@ -62,6 +65,7 @@ async fn only_a_client_of_one_name_is_too_old() {
     }
 }
 
+// conformance: conv-37
 #[tokio::test]
 async fn it_follows_the_settings() {
     let server = TestServer::start().await;
@@ -80,6 +84,7 @@ async fn it_follows_the_settings() {
     assert_eq!(settings["realm_description"], "<p>With <em>roses</em> &lt;b&gt;</p>");
 }
 
+// conformance: conv-38
 #[tokio::test]
 async fn web_public_access_needs_the_setting_and_a_channel() {
     let server = TestServer::start().await;

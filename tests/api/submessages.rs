@@ -14,6 +14,7 @@ async fn add(client: &Client, id: i64, content: &Value) -> crate::harness::Answe
     client.post("/submessage", json!({"message_id": id, "msg_type": "widget", "content": content})).await
 }
 
+// conformance: send-28, sub-1, sub-2, sub-5
 #[tokio::test]
 async fn a_poll_has_its_question_from_the_start() {
     let server = TestServer::start().await;
@@ -35,6 +36,7 @@ async fn a_poll_has_its_question_from_the_start() {
     events.ignore();
 }
 
+// conformance: fetch-35, sub-6, sub-8, sub-9, sub-10
 #[tokio::test]
 async fn people_vote_and_all_hear_of_it() {
     let server = TestServer::start().await;
@@ -63,6 +65,7 @@ async fn people_vote_and_all_hear_of_it() {
     outsiders.expect_nothing().await;
 }
 
+// conformance: sub-11, sub-12, sub-13, sub-14, sub-18, sub-21, sub-25, sub-26
 #[tokio::test]
 async fn what_no_client_could_read_is_refused() {
     let server = TestServer::start().await;
@@ -97,6 +100,7 @@ async fn what_no_client_could_read_is_refused() {
     add(&bob, plain, &json!({"move": "e4"})).await.ok();
 }
 
+// conformance: delete-13, edit-28, sub-7
 #[tokio::test]
 async fn widgets_are_not_edited_but_can_be_deleted() {
     let server = TestServer::start().await;
@@ -110,6 +114,7 @@ async fn widgets_are_not_edited_but_can_be_deleted() {
     answer.error(400, "BAD_REQUEST", "Invalid message(s)");
 }
 
+// conformance: sub-16
 #[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;

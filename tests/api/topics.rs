@@ -11,6 +11,7 @@ async fn topics(client: &Client, stream_id: i64) -> Value {
     ask(client, stream_id).await.ok()["topics"].clone()
 }
 
+// conformance: fetch-98, fetch-99
 #[tokio::test]
 async fn topics_are_listed_by_their_newest_message() {
     let server = TestServer::start().await;
@@ -46,6 +47,7 @@ async fn topics_are_listed_by_their_newest_message() {
     );
 }
 
+// conformance: fetch-100
 #[tokio::test]
 async fn where_history_is_protected_only_topics_with_received_messages_are_listed() {
     let server = TestServer::start().await;
@@ -76,6 +78,7 @@ async fn where_history_is_protected_only_topics_with_received_messages_are_liste
     assert_eq!(of_owner[2]["max_id"], both);
 }
 
+// conformance: fetch-101
 #[tokio::test]
 async fn channels_that_the_caller_cannot_read_do_not_exist() {
     let server = TestServer::start().await;

@@ -20,6 +20,7 @@ fn person(client: &Client) -> Value {
     json!({"user_id": client.user_id, "email": client.email})
 }
 
+// conformance: typing-1, typing-2, typing-7
 #[tokio::test]
 async fn people_in_a_direct_conversation_hear_of_it() {
     let server = TestServer::start().await;
@@ -43,6 +44,7 @@ async fn people_in_a_direct_conversation_hear_of_it() {
     others.expect_nothing().await;
 }
 
+// conformance: typing-9
 #[tokio::test]
 async fn nothing_of_it_is_kept() {
     let mut server = TestServer::start().await;
@@ -54,6 +56,7 @@ async fn nothing_of_it_is_kept() {
     events.expect_nothing().await;
 }
 
+// conformance: queue-36, typing-3, typing-4, typing-5, typing-7
 #[tokio::test]
 async fn subscribers_hear_of_it_if_their_clients_know_it() {
     let server = TestServer::start().await;
@@ -90,6 +93,7 @@ async fn subscribers_hear_of_it_if_their_clients_know_it() {
     between.expect_nothing().await;
 }
 
+// conformance: typing-6, typing-22
 #[tokio::test]
 async fn nobody_is_told_in_a_large_channel() {
     let server = TestServer::start().await;
@@ -130,6 +134,7 @@ async fn nobody_is_told_in_a_large_channel() {
     events.expect_nothing().await;
 }
 
+// conformance: typing-8
 #[tokio::test]
 async fn typing_says_where_and_passes_over_the_other_place() {
     let server = TestServer::start().await;
@@ -150,6 +155,7 @@ async fn typing_says_where_and_passes_over_the_other_place() {
     assert_eq!(kinds, ["direct", "direct", "stream"]);
 }
 
+// conformance: typing-7
 #[tokio::test]
 async fn nobody_hears_of_typing_who_is_not_there_any_more() {
     let server = TestServer::start().await;
@@ -164,6 +170,7 @@ async fn nobody_hears_of_typing_who_is_not_there_any_more() {
     others.expect_nothing().await;
 }
 
+// conformance: typing-16
 #[tokio::test]
 async fn who_may_not_post_in_a_channel_does_not_type_there() {
     let server = TestServer::start().await;
@@ -181,6 +188,7 @@ async fn who_may_not_post_in_a_channel_does_not_type_there() {
     owner.post("/typing", &typing).await.error(400, "BAD_REQUEST", msg);
 }
 
+// conformance: typing-10, typing-11, typing-12, typing-13, typing-14, typing-15, typing-17, typing-18
 #[tokio::test]
 async fn what_is_wrong_is_named() {
     let server = TestServer::start().await;
@@ -222,6 +230,7 @@ async fn what_is_wrong_is_named() {
     ada.post("/typing", &in_channel).await.ok();
 }
 
+// conformance: typing-19, typing-20, typing-21
 #[tokio::test]
 async fn those_who_receive_a_message_hear_that_it_is_being_edited() {
     let server = TestServer::start().await;
@@ -252,6 +261,7 @@ async fn those_who_receive_a_message_hear_that_it_is_being_edited() {
     older.expect_nothing().await;
 }
 
+// conformance: typing-23, typing-24, typing-25, typing-26
 #[tokio::test]
 async fn only_who_may_edit_a_message_types_in_it() {
     let server = TestServer::start().await;

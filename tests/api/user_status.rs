@@ -11,6 +11,7 @@ async fn state(client: &Client) -> Value {
     client.post("/register", json!({"fetch_event_types": ["user_status"]})).await.ok()["user_status"].clone()
 }
 
+// conformance: status-1, status-2, status-3, status-4, status-11, status-12
 #[tokio::test]
 async fn a_status_is_set_in_parts_and_told_to_everybody() {
     let server = TestServer::start().await;
@@ -48,6 +49,7 @@ async fn a_status_is_set_in_parts_and_told_to_everybody() {
     assert_eq!(state(&guest).await, json!({}));
 }
 
+// conformance: status-5
 #[tokio::test]
 async fn being_away_is_hiding_ones_presence() {
     let server = TestServer::start().await;
@@ -75,6 +77,7 @@ async fn being_away_is_hiding_ones_presence() {
     refused.error(400, "BAD_REQUEST", "away is not valid JSON");
 }
 
+// conformance: status-6, status-7, status-8
 #[tokio::test]
 async fn statuses_are_refused_in_the_published_words() {
     let server = TestServer::start().await;
@@ -108,6 +111,7 @@ async fn statuses_are_refused_in_the_published_words() {
     refused.error(400, "BAD_REQUEST", "This endpoint does not accept bot requests.");
 }
 
+// conformance: status-9, status-10
 #[tokio::test]
 async fn administrators_set_the_status_of_others() {
     let server = TestServer::start().await;
@@ -148,6 +152,7 @@ async fn administrators_set_the_status_of_others() {
     assert_eq!(status(&ada, &bot).await, json!({}));
 }
 
+// conformance: status-14
 #[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;
@@ -169,6 +174,7 @@ async fn what_events_tell_is_the_state() {
         .await;
 }
 
+// conformance: status-11, status-13
 #[tokio::test]
 async fn guests_hear_of_those_whom_they_can_access() {
     let server = TestServer::start().await;
@@ -190,6 +196,7 @@ async fn guests_hear_of_those_whom_they_can_access() {
     guest.get(&path, ()).await.error(400, "BAD_REQUEST", "Insufficient permission");
 }
 
+// conformance: status-13
 #[tokio::test]
 async fn who_comes_into_sight_is_seen_whole() {
     let server = TestServer::start().await;

@@ -37,6 +37,7 @@ fn peers(stream_id: i64, users: &[&Client]) -> Value {
     json!({"type": "subscription", "op": "peer_add", "stream_ids": [stream_id], "user_ids": users})
 }
 
+// conformance: role-8
 #[tokio::test]
 async fn who_becomes_a_guest_loses_public_channels_and_finds_them_again_as_a_member() {
     let server = TestServer::start().await;

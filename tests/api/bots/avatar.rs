@@ -17,6 +17,7 @@ async fn send(
     client.request(method, path).multipart(params, files).send().await
 }
 
+// conformance: bot-9
 #[tokio::test]
 async fn a_bot_is_made_with_an_image() {
     let server = TestServer::start().await;
@@ -37,6 +38,7 @@ async fn a_bot_is_made_with_an_image() {
     assert_eq!(realm_bots(&ada).await.len(), 1);
 }
 
+// conformance: bot-18
 #[tokio::test]
 async fn who_administers_a_bot_and_everybody_else_hear_of_its_new_image() {
     let server = TestServer::start().await;
@@ -64,6 +66,7 @@ async fn who_administers_a_bot_and_everybody_else_hear_of_its_new_image() {
     refused.error(400, "BAD_REQUEST", "Insufficient permission");
 }
 
+// conformance: bot-19
 #[tokio::test]
 async fn what_events_tell_of_images_is_the_state() {
     let server = TestServer::start().await;

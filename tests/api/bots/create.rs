@@ -5,6 +5,7 @@ use crate::harness::TestServer;
 use hyper::Method;
 use serde_json::{Value, json};
 
+// conformance: bot-1, bot-2, bot-3
 #[tokio::test]
 async fn a_bot_belongs_to_its_maker_and_can_call() {
     let server = TestServer::start().await;
@@ -49,6 +50,7 @@ async fn a_bot_belongs_to_its_maker_and_can_call() {
     bot.get("/bots", ()).await.error(400, "BAD_REQUEST", "This endpoint does not accept bot requests.");
 }
 
+// conformance: bot-4
 #[tokio::test]
 async fn bots_have_default_channels() {
     let server = TestServer::start().await;
@@ -70,6 +72,7 @@ async fn bots_have_default_channels() {
     }
 }
 
+// conformance: bot-5
 #[tokio::test]
 async fn names_are_checked_in_the_published_words() {
     let server = TestServer::start().await;
@@ -112,6 +115,7 @@ async fn names_are_checked_in_the_published_words() {
     assert_eq!(ada.get("/bots", ()).await.ok()["bots"].as_array().unwrap().len(), 1);
 }
 
+// conformance: bot-6
 #[tokio::test]
 async fn who_may_make_which_kind() {
     let server = TestServer::start().await;
@@ -149,6 +153,7 @@ async fn who_may_make_which_kind() {
     }
 }
 
+// conformance: bot-7
 #[tokio::test]
 async fn an_outgoing_webhook_has_a_service_and_an_incoming_one_does_not() {
     let server = TestServer::start().await;
@@ -167,6 +172,7 @@ async fn an_outgoing_webhook_has_a_service_and_an_incoming_one_does_not() {
     assert_eq!((&bots[1]["bot_type"], &bots[1]["services"]), (&json!(2), &json!([])));
 }
 
+// conformance: bot-8
 #[tokio::test]
 async fn clients_are_told_what_bots_can_be_for() {
     let server = TestServer::start().await;
@@ -180,6 +186,7 @@ async fn clients_are_told_what_bots_can_be_for() {
     assert_eq!(queue.state["realm_incoming_webhook_bots"][0], json_bot);
 }
 
+// conformance: bot-10
 #[tokio::test]
 async fn what_events_tell_of_a_new_bot_is_the_state() {
     let server = TestServer::start().await;

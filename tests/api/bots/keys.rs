@@ -5,6 +5,7 @@ use crate::harness::TestServer;
 use serde_json::json;
 use teamchat::api::control::Command;
 
+// conformance: bot-20
 #[tokio::test]
 async fn owners_and_administrators_read_and_renew_keys() {
     let server = TestServer::start().await;
@@ -50,6 +51,7 @@ async fn owners_and_administrators_read_and_renew_keys() {
     of_ada.expect(&[told]).await;
 }
 
+// conformance: bot-21
 #[tokio::test]
 async fn a_key_that_was_revoked_is_not_shown_again() {
     let server = TestServer::start().await;
@@ -70,6 +72,7 @@ async fn a_key_that_was_revoked_is_not_shown_again() {
     assert_eq!(ada.get("/bots", ()).await.ok()["bots"][0]["api_key"], after);
 }
 
+// conformance: bot-22
 #[tokio::test]
 async fn bots_of_an_older_file_get_a_key_that_can_be_read() {
     let mut server = TestServer::start().await;

@@ -4,6 +4,7 @@ use super::{bot, client, realm_bots};
 use crate::harness::TestServer;
 use serde_json::{Value, json};
 
+// conformance: bot-11, bot-12
 #[tokio::test]
 async fn owners_change_their_bots_and_administrators_all() {
     let server = TestServer::start().await;
@@ -65,6 +66,7 @@ async fn owners_change_their_bots_and_administrators_all() {
     }
 }
 
+// conformance: bot-13
 #[tokio::test]
 async fn an_outgoing_webhook_gets_another_address() {
     let server = TestServer::start().await;
@@ -89,6 +91,7 @@ async fn an_outgoing_webhook_gets_another_address() {
     ada.patch(&path, bad).await.error(400, "BAD_REQUEST", "service_payload_url is not a URL");
 }
 
+// conformance: bot-14
 #[tokio::test]
 async fn roles_of_bots_are_given_by_administrators() {
     let server = TestServer::start().await;
@@ -105,6 +108,7 @@ async fn roles_of_bots_are_given_by_administrators() {
     assert_eq!(ada.get(&format!("/users/{id}"), ()).await.ok()["user"]["role"], 100);
 }
 
+// conformance: bot-15
 #[tokio::test]
 async fn a_bot_goes_to_another_owner() {
     let server = TestServer::start().await;
@@ -142,6 +146,7 @@ async fn a_bot_goes_to_another_owner() {
     ada.patch(&path, json!({"full_name": "X"})).await.error(400, "BAD_REQUEST", "Insufficient permission");
 }
 
+// conformance: bot-3, bot-16
 #[tokio::test]
 async fn a_bot_is_deactivated_and_comes_back() {
     let server = TestServer::start().await;
@@ -167,6 +172,7 @@ async fn a_bot_is_deactivated_and_comes_back() {
     helper.get("/users/me", ()).await.ok();
 }
 
+// conformance: bot-17
 #[tokio::test]
 async fn bots_of_somebody_who_left_can_be_taken_over() {
     let server = TestServer::start().await;
@@ -182,6 +188,7 @@ async fn bots_of_somebody_who_left_can_be_taken_over() {
     assert_eq!(owner.get("/bots", ()).await.ok()["bots"][0]["full_name"], "Orphan");
 }
 
+// conformance: bot-19
 #[tokio::test]
 async fn what_events_tell_of_changes_is_the_state() {
     let server = TestServer::start().await;

@@ -4,6 +4,7 @@ use super::{NO_CHANNEL, channel, channel_with, private_channel, seen};
 use crate::harness::TestServer;
 use serde_json::json;
 
+// conformance: channel-43, queue-40
 #[tokio::test]
 async fn archiving_is_told_as_each_client_understands_it() {
     let server = TestServer::start().await;
@@ -65,6 +66,7 @@ async fn archiving_is_told_as_each_client_understands_it() {
     outsiders.expect_nothing().await;
 }
 
+// conformance: channel-45
 #[tokio::test]
 async fn an_archived_channel_is_no_default_channel() {
     let server = TestServer::start().await;
@@ -77,6 +79,7 @@ async fn an_archived_channel_is_no_default_channel() {
     error.error(400, "BAD_REQUEST", "Invalid channel ID");
 }
 
+// conformance: channel-44
 #[tokio::test]
 async fn only_administrators_of_the_channel_archive_it() {
     let server = TestServer::start().await;
@@ -92,6 +95,7 @@ async fn only_administrators_of_the_channel_archive_it() {
     owner.delete(&format!("/streams/{private}"), ()).await.ok();
 }
 
+// conformance: channel-46
 #[tokio::test]
 async fn what_nobody_is_in_stays_archived() {
     let server = TestServer::start().await;
@@ -102,6 +106,7 @@ async fn what_nobody_is_in_stays_archived() {
     error.error(400, "BAD_REQUEST", "Channel is private and have no subscribers");
 }
 
+// conformance: channel-47
 #[tokio::test]
 async fn archiving_and_its_undoing_are_in_the_state_that_events_told() {
     let server = TestServer::start().await;
@@ -123,6 +128,7 @@ async fn archiving_and_its_undoing_are_in_the_state_that_events_told() {
         .await;
 }
 
+// conformance: flag-24
 #[tokio::test]
 async fn nothing_of_an_archived_channel_is_unread() {
     let server = TestServer::start().await;

@@ -7,6 +7,7 @@ use crate::harness::{START, TestServer};
 use serde_json::json;
 use teamchat::domain::groups::system::SystemGroup;
 
+// conformance: channel-1, channel-2, channel-3, channel-26
 #[tokio::test]
 async fn a_new_channel_has_every_field() {
     let server = TestServer::start().await;
@@ -52,6 +53,7 @@ async fn a_new_channel_has_every_field() {
     );
 }
 
+// conformance: channel-4
 #[tokio::test]
 async fn a_channel_can_be_made_for_others_only_and_for_nobody() {
     let server = TestServer::start().await;
@@ -63,6 +65,7 @@ async fn a_channel_can_be_made_for_others_only_and_for_nobody() {
     assert_eq!(ada.get(&format!("/streams/{id}/members"), ()).await.ok()["subscribers"], json!([]));
 }
 
+// conformance: channel-9
 #[tokio::test]
 async fn names_are_unique_whatever_their_case() {
     let server = TestServer::start().await;
@@ -73,6 +76,7 @@ async fn names_are_unique_whatever_their_case() {
     assert_eq!(body["channel_name"], "été");
 }
 
+// conformance: channel-10, channel-11, channel-12, channel-13, channel-14
 #[tokio::test]
 async fn bad_parameters_are_refused_and_nothing_is_made() {
     let server = TestServer::start().await;
@@ -130,6 +134,7 @@ async fn bad_parameters_are_refused_and_nothing_is_made() {
     assert_eq!(streams["streams"], json!([]));
 }
 
+// conformance: channel-5, channel-6
 #[tokio::test]
 async fn every_setting_of_a_new_channel_is_kept() {
     let server = TestServer::start().await;
@@ -169,6 +174,7 @@ async fn every_setting_of_a_new_channel_is_kept() {
     assert_eq!(state.state["realm_default_streams"], json!([id]));
 }
 
+// conformance: channel-6
 #[tokio::test]
 async fn nobody_is_written_in_two_ways() {
     let server = TestServer::start().await;
@@ -178,6 +184,7 @@ async fn nobody_is_written_in_two_ways() {
     assert_eq!(seen(&ada, id).await["can_send_message_group"], json!(SystemGroup::Nobody.id()));
 }
 
+// conformance: channel-7, channel-8
 #[tokio::test]
 async fn retention_and_history_follow_their_words() {
     let server = TestServer::start().await;
@@ -205,6 +212,7 @@ async fn retention_and_history_follow_their_words() {
     }
 }
 
+// conformance: channel-15, channel-16
 #[tokio::test]
 async fn who_may_make_which_channels() {
     let server = TestServer::start().await;
@@ -246,6 +254,7 @@ async fn who_may_make_which_channels() {
     channel_with(&owner, policy).await;
 }
 
+// conformance: channel-17
 #[tokio::test]
 async fn everybody_who_may_know_of_a_new_channel_hears_of_it_and_nobody_else() {
     let server = TestServer::start().await;
@@ -299,6 +308,7 @@ async fn everybody_who_may_know_of_a_new_channel_hears_of_it_and_nobody_else() {
     guests.expect_nothing().await;
 }
 
+// conformance: channel-18
 #[tokio::test]
 async fn new_channels_are_in_the_state_that_events_told() {
     let server = TestServer::start().await;

@@ -4,6 +4,7 @@ use super::{NO_CHANNEL, channel, private_channel};
 use crate::harness::TestServer;
 use serde_json::json;
 
+// conformance: channel-48
 #[tokio::test]
 async fn members_hear_which_channels_are_default_ones() {
     let server = TestServer::start().await;
@@ -26,6 +27,7 @@ async fn members_hear_which_channels_are_default_ones() {
     }
 }
 
+// conformance: channel-49
 #[tokio::test]
 async fn new_members_begin_in_the_default_channels() {
     let server = TestServer::start().await;
@@ -44,6 +46,7 @@ async fn new_members_begin_in_the_default_channels() {
         .await;
 }
 
+// conformance: channel-50
 #[tokio::test]
 async fn refusals() {
     let server = TestServer::start().await;

@@ -10,6 +10,7 @@ async fn email(client: &Client, id: i64, sender: Option<i64>) -> String {
     answer["email"].as_str().unwrap().to_owned()
 }
 
+// conformance: channel-54
 #[tokio::test]
 async fn an_address_stays_and_differs_by_channel_caller_and_sender() {
     let server = TestServer::start().await;
@@ -40,6 +41,7 @@ async fn an_address_stays_and_differs_by_channel_caller_and_sender() {
     assert_eq!(all.len(), 6);
 }
 
+// conformance: channel-55
 #[tokio::test]
 async fn who_cannot_read_a_channel_does_not_write_to_it() {
     let server = TestServer::start().await;

@@ -10,6 +10,7 @@ async fn listed(client: &Client, switches: Value) -> Vec<String> {
     names(&answer["streams"]).into_iter().map(str::to_owned).collect()
 }
 
+// conformance: channel-23, channel-24
 #[tokio::test]
 async fn the_switches_choose_channels() {
     let server = TestServer::start().await;
@@ -72,6 +73,7 @@ async fn the_switches_choose_channels() {
     error.error(400, "BAD_REQUEST", "include_public is not valid JSON");
 }
 
+// conformance: channel-25
 #[tokio::test]
 async fn default_channels_say_so_only_when_asked() {
     let server = TestServer::start().await;
@@ -86,6 +88,7 @@ async fn default_channels_say_so_only_when_asked() {
     assert!(streams["streams"][0].get("is_default").is_none(), "{streams}");
 }
 
+// conformance: channel-26
 #[tokio::test]
 async fn what_follows_from_messages_is_read_from_them() {
     let server = TestServer::start().await;
@@ -104,6 +107,7 @@ async fn what_follows_from_messages_is_read_from_them() {
     assert_eq!((&stream["stream_weekly_traffic"], &stream["is_recently_active"]), (&json!(0), &json!(false)));
 }
 
+// conformance: channel-27
 #[tokio::test]
 async fn one_channel_is_there_for_who_may_know_of_it() {
     let server = TestServer::start().await;
@@ -131,6 +135,7 @@ async fn one_channel_is_there_for_who_may_know_of_it() {
     ada.get("/streams/verona", ()).await.error(400, "BAD_REQUEST", "stream_id is not valid JSON");
 }
 
+// conformance: channel-28
 #[tokio::test]
 async fn a_name_leads_to_an_id_for_who_may_read() {
     let server = TestServer::start().await;
@@ -152,6 +157,7 @@ async fn a_name_leads_to_an_id_for_who_may_read() {
     error.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'stream' argument");
 }
 
+// conformance: channel-29
 #[tokio::test]
 async fn the_state_has_every_channel_once_for_those_who_may_know_of_it() {
     let server = TestServer::start().await;

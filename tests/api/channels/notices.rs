@@ -19,6 +19,7 @@ fn mention(client: &Client) -> String {
     format!("@_**{}|{}**", client.full_name, client.user_id)
 }
 
+// conformance: channel-19
 #[tokio::test]
 async fn a_channel_begins_with_a_notice_that_its_creator_has_read() {
     let server = TestServer::start().await;
@@ -37,6 +38,7 @@ async fn a_channel_begins_with_a_notice_that_its_creator_has_read() {
     assert_eq!(flags, json!([]));
 }
 
+// conformance: channel-20
 #[tokio::test]
 async fn new_channels_are_announced_when_asked() {
     let server = TestServer::start().await;
@@ -58,6 +60,7 @@ async fn new_channels_are_announced_when_asked() {
     assert_eq!(content, format!("{} created the following channels: #**two**, #**three**.", mention(&ada)));
 }
 
+// conformance: subscribe-4
 #[tokio::test]
 async fn people_hear_who_subscribed_them_to_what_was_there_before() {
     let server = TestServer::start().await;
@@ -103,6 +106,7 @@ async fn people_hear_who_subscribed_them_to_what_was_there_before() {
     to_bob.expect_nothing().await;
 }
 
+// conformance: channel-21
 #[tokio::test]
 async fn renaming_and_archiving_are_told_in_the_channel() {
     let server = TestServer::start().await;
@@ -121,6 +125,7 @@ async fn renaming_and_archiving_are_told_in_the_channel() {
     assert_eq!(content, "Channel #**rome** has been unarchived.");
 }
 
+// conformance: channel-22
 #[tokio::test]
 async fn what_changes_about_a_channel_is_told_in_it() {
     let server = TestServer::start().await;

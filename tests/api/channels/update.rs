@@ -18,6 +18,7 @@ fn updated(id: i64, property: &str, value: &Value) -> Value {
     })
 }
 
+// conformance: channel-30, channel-31
 #[tokio::test]
 async fn each_property_is_told_as_it_changes() {
     let server = TestServer::start().await;
@@ -74,6 +75,7 @@ async fn each_property_is_told_as_it_changes() {
     queue.expect_kinds(&["stream/update"]).await;
 }
 
+// conformance: channel-32
 #[tokio::test]
 async fn every_group_setting_can_be_changed() {
     let server = TestServer::start().await;
@@ -106,6 +108,7 @@ async fn every_group_setting_can_be_changed() {
     }
 }
 
+// conformance: channel-33, channel-34, channel-35, channel-36, channel-37
 #[tokio::test]
 async fn bad_changes_are_refused_whole() {
     let server = TestServer::start().await;
@@ -187,6 +190,7 @@ async fn bad_changes_are_refused_whole() {
     queue.expect_nothing().await;
 }
 
+// conformance: channel-38, channel-39
 #[tokio::test]
 async fn permissions_of_the_organization_are_asked() {
     let server = TestServer::start().await;
@@ -215,6 +219,7 @@ async fn permissions_of_the_organization_are_asked() {
     error.error(400, "BAD_REQUEST", "Moderation request channel must be private.");
 }
 
+// conformance: channel-40
 #[tokio::test]
 async fn one_topic_only_needs_that_there_is_one_topic_only() {
     let server = TestServer::start().await;
@@ -241,6 +246,7 @@ async fn one_topic_only_needs_that_there_is_one_topic_only() {
     change(&ada, id, only).await.error(400, "BAD_REQUEST", msg);
 }
 
+// conformance: channel-41
 #[tokio::test]
 async fn privacy_brings_and_takes_the_channel() {
     let server = TestServer::start().await;
@@ -272,6 +278,7 @@ async fn privacy_brings_and_takes_the_channel() {
     guests.expect_nothing().await;
 }
 
+// conformance: channel-42
 #[tokio::test]
 async fn changes_are_in_the_state_that_events_told() {
     let server = TestServer::start().await;

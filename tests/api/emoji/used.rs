@@ -8,6 +8,7 @@ async fn react(client: &Client, id: i64, parameters: Value) -> crate::harness::A
     client.post(&format!("/messages/{id}/reactions"), parameters).await
 }
 
+// conformance: md-51
 #[tokio::test]
 async fn texts_show_custom_emoji_until_they_are_deactivated() {
     let server = TestServer::start().await;
@@ -40,6 +41,7 @@ async fn texts_show_custom_emoji_until_they_are_deactivated() {
     );
 }
 
+// conformance: react-1, react-2, react-4, react-10, react-15
 #[tokio::test]
 async fn reactions_are_custom_emoji_by_name_or_by_id() {
     let server = TestServer::start().await;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 const TEN_DAYS: i64 = 14_400 * 60;
 
+// conformance: invite-1, invite-2
 #[tokio::test]
 async fn a_link_has_the_published_form_and_is_listed() {
     let server = TestServer::start().await;
@@ -26,6 +27,7 @@ async fn a_link_has_the_published_form_and_is_listed() {
     of_ada.expect_nothing().await;
 }
 
+// conformance: invite-3
 #[tokio::test]
 async fn links_expire_when_they_were_asked_to() {
     let server = TestServer::start().await;
@@ -50,6 +52,7 @@ async fn links_expire_when_they_were_asked_to() {
     answer.error(400, "BAD_REQUEST", "invite_expires_in_minutes is not valid JSON");
 }
 
+// conformance: invite-4, invite-5
 #[tokio::test]
 async fn who_may_make_links_and_for_which_roles() {
     let server = TestServer::start().await;
@@ -99,6 +102,7 @@ async fn who_may_make_links_and_for_which_roles() {
     guest.post(path, ()).await.error(400, "BAD_REQUEST", "Not allowed for guest users");
 }
 
+// conformance: invite-6
 #[tokio::test]
 async fn channels_are_those_that_the_inviter_may_add_others_to() {
     let server = TestServer::start().await;
@@ -140,6 +144,7 @@ async fn channels_are_those_that_the_inviter_may_add_others_to() {
     assert_eq!(ada.get("/invites", ()).await.ok()["invites"].as_array().unwrap().len(), 3);
 }
 
+// conformance: invite-7
 #[tokio::test]
 async fn groups_are_those_that_the_inviter_may_add_others_to() {
     let server = TestServer::start().await;
@@ -173,6 +178,7 @@ async fn groups_are_those_that_the_inviter_may_add_others_to() {
     }
 }
 
+// conformance: invite-8
 #[tokio::test]
 async fn only_administrators_choose_a_welcome() {
     let server = TestServer::start().await;

@@ -16,6 +16,7 @@ async fn ids(client: &Client) -> Value {
     listed["invites"].as_array().unwrap().iter().map(|invite| invite["id"].clone()).collect()
 }
 
+// conformance: invite-2, invite-13
 #[tokio::test]
 async fn people_manage_their_own_and_administrators_all() {
     let server = TestServer::start().await;
@@ -51,6 +52,7 @@ async fn people_manage_their_own_and_administrators_all() {
     assert_eq!(ids(&owner).await, json!([]));
 }
 
+// conformance: invite-14
 #[tokio::test]
 async fn a_link_that_was_revoked_cannot_be_revoked_again() {
     let server = TestServer::start().await;
@@ -69,6 +71,7 @@ async fn a_link_that_was_revoked_cannot_be_revoked_again() {
     assert_eq!(ids(&owner).await, json!([email]));
 }
 
+// conformance: invite-15
 #[tokio::test]
 async fn invitations_go_with_their_inviter() {
     let server = TestServer::start().await;
@@ -86,6 +89,7 @@ async fn invitations_go_with_their_inviter() {
     queue.expect_nothing().await;
 }
 
+// conformance: invite-16
 #[tokio::test]
 async fn the_first_owners_link_is_nobodys_to_manage() {
     let server = TestServer::start().await;

@@ -17,6 +17,7 @@ fn emails(listed: &Value) -> Vec<&str> {
     listed["invites"].as_array().unwrap().iter().map(|invite| invite["email"].as_str().unwrap()).collect()
 }
 
+// conformance: invite-9, invite-17
 #[tokio::test]
 async fn each_person_gets_a_link_that_the_inviter_hands_over() {
     let server = TestServer::start().await;
@@ -53,6 +54,7 @@ async fn each_person_gets_a_link_that_the_inviter_hands_over() {
     owner.post("/invites/3/resend", ()).await.error(400, "BAD_REQUEST", "No such invitation");
 }
 
+// conformance: invite-10, invite-11
 #[tokio::test]
 async fn who_has_an_account_is_not_invited() {
     let server = TestServer::start().await;
@@ -96,6 +98,7 @@ async fn who_has_an_account_is_not_invited() {
     assert_eq!(emails(&owner.get("/invites", ()).await.ok()), ["new@example.com"]);
 }
 
+// conformance: invite-11
 #[tokio::test]
 async fn only_people_of_the_organizations_domains_are_invited() {
     let server = TestServer::start().await;
@@ -113,6 +116,7 @@ async fn only_people_of_the_organizations_domains_are_invited() {
     assert_eq!(failed["errors"], errors);
 }
 
+// conformance: invite-12
 #[tokio::test]
 async fn what_is_missing_or_not_allowed_is_refused() {
     let server = TestServer::start().await;
@@ -144,6 +148,7 @@ async fn what_is_missing_or_not_allowed_is_refused() {
     server.moderator("mary").await.post("/invites", &params).await.ok();
 }
 
+// conformance: invite-9
 #[tokio::test]
 async fn many_links_come_in_several_messages() {
     let server = TestServer::start().await;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 const ADMINISTRATORS_ONLY: (u16, &str, &str) =
     (400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization administrator");
 
+// conformance: profile-1, profile-2, profile-3, profile-4
 #[tokio::test]
 async fn fields_of_all_types_are_made_and_told_to_everybody() {
     let server = TestServer::start().await;
@@ -58,6 +59,7 @@ async fn fields_of_all_types_are_made_and_told_to_everybody() {
     assert_eq!(told[7]["fields"], found);
 }
 
+// conformance: profile-4, profile-6, profile-7, profile-8
 #[tokio::test]
 async fn fields_are_refused_in_the_published_words() {
     let server = TestServer::start().await;
@@ -103,6 +105,7 @@ async fn fields_are_refused_in_the_published_words() {
     owner.post("/realm/profile_fields", &github).await.error(400, "BAD_REQUEST", msg);
 }
 
+// conformance: profile-3, profile-9
 #[tokio::test]
 async fn fields_are_changed_ordered_and_removed() {
     let server = TestServer::start().await;
@@ -146,6 +149,7 @@ async fn fields_are_changed_ordered_and_removed() {
     events.ignore();
 }
 
+// conformance: profile-5, profile-6, profile-8, profile-10
 #[tokio::test]
 async fn changes_are_refused_in_the_published_words() {
     let server = TestServer::start().await;
@@ -185,6 +189,7 @@ async fn changes_are_refused_in_the_published_words() {
     owner.patch(&format!("/realm/profile_fields/{phone}"), &shown).await.ok();
 }
 
+// conformance: profile-11
 #[tokio::test]
 async fn only_administrators_change_fields() {
     let server = TestServer::start().await;
@@ -203,6 +208,7 @@ async fn only_administrators_change_fields() {
     assert_eq!(fields(&moderator).await[0]["name"], "x");
 }
 
+// conformance: profile-2
 #[tokio::test]
 async fn the_state_names_the_types() {
     let server = TestServer::start().await;

@@ -19,6 +19,7 @@ async fn set(client: &Client, id: i64, value: Value) -> crate::harness::Answer {
     client.patch("/users/me/profile_data", json!({"data": [{"id": id, "value": value}]})).await
 }
 
+// conformance: profile-13, profile-14, profile-15
 #[tokio::test]
 async fn a_value_is_told_to_everybody_and_shown_wherever_users_are() {
     let server = TestServer::start().await;
@@ -75,6 +76,7 @@ async fn a_value_is_told_to_everybody_and_shown_wherever_users_are() {
     assert_eq!(profile(&guest, &ada).await, json!({}));
 }
 
+// conformance: profile-16, profile-17, profile-19
 #[tokio::test]
 async fn each_type_has_its_values() {
     let server = TestServer::start().await;
@@ -161,6 +163,7 @@ async fn each_type_has_its_values() {
     refused.error(400, "BAD_REQUEST", "This endpoint does not accept bot requests.");
 }
 
+// conformance: profile-18
 #[tokio::test]
 async fn some_fields_are_filled_in_by_administrators() {
     let server = TestServer::start().await;
@@ -184,6 +187,7 @@ async fn some_fields_are_filled_in_by_administrators() {
     assert_eq!(profile(&ada, &ada).await[id.to_string()]["value"], "12");
 }
 
+// conformance: profile-12
 #[tokio::test]
 async fn a_choice_that_is_gone_is_nobodys() {
     let server = TestServer::start().await;
@@ -206,6 +210,7 @@ async fn a_choice_that_is_gone_is_nobodys() {
     assert_eq!(profile(&ada, &bob).await[id.to_string()]["value"], "emacs");
 }
 
+// conformance: profile-20
 #[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;

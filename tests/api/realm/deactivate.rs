@@ -5,6 +5,7 @@ use serde_json::json;
 use teamchat::api::control::Command;
 use teamchat::types::Role;
 
+// conformance: realm-16
 #[tokio::test]
 async fn a_closed_organization_lets_nobody_in_until_it_is_opened() {
     let server = TestServer::start().await;
@@ -37,6 +38,7 @@ async fn a_closed_organization_lets_nobody_in_until_it_is_opened() {
     ada.get("/users/me", ()).await.ok();
 }
 
+// conformance: realm-16
 #[tokio::test]
 async fn what_is_due_waits_for_the_organization_to_open() {
     let server = TestServer::start().await;
@@ -57,6 +59,7 @@ async fn what_is_due_waits_for_the_organization_to_open() {
     assert_eq!(server.column("SELECT count(*) FROM message").await, ["3"]);
 }
 
+// conformance: realm-17
 #[tokio::test]
 async fn only_owners_close_it() {
     let server = TestServer::start().await;

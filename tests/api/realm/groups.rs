@@ -13,6 +13,7 @@ fn change(name: &str, new: Value) -> Value {
     Value::Object(Map::from_iter([(name.to_owned(), json!({"new": new}))]))
 }
 
+// conformance: realm-9
 #[tokio::test]
 async fn every_permission_can_be_given_to_another_group() {
     let server = TestServer::start().await;
@@ -39,6 +40,7 @@ async fn every_permission_can_be_given_to_another_group() {
     queue.expect_nothing().await;
 }
 
+// conformance: realm-10
 #[tokio::test]
 async fn groups_that_a_permission_does_not_allow_are_refused() {
     let server = TestServer::start().await;
@@ -61,6 +63,7 @@ async fn groups_that_a_permission_does_not_allow_are_refused() {
     }
 }
 
+// conformance: realm-11
 #[tokio::test]
 async fn values_are_checked_and_expected() {
     let server = TestServer::start().await;
@@ -91,6 +94,7 @@ async fn values_are_checked_and_expected() {
     );
 }
 
+// conformance: realm-7
 #[tokio::test]
 async fn a_permission_has_its_effect_at_once() {
     let server = TestServer::start().await;
@@ -105,6 +109,7 @@ async fn a_permission_has_its_effect_at_once() {
     ada.post("/users/me/subscriptions", &new).await.ok();
 }
 
+// conformance: realm-8
 #[tokio::test]
 async fn events_and_a_new_state_agree() {
     let server = TestServer::start().await;

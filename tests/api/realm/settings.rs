@@ -76,6 +76,7 @@ fn only(name: &str, value: &Value) -> Value {
     Value::Object(Map::from_iter([(name.to_owned(), value.clone())]))
 }
 
+// conformance: realm-1, realm-2
 #[tokio::test]
 async fn every_setting_is_changed_told_and_shown() {
     let server = TestServer::start().await;
@@ -102,6 +103,7 @@ async fn every_setting_is_changed_told_and_shown() {
     queue.expect_nothing().await;
 }
 
+// conformance: realm-4
 #[tokio::test]
 async fn many_settings_change_at_once_or_none_does() {
     let server = TestServer::start().await;
@@ -123,6 +125,7 @@ async fn many_settings_change_at_once_or_none_does() {
     queue.expect_nothing().await;
 }
 
+// conformance: realm-3
 #[tokio::test]
 async fn owners_decide_who_comes_in_and_what_is_kept() {
     let server = TestServer::start().await;
@@ -143,6 +146,7 @@ async fn owners_decide_who_comes_in_and_what_is_kept() {
     }
 }
 
+// conformance: realm-5
 #[tokio::test]
 async fn wrong_values_are_refused_in_the_published_words() {
     let server = TestServer::start().await;
@@ -218,6 +222,7 @@ async fn wrong_values_are_refused_in_the_published_words() {
     assert_eq!(shown(&owner, "message_retention_days").await, -1);
 }
 
+// conformance: realm-6
 #[tokio::test]
 async fn channels_for_notices_are_there_for_the_caller() {
     let server = TestServer::start().await;
@@ -248,6 +253,7 @@ async fn channels_for_notices_are_there_for_the_caller() {
     queue.expect(&[update(name, &json!(shed))]).await;
 }
 
+// conformance: md-17, realm-7
 #[tokio::test]
 async fn settings_have_their_effect_at_once() {
     let server = TestServer::start().await;
@@ -271,6 +277,7 @@ async fn settings_have_their_effect_at_once() {
     edit.error(400, "BAD_REQUEST", "Your organization has turned off message editing");
 }
 
+// conformance: realm-8
 #[tokio::test]
 async fn events_and_a_new_state_agree() {
     let server = TestServer::start().await;

@@ -9,6 +9,7 @@ async fn received(client: &Client) -> Vec<Value> {
     client.get("/messages", fetch).await.ok()["messages"].as_array().unwrap().clone()
 }
 
+// conformance: realm-15
 #[tokio::test]
 async fn new_people_are_greeted_with_the_text_of_the_organization() {
     let server = TestServer::start().await;
@@ -32,6 +33,7 @@ async fn new_people_are_greeted_with_the_text_of_the_organization() {
     assert_eq!(received(&later).await, Vec::<Value>::new());
 }
 
+// conformance: realm-15
 #[tokio::test]
 async fn administrators_try_a_greeting_on_themselves() {
     let server = TestServer::start().await;

@@ -7,6 +7,7 @@ use image::ImageFormat;
 use reqwest::Method;
 use serde_json::json;
 
+// conformance: realm-12
 #[tokio::test]
 async fn administrators_choose_the_icon_and_everybody_hears_of_it() {
     let server = TestServer::start().await;
@@ -41,6 +42,7 @@ async fn administrators_choose_the_icon_and_everybody_hears_of_it() {
     events.expect(&[changed("icon", &answer["icon_url"], "U")]).await;
 }
 
+// conformance: realm-14
 #[tokio::test]
 async fn who_may_not_and_what_is_no_icon_is_refused() {
     let server = TestServer::start().await;

@@ -7,6 +7,7 @@ use image::ImageFormat;
 use reqwest::Method;
 use serde_json::json;
 
+// conformance: realm-13
 #[tokio::test]
 async fn there_are_logos_for_light_and_for_dark_themes() {
     let server = TestServer::start().await;
@@ -38,6 +39,7 @@ async fn there_are_logos_for_light_and_for_dark_themes() {
     }
 }
 
+// conformance: realm-14
 #[tokio::test]
 async fn who_may_not_and_what_is_no_logo_is_refused() {
     let server = TestServer::start().await;

@@ -14,6 +14,7 @@ async fn heard(queue: &mut Queue) -> Vec<i64> {
     queue.events().await.iter().map(|event| event["message"]["id"].as_i64().unwrap()).collect()
 }
 
+// conformance: queue-30
 #[tokio::test]
 async fn a_narrow_chooses_among_new_messages() {
     let server = TestServer::start().await;
@@ -81,6 +82,7 @@ async fn a_narrow_chooses_among_new_messages() {
     other.expect_kinds(&["user_status", "message"]).await;
 }
 
+// conformance: queue-29
 #[tokio::test]
 async fn a_queue_of_all_public_channels_hears_where_its_user_is_not() {
     let server = TestServer::start().await;
@@ -97,6 +99,7 @@ async fn a_queue_of_all_public_channels_hears_where_its_user_is_not() {
     own.expect_nothing().await;
 }
 
+// conformance: queue-28
 #[tokio::test]
 async fn contents_come_as_text_unless_html_is_asked_for() {
     let server = TestServer::start().await;

@@ -3,6 +3,7 @@
 use crate::harness::TestServer;
 use serde_json::{Value, json};
 
+// conformance: queue-24, queue-25
 #[tokio::test]
 async fn the_state_is_what_was_asked_for() {
     let server = TestServer::start().await;
@@ -27,6 +28,7 @@ async fn the_state_is_what_was_asked_for() {
     assert_eq!(fields(json!({"event_types": ["no such type"]})).await, [""; 0]);
 }
 
+// conformance: conv-36, queue-23
 #[tokio::test]
 async fn versions_and_the_queue_are_always_told() {
     let server = TestServer::start().await;
@@ -43,6 +45,7 @@ async fn versions_and_the_queue_are_always_told() {
     assert_eq!(queue.state["svc_feature_level"], 421);
 }
 
+// conformance: fetch-104, queue-14, queue-29, queue-31, queue-32, queue-34
 #[tokio::test]
 async fn registering_fails_in_the_published_words() {
     let server = TestServer::start().await;
@@ -79,6 +82,7 @@ async fn registering_fails_in_the_published_words() {
     nobody.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
 }
 
+// conformance: queue-33
 #[tokio::test]
 async fn capabilities_that_the_server_does_not_know_are_accepted() {
     let server = TestServer::start().await;

@@ -20,6 +20,7 @@ fn ids(list: &Value) -> impl Iterator<Item = i64> {
     list.as_array().into_iter().flatten().map(|id| id.as_i64().unwrap())
 }
 
+// conformance: queue-27
 #[tokio::test]
 async fn state_and_events_fit_together_whenever_a_client_registers() {
     let server = TestServer::start().await;

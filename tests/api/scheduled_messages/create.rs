@@ -4,6 +4,7 @@ use super::{LATER, schedule, scheduled, to_channel, to_people};
 use crate::harness::{START, TestServer};
 use serde_json::{Value, json};
 
+// conformance: schedule-1, schedule-2, schedule-3, schedule-6, schedule-8
 #[tokio::test]
 async fn messages_are_scheduled_and_listed_by_time() {
     let server = TestServer::start().await;
@@ -36,6 +37,7 @@ async fn messages_are_scheduled_and_listed_by_time() {
     others.expect_nothing().await;
 }
 
+// conformance: schedule-7, schedule-8, schedule-9, schedule-12
 #[tokio::test]
 async fn both_names_of_each_type_and_of_the_empty_topic_are_understood() {
     let server = TestServer::start().await;
@@ -64,6 +66,8 @@ async fn both_names_of_each_type_and_of_the_empty_topic_are_understood() {
     ada.post("/scheduled_messages", without_topic).await.error(400, "BAD_REQUEST", "Missing topic");
 }
 
+// conformance: schedule-10, schedule-11, schedule-13, schedule-14, schedule-15, schedule-16, schedule-17
+// conformance: schedule-18, schedule-19, schedule-20, schedule-21, schedule-22
 #[tokio::test]
 async fn what_is_wrong_is_named() {
     let server = TestServer::start().await;
@@ -125,6 +129,7 @@ async fn what_is_wrong_is_named() {
     assert_eq!(scheduled(&ada).await, json!([]));
 }
 
+// conformance: schedule-9
 #[tokio::test]
 async fn what_is_too_long_is_cut() {
     let server = TestServer::start().await;
@@ -138,6 +143,7 @@ async fn what_is_too_long_is_cut() {
     assert_eq!(scheduled(&ada).await[0]["content"], "x".repeat(10_000));
 }
 
+// conformance: schedule-5
 #[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;

@@ -18,6 +18,7 @@ async fn change(server: &TestServer, sql: &'static str, id: i64) {
     change.await.unwrap();
 }
 
+// conformance: schedule-4, schedule-38, schedule-42, schedule-43, schedule-45
 #[tokio::test]
 async fn a_message_is_sent_at_its_time_and_not_before() {
     let server = TestServer::start().await;
@@ -50,6 +51,7 @@ async fn a_message_is_sent_at_its_time_and_not_before() {
     bob.delete(&path, ()).await.error(404, "BAD_REQUEST", "Scheduled message does not exist");
 }
 
+// conformance: schedule-44
 #[tokio::test]
 async fn messages_are_sent_in_the_order_of_their_times() {
     let server = TestServer::start().await;
@@ -70,6 +72,7 @@ async fn messages_are_sent_in_the_order_of_their_times() {
     assert_eq!(scheduled(&ada).await[0]["content"], "not yet");
 }
 
+// conformance: schedule-46
 #[tokio::test]
 async fn the_sender_has_not_read_a_bots_message_nor_a_note_to_oneself() {
     let server = TestServer::start().await;
@@ -93,6 +96,7 @@ async fn the_sender_has_not_read_a_bots_message_nor_a_note_to_oneself() {
     assert_eq!(flags, [&json!([]), &json!(["read"]), &json!([]), &json!(["read"]), &json!([])]);
 }
 
+// conformance: schedule-47, schedule-48, schedule-49, schedule-50
 #[tokio::test]
 async fn what_became_due_while_the_server_was_down_is_sent_unless_it_is_too_late() {
     let mut server = TestServer::start().await;
@@ -128,6 +132,7 @@ async fn what_became_due_while_the_server_was_down_is_sent_unless_it_is_too_late
     own.expect_nothing().await;
 }
 
+// conformance: schedule-51
 #[tokio::test]
 async fn permissions_are_asked_again() {
     let server = TestServer::start().await;
@@ -146,6 +151,7 @@ async fn permissions_are_asked_again() {
     assert_eq!(scheduled(&ada).await[0]["failed"], true);
 }
 
+// conformance: schedule-51
 #[tokio::test]
 async fn what_has_changed_meanwhile_decides() {
     let archived = "UPDATE stream SET is_archived = 1";
@@ -175,6 +181,7 @@ async fn what_has_changed_meanwhile_decides() {
     }
 }
 
+// conformance: schedule-52
 #[tokio::test]
 async fn who_may_mention_everybody_is_asked_when_it_is_written_changed_and_sent() {
     let server = TestServer::start().await;
@@ -206,6 +213,7 @@ async fn who_may_mention_everybody_is_asked_when_it_is_written_changed_and_sent(
     assert!(notice.contains(msg), "{notice}");
 }
 
+// conformance: schedule-53
 #[tokio::test]
 async fn nobody_gets_a_message_who_has_left_meanwhile() {
     let server = TestServer::start().await;
@@ -220,6 +228,7 @@ async fn nobody_gets_a_message_who_has_left_meanwhile() {
     assert!(notice.contains("'Bob' is no longer using this organization."), "{notice}");
 }
 
+// conformance: schedule-55
 #[tokio::test]
 async fn nothing_is_sent_while_the_organization_is_closed() {
     let server = TestServer::start().await;
@@ -237,6 +246,7 @@ async fn nothing_is_sent_while_the_organization_is_closed() {
     own.expect_kinds(&["message", "scheduled_messages/remove"]).await;
 }
 
+// conformance: schedule-54
 #[tokio::test]
 async fn nobody_is_told_for_an_account_that_nobody_uses() {
     let server = TestServer::start().await;
@@ -253,6 +263,7 @@ async fn nobody_is_told_for_an_account_that_nobody_uses() {
     others.expect_nothing().await;
 }
 
+// conformance: schedule-4, schedule-5
 #[tokio::test]
 async fn what_was_sent_and_what_failed_is_in_the_state_that_events_told() {
     let server = TestServer::start().await;
@@ -268,6 +279,7 @@ async fn what_was_sent_and_what_failed_is_in_the_state_that_events_told() {
     assert_eq!(left.as_array().unwrap().len(), 1);
 }
 
+// conformance: schedule-56
 #[tokio::test]
 async fn the_waiting_task_is_woken_when_something_is_scheduled() {
     let server = TestServer::start().await;

@@ -8,6 +8,7 @@ async fn patch(client: &Client, id: i64, parameters: Value) -> Answer {
     client.patch(&format!("/scheduled_messages/{id}"), parameters).await
 }
 
+// conformance: schedule-23, schedule-24
 #[tokio::test]
 async fn every_part_can_be_changed() {
     let server = TestServer::start().await;
@@ -55,6 +56,8 @@ async fn every_part_can_be_changed() {
     events.expect(&told).await;
 }
 
+// conformance: schedule-26, schedule-27, schedule-28, schedule-30, schedule-32, schedule-33, schedule-34
+// conformance: schedule-35, schedule-36
 #[tokio::test]
 async fn what_is_wrong_is_named_and_nothing_changes() {
     let server = TestServer::start().await;
@@ -93,6 +96,7 @@ async fn what_is_wrong_is_named_and_nothing_changes() {
     assert_eq!(scheduled(&ada).await, before);
 }
 
+// conformance: schedule-37, schedule-39, schedule-41
 #[tokio::test]
 async fn another_users_message_does_not_exist() {
     let server = TestServer::start().await;
@@ -115,6 +119,7 @@ async fn another_users_message_does_not_exist() {
     assert_eq!(found.ok()["messages"], json!([]));
 }
 
+// conformance: schedule-31
 #[tokio::test]
 async fn one_that_failed_needs_a_new_time() {
     let server = TestServer::start().await;
@@ -133,6 +138,7 @@ async fn one_that_failed_needs_a_new_time() {
     assert_eq!(events.expect_kinds(&["message"]).await[0]["message"]["content"], "two");
 }
 
+// conformance: schedule-25, schedule-29
 #[tokio::test]
 async fn a_topic_that_is_required_cannot_be_taken_away() {
     let server = TestServer::start().await;
@@ -157,6 +163,7 @@ async fn a_topic_that_is_required_cannot_be_taken_away() {
     }
 }
 
+// conformance: schedule-40
 #[tokio::test]
 async fn one_that_failed_can_be_deleted() {
     let server = TestServer::start().await;

@@ -5,6 +5,7 @@ use crate::channels::channel;
 use crate::harness::TestServer;
 use serde_json::json;
 
+// conformance: subscribe-22
 #[tokio::test]
 async fn channels_are_joined_and_left_in_one_request() {
     let server = TestServer::start().await;
@@ -23,6 +24,7 @@ async fn channels_are_joined_and_left_in_one_request() {
     assert_eq!((&own[0]["description"], &own[1]["color"]), (&json!("x"), &json!("#abcdef")));
 }
 
+// conformance: subscribe-22, subscribe-23
 #[tokio::test]
 async fn when_one_fails_nothing_is_done() {
     let server = TestServer::start().await;

@@ -5,6 +5,7 @@ use crate::channels::{NO_CHANNEL, channel, channel_with, names, private_channel}
 use crate::harness::TestServer;
 use serde_json::{Value, json};
 
+// conformance: subscribe-24
 #[tokio::test]
 async fn own_subscriptions_come_by_name_with_every_field() {
     let server = TestServer::start().await;
@@ -35,6 +36,7 @@ async fn own_subscriptions_come_by_name_with_every_field() {
     assert!(color.len() == 7 && color.starts_with('#') && color == color.to_lowercase(), "{color}");
 }
 
+// conformance: subscribe-25
 #[tokio::test]
 async fn subscribers_are_named_as_asked() {
     let server = TestServer::start().await;
@@ -75,6 +77,7 @@ async fn subscribers_are_named_as_asked() {
     error.error(400, "BAD_REQUEST", "include_subscribers is not a boolean");
 }
 
+// conformance: subscribe-26
 #[tokio::test]
 async fn who_may_know_of_a_channel_may_know_who_is_in_it() {
     let server = TestServer::start().await;

@@ -4,6 +4,7 @@ use crate::channels::{NO_CHANNEL, channel, private_channel};
 use crate::harness::TestServer;
 use serde_json::json;
 
+// conformance: subscribe-27, subscribe-28, subscribe-29
 #[tokio::test]
 async fn choices_are_kept_and_told_to_oneself() {
     let server = TestServer::start().await;
@@ -52,6 +53,7 @@ async fn choices_are_kept_and_told_to_oneself() {
     bobs.expect_nothing().await;
 }
 
+// conformance: subscribe-30
 #[tokio::test]
 async fn bad_changes_are_refused_all_together() {
     let server = TestServer::start().await;
@@ -97,6 +99,7 @@ async fn bad_changes_are_refused_all_together() {
     assert_eq!(own["pin_to_top"], json!(false));
 }
 
+// conformance: subscribe-31
 #[tokio::test]
 async fn choices_are_in_the_state_that_events_told() {
     let server = TestServer::start().await;

@@ -8,6 +8,7 @@ use teamchat::domain::groups::system::SystemGroup;
 use teamchat::domain::users::sql as users;
 use teamchat::http::ApiError;
 
+// conformance: subscribe-1, subscribe-2
 #[tokio::test]
 async fn channels_are_made_and_joined_in_one_answer() {
     let server = TestServer::start().await;
@@ -40,6 +41,7 @@ async fn channels_are_made_and_joined_in_one_answer() {
     assert!(answer.get("new_subscription_messages_sent").is_none(), "{answer}");
 }
 
+// conformance: subscribe-3
 #[tokio::test]
 async fn principals_are_ids_or_api_emails() {
     let server = TestServer::start().await;
@@ -52,6 +54,7 @@ async fn principals_are_ids_or_api_emails() {
     assert_eq!(answer["subscribed"], json!({bob.user_id.to_string(): ["rome"]}));
 }
 
+// conformance: subscribe-5, subscribe-6
 #[tokio::test]
 async fn bad_requests_are_refused_and_change_nothing() {
     let server = TestServer::start().await;
@@ -100,6 +103,7 @@ async fn bad_requests_are_refused_and_change_nothing() {
     queue.expect_nothing().await;
 }
 
+// conformance: subscribe-5, subscribe-7
 #[tokio::test]
 async fn channels_that_the_caller_may_not_read_fail_or_are_listed() {
     let server = TestServer::start().await;
@@ -116,6 +120,7 @@ async fn channels_that_the_caller_may_not_read_fail_or_are_listed() {
     assert_eq!(answer["subscribed"], json!({bob.user_id.to_string(): ["new"]}));
 }
 
+// conformance: subscribe-8
 #[tokio::test]
 async fn channels_to_which_others_may_not_be_subscribed_are_unauthorized_too() {
     let server = TestServer::start().await;
@@ -130,6 +135,7 @@ async fn channels_to_which_others_may_not_be_subscribed_are_unauthorized_too() {
     assert_eq!((&answer["unauthorized"], &answer["subscribed"]), (&json!(["square"]), &json!({})));
 }
 
+// conformance: subscribe-8
 #[tokio::test]
 async fn who_may_subscribe_whom() {
     let server = TestServer::start().await;
@@ -162,6 +168,7 @@ async fn who_may_subscribe_whom() {
     error.error(400, "BAD_REQUEST", "Unable to access channel (private).");
 }
 
+// conformance: subscribe-9, subscribe-10, subscribe-11
 #[tokio::test]
 async fn those_concerned_hear_of_it_and_nobody_else() {
     let server = TestServer::start().await;
@@ -221,6 +228,7 @@ async fn those_concerned_hear_of_it_and_nobody_else() {
     }
 }
 
+// conformance: queue-39
 #[tokio::test]
 async fn nulls_are_filled_in_for_clients_that_do_not_know_them() {
     let server = TestServer::start().await;
@@ -259,6 +267,7 @@ async fn nulls_are_filled_in_for_clients_that_do_not_know_them() {
     }
 }
 
+// conformance: subscribe-12, subscribe-29
 #[tokio::test]
 async fn choices_stay_when_somebody_leaves_and_comes_back() {
     let server = TestServer::start().await;
@@ -276,6 +285,7 @@ async fn choices_stay_when_somebody_leaves_and_comes_back() {
     assert_eq!((&own["color"], &own["is_muted"]), (&json!("#aabbcc"), &json!(true)));
 }
 
+// conformance: subscribe-13
 #[tokio::test]
 async fn only_what_was_sent_during_a_stay_was_received() {
     let server = TestServer::start().await;
@@ -307,6 +317,7 @@ async fn only_what_was_sent_during_a_stay_was_received() {
     }
 }
 
+// conformance: subscribe-15
 #[tokio::test]
 async fn what_was_joined_is_in_the_state_that_events_told() {
     let server = TestServer::start().await;
@@ -327,6 +338,7 @@ async fn what_was_joined_is_in_the_state_that_events_told() {
         .await;
 }
 
+// conformance: subscribe-2, subscribe-14
 #[tokio::test]
 async fn ten_thousand_users_are_one_job_and_few_events() {
     let server = TestServer::start().await;

@@ -15,6 +15,7 @@ async fn leave(client: &Client, names: &[&str], principals: Option<Value>) -> An
     client.request(Method::DELETE, "/users/me/subscriptions").form(parameters).send().await
 }
 
+// conformance: subscribe-16, subscribe-17
 #[tokio::test]
 async fn what_ended_and_what_was_not_there_are_told_apart() {
     let server = TestServer::start().await;
@@ -31,6 +32,7 @@ async fn what_ended_and_what_was_not_there_are_told_apart() {
     assert_eq!((&answer["removed"], &answer["not_removed"]), (&json!([]), &json!([])));
 }
 
+// conformance: subscribe-18, subscribe-19
 #[tokio::test]
 async fn who_may_unsubscribe_whom() {
     let server = TestServer::start().await;
@@ -61,6 +63,7 @@ async fn who_may_unsubscribe_whom() {
     leave(&owner, &["private"], Some(json!([cleo.user_id]))).await.ok();
 }
 
+// conformance: subscribe-19
 #[tokio::test]
 async fn bad_requests_are_refused() {
     let server = TestServer::start().await;
@@ -80,6 +83,7 @@ async fn bad_requests_are_refused() {
     error.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'subscriptions' argument");
 }
 
+// conformance: subscribe-20
 #[tokio::test]
 async fn those_concerned_hear_of_it_and_nobody_else() {
     let server = TestServer::start().await;
@@ -113,6 +117,7 @@ async fn those_concerned_hear_of_it_and_nobody_else() {
     outsiders.expect_nothing().await;
 }
 
+// conformance: subscribe-21
 #[tokio::test]
 async fn what_was_left_is_in_the_state_that_events_told() {
     let server = TestServer::start().await;
@@ -137,6 +142,7 @@ async fn what_was_left_is_in_the_state_that_events_told() {
         .await;
 }
 
+// conformance: flag-22
 #[tokio::test]
 async fn what_was_not_read_there_counts_no_more() {
     let server = TestServer::start().await;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use teamchat::domain::realm;
 use teamchat::types::Role;
 
+// conformance: setting-8
 #[tokio::test]
 async fn everybody_hears_of_a_name() {
     let server = TestServer::start().await;
@@ -23,6 +24,7 @@ async fn set_realm(server: &TestServer, name: &'static str, value: Value) {
     assert!(changed, "{name} is so already");
 }
 
+// conformance: setting-9
 #[tokio::test]
 async fn names_are_unique_where_the_organization_wants_it() {
     let server = TestServer::start().await;
@@ -39,6 +41,7 @@ async fn names_are_unique_where_the_organization_wants_it() {
     ada.patch("/settings", json!({"full_name": "ADA"})).await.ok();
 }
 
+// conformance: setting-10
 #[tokio::test]
 async fn what_the_organization_disabled_only_administrators_change() {
     let server = TestServer::start().await;
@@ -54,6 +57,7 @@ async fn what_the_organization_disabled_only_administrators_change() {
     queue.expect_kinds(&["realm_user/update"]).await;
 }
 
+// conformance: setting-11
 #[tokio::test]
 async fn a_time_zone_is_a_setting_and_part_of_the_user() {
     let server = TestServer::start().await;
@@ -76,6 +80,7 @@ async fn a_time_zone_is_a_setting_and_part_of_the_user() {
     other.expect(&[told]).await;
 }
 
+// conformance: setting-12
 #[tokio::test]
 async fn an_email_is_changed_at_once_and_is_the_new_login() {
     let server = TestServer::start().await;
@@ -100,6 +105,7 @@ async fn an_email_is_changed_at_once_and_is_the_new_login() {
     assert_eq!(lovelace.get("/users/me", ()).await.ok()["email"], "lovelace@example.com");
 }
 
+// conformance: setting-13
 #[tokio::test]
 async fn a_hidden_email_is_hidden_everywhere() {
     let server = TestServer::start().await;
@@ -136,6 +142,7 @@ async fn a_hidden_email_is_hidden_everywhere() {
     of_guest.expect(&[update(json!({"user_id": ada.user_id, "delivery_email": ada.email})), shown]).await;
 }
 
+// conformance: setting-15
 #[tokio::test]
 async fn the_state_follows_what_is_hidden() {
     let server = TestServer::start().await;
@@ -158,6 +165,7 @@ async fn the_state_follows_what_is_hidden() {
         .await;
 }
 
+// conformance: setting-14
 #[tokio::test]
 async fn a_password_needs_the_old_one() {
     let server = TestServer::start().await;
@@ -190,6 +198,7 @@ async fn a_password_needs_the_old_one() {
     );
 }
 
+// conformance: setting-14
 #[tokio::test]
 async fn guessing_the_old_password_ends_soon() {
     let server = TestServer::start().await;

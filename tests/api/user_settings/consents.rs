@@ -3,6 +3,7 @@
 use crate::harness::TestServer;
 use serde_json::json;
 
+// conformance: setting-6
 #[tokio::test]
 async fn administrators_read_who_consented() {
     let server = TestServer::start().await;

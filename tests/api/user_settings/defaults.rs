@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 const PATH: &str = "/realm/user_settings_defaults";
 
+// conformance: setting-16
 #[tokio::test]
 async fn defaults_are_for_those_who_come_later() {
     let server = TestServer::start().await;
@@ -34,6 +35,7 @@ async fn defaults_are_for_those_who_come_later() {
     assert_eq!(state["user_settings"]["enter_sends"], false);
 }
 
+// conformance: setting-18
 #[tokio::test]
 async fn the_state_follows_the_events() {
     let server = TestServer::start().await;
@@ -47,6 +49,7 @@ async fn the_state_follows_the_events() {
         .await;
 }
 
+// conformance: setting-17
 #[tokio::test]
 async fn only_administrators_choose_for_others() {
     let server = TestServer::start().await;

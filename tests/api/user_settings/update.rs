@@ -3,6 +3,7 @@
 use crate::harness::TestServer;
 use serde_json::json;
 
+// conformance: queue-37, setting-1
 #[tokio::test]
 async fn a_setting_is_told_in_both_forms() {
     let server = TestServer::start().await;
@@ -50,6 +51,7 @@ async fn a_setting_is_told_in_both_forms() {
     other.expect_nothing().await;
 }
 
+// conformance: setting-7
 #[tokio::test]
 async fn the_state_follows_the_events() {
     let server = TestServer::start().await;
@@ -70,6 +72,7 @@ async fn the_state_follows_the_events() {
         .await;
 }
 
+// conformance: setting-2
 #[tokio::test]
 async fn settings_of_others_stay_as_they_were() {
     let server = TestServer::start().await;
@@ -90,6 +93,7 @@ async fn settings_of_others_stay_as_they_were() {
     assert_eq!(settings(&bob).await, [json!(false), json!("google"), json!(true)]);
 }
 
+// conformance: setting-3
 #[tokio::test]
 async fn one_bad_value_changes_nothing() {
     let server = TestServer::start().await;
@@ -113,6 +117,7 @@ async fn one_bad_value_changes_nothing() {
     queue.expect_nothing().await;
 }
 
+// conformance: setting-4
 #[tokio::test]
 async fn bots_have_no_settings() {
     let server = TestServer::start().await;
@@ -122,6 +127,7 @@ async fn bots_have_no_settings() {
     bot.patch("/settings", json!({"enter_sends": true})).await.error(400, "BAD_REQUEST", msg);
 }
 
+// conformance: setting-6
 #[tokio::test]
 async fn administrators_hear_who_may_be_exported() {
     let server = TestServer::start().await;
@@ -134,6 +140,7 @@ async fn administrators_hear_who_may_be_exported() {
     not_told.expect_nothing().await;
 }
 
+// conformance: setting-5, typing-27
 #[tokio::test]
 async fn who_receives_typing_notices_stands_where_older_clients_look() {
     let server = TestServer::start().await;

@@ -54,6 +54,7 @@ async fn unsubscribe(client: &Client, channel: &str, users: &[&Client]) {
     client.delete("/users/me/subscriptions", wanted).await.ok();
 }
 
+// conformance: queue-44, user-39
 #[tokio::test]
 async fn a_guest_knows_those_with_whom_they_share_something() {
     let server = TestServer::start().await;
@@ -107,6 +108,7 @@ async fn a_guest_knows_those_with_whom_they_share_something() {
     }
 }
 
+// conformance: user-40
 #[tokio::test]
 async fn a_guest_hears_only_of_whom_they_know() {
     let server = TestServer::start().await;
@@ -143,6 +145,7 @@ async fn a_guest_hears_only_of_whom_they_know() {
     partial.expect(&[removed(&eve)]).await;
 }
 
+// conformance: send-34
 #[tokio::test]
 async fn a_guest_writes_to_whom_they_know() {
     let server = TestServer::start().await;
@@ -175,6 +178,7 @@ async fn a_guest_writes_to_whom_they_know() {
     queue.expect_kinds(&["message"]).await;
 }
 
+// conformance: fetch-38, react-22, send-47, user-41
 #[tokio::test]
 async fn what_strangers_do_where_a_guest_is_tells_no_names() {
     let server = TestServer::start().await;
@@ -223,6 +227,7 @@ async fn what_strangers_do_where_a_guest_is_tells_no_names() {
     of_ada.ignore();
 }
 
+// conformance: receipt-8, user-41
 #[tokio::test]
 async fn read_receipts_name_nobody_unknown() {
     let server = TestServer::start().await;
@@ -242,6 +247,7 @@ async fn read_receipts_name_nobody_unknown() {
     assert_eq!(readers(&guest).await, json!([ada.user_id]));
 }
 
+// conformance: user-42
 #[tokio::test]
 async fn a_guest_does_not_see_how_strangers_are() {
     let server = TestServer::start().await;
@@ -279,6 +285,7 @@ async fn a_guest_does_not_see_how_strangers_are() {
     of_ada.expect_kinds(&["typing/start"]).await;
 }
 
+// conformance: user-40
 #[tokio::test]
 async fn the_state_follows_who_is_known() {
     let server = TestServer::start().await;

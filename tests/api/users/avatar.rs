@@ -14,6 +14,7 @@ async fn load(server: &TestServer, url: &Value) -> Answer {
     server.anonymous().request_outside(Method::GET, url.as_str().unwrap()).send().await
 }
 
+// conformance: user-34
 #[tokio::test]
 async fn an_uploaded_image_is_everywhere_until_it_is_deleted() {
     let server = TestServer::start().await;
@@ -63,6 +64,7 @@ async fn an_uploaded_image_is_everywhere_until_it_is_deleted() {
     assert_eq!(load(&server, &drawn).await.status, 200);
 }
 
+// conformance: user-35
 #[tokio::test]
 async fn a_new_image_takes_the_place_of_the_old_one() {
     let server = TestServer::start().await;
@@ -79,6 +81,7 @@ async fn a_new_image_takes_the_place_of_the_old_one() {
     assert_eq!(server.column("SELECT count(*) FROM public_image").await, ["2"]);
 }
 
+// conformance: user-36
 #[tokio::test]
 async fn what_is_no_image_changes_nothing() {
     let server = TestServer::start().await;
@@ -101,6 +104,7 @@ async fn what_is_no_image_changes_nothing() {
     server.anonymous().delete("/users/me/avatar", ()).await.error(401, "UNAUTHORIZED", msg);
 }
 
+// conformance: user-37
 #[tokio::test]
 async fn where_images_may_not_be_changed_administrators_still_may() {
     let server = TestServer::start().await;
@@ -115,6 +119,7 @@ async fn where_images_may_not_be_changed_administrators_still_may() {
     bob.delete("/users/me/avatar", ()).await.ok();
 }
 
+// conformance: user-38
 #[tokio::test]
 async fn what_events_tell_is_the_state() {
     let server = TestServer::start().await;

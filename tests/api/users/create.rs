@@ -3,6 +3,7 @@
 use crate::harness::TestServer;
 use serde_json::json;
 
+// conformance: user-9
 #[tokio::test]
 async fn everybody_hears_of_a_new_user() {
     let server = TestServer::start().await;
@@ -38,6 +39,7 @@ async fn everybody_hears_of_a_new_user() {
     other.expect_nothing().await;
 }
 
+// conformance: user-16
 #[tokio::test]
 async fn a_new_user_is_in_the_state_that_events_told() {
     let server = TestServer::start().await;
@@ -51,6 +53,7 @@ async fn a_new_user_is_in_the_state_that_events_told() {
         .await;
 }
 
+// conformance: user-8, user-9
 #[tokio::test]
 async fn an_administrator_makes_an_account_that_can_log_in() {
     let server = TestServer::start().await;
@@ -81,6 +84,7 @@ async fn an_administrator_makes_an_account_that_can_log_in() {
     assert_eq!(key["user_id"], user_id);
 }
 
+// conformance: user-10, user-11, user-12, user-13
 #[tokio::test]
 async fn what_is_no_account_is_refused() {
     let server = TestServer::start().await;
@@ -120,6 +124,7 @@ async fn what_is_no_account_is_refused() {
     queue.expect_kinds(&["realm_user/add"]).await;
 }
 
+// conformance: user-15
 #[tokio::test]
 async fn who_begins_hidden_has_a_stand_in_from_the_beginning() {
     let server = TestServer::start().await;
@@ -135,6 +140,7 @@ async fn who_begins_hidden_has_a_stand_in_from_the_beginning() {
     assert_eq!(found["user"]["full_name"], "Ada");
 }
 
+// conformance: user-14
 #[tokio::test]
 async fn an_address_is_of_the_organizations_domains() {
     let server = TestServer::start().await;

@@ -17,6 +17,7 @@ fn activity(user: &Client, is_active: bool) -> Value {
     json!({"type": "realm_user", "op": "update", "person": person})
 }
 
+// conformance: user-25, user-26
 #[tokio::test]
 async fn a_deactivated_user_is_out_everywhere() {
     let server = TestServer::start().await;
@@ -57,6 +58,7 @@ async fn a_deactivated_user_is_out_everywhere() {
     own.ignore();
 }
 
+// conformance: user-27
 #[tokio::test]
 async fn a_poll_that_waits_ends_with_the_account() {
     let server = TestServer::start().await;
@@ -72,6 +74,7 @@ async fn a_poll_that_waits_ends_with_the_account() {
     ada.get("/events", queue.poll(false)).await.error(401, "USER_DEACTIVATED", out);
 }
 
+// conformance: user-28
 #[tokio::test]
 async fn who_may_deactivate_whom() {
     let server = TestServer::start().await;
@@ -97,6 +100,7 @@ async fn who_may_deactivate_whom() {
     admin.delete("/users/bob@example.com", ()).await.error(400, "BAD_REQUEST", "user_id is not valid JSON");
 }
 
+// conformance: user-29
 #[tokio::test]
 async fn everybody_may_go_but_the_last() {
     let server = TestServer::start().await;
@@ -115,6 +119,7 @@ async fn everybody_may_go_but_the_last() {
     ada.get("/users/me", ()).await.error(401, "USER_DEACTIVATED", "Account is deactivated");
 }
 
+// conformance: user-30
 #[tokio::test]
 async fn who_comes_back_is_where_they_were() {
     let server = TestServer::start().await;
@@ -151,6 +156,7 @@ async fn who_comes_back_is_where_they_were() {
     queue.expect(&[&back[..], &of_owner, &[group(5, &bot), group(6, &bot), joined(&bot)]].concat()).await;
 }
 
+// conformance: user-31
 #[tokio::test]
 async fn who_may_bring_back_whom() {
     let server = TestServer::start().await;
@@ -166,6 +172,7 @@ async fn who_may_bring_back_whom() {
     owner.post(&reactivate(&bob), ()).await.ok();
 }
 
+// conformance: user-32
 #[tokio::test]
 async fn what_was_scheduled_is_not_sent_for_who_is_gone() {
     let server = TestServer::start().await;
@@ -187,6 +194,7 @@ async fn what_was_scheduled_is_not_sent_for_who_is_gone() {
     assert_eq!(waiting["scheduled_messages"][0]["failed"], true);
 }
 
+// conformance: user-33
 #[tokio::test]
 async fn the_state_follows_who_is_here() {
     let server = TestServer::start().await;

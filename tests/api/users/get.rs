@@ -7,6 +7,7 @@ fn ids(members: &Value) -> Vec<i64> {
     members.as_array().unwrap().iter().map(|user| user["user_id"].as_i64().unwrap()).collect()
 }
 
+// conformance: user-1
 #[tokio::test]
 async fn ones_own_user_has_every_published_field() {
     let server = TestServer::start().await;
@@ -43,6 +44,7 @@ async fn ones_own_user_has_every_published_field() {
     assert_eq!(of_bot.get("profile_data"), None);
 }
 
+// conformance: user-2, user-3, user-4
 #[tokio::test]
 async fn users_are_listed_with_those_who_are_gone() {
     let server = TestServer::start().await;
@@ -71,6 +73,7 @@ async fn users_are_listed_with_those_who_are_gone() {
     }
 }
 
+// conformance: user-5, user-6
 #[tokio::test]
 async fn one_user_is_found_by_id_and_by_email() {
     let server = TestServer::start().await;
@@ -90,6 +93,7 @@ async fn one_user_is_found_by_id_and_by_email() {
     }
 }
 
+// conformance: user-7
 #[tokio::test]
 async fn who_sees_an_email_follows_from_their_role() {
     let server = TestServer::start().await;

@@ -11,6 +11,7 @@ fn members(op: &str, group_id: i64, user: &Client) -> Value {
     json!({"type": "user_group", "op": op, "group_id": group_id, "user_ids": [user.user_id]})
 }
 
+// conformance: role-2, role-3
 #[tokio::test]
 async fn everybody_hears_of_a_role_and_of_the_groups_that_follow() {
     let server = TestServer::start().await;
@@ -29,6 +30,7 @@ async fn everybody_hears_of_a_role_and_of_the_groups_that_follow() {
     assert_eq!(ada.get("/users/me", ()).await.ok()["role"], 300);
 }
 
+// conformance: role-1, role-4, role-5, role-6, role-7
 #[tokio::test]
 async fn roles_are_refused_in_the_published_words() {
     let server = TestServer::start().await;
@@ -53,6 +55,7 @@ async fn roles_are_refused_in_the_published_words() {
     admin.patch(&path(&bot), json!({"role": 300})).await.ok();
 }
 
+// conformance: role-9
 #[tokio::test]
 async fn the_state_follows_each_role() {
     let server = TestServer::start().await;

@@ -11,6 +11,7 @@ fn path(user: &Client) -> String {
     format!("/users/{}", user.user_id)
 }
 
+// conformance: user-17, user-18
 #[tokio::test]
 async fn an_administrator_changes_a_name() {
     let server = TestServer::start().await;
@@ -37,6 +38,7 @@ async fn an_administrator_changes_a_name() {
     refused.error(400, "BAD_REQUEST", "Unique names required in this organization.");
 }
 
+// conformance: role-1, role-7, user-17, user-19
 #[tokio::test]
 async fn who_may_change_others() {
     let server = TestServer::start().await;
@@ -65,6 +67,7 @@ async fn who_may_change_others() {
     owner.patch(&path(&bob), &change).await.ok();
 }
 
+// conformance: user-20, user-21
 #[tokio::test]
 async fn an_owner_changes_an_email() {
     let server = TestServer::start().await;
@@ -97,6 +100,7 @@ async fn an_owner_changes_an_email() {
     queue.ignore();
 }
 
+// conformance: user-24
 #[tokio::test]
 async fn the_state_follows_names_and_emails() {
     let server = TestServer::start().await;
@@ -111,6 +115,7 @@ async fn the_state_follows_names_and_emails() {
         .await;
 }
 
+// conformance: user-22, user-23
 #[tokio::test]
 async fn an_administrator_fills_in_a_profile() {
     let server = TestServer::start().await;
