@@ -311,6 +311,7 @@ mod tests {
         assert_eq!(form.get("e"), None);
     }
 
+    // conformance: conv-4
     #[test]
     fn the_path_wins_over_the_body_over_the_query_and_later_over_earlier() {
         let query = Some("id=1&name=q1&name=q2&only=q1&only=q2");
@@ -322,6 +323,7 @@ mod tests {
         assert!(form.ignored().is_empty(), "values that lost are not ignored parameters");
     }
 
+    // conformance: conv-19
     #[test]
     fn names_nobody_asked_for_are_sorted_and_named_once() {
         let query = Some("zoo=1&client=x&beta=1&id=4&known=1");
@@ -333,6 +335,7 @@ mod tests {
         assert_eq!(form.client(), Some("x"));
     }
 
+    // conformance: conv-3
     #[test]
     fn a_body_of_another_type_holds_no_parameters() {
         for content_type in [None, Some("application/json"), Some("text/plain"), Some("")] {

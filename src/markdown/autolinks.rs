@@ -138,6 +138,7 @@ fn is_top_level_domain(label: &str) -> bool {
 mod tests {
     use super::*;
 
+    // conformance: md-31
     #[test]
     fn all_top_level_domains_are_found() {
         assert!(TOP_LEVEL_DOMAINS.lines().is_sorted());
@@ -147,6 +148,7 @@ mod tests {
         }
     }
 
+    // conformance: md-31
     #[test]
     fn addresses_end_before_punctuation() {
         for (text, found) in [

@@ -72,6 +72,7 @@ fn language_name(typed: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
+    // conformance: md-16
     #[test]
     fn languages_have_one_name() {
         assert_eq!(language_name("py"), Some("Python"));

@@ -130,6 +130,7 @@ mod tests {
         Section::Code { language: language.to_owned(), text: text.to_owned() }
     }
 
+    // conformance: md-12
     #[test]
     fn fences_open_and_close_with_the_same_characters() {
         assert_eq!(sections("```py\na\n~~~\n````\nb\n```"), [code("py", "a\n~~~\n````\nb")]);
@@ -140,6 +141,7 @@ mod tests {
         assert_eq!(sections("``x\n```x`"), [Section::Lines(vec!["``x".to_owned(), "```x`".to_owned()])]);
     }
 
+    // conformance: md-14
     #[test]
     fn quotes_and_spoilers_contain_further_fences() {
         assert_eq!(
@@ -154,6 +156,7 @@ mod tests {
         );
     }
 
+    // conformance: md-15
     #[test]
     fn too_deep_a_quote_is_shown_as_code() {
         let text: String = (0..=MAX_DEPTH)

@@ -221,6 +221,7 @@ mod tests {
         (text.to_owned(), url.to_owned())
     }
 
+    // conformance: md-58
     #[test]
     fn matches_stand_free() {
         assert_eq!(
@@ -229,6 +230,7 @@ mod tests {
         );
     }
 
+    // conformance: md-58
     #[test]
     fn what_stands_beside_a_match_decides() {
         for (topic, is_link) in [
@@ -258,6 +260,7 @@ mod tests {
         }
     }
 
+    // conformance: md-59
     #[test]
     fn overlapping_and_adjacent_matches_go_by_the_order_of_the_linkifiers() {
         let special = Linkifier::compile("site#(?P<id>[0-9]+)", "https://special.example.com/{id}").unwrap();
@@ -285,6 +288,7 @@ mod tests {
         );
     }
 
+    // conformance: md-61
     #[test]
     fn addresses_in_topics_lead_out() {
         assert_eq!(
@@ -298,6 +302,7 @@ mod tests {
         assert_eq!(links("javascript://example.com readme.md", &[]), []);
     }
 
+    // conformance: md-60
     #[test]
     fn values_are_encoded_as_the_template_says() {
         let search =
@@ -309,6 +314,7 @@ mod tests {
         );
     }
 
+    // conformance: md-61
     #[test]
     fn earlier_linkifiers_win_and_addresses_come_last() {
         let pages =

@@ -190,6 +190,7 @@ fn pointed_target<'a>(source: &'a str, inner: &'a str) -> Option<Target<'a>> {
 mod tests {
     use super::*;
 
+    // conformance: md-28
     #[test]
     fn targets_end_with_their_parentheses() {
         for (source, url, title, after) in [
@@ -217,4 +218,6 @@ mod tests {
             assert_eq!(Punctuation::of(source).target(source, 0), None, "{source}");
         }
     }
+
+    // conformance: md-48
 }

@@ -61,6 +61,7 @@ mod tests {
     use super::*;
     use crate::markdown::{html::write_blocks, tests::assert_harmless, typeset::MAX_LENGTH};
 
+    // conformance: md-56
     #[test]
     fn formulas_stand_free_between_dollars() {
         for (source, found) in [
@@ -77,6 +78,7 @@ mod tests {
         }
     }
 
+    // conformance: md-57
     #[test]
     fn nothing_but_formulas_comes_out() {
         for tex in [
@@ -96,6 +98,7 @@ mod tests {
         }
     }
 
+    // conformance: md-57, md-65
     #[test]
     fn deep_formulas_and_bombs_end() {
         for tex in [

@@ -128,6 +128,7 @@ mod tests {
     use super::*;
     use crate::markdown::html::text;
 
+    // conformance: md-64
     #[test]
     fn placeholders_expand_in_order() {
         let mut placeholders = Placeholders::default();
@@ -142,6 +143,7 @@ mod tests {
         Element::new(Tag::Rule, Vec::new()).node()
     }
 
+    // conformance: md-64
     #[test]
     fn placeholders_run_out() {
         let mut placeholders = Placeholders::default();

@@ -145,6 +145,7 @@ fn code_ranges(runs: &[Backticks]) -> Vec<Range<usize>> {
 mod tests {
     use super::*;
 
+    // conformance: md-21
     #[test]
     fn bars_separate_cells_unless_escaped_or_in_code() {
         for (line, expected) in [
@@ -163,6 +164,7 @@ mod tests {
         assert_eq!(cells("|a|b\\|", true), ["a", "b\\|"]);
     }
 
+    // conformance: md-21
     #[test]
     fn tables_have_as_many_delimiters_as_header_cells() {
         for block in ["a|b", "a|b\n-", "a|b\n-|-|-", "a|b\nc|d", "a\n-", "|a|\n|-|\nb", "a|b\n=|="] {

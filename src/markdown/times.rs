@@ -191,6 +191,7 @@ fn offset(text: &str) -> Option<Offset> {
 mod tests {
     use super::*;
 
+    // conformance: md-53, md-54
     #[test]
     fn times_are_parsed_as_people_write_them() {
         for (typed, time) in [

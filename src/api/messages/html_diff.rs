@@ -82,6 +82,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    // conformance: history-8
     #[test]
     fn what_changed_is_marked() {
         let cases = [
@@ -123,6 +124,7 @@ b
     }
 
     proptest! {
+        // conformance: history-9
         #[test]
         fn without_the_marks_it_is_the_newer_one(old in html(), new in html()) {
             let mut rest = html_diff(&old, &new);

@@ -155,6 +155,7 @@ pub fn too_old(first_allowed: Option<i64>, total: usize, allowed: usize) -> ApiE
 mod tests {
     use super::*;
 
+    // conformance: move-28
     #[test]
     fn only_the_mark_alone_resolves() {
         let long = "x".repeat(60);
@@ -214,6 +215,7 @@ mod tests {
         }
     }
 
+    // conformance: move-25
     #[test]
     fn who_may_move() {
         let facts = |letters: &str, age| MoveFacts {

@@ -136,6 +136,7 @@ fn first_unread(sight: &Sight<'_>, narrow: &Narrow) -> ApiResult<i64> {
 mod tests {
     use super::*;
 
+    // conformance: fetch-3
     #[test]
     fn anchors_are_read_as_published() {
         let read = |text| Anchor::read(Some(text), false).map_err(|error| error.msg().to_owned());

@@ -253,6 +253,7 @@ mod tests {
     use super::*;
     use crate::domain::messages::cursor::Known;
 
+    // conformance: flag-44
     #[test]
     fn the_newest_of_all_conversations_are_chosen() {
         let newest_first = || {

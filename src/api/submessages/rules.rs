@@ -95,6 +95,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    // conformance: sub-14, sub-17, sub-18, sub-19, sub-20, sub-22, sub-23, sub-24, sub-25, sub-26, sub-27
     #[test]
     fn what_clients_add_is_checked() {
         let new_task = json!({"type": "new_task", "key": 2, "task": "a", "desc": "", "completed": false});

@@ -279,6 +279,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    // conformance: fetch-47
     #[test]
     fn both_forms_are_read() {
         let element = |operator, operand: Value, negated| Element { operator, operand, negated };
@@ -299,6 +300,7 @@ mod tests {
         assert_eq!(parse(None).unwrap(), []);
     }
 
+    // conformance: fetch-50, fetch-52, fetch-53
     #[test]
     fn other_forms_are_refused_in_the_published_words() {
         let dict = |operator: &str, operand: Value| json!([{"operator": operator, "operand": operand}]);

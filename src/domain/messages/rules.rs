@@ -131,6 +131,7 @@ pub fn may_delete(facts: DeleteFacts) -> ApiResult<()> {
 mod tests {
     use super::*;
 
+    // conformance: send-23
     #[test]
     fn content_is_cut_and_refused_in_the_published_words() {
         assert_eq!(content("  hello \n\n").unwrap(), "  hello");
@@ -145,6 +146,7 @@ mod tests {
         assert!(cut.ends_with("é\n[message truncated]"));
     }
 
+    // conformance: delete-7
     #[test]
     fn who_may_delete() {
         let facts = |may_delete_any, may_delete_own, is_own, limit_seconds, age| DeleteFacts {
@@ -169,6 +171,7 @@ mod tests {
         }
     }
 
+    // conformance: send-26
     #[test]
     fn peoples_clients_read_what_they_send() {
         assert!(is_read_by_sender("ZulipTerminal"));

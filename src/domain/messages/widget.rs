@@ -76,6 +76,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    // conformance: sub-2, sub-3, sub-4
     #[test]
     fn polls_and_lists_are_read() {
         let poll = |question: &str, options: Value| json!({"widget_type": "poll", "extra_data": {"question": question, "options": options}});

@@ -94,6 +94,7 @@ mod tests {
 
     const ALL: [VisibilityPolicy; 4] = [Inherit, Muted, Unmuted, Followed];
 
+    // conformance: topic-1
     #[test]
     fn numbers_are_those_of_the_interface() {
         assert_eq!(ALL.map(VisibilityPolicy::number), [0, 1, 2, 3]);
@@ -101,6 +102,7 @@ mod tests {
         assert_eq!([-1, 4].map(VisibilityPolicy::from_number), [None; 2]);
     }
 
+    // conformance: topic-2
     #[test]
     fn what_is_muted() {
         for (policy, in_muted, in_other) in

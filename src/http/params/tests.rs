@@ -86,6 +86,7 @@ enum External {
     Nobody,
 }
 
+// conformance: conv-5
 #[test]
 fn strings_stand_as_they_are() {
     check::<String>(&[
@@ -102,6 +103,7 @@ fn strings_stand_as_they_are() {
     check::<char>(&[("é", Ok('é')), ("ab", Err("v is not length 1")), ("", Err("v is not length 1"))]);
 }
 
+// conformance: conv-6
 #[test]
 fn booleans_are_json() {
     check::<bool>(&[
@@ -115,6 +117,7 @@ fn booleans_are_json() {
     ]);
 }
 
+// conformance: conv-7
 #[test]
 fn integers_are_json_in_the_range_of_their_type() {
     check::<i64>(&[
@@ -161,6 +164,7 @@ fn integers_inside_of_json_follow_the_same_words() {
     check::<Vec<u8>>(&[("[256]", Err("v[0] is too large")), ("[-1]", Err("v[0] is too small"))]);
 }
 
+// conformance: conv-8
 #[test]
 fn floats_are_json() {
     check::<f64>(&[
@@ -173,6 +177,7 @@ fn floats_are_json() {
     check::<Vec<f64>>(&[("[1, 2.5]", Ok(vec![1.0, 2.5])), ("[\"1\"]", Err("v[0] is not a float"))]);
 }
 
+// conformance: conv-9
 #[test]
 fn null_is_none_unless_the_type_takes_text() {
     check::<Option<u64>>(&[
@@ -229,6 +234,7 @@ fn nullable_tells_absent_from_null() {
     assert_eq!(form("x").parse::<Params>().unwrap_err().to_string(), "v is not valid JSON");
 }
 
+// conformance: conv-5, conv-8
 #[test]
 fn lists_and_dicts_are_json() {
     check::<Vec<String>>(&[
@@ -267,6 +273,7 @@ fn lists_and_dicts_are_json() {
     check::<bool>(&[(&deep, Err("v is not valid JSON"))]);
 }
 
+// conformance: conv-12
 #[test]
 fn errors_name_the_place_inside_of_json() {
     let term = |operand| Term { operator: "channel".into(), operand, negated: false };
@@ -286,6 +293,7 @@ fn errors_name_the_place_inside_of_json() {
     ]);
 }
 
+// conformance: conv-10
 #[test]
 fn enums_without_data_are_text_or_a_json_string() {
     check::<Operation>(&[
@@ -394,6 +402,7 @@ fn named(query: &str) -> Result<Named, ParamError> {
     Form::new(Some(query), None, Bytes::new(), vec![]).unwrap().parse()
 }
 
+// conformance: conv-13
 #[test]
 fn a_missing_parameter_is_named() {
     let error = named("type=1").unwrap_err();
@@ -425,6 +434,7 @@ fn two_names_of_one_parameter_are_confusing() {
     assert_eq!(error.to_string(), "Can't decide between 'topic' and 'subject' arguments");
 }
 
+// conformance: conv-20
 #[test]
 fn the_known_names_are_those_of_all_structs_and_the_path() {
     let query = Some("topic=a&subject_not=1&v=1&client=c&message_id=9");
@@ -469,6 +479,7 @@ fn newtypes_read_as_what_they_hold() {
     check::<Vec<UserId>>(&[("[3]", Ok(vec![UserId(3)])), ("[\"3\"]", Err("v[0] is not an integer"))]);
 }
 
+// conformance: conv-11
 #[test]
 fn shared_text_types_check_and_trim() {
     let as_text = |result: Result<BoundedText<3>, String>| result.map(BoundedText::into_inner);

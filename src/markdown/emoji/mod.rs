@@ -243,6 +243,7 @@ mod tests {
 
     use super::*;
 
+    // conformance: md-49
     #[test]
     fn the_table_is_sorted_and_its_names_are_unique() {
         let codes: Vec<&str> = all().map(|emoji| emoji.code).collect();
@@ -253,6 +254,7 @@ mod tests {
         assert!(names.iter().all(|name| !name.is_empty() && name.chars().all(is_name_character)));
     }
 
+    // conformance: md-49
     #[test]
     fn every_emoji_is_found_by_code_and_by_each_name() {
         for emoji in all() {
@@ -271,6 +273,7 @@ mod tests {
         assert!(!is_valid_pair("frown", "1f642"));
     }
 
+    // conformance: md-50
     #[test]
     fn every_emoji_is_one_sequence_of_characters() {
         for emoji in all() {

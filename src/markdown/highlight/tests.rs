@@ -13,6 +13,7 @@ fn marked(language: &str, code: &str) -> String {
     found.iter().map(show).collect()
 }
 
+// conformance: md-18
 #[test]
 fn code_is_cut_into_words_signs_and_strings() {
     for (language, code, expected) in [
@@ -152,6 +153,7 @@ fn strings_that_nobody_closes_end_with_their_line() {
 }
 
 /// Texts that are hard to split, each repeated until it is as long as a message may be: all of them end.
+// conformance: md-65
 #[test]
 fn long_texts_end() {
     for (language, _) in LEXERS {
@@ -166,6 +168,7 @@ fn long_texts_end() {
 }
 
 proptest! {
+    // conformance: md-18
     #[test]
     fn nothing_is_lost_and_no_token_with_a_class_contains_a_line_end(
         parts in prop::collection::vec(

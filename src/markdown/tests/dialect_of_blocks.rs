@@ -3,6 +3,7 @@
 use super::assert_rendered;
 
 /// A list nests by two spaces, may hang off a line of text, and parts from a list of the other kind.
+// conformance: md-8, md-9
 #[test]
 fn lists_nest_continue_and_part() {
     assert_rendered(&[
@@ -52,6 +53,7 @@ fn lists_nest_continue_and_part() {
 }
 
 /// A quote goes on without its mark, nests, and ends with an empty line.
+// conformance: md-11
 #[test]
 fn quotes_reach_to_the_next_empty_line() {
     assert_rendered(&[
@@ -86,6 +88,7 @@ fn quotes_reach_to_the_next_empty_line() {
 }
 
 /// Each line end is a break. Spaces at the start of a line are kept before text only.
+// conformance: md-7
 #[test]
 fn lines_break_where_they_were_broken() {
     assert_rendered(&[
@@ -103,6 +106,7 @@ fn lines_break_where_they_were_broken() {
 }
 
 /// A fence closes with the marks that opened it, or never. Four spaces make code of a line behind an empty one.
+// conformance: md-12, md-13
 #[test]
 fn code_stands_in_fences_or_behind_four_spaces() {
     assert_rendered(&[
@@ -165,6 +169,7 @@ fn code_stands_in_fences_or_behind_four_spaces() {
 }
 
 /// What a fenced quote or spoiler holds is read like a message, also further fences.
+// conformance: md-14
 #[test]
 fn quotes_and_spoilers_are_fenced_too() {
     assert_rendered(&[
@@ -216,6 +221,7 @@ fn quotes_and_spoilers_are_fenced_too() {
 }
 
 /// One to six marks and a space make a heading of a line anywhere in a paragraph.
+// conformance: md-19
 #[test]
 fn headings_take_a_space_and_lose_their_end() {
     assert_rendered(&[
@@ -238,6 +244,7 @@ fn headings_take_a_space_and_lose_their_end() {
 }
 
 /// Three `-`, `*` or `_` make a rule, with up to two spaces between them.
+// conformance: md-20
 #[test]
 fn rules_are_three_marks() {
     assert_rendered(&[
@@ -257,6 +264,7 @@ fn rules_are_three_marks() {
 }
 
 /// A table needs a line of dashes with as many cells as its header.
+// conformance: md-21
 #[test]
 fn tables_have_cells_between_bars() {
     assert_rendered(&[

@@ -3,6 +3,7 @@
 use super::assert_rendered;
 
 /// A backslash is text. Only before a backtick it keeps code from starting, and two are one.
+// conformance: md-25
 #[test]
 fn backslashes_escape_nothing_but_backticks() {
     assert_rendered(&[
@@ -20,6 +21,7 @@ fn backslashes_escape_nothing_but_backticks() {
 }
 
 /// Code in a line closes with as many backticks, keeps its spaces, and nothing in it is read.
+// conformance: md-24
 #[test]
 fn code_takes_as_many_backticks_as_it_can() {
     assert_rendered(&[
@@ -42,6 +44,7 @@ fn code_takes_as_many_backticks_as_it_can() {
 }
 
 /// Stars pair within a line, whatever stands around them; `_` is text.
+// conformance: md-22
 #[test]
 fn emphasis_pairs_stars_and_knows_no_underscore() {
     assert_rendered(&[
@@ -74,6 +77,7 @@ fn emphasis_pairs_stars_and_knows_no_underscore() {
 }
 
 /// Two tildes on either side strike what is between, unless there is another tilde.
+// conformance: md-23
 #[test]
 fn tildes_strike_in_pairs() {
     assert_rendered(&[
@@ -93,6 +97,7 @@ fn tildes_strike_in_pairs() {
 }
 
 /// `[text](address "title")`. The text is not read for emphasis, and brackets and parentheses nest.
+// conformance: md-28, md-32
 #[test]
 fn links_have_text_an_address_and_maybe_a_title() {
     assert_rendered(&[
@@ -130,6 +135,7 @@ fn links_have_text_an_address_and_maybe_a_title() {
 }
 
 /// An address starts behind a space or an opening mark and ends before closing marks at the end of its word.
+// conformance: md-31
 #[test]
 fn addresses_link_by_themselves() {
     assert_rendered(&[
@@ -191,6 +197,7 @@ fn addresses_link_by_themselves() {
 }
 
 /// A character reference is written as typed; everything else that could be markup is text.
+// conformance: md-26
 #[test]
 fn references_stay_and_other_ampersands_are_escaped() {
     assert_rendered(&[
@@ -207,6 +214,7 @@ fn references_stay_and_other_ampersands_are_escaped() {
 }
 
 /// A mention stands behind a space or an opening mark, and names somebody who is there.
+// conformance: md-37, md-39, md-40, md-42
 #[test]
 fn mentions_stand_free() {
     assert_rendered(&[

@@ -142,6 +142,7 @@ fn assert_rendered(cases: &[(&str, &str)]) {
     }
 }
 
+// conformance: md-6, md-30, md-33, md-49, md-50, md-52, md-53, md-55, md-56
 #[test]
 fn rendered_cases_match() {
     let Cases { rendered, not_matching, external_media, .. } = cases();
@@ -166,6 +167,7 @@ fn rendered_cases_match() {
     assert_eq!(different, known);
 }
 
+// conformance: md-6
 #[test]
 fn addresses_become_links() {
     for case in cases().addresses {
@@ -182,6 +184,7 @@ fn addresses_become_links() {
     }
 }
 
+// conformance: md-37, md-39, md-40, md-41
 #[test]
 fn mentions_name_and_notify() {
     assert_rendered(&[
@@ -214,6 +217,7 @@ fn mentions_name_and_notify() {
     assert!(render("@**topic**", &TestDirectory::default()).mentions_topic_wildcard);
 }
 
+// conformance: md-43
 #[test]
 fn quotes_code_and_silent_mentions_notify_nobody() {
     for markdown in [
@@ -238,6 +242,7 @@ fn quotes_code_and_silent_mentions_notify_nobody() {
     assert_eq!(rendered.mentioned_user_ids, [8]);
 }
 
+// conformance: md-44, md-45, md-46
 #[test]
 fn channels_topics_and_messages_are_linked() {
     assert_rendered(&[
@@ -272,6 +277,7 @@ fn channels_topics_and_messages_are_linked() {
     ]);
 }
 
+// conformance: md-50, md-51
 #[test]
 fn emoji_have_names_and_pictures() {
     assert_rendered(&[
@@ -292,6 +298,7 @@ fn emoji_have_names_and_pictures() {
     ]);
 }
 
+// conformance: md-22
 #[test]
 fn emphasis_pairs_within_a_line() {
     assert_rendered(&[
@@ -311,6 +318,7 @@ fn emphasis_pairs_within_a_line() {
     ]);
 }
 
+// conformance: md-10
 #[test]
 fn tables_headings_and_rules() {
     assert_rendered(&[
@@ -325,6 +333,7 @@ fn tables_headings_and_rules() {
     ]);
 }
 
+// conformance: md-8
 #[test]
 fn lists_nest_by_two_spaces() {
     assert_rendered(&[
@@ -342,6 +351,7 @@ fn lists_nest_by_two_spaces() {
     ]);
 }
 
+// conformance: md-30, md-32, md-33, md-34, md-36
 #[test]
 fn previews_follow_what_they_belong_to() {
     assert_rendered(&[
@@ -396,6 +406,7 @@ fn previews_follow_what_they_belong_to() {
     assert!(!render(&many.join("\n"), &TestDirectory::default()).has_image);
 }
 
+// conformance: md-59
 #[test]
 fn linkifiers_link_their_matches() {
     let compile = |pattern: &str, template: &str| Linkifier::compile(pattern, template).unwrap();
@@ -422,6 +433,7 @@ fn linkifiers_link_their_matches() {
     );
 }
 
+// conformance: md-16, md-17
 #[test]
 fn fences_without_a_language_have_the_organizations() {
     let directory = TestDirectory { default_code_block_language: "py", ..TestDirectory::default() };
@@ -440,6 +452,7 @@ fn fences_without_a_language_have_the_organizations() {
     }
 }
 
+// conformance: md-27
 #[test]
 fn status_messages_are_one_paragraph() {
     let is_me = |markdown: &str| render(markdown, &NoDirectory).is_me_message;

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+// conformance: md-26, md-29, md-57, md-63
 #[test]
 fn hostile_texts_stay_text() {
     for markdown in [
@@ -90,6 +91,7 @@ fn hostile_texts_stay_text() {
     }
 }
 
+// conformance: md-64
 #[test]
 fn reserved_characters_come_through() {
     assert_rendered(&[(
@@ -99,6 +101,7 @@ fn reserved_characters_come_through() {
 }
 
 /// Text that is hard on parsers; each is repeated until it is as long as a message may be.
+// conformance: md-15, md-65
 #[test]
 fn pathological_texts_end() {
     for part in [
@@ -225,11 +228,13 @@ fn pathological_texts_end() {
 }
 
 proptest! {
+    // conformance: md-63
     #[test]
     fn any_text_is_harmless(text in any::<String>()) {
         assert_harmless(&html_of(&text));
     }
 
+    // conformance: md-63
     #[test]
     fn any_mix_of_marks_is_harmless(
         parts in prop::collection::vec(

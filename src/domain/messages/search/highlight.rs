@@ -156,6 +156,7 @@ mod tests {
         in_html(html, &query).replace(BEFORE, "[").replace(AFTER, "]")
     }
 
+    // conformance: fetch-89
     #[test]
     fn only_text_is_marked() {
         let cases = [

@@ -263,6 +263,7 @@ mod tests {
         );
     }
 
+    // conformance: fetch-88
     #[test]
     fn nothing_that_is_typed_is_syntax() {
         let (_folder, connection) = index(&[]);
@@ -303,6 +304,7 @@ mod tests {
         }
     }
 
+    // conformance: fetch-86
     #[test]
     fn the_index_and_a_look_at_the_text_agree() {
         let texts = [
@@ -355,6 +357,7 @@ mod tests {
         }
     }
 
+    // conformance: fetch-84
     #[test]
     fn a_beginning_of_many_words_finds_them_all() {
         let words: Vec<String> = (0..300).map(|number| format!("con{number:03}x")).collect();
