@@ -3,7 +3,7 @@
 use super::source::files;
 use regex::Regex;
 
-/// Lines of a file that is still read in one sitting.
+/// Lines of a file that is still read in one sitting, without the ids of facts above tests.
 const LONGEST_FILE: usize = 600;
 
 fn assert_none(found: Vec<String>, rule: &str) {
@@ -12,7 +12,8 @@ fn assert_none(found: Vec<String>, rule: &str) {
 
 #[test]
 fn files_are_read_in_one_sitting() {
-    let long = files().into_iter().map(|file| (file.text.lines().count(), file.path));
+    let lines = |text: &str| text.lines().filter(|line| !line.trim().starts_with("// conformance:")).count();
+    let long = files().into_iter().map(|file| (lines(&file.text), file.path));
     let long = long.filter(|(lines, _)| *lines > LONGEST_FILE);
     assert_none(long.map(|(lines, path)| format!("{path}: {lines} lines")).collect(), "split by meaning");
 }

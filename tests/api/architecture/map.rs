@@ -56,7 +56,8 @@ fn complaints(
                 None if *folder == "src" => {}
                 None => complaints.push(format!("{folder}/{module} is missing")),
                 Some(place) if place < last => {
-                    complaints.push(format!("{folder}/{module} comes too early: the source declares it later"));
+                    complaints
+                        .push(format!("{folder}/{module} comes too early: the source declares it later"));
                 }
                 Some(place) => last = place,
             }

@@ -4,8 +4,12 @@
 //! When a snapshot changed for a good reason, write it again with
 //! `INSTA_UPDATE=always cargo test --test api architecture`.
 
+mod boundaries;
 mod conformance;
+mod events;
 mod files;
+mod map;
+mod modules;
 mod plans;
 mod routes;
 mod snapshots;

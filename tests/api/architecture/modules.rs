@@ -174,6 +174,10 @@ impl Modules {
             name => self.lookup(module, name, depth + 1),
         };
         for name in rest {
+            // Of a module and a function with the same name, only the module has names inside.
+            if targets.iter().any(|target| matches!(target, Target::Module(_))) {
+                targets.retain(|target| matches!(target, Target::Module(_)));
+            }
             targets = targets.into_iter().flat_map(|target| self.step(target, name, depth)).collect();
         }
         targets.sort();

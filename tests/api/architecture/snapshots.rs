@@ -58,7 +58,8 @@ fn has_test(snapshot: &Path, sources: &[SourceFile]) -> bool {
     // The test is in the file of the module, or in a module inside of the file above it.
     let modules = [module, &module[..module.len().saturating_sub(1)]].map(|names| names.join("::"));
     sources.iter().any(|file| {
-        let crate_name = if file.path.starts_with("api/") && module[0] == "api" { "" } else { "teamchat::" };
+        let crate_name =
+            if file.path.starts_with("api/") && module.first() == Some(&"api") { "" } else { "teamchat::" };
         let is_beside = Path::new(&file.path).parent() == Some(folder);
         let asserts =
             file.text.contains(&format!("fn {name}(")) || file.text.contains(&format!("\"{name}\""));

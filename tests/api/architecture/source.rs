@@ -61,7 +61,7 @@ impl SourceFile {
         definitions.0
     }
 
-    /// The constants that are string literals, also those of `impl` blocks: name and text.
+    /// The constants outside of unit tests that are string literals, also those of `impl` blocks: name and text.
     pub fn text_constants(&self) -> Vec<(String, String)> {
         let mut constants = TextConstants::default();
         constants.visit_file(&self.parse());
@@ -163,6 +163,12 @@ impl TextConstants {
 }
 
 impl<'ast> Visit<'ast> for TextConstants {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if !is_for_tests(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
     fn visit_item_const(&mut self, constant: &'ast syn::ItemConst) {
         self.add(&constant.ident, &constant.expr);
     }

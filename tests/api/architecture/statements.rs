@@ -1,9 +1,10 @@
 //! The SQL statements that stand in the source: each is prepared against the schema, and none walks a whole table that
 //! grows, unless it is listed here with the reason.
 //!
-//! Where a statement is put together with `format!`, string constants of the same file or folder are filled in. What
-//! then still has gaps is only known when it runs, and is left to the tests that run it.
+//! Where a statement is put together with `format!`, string constants that the file defines or imports are filled in.
+//! What then still has gaps is only known when it runs, and is left to the tests that run it.
 
+use super::modules::Modules;
 use super::source::{SourceFile, files};
 use regex::{Captures, Regex};
 use std::collections::{BTreeMap, BTreeSet};
@@ -135,7 +136,7 @@ fn walked(step: &str, statement: &str, tables: &BTreeSet<String>) -> Option<Stri
 
 #[test]
 fn walks_are_told_from_searches() {
-    let tables = ["message", "user", "message_search"].map(str::to_owned).into();
+    let tables: BTreeSet<String> = ["message", "user", "message_search"].map(str::to_owned).into();
     let walked = |step: &str| walked(step, "SELECT 1 FROM message AS m JOIN inside", &tables);
     assert_eq!(walked("SCAN message USING COVERING INDEX message_topic").as_deref(), Some("message"));
     assert_eq!(walked("SCAN m").as_deref(), Some("message"));
@@ -164,15 +165,24 @@ pub fn plan(connection: &rusqlite::Connection, statement: &str) -> Vec<String> {
 
 /// The statements of files that can be prepared as they are.
 pub fn complete_statements(files: &[SourceFile]) -> Vec<Statement> {
-    let constants: BTreeMap<&str, Vec<(String, String)>> =
+    let imports = Modules::read(files).imports;
+    let by_file: BTreeMap<&str, Vec<(String, String)>> =
         files.iter().map(|file| (file.path.as_str(), file.text_constants())).collect();
     let mut statements = Vec::new();
     for file in files.iter().filter(|file| !file.is_test()) {
+        let own = &by_file[file.path.as_str()];
+        let mut constants: BTreeMap<&str, String> = BTreeMap::new();
+        for import in imports.iter().filter(|import| import.from == file.path) {
+            let imported = by_file[import.to.as_str()].iter();
+            let imported = imported.filter(|(name, _)| import.path.rsplit("::").next() == Some(name));
+            constants.extend(imported.map(|(name, text)| (name.as_str(), one_line(text))));
+        }
+        constants.extend(own.iter().map(|(name, text)| (name.as_str(), one_line(text))));
         for text in statements_of(file) {
-            let is_part = constants[file.path.as_str()].iter().any(|(name, constant)| {
+            let is_part = own.iter().any(|(name, constant)| {
                 one_line(constant) == text && file.text.contains(&format!("{{{name}}}"))
             });
-            if let Some(text) = fill_in(&text, file, &constants).filter(|_| !is_part) {
+            if let Some(text) = fill_in(&text, &constants).filter(|_| !is_part) {
                 statements.push(Statement { path: file.path.clone(), text });
             }
         }
@@ -191,22 +201,14 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Puts constants of the same file, or else of the same folder, in the place of `{NAME}`. `None` if one is unknown.
-fn fill_in(
-    statement: &str,
-    file: &SourceFile,
-    constants: &BTreeMap<&str, Vec<(String, String)>>,
-) -> Option<String> {
+/// Puts constants in the place of `{NAME}`. `None` if one is unknown.
+fn fill_in(statement: &str, constants: &BTreeMap<&str, String>) -> Option<String> {
     let placeholder = Regex::new(r"\{(\w*)\}").unwrap();
-    let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut complete = true;
     let filled = placeholder.replace_all(statement, |found: &Captures<'_>| {
-        let near = constants.iter().filter(|(path, _)| path.starts_with(folder));
-        let named = near.flat_map(|(path, all)| all.iter().map(move |(name, text)| (*path, name, text)));
-        let known =
-            named.filter(|(_, name, _)| **name == found[1]).max_by_key(|(path, ..)| *path == file.path);
+        let known = constants.get(&found[1]);
         complete &= known.is_some();
-        known.map_or_else(String::new, |(_, _, text)| one_line(text))
+        known.cloned().unwrap_or_default()
     });
     complete.then(|| filled.into_owned())
 }

@@ -1,0 +1,27 @@
+//! Every type of event that the source emits is one that the model client of the harness understands, so that the state
+//! before and the events can be held against the state after.
+
+use super::source::{files, files_below};
+use std::collections::BTreeSet;
+
+/// Not about the state: it says that the server is there.
+const WITHOUT_STATE: &str = "heartbeat";
+
+#[test]
+fn the_model_client_understands_every_event() {
+    let sources = files().into_iter().filter(|file| !file.is_test());
+    let constants = sources.flat_map(|file| file.text_constants());
+    let types: BTreeSet<String> =
+        constants.filter(|(name, _)| name == "TYPE").map(|(_, event_type)| event_type).collect();
+    assert!(types.len() > 40, "events are found: {types:?}");
+    let tests = files_below("tests");
+    let model = tests.iter().find(|file| file.path == "api/harness/model/mod.rs").unwrap();
+    let understood: BTreeSet<String> = model
+        .literals()
+        .into_iter()
+        .map(|literal| literal.split('/').next().unwrap_or_default().to_owned())
+        .collect();
+    let unknown: Vec<&String> =
+        types.iter().filter(|name| *name != WITHOUT_STATE && !understood.contains(*name)).collect();
+    assert!(unknown.is_empty(), "tests/api/harness/model does not know what these mean: {unknown:?}");
+}
