@@ -34,7 +34,8 @@ const WORDS_OF_SPINE: &[(&str, &str, &str)] = &[
     ("app.rs", "upload", "options of the program"),
     ("auth", "bot", "a kind of account"),
     ("events/registration.rs", "", "capabilities of clients, named as on the wire"),
-    ("http/caller.rs", "bot", "a kind of account"),
+    ("http/route.rs", "upload", "routes whose body is read while it comes"),
+    ("http/state_part.rs", "presence", "a parameter of a registration"),
     ("store", "group", "jobs are committed in groups"),
 ];
 
