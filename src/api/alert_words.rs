@@ -1,8 +1,8 @@
 //! `/users/me/alert_words`: words that users want to hear of.
 
-use crate::api::Slice;
 use crate::domain::alert_words;
 use crate::events::{Audience, uniform_event};
+use crate::http::Resource;
 use crate::http::State;
 use crate::http::params::{BoundedText, NoParams};
 use crate::http::{ApiResult, Read, Reply, Route, USER, User};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Alert words.
-pub const SLICE: Slice = Slice { name: "alert_words", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "alert_words", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "alert_words", fetch: state }];
 

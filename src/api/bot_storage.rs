@@ -1,6 +1,6 @@
 //! `/bot_storage`: texts that a bot remembers by name. The published library of bots keeps its state here.
 
-use super::Slice;
+use super::Resource;
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Storage of bots.
-pub const SLICE: Slice = Slice { name: "bot_storage", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "bot_storage", routes, ..Resource::EMPTY };
 
 /// What one bot may keep: names and values together, in characters, as published.
 const STORAGE_LIMIT: i64 = 10_000_000;

@@ -1,13 +1,13 @@
 //! `/channel_folders`: folders that channels are shown in (feature levels 389, 414 and 418). Administrators make them;
 //! everybody sees them.
 
-use crate::api::Slice;
 use crate::domain::channels::folder::ChannelFolder;
 use crate::domain::channels::folder_sql;
 use crate::domain::limits::{MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH};
 use crate::domain::messages::render_context::render_description;
 use crate::domain::users::events::everyone;
 use crate::events::uniform_event;
+use crate::http::Resource;
 use crate::http::State;
 use crate::http::params::BoundedText;
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Channel folders.
-pub const SLICE: Slice = Slice { name: "channel_folders", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "channel_folders", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "channel_folders", fetch: state }];
 

@@ -1,8 +1,8 @@
 //! `/realm/playgrounds`: places where clients can try the code of a block, by language (feature levels 49 and 196).
 
-use crate::api::Slice;
 use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, uniform_event};
+use crate::http::Resource;
 use crate::http::params::{BoundedText, Trimmed};
 use crate::http::{
     ADMINISTRATOR, Administrator, ApiError, ApiResult, Reply, Route, State, StatePart, StateRequest,
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Code playgrounds.
-pub const SLICE: Slice = Slice { name: "code_playgrounds", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "code_playgrounds", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_playgrounds", fetch: state }];
 

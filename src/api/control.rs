@@ -3,7 +3,6 @@
 //! A command that finds the file in use sends itself to the server that uses it; otherwise it is carried out on the
 //! file. Either way it is one job on the writer, and its events reach the clients.
 
-use crate::api::Slice;
 use crate::app::App;
 use crate::domain::accounts::create::{NewUser, create};
 use crate::domain::bots::sql::NewBotRow;
@@ -12,6 +11,7 @@ use crate::domain::keys::KeyRecord;
 use crate::domain::realm::DUMMY_DOMAIN;
 use crate::domain::users::{names, passwords, sql as users};
 use crate::domain::{accounts, bots as domain_bots, keys, realm};
+use crate::http::Resource;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Reply, Route};
 use crate::store::Tx;
 use crate::types::{BotType, Role, UserId};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The way in for commands.
-pub const SLICE: Slice = Slice { name: "command_line", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "command_line", routes, ..Resource::EMPTY };
 
 /// Where a running server takes commands.
 pub const PATH: &str = "/control";

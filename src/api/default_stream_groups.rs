@@ -1,11 +1,11 @@
 //! Default channel groups: lists of channels, by name, among which new users may choose when they join. The published
 //! interface calls them experimental; only administrators change them.
 
-use crate::api::Slice;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::{channels as access, permissions};
 use crate::domain::channels::default_groups::{GroupRecord, all, delete_stream, tell};
 use crate::domain::channels::sql as channels;
+use crate::http::Resource;
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
 use crate::types::StreamId;
@@ -15,7 +15,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 /// Default channel groups.
-pub const SLICE: Slice = Slice { name: "default_stream_groups", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource =
+    Resource { name: "default_stream_groups", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "default_stream_groups", fetch: state }];
 

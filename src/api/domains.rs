@@ -1,11 +1,11 @@
 //! `/realm/domains`: the domains whose addresses may join while the organization is restricted to some.
 
-use crate::api::Slice;
 use crate::domain::domains;
 use crate::domain::domains::RealmDomain;
 use crate::domain::realm;
 use crate::domain::realm::user_ids;
 use crate::events::{Audience, uniform_event};
+use crate::http::Resource;
 use crate::http::State;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, OWNER, Owner, Read, Reply, Route, USER, User};
@@ -17,7 +17,7 @@ use serde_json::json;
 use std::borrow::Cow;
 
 /// Domains.
-pub const SLICE: Slice = Slice { name: "domains", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "domains", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_domains", fetch: state }];
 

@@ -1,10 +1,10 @@
 //! `/drafts`: unsent texts that a user's clients share.
 
-use crate::api::Slice;
 use crate::domain::access::{channels, user_rows as users};
 use crate::domain::messages::{destination, rules};
 use crate::domain::user_settings;
 use crate::events::{Audience, uniform_event};
+use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{
     ApiError, ApiResult, Caller, Read, Reply, Route, State, StatePart, StateRequest, USER, User,
@@ -17,7 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::json;
 
 /// Drafts.
-pub const SLICE: Slice = Slice { name: "drafts", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "drafts", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "drafts", fetch: state }];
 

@@ -1,6 +1,5 @@
 //! `/realm/emoji`: the organization's own emoji.
 
-use crate::api::Slice;
 use crate::domain::emoji::sql::RealmEmoji;
 use crate::domain::emoji::{source_url, sql};
 use crate::domain::groups::membership::Membership;
@@ -11,6 +10,7 @@ use crate::domain::images::upload::BODY_LIMIT;
 use crate::domain::images::{animation, public, upload};
 use crate::domain::users::events::everyone;
 use crate::events::uniform_event;
+use crate::http::Resource;
 use crate::http::State;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, Route, USER, User};
@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Custom emoji.
-pub const SLICE: Slice = Slice { name: "emoji", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "emoji", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_emoji", fetch: state }];
 

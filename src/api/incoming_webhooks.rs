@@ -3,7 +3,6 @@
 //!
 //! Without `stream` the bot's owner gets a direct message.
 
-use crate::api::Slice;
 use crate::auth::credentials;
 use crate::domain::bots::rules::INTEGRATIONS;
 use crate::domain::messages::create::{Draft, send};
@@ -11,6 +10,7 @@ use crate::domain::messages::destination::{Address, MessageType};
 use crate::domain::messages::quote::unused_fence;
 use crate::domain::messages::render_context::render_for;
 use crate::domain::messages::{destination, rules};
+use crate::http::Resource;
 use crate::http::params::JsonOrText;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Caller, Reply, Route};
 use crate::store::Snapshot;
@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// Incoming webhooks.
-pub const SLICE: Slice = Slice { name: "incoming_webhooks", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "incoming_webhooks", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![Route::call(Method::POST, "/external/{integration}", ANYONE, deliver)]

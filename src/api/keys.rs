@@ -4,11 +4,11 @@
 //! and nothing else. Only digests are stored (`DESIGN.md`, "Who may"), but for the key of a bot, which its owner may read
 //! again (`bots`).
 
-use crate::api::Slice;
 use crate::domain::access::user_rows;
 use crate::domain::keys::{delete_all, mint};
 use crate::domain::users::{passwords, sql as users};
 use crate::domain::{bots, realm};
+use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Reply, Route, USER, User};
 use crate::store::Tx;
@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 /// API keys.
-pub const SLICE: Slice = Slice { name: "keys", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "keys", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![

@@ -1,10 +1,10 @@
 //! `/realm/linkifiers` and `/realm/filters`: patterns that become links in messages and topics. Events and state are for
 //! clients that know URL templates (feature level 176).
 
-use crate::api::Slice;
 use crate::domain::linkifiers::{LinkifierRecord, sql};
 use crate::domain::realm::user_ids;
 use crate::events::{Audience, Receiver, uniform_event};
+use crate::http::Resource;
 use crate::http::State;
 use crate::http::params::{NoParams, Trimmed};
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Read, Reply, Route, USER, User};
@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 /// Linkifiers.
-pub const SLICE: Slice = Slice { name: "linkifiers", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "linkifiers", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "realm_linkifiers", fetch: linkifiers },

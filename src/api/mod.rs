@@ -1,7 +1,8 @@
-//! The resources of the interface, one slice each, and the lists that join them.
+//! The operations of the interface, one file or folder for each resource.
 //!
-//! A slice has its operations (one file each, named as the interface names them), `rules`, `sql` and `events`. It may
-//! use another slice's rules, statements and events, never its operations. Adding a slice means adding it to [`SLICES`].
+//! An operation is a file named as the interface documents it: parameters, handler, reply, read top to bottom. No
+//! resource imports another; what several need is in [`crate::domain`]. A new resource is declared here and added to
+//! [`RESOURCES`].
 
 pub mod alert_words;
 pub mod bot_storage;
@@ -49,98 +50,71 @@ pub mod user_status;
 pub mod user_topics;
 pub mod users;
 
-use crate::app::App;
 use crate::domain::notices;
-use crate::http::{ApiResult, Route, StatePart};
+use crate::http::{ApiResult, Background, Resource, Route};
 use crate::store::Tx;
-use std::pin::Pin;
-use std::sync::Arc;
-use tokio::sync::watch;
 
-/// What a slice gives to the whole.
-pub struct Slice {
-    /// The slice's name: its folder's.
-    pub name: &'static str,
-    /// Its routes.
-    pub routes: fn() -> Vec<Route>,
-    /// Its share of the answer of `POST /register`.
-    pub state: &'static [StatePart],
-    /// What has to be there before the first request; called at each start.
-    pub set_up: fn(&mut Tx<'_>) -> ApiResult<()>,
-    /// Work of its own that goes on beside the requests.
-    pub background: Option<Background>,
-}
-
-/// A task that runs until the server stops.
-pub type Background = fn(Arc<App>, watch::Receiver<bool>) -> Pin<Box<dyn Future<Output = ()> + Send>>;
-
-impl Slice {
-    /// A slice without anything; fields are set from here.
-    pub const EMPTY: Self =
-        Self { name: "", routes: Vec::new, state: &[], set_up: |_| Ok(()), background: None };
-}
-
-/// All slices. Set up in this order: who needs another's rows comes after it.
-pub static SLICES: &[Slice] = &[
-    groups::SLICE,
-    realm::SLICE,
-    users::SLICE,
-    invites::SLICE,
-    Slice { name: "notices", set_up: notices::set_up, ..Slice::EMPTY },
-    user_settings::SLICE,
-    profile_fields::SLICE,
-    presence::SLICE,
-    user_status::SLICE,
-    muted_users::SLICE,
-    keys::SLICE,
-    channel_folders::SLICE,
-    bots::SLICE,
-    bot_storage::SLICE,
-    linkifiers::SLICE,
-    code_playgrounds::SLICE,
-    domains::SLICE,
-    onboarding_steps::SLICE,
-    channels::SLICE,
-    default_stream_groups::SLICE,
-    subscriptions::SLICE,
-    messages::SLICE,
-    outgoing_webhooks::SLICE,
-    incoming_webhooks::SLICE,
-    alert_words::SLICE,
-    submessages::SLICE,
-    reactions::SLICE,
-    topics::SLICE,
-    user_topics::SLICE,
-    drafts::SLICE,
-    scheduled_messages::SLICE,
-    reminders::SLICE,
-    reports::SLICE,
-    typing::SLICE,
-    uploads::SLICE,
-    saved_snippets::SLICE,
-    navigation_views::SLICE,
-    join::SLICE,
-    server_settings::SLICE,
-    server_state::SLICE,
-    emoji::SLICE,
-    images::SLICE,
-    realm_images::SLICE,
-    queues::register::SLICE,
-    queues::SLICE,
-    control::SLICE,
+/// All resources, in the order in which they are set up: a resource that needs rows of another comes after it.
+pub static RESOURCES: &[Resource] = &[
+    groups::RESOURCE,
+    realm::RESOURCE,
+    users::RESOURCE,
+    invites::RESOURCE,
+    Resource { name: "notices", set_up: notices::set_up, ..Resource::EMPTY },
+    user_settings::RESOURCE,
+    profile_fields::RESOURCE,
+    presence::RESOURCE,
+    user_status::RESOURCE,
+    muted_users::RESOURCE,
+    keys::RESOURCE,
+    channel_folders::RESOURCE,
+    bots::RESOURCE,
+    bot_storage::RESOURCE,
+    linkifiers::RESOURCE,
+    code_playgrounds::RESOURCE,
+    domains::RESOURCE,
+    onboarding_steps::RESOURCE,
+    channels::RESOURCE,
+    default_stream_groups::RESOURCE,
+    subscriptions::RESOURCE,
+    messages::RESOURCE,
+    outgoing_webhooks::RESOURCE,
+    incoming_webhooks::RESOURCE,
+    alert_words::RESOURCE,
+    submessages::RESOURCE,
+    reactions::RESOURCE,
+    topics::RESOURCE,
+    user_topics::RESOURCE,
+    drafts::RESOURCE,
+    scheduled_messages::RESOURCE,
+    reminders::RESOURCE,
+    reports::RESOURCE,
+    typing::RESOURCE,
+    uploads::RESOURCE,
+    saved_snippets::RESOURCE,
+    navigation_views::RESOURCE,
+    join::RESOURCE,
+    server_settings::RESOURCE,
+    server_state::RESOURCE,
+    emoji::RESOURCE,
+    images::RESOURCE,
+    realm_images::RESOURCE,
+    queues::register::RESOURCE,
+    queues::RESOURCE,
+    control::RESOURCE,
 ];
 
 /// The whole table of routes.
 pub fn routes() -> Vec<Route> {
-    SLICES.iter().flat_map(|slice| (slice.routes)()).collect()
+    RESOURCES.iter().flat_map(|resource| (resource.routes)()).collect()
 }
 
-/// The slices' background tasks.
+/// The resources' background tasks.
 pub fn background_tasks() -> impl Iterator<Item = Background> {
-    SLICES.iter().filter_map(|slice| slice.background)
+    RESOURCES.iter().filter_map(|resource| resource.background)
 }
 
 /// Makes what every file needs: the organization, its system groups, its system bots.
 pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
-    SLICES.iter().try_for_each(|slice| (slice.set_up)(tx))
+    RESOURCES.iter().try_for_each(|resource| (resource.set_up)(tx))
 }

@@ -1,12 +1,12 @@
 //! `/users/me/muted_users/{muted_user_id}`: people whose messages a user does not want to see. What they sent is read,
 //! and so is what they send from now on; clients hide it.
 
-use crate::api::Slice;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::Accessible;
 use crate::domain::messages::muted_sender;
 use crate::domain::users::find;
 use crate::events::{Audience, uniform_event};
+use crate::http::Resource;
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Muted users.
-pub const SLICE: Slice = Slice { name: "muted_users", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "muted_users", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "muted_users", fetch: state }];
 

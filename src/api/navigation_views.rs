@@ -1,7 +1,7 @@
 //! `/navigation_views`: views that a user keeps at hand (feature level 390).
 
-use crate::api::Slice;
 use crate::events::{Audience, uniform_event};
+use crate::http::Resource;
 use crate::http::params::{NoParams, RequiredText};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 
 /// Navigation views.
-pub const SLICE: Slice = Slice { name: "navigation_views", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "navigation_views", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "navigation_views", fetch: state }];
 

@@ -1,7 +1,7 @@
 //! `/users/me/onboarding_steps`: hints that clients show a beginner once (feature level 233).
 
-use crate::api::Slice;
 use crate::events::{Audience, uniform_event};
+use crate::http::Resource;
 use crate::http::{ApiError, ApiResult, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// Onboarding steps.
-pub const SLICE: Slice = Slice { name: "onboarding_steps", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "onboarding_steps", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "onboarding_steps", fetch: state }];
 

@@ -1,12 +1,12 @@
 //! Presence: who was here, and when. Clients say so once a minute, and ask for the others' at the same time; events tell
 //! only of those who come back, for whoever would otherwise think that a message came from nobody.
 
-use crate::api::Slice;
 use crate::domain::access::{user_rows, users as access};
 use crate::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
 use crate::domain::presence::{self, Status, Wanted};
 use crate::domain::realm;
 use crate::domain::users::sql as users;
+use crate::http::Resource;
 use crate::http::StatePart;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 /// Presence.
-pub const SLICE: Slice = Slice { name: "presence", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "presence", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "presence", fetch: presence::state }];
 

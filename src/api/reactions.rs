@@ -1,6 +1,5 @@
 //! `POST` and `DELETE /messages/{message_id}/reactions`.
 
-use crate::api::Slice;
 use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::emoji::resolve::{UNICODE, check, complete};
 use crate::domain::messages::access::Sight;
@@ -8,6 +7,7 @@ use crate::domain::messages::record::{MessageRow, Reaction, attribute};
 use crate::domain::messages::{historical, receivers, sql as messages};
 use crate::domain::user_topics::auto_follow;
 use crate::events::{Event, Form, Receiver, Routed};
+use crate::http::Resource;
 use crate::http::{ApiError, ApiResult, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Reactions.
-pub const SLICE: Slice = Slice { name: "reactions", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "reactions", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![

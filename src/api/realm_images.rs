@@ -1,6 +1,5 @@
 //! `/realm/icon` and `/realm/logo`: the organization's own images, which administrators choose.
 
-use crate::api::Slice;
 use crate::domain::images::decoding::{ImageError, decode};
 use crate::domain::images::realm::RealmImage;
 use crate::domain::images::scaling::{cover, fit_within, to_png};
@@ -10,6 +9,7 @@ use crate::domain::limits::{MAX_ICON_FILE_SIZE_MIB, MAX_LOGO_FILE_SIZE_MIB};
 use crate::domain::realm::events::RealmUpdatedDict;
 use crate::domain::realm::settings;
 use crate::domain::users::events::everyone;
+use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{
     ADMINISTRATOR, Administrator, ApiResult, Call, OtherReply, Read, Reply, Route, USER, User,
@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 /// The organization's icon and logos.
-pub const SLICE: Slice = Slice { name: "realm_images", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "realm_images", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![

@@ -1,6 +1,5 @@
 //! `POST /messages/{message_id}/report`: tells the moderators of a message (feature level 382).
 
-use crate::api::Slice;
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::access::{channel_rows as channels, user_rows as users};
 use crate::domain::messages::access::Sight;
@@ -12,6 +11,7 @@ use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::rules::MAX_LENGTH;
 use crate::domain::notices::BotMessage;
 use crate::domain::realm;
+use crate::http::Resource;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
 use crate::types::{MessageId, StreamId, Topic};
@@ -20,7 +20,7 @@ use rusqlite::Connection;
 use serde::Deserialize;
 
 /// Reports.
-pub const SLICE: Slice = Slice { name: "reports", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "reports", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![Route::call(Method::POST, "/messages/{message_id}/report", USER, report_message)]

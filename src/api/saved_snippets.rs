@@ -1,8 +1,8 @@
 //! `/saved_snippets`: texts that a user keeps to use again (feature levels 297 and 368).
 
-use crate::api::Slice;
 use crate::domain::limits::MAX_MESSAGE_LENGTH;
 use crate::events::{Audience, uniform_event};
+use crate::http::Resource;
 use crate::http::params::{NoParams, RequiredText};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
@@ -14,7 +14,7 @@ use serde_json::json;
 use std::borrow::Cow;
 
 /// Saved snippets.
-pub const SLICE: Slice = Slice { name: "saved_snippets", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "saved_snippets", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "saved_snippets", fetch: state }];
 

@@ -1,8 +1,8 @@
 //! `GET /server_settings`: what a client asks before anybody logs in.
 
-use crate::api::Slice;
 use crate::domain::channels::sql as channels;
 use crate::domain::{images, realm as domain_realm};
+use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiResult, Read, Reply, Route};
 use crate::types::version::versions;
@@ -10,7 +10,7 @@ use hyper::Method;
 use serde_json::{Map, Value, json};
 
 /// Server settings.
-pub const SLICE: Slice = Slice { name: "server_settings", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "server_settings", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![Route::read(Method::GET, "/server_settings", ANYONE, server_settings)]

@@ -1,6 +1,5 @@
 //! What the answer of `POST /register` says of the server itself: limits, and what it can and cannot do.
 
-use crate::api::Slice;
 use crate::domain::files::thumbnails;
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::permission::UserGroupSetting;
@@ -14,12 +13,13 @@ use crate::domain::limits::{
 };
 use crate::domain::profile_fields::external_accounts;
 use crate::domain::users::passwords;
+use crate::http::Resource;
 use crate::http::{ApiResult, State, StatePart, StateRequest};
 use crate::types::Topic;
 use serde_json::{Map, Value, json};
 
 /// The server in the state.
-pub const SLICE: Slice = Slice { name: "server_state", state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "server_state", state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "realm", fetch: server },

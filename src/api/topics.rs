@@ -1,9 +1,9 @@
 //! `GET /users/me/{stream_id}/topics`: the topics of a channel.
 
-use crate::api::Slice;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::{channel_rows as channels, channels as access};
 use crate::domain::messages::access::{Ranges, Sight};
+use crate::http::Resource;
 use crate::http::{ApiResult, Caller, Read, Reply, Route, USER, User};
 use crate::types::shown_topic;
 use crate::types::{MessageId, StreamId, TopicId};
@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 /// Topics.
-pub const SLICE: Slice = Slice { name: "topics", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "topics", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![Route::read(Method::GET, "/users/me/{stream_id}/topics", USER, get_topics)]

@@ -1,6 +1,5 @@
 //! `POST /typing` and `POST /messages/{message_id}/typing`: somebody is writing. Nothing of it is kept.
 
-use crate::api::Slice;
 use crate::domain::access::{
     channel_rows as subscriptions, channels, user_rows as users, users as access_to_users,
 };
@@ -10,6 +9,7 @@ use crate::domain::messages::rules::EditFacts;
 use crate::domain::messages::{destination, rules, sql as messages};
 use crate::domain::{realm, user_settings};
 use crate::events::{Audience, Event, Form, Receiver, Registered, broadcast};
+use crate::http::Resource;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
 use crate::types::{EmptyTopic, MessageId, StreamId, UserId};
 use hyper::Method;
@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 /// Typing.
-pub const SLICE: Slice = Slice { name: "typing", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "typing", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![

@@ -1,6 +1,5 @@
 //! What people say they are doing: `/users/me/status` and `/users/{user_id}/status`.
 
-use crate::api::Slice;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::Accessible;
 use crate::domain::access::{user_rows as users, users as access};
@@ -8,6 +7,7 @@ use crate::domain::emoji::resolve::{UNICODE, choose};
 use crate::domain::user_status::{EmojiParts, StatusChanged, UserStatus, load, put, read_status, wire};
 use crate::domain::users::find;
 use crate::domain::{accounts, presence, user_settings as domain_user_settings};
+use crate::http::Resource;
 use crate::http::params::Trimmed;
 use crate::http::{
     ApiError, ApiResult, Caller, Params2, Read, Reply, Route, State, StatePart, StateRequest, USER, User,
@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::{Map, json};
 
 /// Statuses.
-pub const SLICE: Slice = Slice { name: "user_status", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "user_status", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "user_status", fetch: state }];
 

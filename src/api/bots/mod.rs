@@ -8,15 +8,15 @@ mod keys;
 mod list;
 mod update;
 
-use crate::api::Slice;
 use crate::domain::bots::{change, events, sql};
 use crate::domain::images::upload::BODY_LIMIT;
+use crate::http::Resource;
 use crate::http::{ApiResult, Route, StatePart, USER};
 use crate::store::Tx;
 use hyper::Method;
 
 /// Bots.
-pub const SLICE: Slice = Slice { name: "bots", routes, state: STATE, set_up, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "bots", routes, state: STATE, set_up, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "realm_bot", fetch: events::state },

@@ -13,13 +13,13 @@ mod email_address;
 mod list;
 mod update;
 
-use crate::api::Slice;
 use crate::domain::channels::events;
+use crate::http::Resource;
 use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// Channels.
-pub const SLICE: Slice = Slice { name: "channels", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "channels", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "stream", fetch: events::state },

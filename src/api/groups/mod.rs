@@ -14,14 +14,14 @@ mod deactivate;
 mod list;
 mod update;
 
-use crate::api::Slice;
 use crate::domain::groups::{events, system};
+use crate::http::Resource;
 use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// User groups.
-pub const SLICE: Slice =
-    Slice { name: "groups", routes, state: STATE, set_up: system::set_up, ..Slice::EMPTY };
+pub const RESOURCE: Resource =
+    Resource { name: "groups", routes, state: STATE, set_up: system::set_up, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_user_groups", fetch: events::state }];
 

@@ -3,13 +3,13 @@
 
 mod drawing;
 
-use crate::api::Slice;
 use crate::domain::access::user_rows;
 use crate::domain::access::users::{Accessible, UNKNOWN_AVATAR_URL};
 use crate::domain::images::avatar::Avatar;
 use crate::domain::images::public;
 use crate::domain::images::public::EMOJI_DATA_PATH;
 use crate::domain::users::sql as users;
+use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route, USER, User};
 use crate::markdown::emoji;
@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// Images and static data.
-pub const SLICE: Slice = Slice { name: "images", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "images", routes, ..Resource::EMPTY };
 
 /// Addresses carry a version, or their content never changes: clients may keep what they got for a year.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";

@@ -9,12 +9,12 @@ mod revoke;
 mod rules;
 mod send;
 
-use crate::api::Slice;
+use crate::http::Resource;
 use crate::http::{Route, USER};
 use hyper::Method;
 
 /// Invitations.
-pub const SLICE: Slice = Slice { name: "invites", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "invites", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![

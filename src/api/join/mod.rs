@@ -9,12 +9,12 @@ mod page;
 mod view;
 mod welcome;
 
-use super::Slice;
+use super::Resource;
 use crate::http::{ANYONE, Route};
 use hyper::Method;
 
 /// The page for newcomers.
-pub const SLICE: Slice = Slice { name: "join", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "join", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![

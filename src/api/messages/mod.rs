@@ -28,13 +28,18 @@ mod unread_msgs;
 mod update_flags;
 mod update_flags_for_narrow;
 
-use crate::api::Slice;
+use crate::http::Resource;
 use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
 use hyper::Method;
 
 /// Messages.
-pub const SLICE: Slice =
-    Slice { name: "messages", routes, state: STATE, background: Some(retention::BACKGROUND), ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource {
+    name: "messages",
+    routes,
+    state: STATE,
+    background: Some(retention::BACKGROUND),
+    ..Resource::EMPTY
+};
 
 const STATE: &[StatePart] = &[
     StatePart { name: "message", fetch: state::message },

@@ -5,7 +5,6 @@
 //! that, so clients never know of messages that are not there. What expired while the server was down is removed when it
 //! is back: only the messages themselves say what is left to do.
 
-use crate::api::Background;
 use crate::app::App;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::channels::rules::SECONDS_PER_DAY;
@@ -13,6 +12,7 @@ use crate::domain::channels::sql as channels;
 use crate::domain::messages::{removal, sql};
 use crate::domain::realm;
 use crate::http::ApiResult;
+use crate::http::Background;
 use crate::scheduler;
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, TopicId};

@@ -12,11 +12,12 @@ mod payload;
 mod post;
 mod report;
 
-use crate::api::{Background, Slice};
+use crate::http::{Background, Resource};
 use crate::scheduler;
 
 /// Outgoing webhooks.
-pub const SLICE: Slice = Slice { name: "outgoing_webhooks", background: Some(BACKGROUND), ..Slice::EMPTY };
+pub const RESOURCE: Resource =
+    Resource { name: "outgoing_webhooks", background: Some(BACKGROUND), ..Resource::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {
     Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { deliver::deliver_due(&app).await })))

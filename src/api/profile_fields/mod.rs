@@ -13,13 +13,13 @@ mod profile_data;
 mod reorder;
 mod update;
 
-use crate::api::Slice;
 use crate::domain::profile_values::events;
+use crate::http::Resource;
 use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
 use hyper::Method;
 
 /// Custom profile fields.
-pub const SLICE: Slice = Slice { name: "profile_fields", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "profile_fields", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "custom_profile_fields", fetch: events::state }];
 

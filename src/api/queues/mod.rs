@@ -2,10 +2,10 @@
 
 pub mod register;
 
-use crate::api::Slice;
 use crate::api::queues::register::{RegisterParams, new_queue};
 use crate::app::App;
 use crate::events::{self, Audience, Delivery, QueueError, QueueId, uniform_event};
+use crate::http::Resource;
 use crate::http::{ApiError, ApiResult, Call, Params2, Reply, Route, USER, User};
 use crate::types::{EventId, UserId};
 use hyper::Method;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Event queues.
-pub const SLICE: Slice = Slice { name: "queues", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "queues", routes, ..Resource::EMPTY };
 
 /// A poll without events is answered after this many milliseconds. The published server waits 45 to 55 seconds, some
 /// checks want an answer within 50; the spread keeps many clients from coming at once.

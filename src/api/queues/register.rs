@@ -3,9 +3,9 @@
 //! The queue is there before the state is read, and the state names the last event it includes: between the two
 //! nothing is lost and nothing comes twice. Slices give their share of the state as [`StatePart`](crate::http::StatePart)s.
 
-use crate::api::Slice;
 use crate::events;
 use crate::events::{Capabilities, NewQueue, QueueId, Registration, log};
+use crate::http::Resource;
 use crate::http::{
     ApiError, ApiResult, Call, Caller, Reply, Route, State, StateRequest, Subscribers, USER, User,
 };
@@ -17,7 +17,7 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 /// Registration.
-pub const SLICE: Slice = Slice { name: "register", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "register", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![Route::call(Method::POST, "/register", USER, register)]
@@ -147,7 +147,7 @@ fn state(
     };
     let mut state = State::default();
     state.extend(versions());
-    for part in crate::api::SLICES.iter().flat_map(|slice| slice.state) {
+    for part in crate::api::RESOURCES.iter().flat_map(|slice| slice.state) {
         if request.wants(part.name) {
             (part.fetch)(&request, &mut state)?;
         }

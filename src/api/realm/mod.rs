@@ -11,8 +11,8 @@ pub mod state;
 mod test_welcome;
 mod update;
 
-use crate::api::Slice;
 use crate::domain::realm;
+use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{ADMINISTRATOR, ApiResult, OWNER, Owner, Reply, Route, StatePart};
 use crate::store::Tx;
@@ -20,7 +20,7 @@ use hyper::Method;
 use rand::RngExt;
 
 /// The organization.
-pub const SLICE: Slice = Slice { name: "realm", routes, state: STATE, set_up, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "realm", routes, state: STATE, set_up, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "realm", fetch: state::realm },

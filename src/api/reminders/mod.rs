@@ -6,15 +6,15 @@ pub mod record;
 mod sql;
 mod text;
 
-use crate::api::{Background, Slice};
 use crate::http::{ApiResult, Route, State, StatePart, StateRequest, USER};
+use crate::http::{Background, Resource};
 use crate::scheduler;
 use hyper::Method;
 use serde_json::json;
 
 /// Reminders.
-pub const SLICE: Slice =
-    Slice { name: "reminders", routes, state: STATE, background: Some(BACKGROUND), ..Slice::EMPTY };
+pub const RESOURCE: Resource =
+    Resource { name: "reminders", routes, state: STATE, background: Some(BACKGROUND), ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "reminders", fetch: state }];
 

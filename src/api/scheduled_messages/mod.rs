@@ -9,15 +9,20 @@ pub mod record;
 mod sql;
 mod update;
 
-use crate::api::{Background, Slice};
 use crate::http::{ApiResult, Route, State, StatePart, StateRequest, USER};
+use crate::http::{Background, Resource};
 use crate::scheduler;
 use hyper::Method;
 use serde_json::json;
 
 /// Scheduled messages.
-pub const SLICE: Slice =
-    Slice { name: "scheduled_messages", routes, state: STATE, background: Some(BACKGROUND), ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource {
+    name: "scheduled_messages",
+    routes,
+    state: STATE,
+    background: Some(BACKGROUND),
+    ..Resource::EMPTY
+};
 
 const STATE: &[StatePart] = &[StatePart { name: "scheduled_messages", fetch: state }];
 

@@ -4,12 +4,12 @@
 pub mod add;
 mod rules;
 
-use crate::api::Slice;
+use crate::http::Resource;
 use crate::http::{Route, USER};
 use hyper::Method;
 
 /// Submessages.
-pub const SLICE: Slice = Slice { name: "submessages", routes, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "submessages", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![Route::write(Method::POST, "/submessage", USER, add::add_submessage)]

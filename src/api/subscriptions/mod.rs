@@ -11,12 +11,12 @@ mod properties;
 pub mod subscribe;
 mod unsubscribe;
 
-use crate::api::Slice;
+use crate::http::Resource;
 use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// Subscriptions.
-pub const SLICE: Slice = Slice { name: "subscriptions", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "subscriptions", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "subscription", fetch: list::state }];
 

@@ -15,16 +15,16 @@ mod temporary;
 mod thumbnail;
 mod upload;
 
-use crate::api::{Background, Slice};
 use crate::domain::files::{blobs, sql};
 use crate::http::{ANYONE, ApiResult, Route, USER, VISITOR};
+use crate::http::{Background, Resource};
 use crate::scheduler;
 use crate::store::Tx;
 use hyper::Method;
 
 /// Uploaded files.
-pub const SLICE: Slice =
-    Slice { name: "uploads", routes, set_up, background: Some(BACKGROUND), ..Slice::EMPTY };
+pub const RESOURCE: Resource =
+    Resource { name: "uploads", routes, set_up, background: Some(BACKGROUND), ..Resource::EMPTY };
 
 const BACKGROUND: Background = |app, stopped| {
     Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { cleaning::clean_due(&app).await })))

@@ -5,13 +5,13 @@ pub mod defaults;
 pub mod params;
 mod update;
 
-use crate::api::Slice;
 use crate::domain::user_settings::events;
+use crate::http::Resource;
 use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
 use hyper::Method;
 
 /// User settings.
-pub const SLICE: Slice = Slice { name: "user_settings", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "user_settings", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "user_settings", fetch: events::user_settings },

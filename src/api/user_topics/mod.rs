@@ -8,13 +8,13 @@
 mod mute;
 mod set;
 
-use crate::api::Slice;
 use crate::domain::user_topics::events;
+use crate::http::Resource;
 use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// Topics as a user wants to see them.
-pub const SLICE: Slice = Slice { name: "user_topics", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "user_topics", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "user_topic", fetch: events::state },

@@ -10,14 +10,14 @@ mod get;
 mod own_avatar;
 mod update;
 
-use crate::api::Slice;
 use crate::domain::images::upload::BODY_LIMIT;
 use crate::domain::users::events;
+use crate::http::Resource;
 use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
 use hyper::Method;
 
 /// Users.
-pub const SLICE: Slice = Slice { name: "users", routes, state: STATE, ..Slice::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "users", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_user", fetch: events::state }];
 

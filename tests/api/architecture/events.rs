@@ -1,18 +1,16 @@
 //! Every type of event that the source emits is one that the model client of the harness understands, so that the state
 //! before and the events can be held against the state after.
 
-use super::source::{files, files_below};
+use super::source::files_below;
 use std::collections::BTreeSet;
+use teamchat::api::events::EVENTS;
 
 /// Not about the state: it says that the server is there.
 const WITHOUT_STATE: &str = "heartbeat";
 
 #[test]
 fn the_model_client_understands_every_event() {
-    let sources = files().into_iter().filter(|file| !file.is_test());
-    let constants = sources.flat_map(|file| file.text_constants());
-    let types: BTreeSet<String> =
-        constants.filter(|(name, _)| name == "TYPE").map(|(_, event_type)| event_type).collect();
+    let types: BTreeSet<&str> = EVENTS.kinds().iter().map(|kind| kind.event_type).collect();
     assert!(types.len() > 40, "events are found: {types:?}");
     let tests = files_below("tests");
     let model = tests.iter().find(|file| file.path == "api/harness/model/mod.rs").unwrap();
@@ -21,7 +19,7 @@ fn the_model_client_understands_every_event() {
         .into_iter()
         .map(|literal| literal.split('/').next().unwrap_or_default().to_owned())
         .collect();
-    let unknown: Vec<&String> =
-        types.iter().filter(|name| *name != WITHOUT_STATE && !understood.contains(*name)).collect();
+    let unknown: Vec<_> =
+        types.iter().filter(|name| **name != WITHOUT_STATE && !understood.contains(*name)).collect();
     assert!(unknown.is_empty(), "tests/api/harness/model does not know what these mean: {unknown:?}");
 }

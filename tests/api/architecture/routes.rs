@@ -3,13 +3,13 @@
 use super::snapshots::assert_written;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use teamchat::api::SLICES;
+use teamchat::api::RESOURCES;
 use teamchat::http::{BODY_LIMIT, Route};
 
 #[test]
 fn routes() {
     let mut snapshots = BTreeMap::new();
-    for slice in SLICES {
+    for slice in RESOURCES {
         let mut routes = (slice.routes)();
         routes.sort_by_key(|route| (route.full_path(), route.method.to_string()));
         let lines: Vec<String> = routes.iter().map(line).collect();
