@@ -1,8 +1,7 @@
 //! `/channel_folders`: folders that channels are shown in (feature levels 389, 414 and 418). Administrators make them;
 //! everybody sees them.
 
-use crate::domain::channels::folder::ChannelFolder;
-use crate::domain::channels::folder_sql;
+use crate::domain::channel_folders::{self, ChannelFolder};
 use crate::domain::limits::{MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH};
 use crate::domain::messages::render_context::render_description;
 use crate::domain::users::events::everyone;
@@ -47,7 +46,7 @@ pub struct ListParams {
 
 /// `GET /channel_folders`: the folders, as they are shown.
 fn get_channel_folders(read: &Read<'_, User>, params: ListParams) -> ApiResult<Reply> {
-    let mut folders = folder_sql::all(read)?;
+    let mut folders = channel_folders::all(read)?;
     folders.retain(|folder| params.include_archived || !folder.is_archived);
     Reply::field("channel_folders", &folders)
 }
@@ -78,7 +77,7 @@ async fn create_channel_folder(call: Call<Administrator>, params: CreateParams) 
             order: 0,
             is_archived: false,
         };
-        folder.id = folder_sql::insert(tx, &folder)?;
+        folder.id = channel_folders::insert(tx, &folder)?;
         folder.order = folder.id;
         let id = folder.id;
         emit_added(tx, folder)?;
@@ -124,7 +123,7 @@ async fn update_channel_folder(call: Call<Administrator>, params: UpdateParams) 
 }
 
 fn change(tx: &mut Tx<'_>, params: UpdateParams, rendered: Option<String>) -> ApiResult<()> {
-    let before = folder_sql::find(tx, params.channel_folder_id)?;
+    let before = channel_folders::find(tx, params.channel_folder_id)?;
     let mut folder = before.clone();
     if let Some(name) = params.name {
         folder.name = checked_name(&name)?;
@@ -139,12 +138,12 @@ fn change(tx: &mut Tx<'_>, params: UpdateParams, rendered: Option<String>) -> Ap
     if is_renamed || is_back {
         check_is_free(tx, &folder.name, Some(folder.id))?;
     }
-    if folder.is_archived && !before.is_archived && folder_sql::has_channels(tx, folder.id)? {
+    if folder.is_archived && !before.is_archived && channel_folders::has_channels(tx, folder.id)? {
         return Err(ApiError::bad_request(
             "You need to remove all the channels from this folder to archive it.",
         ));
     }
-    folder_sql::update(tx, &folder)?;
+    channel_folders::update(tx, &folder)?;
     if is_renamed {
         emit_updated(tx, folder.id, json!({"name": folder.name}))?;
     }
@@ -175,12 +174,12 @@ fn reorder_channel_folders(
     params: ReorderParams,
 ) -> ApiResult<Reply> {
     let mut has_changed = false;
-    for folder in folder_sql::all(tx)? {
+    for folder in channel_folders::all(tx)? {
         let place = params.order.iter().rposition(|id| *id == folder.id);
         let place = place.and_then(|place| i64::try_from(place).ok());
         let place = place.ok_or_else(|| ApiError::bad_request("Invalid order mapping."))?;
         if place != folder.order {
-            folder_sql::set_position(tx, folder.id, place)?;
+            channel_folders::set_position(tx, folder.id, place)?;
             has_changed = true;
         }
     }
@@ -208,7 +207,7 @@ fn checked_name(text: &str) -> ApiResult<String> {
 
 /// Refuses a name that another folder in use has, upper and lower case alike.
 fn check_is_free(connection: &Connection, name: &str, but: Option<i64>) -> ApiResult<()> {
-    if folder_sql::is_taken(connection, name, but)? {
+    if channel_folders::is_taken(connection, name, but)? {
         return Err(ApiError::bad_request(format!("Channel folder '{name}' already exists")));
     }
     Ok(())
@@ -257,7 +256,7 @@ fn emit_updated(tx: &mut Tx<'_>, channel_folder_id: i64, data: Value) -> ApiResu
 
 /// Tells everybody of another order.
 fn emit_reordered(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let order = folder_sql::all(tx)?.iter().map(|folder| folder.id).collect();
+    let order = channel_folders::all(tx)?.iter().map(|folder| folder.id).collect();
     let audience = everyone(tx)?;
     tx.emit(FoldersReordered { order }, audience);
     Ok(())
@@ -265,7 +264,7 @@ fn emit_reordered(tx: &mut Tx<'_>) -> ApiResult<()> {
 
 /// Word `channel_folders`: all folders, also archived ones.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("channel_folders".into(), json!(folder_sql::all(request.connection)?));
+    state.insert("channel_folders".into(), json!(channel_folders::all(request.connection)?));
     Ok(())
 }
 

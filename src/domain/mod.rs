@@ -11,7 +11,7 @@
 //! | `access` | who sees a channel, a user, a message: the rows that decide it, and one evaluator for each question |
 //! | `images` to `profile_fields` | small resources that users, channels and messages refer to |
 //! | `users`, `presence`, `user_status`, `muted_users` | people |
-//! | `channels`, `subscriptions`, `bots` | channels, who is in them, and programs with an account |
+//! | `channel_folders` to `bots` | channels and their folders, who is in them, and programs with an account |
 //! | `visibility` | what a change makes visible or invisible, and the events that tell it |
 //! | `user_topics`, `domains`, `messages` | topic policies, domains that may join, messages |
 //! | `profile_values` to `accounts` | commands that combine the modules above |
@@ -47,6 +47,8 @@ pub mod presence;
 pub mod user_status;
 
 pub mod muted_users;
+
+pub mod channel_folders;
 
 pub mod channels;
 

@@ -5,9 +5,10 @@ use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::access::channel_viewers::People;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::{channel_viewers, channels, permissions};
+use crate::domain::channel_folders;
 use crate::domain::channels::events::StreamUpdated;
 use crate::domain::channels::rules::Privacy;
-use crate::domain::channels::{folders, rules, sql};
+use crate::domain::channels::{rules, sql};
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::groups::setting;
@@ -313,7 +314,7 @@ impl Change<'_> {
 
     fn set_folder(&mut self, tx: &Tx<'_>, params: &UpdateParams) -> ApiResult<()> {
         let Some(folder_id) = params.folder_id else { return Ok(()) };
-        folders::check(tx, folder_id)?;
+        channel_folders::check_usable(tx, folder_id)?;
         if folder_id != self.new.folder_id {
             self.new.folder_id = folder_id;
             self.push("folder_id", folder_id);

@@ -4,10 +4,11 @@ use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::access::channel_viewers::People;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::{channel_rows, channel_viewers, permissions};
+use crate::domain::channel_folders;
 use crate::domain::channels::events::StreamCreated;
 use crate::domain::channels::record::record;
 use crate::domain::channels::rules::Privacy;
-use crate::domain::channels::{events, folders, rules, sql as channels_sql};
+use crate::domain::channels::{events, rules, sql as channels_sql};
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::groups::setting::{GroupSetting, Owner};
@@ -202,7 +203,7 @@ fn check(tx: &Tx<'_>, caller: &Caller, params: &CreationParams) -> ApiResult<Pla
     {
         permissions::require(tx, caller, &viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
     }
-    folders::check(tx, params.folder_id)?;
+    channel_folders::check_usable(tx, params.folder_id)?;
     Ok(Plan { privacy, message_retention_days })
 }
 

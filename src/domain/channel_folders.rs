@@ -1,9 +1,60 @@
-//! Every statement about channel folders.
+//! Folders that channels are shown in: the record on the wire, and statements.
 
-use crate::domain::channels::folder::{COLUMNS, ChannelFolder};
 use crate::http::{ApiError, ApiResult};
-use crate::types::fold;
-use rusqlite::{Connection, OptionalExtension};
+use crate::types::{UserId, fold};
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::{Deserialize, Serialize};
+
+/// A folder on the wire, in lists, events and the state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChannelFolder {
+    /// The id.
+    pub id: i64,
+    /// The name.
+    pub name: String,
+    /// Markdown.
+    pub description: String,
+    /// The description as HTML.
+    pub rendered_description: String,
+    /// UNIX seconds.
+    pub date_created: i64,
+    /// Who made it.
+    pub creator_id: Option<UserId>,
+    /// Folders are shown in ascending order.
+    pub order: i64,
+    /// An archived folder has no channels, and gets none.
+    pub is_archived: bool,
+}
+
+/// The columns of [`ChannelFolder`], in order.
+const COLUMNS: &str =
+    "id, name, description, rendered_description, date_created, creator_id, position, is_archived";
+
+impl ChannelFolder {
+    /// Reads [`COLUMNS`].
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            name: row.get(1)?,
+            description: row.get(2)?,
+            rendered_description: row.get(3)?,
+            date_created: row.get(4)?,
+            creator_id: row.get(5)?,
+            order: row.get(6)?,
+            is_archived: row.get(7)?,
+        })
+    }
+}
+
+/// Checks a folder that a client names. An archived one takes no channels.
+pub fn check_usable(connection: &Connection, folder_id: Option<i64>) -> ApiResult<()> {
+    match folder_id {
+        Some(id) if find(connection, id)?.is_archived => {
+            Err(ApiError::bad_request("Invalid channel folder ID"))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// All folders, as they are shown.
 pub fn all(connection: &Connection) -> rusqlite::Result<Vec<ChannelFolder>> {
