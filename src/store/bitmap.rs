@@ -1,10 +1,10 @@
-//! Sets of numbers as blobs of the file, in the portable format of roaring bitmaps.
+//! Sets of numbers as blobs, in the portable format of roaring bitmaps.
 
 use roaring::RoaringBitmap;
 use rusqlite::Error::FromSqlConversionFailure;
 use rusqlite::types::Type;
 
-/// A set as a blob.
+/// Serializes a set.
 pub fn to_blob(set: &RoaringBitmap) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(set.serialized_size());
     // Writing to memory cannot fail.
@@ -12,7 +12,7 @@ pub fn to_blob(set: &RoaringBitmap) -> Vec<u8> {
     bytes
 }
 
-/// The set in a blob; an error that names the column if it holds none.
+/// Reads a set from the blob of a column; the error names the column.
 pub fn from_blob(column: usize, bytes: &[u8]) -> rusqlite::Result<RoaringBitmap> {
     RoaringBitmap::deserialize_from(bytes)
         .map_err(|error| FromSqlConversionFailure(column, Type::Blob, error.into()))

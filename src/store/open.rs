@@ -8,14 +8,14 @@ use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The schema of a new file.
+/// The schema of a new database.
 pub const SCHEMA: &str = include_str!("../../schema.sql");
 
-/// Marks a file as one of ours (`PRAGMA application_id`): "tmch".
+/// Identifies a database of this program (`PRAGMA application_id`): "tmch".
 const APPLICATION_ID: i32 = 0x746d_6368;
 
-/// The steps that lead an older file to [`SCHEMA`], the oldest first. The first made the first file; a file's
-/// `PRAGMA user_version` counts the steps it has taken.
+/// The migrations that lead an older database to [`SCHEMA`], the oldest first. `PRAGMA user_version` counts the ones that a
+/// database has taken.
 const MIGRATIONS: &[(&str, &str)] = &[
     ("0001_first", include_str!("migrations/0001_first.sql")),
     ("0002_whole", include_str!("migrations/0002_whole.sql")),
@@ -23,10 +23,10 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0004_typed_events", include_str!("migrations/0004_typed_events.sql")),
 ];
 
-/// Statements kept prepared on each connection: more than all slices together have.
+/// Statements kept prepared on each connection, more than the program has.
 const STATEMENTS: usize = 512;
 
-/// Why a file was refused. Each text says what to do.
+/// Why a database was refused. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another process serves the file.
@@ -76,17 +76,17 @@ pub enum OpenError {
     },
 }
 
-/// An opened file, held against other servers for as long as this lives.
+/// An opened database, locked against other servers until it is dropped.
 #[derive(Debug)]
 pub struct Database {
     path: PathBuf,
     lock: File,
-    /// The copy made before an upgrade, if there was one.
+    /// The copy that was made before an upgrade, if there was one.
     pub upgraded_from: Option<PathBuf>,
 }
 
 impl Database {
-    /// Opens a file, and makes it if it is missing; brings an older one to today's schema, after a copy.
+    /// Opens a database and creates it if the file is missing. An older one is copied and then migrated to the current schema.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let lock = take_lock(path)?;
         make_private(path)
@@ -104,17 +104,17 @@ impl Database {
         Ok(Self { path: path.to_owned(), lock, upgraded_from })
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens the writing connection. There is one, on the writer's thread.
+    /// Opens the writing connection. There is only one, on the writer's thread.
     pub fn connect_writer(&self) -> Result<Connection, StoreError> {
         Ok(connect(&self.path, false)?)
     }
 
-    /// Writes beside the lock how this server is reached, for commands that find the file in use.
+    /// Writes into the lock file how this server is reached, for commands that find the database in use.
     pub fn announce(&mut self, text: &str) -> std::io::Result<()> {
         self.lock.set_len(0)?;
         self.lock.rewind()?;
@@ -122,7 +122,7 @@ impl Database {
         self.lock.flush()
     }
 
-    /// What the server that holds the file wrote with [`Database::announce`]; `None` when nobody serves it.
+    /// Returns what the server that has the database open wrote with [`Database::announce`]; `None` when there is none.
     pub fn announced(path: &Path) -> Option<String> {
         let mut file = File::open(lock_path(path)).ok()?;
         match file.try_lock_shared() {
@@ -142,8 +142,9 @@ fn lock_path(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A lock file beside the database: SQLite's own locks let two processes write in turn, and the writer's caches and
-/// event numbers need to be alone. Only the owner may read it: it also tells how to command the server.
+/// Takes the lock file beside the database. SQLite's own locks let two processes write in turn, but the writer's caches and
+/// event numbers allow for one process only. The file is readable by its owner alone: it also tells how to command the
+/// server.
 fn take_lock(path: &Path) -> Result<File, OpenError> {
     let refused =
         |error: &std::io::Error| OpenError::ReadOnly { path: path.to_owned(), why: error.to_string() };
@@ -166,7 +167,7 @@ fn take_lock(path: &Path) -> Result<File, OpenError> {
     }
 }
 
-/// Makes a missing file, readable by its owner alone: it will hold everybody's messages. SQLite gives its side files the
+/// Creates a missing file, readable by its owner alone: it will hold everybody's messages. SQLite gives its side files the
 /// same mode.
 fn make_private(path: &Path) -> std::io::Result<()> {
     match private_file().create_new(true).open(path) {
@@ -177,7 +178,7 @@ fn make_private(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// How a file is opened for writing that, if it is made, only its owner may read.
+/// Returns options that open a file for writing and, if they create it, make it readable by its owner alone.
 fn private_file() -> OpenOptions {
     let mut options = File::options();
     options.write(true);
@@ -189,7 +190,7 @@ fn private_file() -> OpenOptions {
     options
 }
 
-/// Opens a connection with its pragmas.
+/// Opens a connection and sets its pragmas.
 pub(super) fn connect(path: &Path, read_only: bool) -> rusqlite::Result<Connection> {
     let access = if read_only {
         OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -202,8 +203,8 @@ pub(super) fn connect(path: &Path, read_only: bool) -> rusqlite::Result<Connecti
     Ok(connection)
 }
 
-/// The pragmas of a connection. An acknowledged change is on the disk (`synchronous=FULL`); readers never wait for the
-/// writer (`WAL`). The page caches fill only as they are used: a reader's holds what a busy channel needs at a time, the
+/// Sets the pragmas of a connection. An acknowledged change is on the disk (`synchronous=FULL`), and readers never wait for
+/// the writer (`WAL`). Page caches fill only as they are used: a reader's holds what a busy channel needs at a time, the
 /// writer's also the pages that a job changes in a whole topic.
 pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::from_secs(5))?;
@@ -217,10 +218,9 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
         connection.pragma_update(None, "cache_size", -2048)?;
         connection.pragma_update(None, "query_only", true)?;
     } else {
-        // What a job can undo is kept aside. In memory that is a list, which SQLite walks from its start after each
-        // statement: a large job would take the square of its size. So it may go to a temporary file when it is more
-        // than a little. The file has no name, and is made in the folder that the system has for such files, or in the
-        // one that the server runs in.
+        // SQLite keeps a journal for each savepoint. In memory it is a list that is walked from its start after each
+        // statement, so that a large job would take the square of its size. Hence it may spill to a temporary file. The
+        // file has no name, and is created in the system's folder for such files or in the server's working directory.
         connection.pragma_update(None, "temp_store", "file")?;
         connection.pragma_update(None, "cache_size", -16 * 1024)?;
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
@@ -234,7 +234,7 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
 enum Found {
     /// A new, empty file.
     Nothing,
-    /// One of ours, with so many steps taken.
+    /// A database of this program, after so many migrations.
     Version(usize),
 }
 
@@ -270,7 +270,7 @@ fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Takes the steps that a file of this version still lacks, in one transaction.
+/// Runs the migrations that a database of this version still lacks, in one transaction.
 fn migrate(connection: &mut Connection, version: usize) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     for (name, statements) in &MIGRATIONS[version..] {
@@ -293,7 +293,7 @@ fn copy_before_upgrade(path: &Path, connection: &Connection, version: usize) -> 
     Ok(copy)
 }
 
-/// Turns SQLite's refusal of a file into words for the person who started the server.
+/// Turns an error of SQLite into a message for the person who started the server.
 fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
     use rusqlite::ErrorCode;
     let path = path.to_owned();

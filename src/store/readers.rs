@@ -1,4 +1,4 @@
-//! Reading: a pool of read-only connections, and one snapshot for each request.
+//! A pool of read-only connections, with a snapshot for each request.
 
 use super::{Database, StoreError};
 use r2d2::{ManageConnection, Pool};
@@ -8,14 +8,14 @@ use std::ops::Deref;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// The readers. Cloning is not needed: the server holds one.
+/// The pool. The server has one.
 pub struct Readers {
     pool: Pool<Manager>,
-    /// Waiting for a reader happens here, without blocking a thread.
+    /// Requests wait for a reader here, without blocking a thread.
     permits: Semaphore,
 }
 
-/// The state of the file at one moment. Dereferences to the connection, on which slices run their statements.
+/// The database as of one moment. Dereferences to the connection.
 pub struct Snapshot<'c> {
     connection: &'c Connection,
 }
@@ -29,7 +29,7 @@ impl Deref for Snapshot<'_> {
 }
 
 impl Readers {
-    /// Opens a pool of at most `size` connections; they are made when they are first needed.
+    /// Opens a pool of at most `size` connections, which are opened when they are first needed.
     pub fn open(database: &Database, size: u32) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let inner = SqliteConnectionManager::file(database.path()).with_flags(flags);
@@ -43,7 +43,7 @@ impl Readers {
         Ok(Self { pool, permits: Semaphore::new(size as usize) })
     }
 
-    /// Runs `work` on a snapshot, on the thread that asks. A snapshot takes well under a millisecond from the system's
+    /// Runs `work` on a snapshot, on the current thread. A snapshot takes well under a millisecond from the system's
     /// cache: handing it to another thread would cost more than it takes. The runtime has more threads than readers, so
     /// that a slow disk does not stop the rest.
     pub async fn read<T, E: From<StoreError>>(
@@ -54,7 +54,7 @@ impl Readers {
         self.read_now(work)
     }
 
-    /// The same on a thread that may block.
+    /// Runs `work` on a snapshot, on a thread that may block.
     pub fn read_now<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
@@ -62,7 +62,7 @@ impl Readers {
         let connection = self.pool.get().map_err(StoreError::from)?;
         let sqlite = |error| E::from(StoreError::Sqlite(error));
         connection.prepare_cached("BEGIN").and_then(|mut begin| begin.execute([])).map_err(sqlite)?;
-        // Ends the transaction on every way out, a panic included: the connection goes back to the pool.
+        // Ends the transaction also after a panic, because the connection goes back to the pool.
         let end = EndSnapshot(&connection);
         let result = work(&Snapshot { connection: &connection });
         drop(end);
@@ -81,7 +81,7 @@ impl Drop for EndSnapshot<'_> {
     }
 }
 
-/// Makes connections with our pragmas.
+/// Opens connections with their pragmas set.
 struct Manager(SqliteConnectionManager);
 
 impl ManageConnection for Manager {

@@ -170,7 +170,7 @@ async fn a_second_poll_ends_the_first() {
     let receivers = [&ada];
     let (answer, ()) = tokio::join!(survivor, server.ping(&receivers, 1, true));
     let answer = answer.ok();
-    assert_eq!(answer["events"][0]["number"], 1);
+    assert_eq!(answer["events"][0]["draft_id"], 1);
     let acknowledge =
         json!({"queue_id": queue.queue_id, "last_event_id": answer["events"][0]["id"], "dont_block": true});
     ada.get("/events", acknowledge).await.ok();

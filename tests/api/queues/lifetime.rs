@@ -150,7 +150,7 @@ async fn the_log_keeps_what_a_living_queue_can_still_ask_for() {
     let mut server = TestServer::start().await;
     let ada = server.member("ada").await;
     let bob = server.member("bob").await;
-    let logged = "SELECT json_extract(payload, '$.number') FROM event WHERE type = 'drafts'";
+    let logged = "SELECT json_extract(payload, '$.draft_id') FROM event WHERE type = 'drafts'";
     let mut slow = ada.register(()).await;
     let mut quick = bob.register(()).await;
     for number in 1..=3 {
