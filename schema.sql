@@ -53,7 +53,8 @@ CREATE TABLE onboarding_step (
 ) STRICT, WITHOUT ROWID;
 
 -- Numbers that must only grow, also over a crash. `event` is the end of the block of event numbers in use: the writer
--- takes a block at a time, so that events that are not stored never use a number twice.
+-- takes a block at a time, so that events that are not stored never use a number twice. `waiting_period` is the
+-- time up to which ended waiting periods of new members were emitted, in UNIX seconds.
 CREATE TABLE counter (
     name            TEXT    PRIMARY KEY,
     value           INTEGER NOT NULL

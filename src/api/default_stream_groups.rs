@@ -1,6 +1,7 @@
 //! Default channel groups: lists of channels, by name, among which new users may choose when they join. The published
 //! interface calls them experimental; only administrators change them.
 
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::{channels as access, permissions};
 use crate::domain::channels::default_groups::{GroupRecord, all, delete_stream, tell};
@@ -215,7 +216,7 @@ fn find_streams(tx: &Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<Vec
     for name in names {
         let found = channels::by_name(tx, name)?.filter(|stream| !stream.is_archived);
         match found {
-            Some(stream) if access::has_content_access(tx, caller, tx.now(), &stream)? => {
+            Some(stream) if access::has_content_access(Ctx::in_job(tx, caller), &stream)? => {
                 streams.push(stream);
             }
             _ => return Err(ApiError::bad_request(format!("Invalid channel name '{name}'"))),

@@ -1,5 +1,6 @@
 //! `/drafts`: unsent texts that a user's clients share.
 
+use crate::auth::Ctx;
 use crate::domain::access::{channels, user_rows as users};
 use crate::domain::messages::{destination, rules};
 use crate::domain::user_settings;
@@ -191,7 +192,7 @@ fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
 }
 
 fn is_synchronized(connection: &Connection, caller: &Caller) -> ApiResult<bool> {
-    user_settings::get(connection, caller.user_id, "enable_drafts_synchronization")
+    user_settings::ENABLE_DRAFTS_SYNCHRONIZATION.get(connection, caller.user_id)
 }
 
 fn check_synchronized(connection: &Connection, caller: &Caller) -> ApiResult<()> {
@@ -219,7 +220,7 @@ fn checked(connection: &Connection, caller: &Caller, now: i64, params: DraftPara
                 let msg = "Must specify exactly 1 channel ID for channel messages";
                 return Err(ApiError::bad_request(msg));
             };
-            let stream = channels::find_for_content(connection, caller, now, StreamId(stream_id))?;
+            let stream = channels::find_for_content(Ctx::new(connection, caller, now), StreamId(stream_id))?;
             (vec![stream.stream_id.0], destination::read_topic(&params.topic)?.as_str().to_owned())
         }
         DraftType::Private => (people(connection, caller, params.to)?, String::new()),

@@ -45,7 +45,7 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
     let (found, allowed, is_closed) = app
         .readers
         .read(|snapshot| -> ApiResult<_> {
-            let allowed: bool = realm::settings::get(snapshot, "password_auth_enabled")?;
+            let allowed: bool = realm::settings::PASSWORD_AUTH_ENABLED.get(snapshot)?;
             let is_closed = realm::is_deactivated(snapshot)?;
             Ok((users::password_of(snapshot, &account)?, allowed, is_closed))
         })

@@ -47,7 +47,7 @@ fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Rep
     if user.is_bot() || user.is_system_bot {
         return Err(ApiError::bad_request("Presence is not supported for bot users."));
     }
-    let is_hidden = realm::settings::get(read, "presence_disabled")?;
+    let is_hidden = realm::settings::PRESENCE_DISABLED.get(read)?;
     let presence = if is_hidden { None } else { presence::find(read, user.user_id)? };
     let presence = presence.ok_or_else(|| ApiError::bad_request(format!("No presence data for {name}")))?;
     let (status, timestamp) = presence.status();

@@ -115,9 +115,9 @@ fn set_image(tx: &mut Tx<'_>, image: RealmImage, file: Option<&[u8]>) -> ApiResu
         None => public::remove(tx, &image.path())?,
     }
     let source = if file.is_some() { "U" } else { image.default_source() };
-    let version: i64 = settings::get(tx, &image.version())?;
+    let version = image.version().get(tx)?;
     settings::set(tx, &image.source(), &json!(source))?;
-    settings::set(tx, &image.version(), &json!(version + 1))?;
+    settings::set(tx, image.version().name(), &json!(version + 1))?;
     let url = image.url(&settings::all(tx)?);
     let data = [(format!("{}_url", image.name()), json!(url)), (image.source(), json!(source))];
     let event = RealmUpdatedDict::new(image.name(), data);

@@ -2,13 +2,13 @@
 
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::access::{channel_rows as channels, user_rows as users};
+use crate::domain::limits::MAX_MESSAGE_LENGTH;
 use crate::domain::messages::access::Sight;
 use crate::domain::messages::destination::Address;
 use crate::domain::messages::quote::{
     Whereabouts, enumerated, global_time, mentions_of_others, shortened, silent_mention, unused_fence,
 };
 use crate::domain::messages::record::MessageRow;
-use crate::domain::messages::rules::MAX_LENGTH;
 use crate::domain::notices::BotMessage;
 use crate::domain::realm;
 use crate::http::Resource;
@@ -30,7 +30,7 @@ fn routes() -> Vec<Route> {
 const MAX_DESCRIPTION_LENGTH: usize = 1000;
 
 /// Of a long message so much is quoted, in characters, that description and frame fit beside it.
-const MAX_QUOTE_LENGTH: usize = MAX_LENGTH - MAX_DESCRIPTION_LENGTH - 500;
+const MAX_QUOTE_LENGTH: usize = MAX_MESSAGE_LENGTH - MAX_DESCRIPTION_LENGTH - 500;
 
 /// What is wrong with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -105,7 +105,7 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
 
 /// The channel that reports go to.
 fn moderation_channel(connection: &Connection) -> ApiResult<StreamRow> {
-    let stream_id: i64 = realm::settings::get(connection, "moderation_request_channel_id")?;
+    let stream_id: i64 = realm::settings::MODERATION_REQUEST_CHANNEL_ID.get(connection)?;
     channels::by_id(connection, StreamId(stream_id))?.filter(|stream| !stream.is_archived).ok_or_else(|| {
         ApiError::bad_request("Moderation request channel must be specified to enable message reporting.")
     })

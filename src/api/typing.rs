@@ -1,5 +1,6 @@
 //! `POST /typing` and `POST /messages/{message_id}/typing`: somebody is writing. Nothing of it is kept.
 
+use crate::auth::Ctx;
 use crate::domain::access::{
     channel_rows as subscriptions, channels, user_rows as users, users as access_to_users,
 };
@@ -187,8 +188,8 @@ async fn set_typing_status_for_edit(call: Call<User>, params: EditTypingParams) 
         let caller = &call.caller;
         let message = Sight::new(snapshot, caller, now).find(params.message_id)?;
         let facts = EditFacts {
-            editing_allowed: realm::settings::get(snapshot, "allow_message_editing")?,
-            limit_seconds: realm::settings::get(snapshot, "message_content_edit_limit_seconds")?,
+            editing_allowed: realm::settings::ALLOW_MESSAGE_EDITING.get(snapshot)?,
+            limit_seconds: realm::settings::MESSAGE_CONTENT_EDIT_LIMIT_SECONDS.get(snapshot)?,
             now,
         };
         rules::may_edit_content(caller, &message, facts)?;
@@ -230,7 +231,7 @@ fn channel(
     let stream_id = stream_id.ok_or_else(|| ApiError::bad_request("Missing 'stream_id' argument"))?;
     let topic = topic.ok_or_else(|| ApiError::bad_request("Missing topic"))?;
     check_shares(connection, caller, Where::Channel)?;
-    let stream = channels::find_for_content(connection, caller, now, stream_id)?;
+    let stream = channels::find_for_content(Ctx::new(connection, caller, now), stream_id)?;
     destination::check_may_post(connection, caller, now, &stream)?;
     let topic = destination::read_topic(&topic)?.as_str().to_owned();
     Ok((Place::Stream { stream_id, topic }, subscribers(connection, caller, stream_id)?))
@@ -261,10 +262,10 @@ enum Where {
 /// Whether the caller wants others to know that they type.
 fn check_shares(connection: &Connection, caller: &Caller, place: Where) -> ApiResult<()> {
     let (setting, kind) = match place {
-        Where::Direct => ("send_private_typing_notifications", "direct"),
-        Where::Channel => ("send_stream_typing_notifications", "channel"),
+        Where::Direct => (user_settings::SEND_PRIVATE_TYPING_NOTIFICATIONS, "direct"),
+        Where::Channel => (user_settings::SEND_STREAM_TYPING_NOTIFICATIONS, "channel"),
     };
-    if user_settings::get(connection, caller.user_id, setting)? {
+    if setting.get(connection, caller.user_id)? {
         return Ok(());
     }
     Err(ApiError::bad_request(format!("User has disabled typing notifications for {kind} messages")))
@@ -292,7 +293,7 @@ fn receivers(
         access_to_users::who_can_access_all(connection, users, people)?.into_iter().map(UserId::from)
     {
         let is_active = users::by_id(connection, user_id)?.is_some_and(|user| user.is_active);
-        if is_active && user_settings::get(connection, user_id, "receives_typing_notifications")? {
+        if is_active && user_settings::RECEIVES_TYPING_NOTIFICATIONS.get(connection, user_id)? {
             receivers.push(user_id);
         }
     }

@@ -6,7 +6,7 @@ use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::emoji::resolve::{UNICODE, choose};
 use crate::domain::user_status::{EmojiParts, StatusChanged, UserStatus, load, put, read_status, wire};
 use crate::domain::users::find;
-use crate::domain::{accounts, presence, user_settings as domain_user_settings};
+use crate::domain::{accounts, user_settings as domain_user_settings};
 use crate::http::Resource;
 use crate::http::params::Trimmed;
 use crate::http::{
@@ -77,9 +77,10 @@ fn update_status(
     if let Some(away) = own.away {
         let user = users::by_id(tx, caller.user_id)?
             .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
-        let is_visible: bool = domain_user_settings::get(tx, user.user_id, presence::SETTING)?;
+        let is_visible: bool = domain_user_settings::PRESENCE_ENABLED.get(tx, user.user_id)?;
         if is_visible == away {
-            accounts::settings::setting(tx, &user, presence::SETTING, &json!(!away))?;
+            let name = domain_user_settings::PRESENCE_ENABLED.name();
+            accounts::settings::setting(tx, &user, name, &json!(!away))?;
         }
     }
     apply(tx, caller.user_id, change)?;
@@ -111,7 +112,7 @@ fn get_status(read: &Read<'_, User>, params: GetParams) -> ApiResult<Reply> {
     let user = find::by_id(read, params.user_id)?;
     check_is_active(&user)?;
     access::check(read, read.caller, &user)?;
-    let is_visible: bool = domain_user_settings::get(read, user.user_id, presence::SETTING)?;
+    let is_visible: bool = domain_user_settings::PRESENCE_ENABLED.get(read, user.user_id)?;
     let status = load(read, user.user_id)?;
     Reply::field("status", &wire(&status, !is_visible))
 }

@@ -75,7 +75,7 @@ impl Refusal {
 /// Whether an address may join the organization, invited or not: everybody's may, unless it is restricted to domains
 /// and has some.
 pub fn may_join(connection: &Connection, email: &str) -> ApiResult<Result<(), Refusal>> {
-    if !realm::settings::get(connection, "emails_restricted_to_domains")? {
+    if !realm::settings::EMAILS_RESTRICTED_TO_DOMAINS.get(connection)? {
         return Ok(Ok(()));
     }
     Ok(is_allowed(email, &all(connection)?))

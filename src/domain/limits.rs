@@ -1,4 +1,4 @@
-//! Limits that `POST /register` announces and that rules enforce.
+//! Limits that `POST /register` announces. The rules enforce these constants.
 
 /// The longest message, in characters.
 pub const MAX_MESSAGE_LENGTH: usize = 10_000;
@@ -18,7 +18,7 @@ pub const MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH: usize = 1024;
 /// The longest note of a reminder, in characters.
 pub const MAX_REMINDER_NOTE_LENGTH: usize = 1000;
 
-/// Nobody is told of their new subscription when more people than this are subscribed at once.
+/// Users get no message about a new subscription when more users than this are subscribed at once.
 pub const MAX_BULK_NEW_SUBSCRIPTION_MESSAGES: usize = 100;
 
 /// The largest avatar, in MiB.

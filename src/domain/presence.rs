@@ -15,9 +15,6 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// The setting of who wants to be seen.
-pub const SETTING: &str = "presence_enabled";
-
 /// How far back presences go unless the client says otherwise, in days.
 const HISTORY_DAYS: i64 = 14;
 
@@ -139,12 +136,12 @@ fn step(before: Option<Times>, status: Status, now: i64) -> Option<Step> {
 /// Whether a report would change anything.
 pub fn is_worth_a_job(connection: &Connection, user_id: UserId, status: Status, now: i64) -> ApiResult<bool> {
     let before = find(connection, user_id)?.map(|presence| presence.times);
-    Ok(step(before, status, now).is_some() && user_settings::get(connection, user_id, SETTING)?)
+    Ok(step(before, status, now).is_some() && user_settings::PRESENCE_ENABLED.get(connection, user_id)?)
 }
 
 /// Takes a report of a client. Nothing is kept of people who do not want to be seen.
 pub fn report(tx: &mut Tx<'_>, user_id: UserId, status: Status) -> ApiResult<()> {
-    if !user_settings::get::<bool>(tx, user_id, SETTING)? {
+    if !user_settings::PRESENCE_ENABLED.get(tx, user_id)? {
         return Ok(());
     }
     let before = find(tx, user_id)?.map(|presence| presence.times);
@@ -207,7 +204,7 @@ pub struct Found {
 pub fn load(connection: &Connection, caller: &Caller, wanted: Wanted, milliseconds: i64) -> ApiResult<Found> {
     let server_timestamp = seconds(milliseconds);
     let days = wanted.history_limit_days.unwrap_or(HISTORY_DAYS);
-    if realm::settings::get(connection, "presence_disabled")? {
+    if realm::settings::PRESENCE_DISABLED.get(connection)? {
         return Ok(Found { presences: Map::new(), server_timestamp, presence_last_update_id: -1 });
     }
     let has_some = wanted.last_update_id.is_some_and(|id| id > 0);
@@ -306,7 +303,7 @@ fn emit(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
 /// Tells some users how a person's presence is now, unless the organization does not show any.
 fn emit_to(tx: &mut Tx<'_>, user_id: UserId, audience: RoaringBitmap) -> ApiResult<()> {
     let Some(presence) = find(tx, user_id)? else { return Ok(()) };
-    if realm::settings::get(tx, "presence_disabled")? {
+    if realm::settings::PRESENCE_DISABLED.get(tx)? {
         return Ok(());
     }
     let routing = ModernPresences { presences: json!({user_id.to_string(): presence.modern()}) };

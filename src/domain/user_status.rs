@@ -2,7 +2,7 @@
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users;
-use crate::domain::{presence, user_settings};
+use crate::domain::user_settings;
 use crate::events::{Audience, uniform_event};
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -71,7 +71,7 @@ pub fn away_changed(tx: &mut Tx<'_>, user: &UserRow, away: bool) -> ApiResult<()
 /// Tells others, who can access a user from now on, what they say, if they say anything.
 pub fn introduce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResult<()> {
     let UserStatus { status_text, emoji_name, emoji_code, reaction_type } = load(tx, user.user_id)?;
-    let is_hidden = !user_settings::get::<bool>(tx, user.user_id, presence::SETTING)?;
+    let is_hidden = !user_settings::PRESENCE_ENABLED.get(tx, user.user_id)?;
     let emoji = EmojiParts { emoji_name, emoji_code, reaction_type };
     let event = StatusChanged {
         away: is_hidden.then_some(true),

@@ -15,6 +15,6 @@ pub use bot_type::BotType;
 pub use clock::Clock;
 pub use email_visibility::EmailVisibility;
 pub use ids::{ClientId, EventId, GroupId, MessageId, RecipientId, StreamId, TopicId, UserId};
-pub use property::{Kind, Property, Values};
+pub use property::{Kind, Property, Setting, SettingValue, Shape, Values};
 pub use role::Role;
 pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, EmptyTopic, Topic, fold, shown_topic};

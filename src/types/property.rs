@@ -1,6 +1,8 @@
 //! Settings as rows of a table: name on the wire, allowed values, default.
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use std::marker::PhantomData;
 
 /// A setting of the organization or of a user.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +56,102 @@ impl Property {
             Kind::WordOf(words, _) => value.as_str().is_some_and(|word| words.contains(&word)),
         }
     }
+}
+
+/// The shapes of values, by which the type of a [`Setting`] is checked against its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// [`Kind::Bool`].
+    Bool,
+    /// [`Kind::Number`] and [`Kind::NumberOf`].
+    Number,
+    /// [`Kind::NumberOrNull`].
+    NumberOrNull,
+    /// [`Kind::Text`] and [`Kind::WordOf`].
+    Text,
+    /// [`Kind::TextOrNull`].
+    TextOrNull,
+}
+
+impl Kind {
+    const fn shape(self) -> Shape {
+        match self {
+            Self::Bool(_) => Shape::Bool,
+            Self::Number(_) | Self::NumberOf(..) => Shape::Number,
+            Self::NumberOrNull(_) => Shape::NumberOrNull,
+            Self::Text(_) | Self::WordOf(..) => Shape::Text,
+            Self::TextOrNull(_) => Shape::TextOrNull,
+        }
+    }
+}
+
+/// A type for the values of a setting.
+pub trait SettingValue: DeserializeOwned {
+    /// The shape of its values in JSON.
+    const SHAPE: Shape;
+}
+
+impl SettingValue for bool {
+    const SHAPE: Shape = Shape::Bool;
+}
+
+impl SettingValue for i64 {
+    const SHAPE: Shape = Shape::Number;
+}
+
+impl SettingValue for Option<i64> {
+    const SHAPE: Shape = Shape::NumberOrNull;
+}
+
+impl SettingValue for String {
+    const SHAPE: Shape = Shape::Text;
+}
+
+/// A row of a table of settings, with the type of its values. As constants, a name that is not in the table or has values
+/// of another type does not compile.
+#[derive(Debug)]
+pub struct Setting<T> {
+    property: &'static Property,
+    value: PhantomData<fn() -> T>,
+}
+
+impl<T: SettingValue> Setting<T> {
+    /// Finds the row with a name.
+    ///
+    /// # Panics
+    /// If there is none, or its values have another type. In a constant, that is an error of the compiler.
+    pub const fn of(table: &'static [Property], name: &str) -> Self {
+        let mut index = 0;
+        while index < table.len() && !is_equal(table[index].name, name) {
+            index += 1;
+        }
+        assert!(index < table.len(), "the table has no setting with this name");
+        let property = &table[index];
+        assert!(property.kind.shape() as u8 == T::SHAPE as u8, "the setting has values of another type");
+        Self { property, value: PhantomData }
+    }
+
+    /// The name on the wire and in the file.
+    pub const fn name(&self) -> &'static str {
+        self.property.name
+    }
+
+    /// The value of a setting from its JSON text in the file; the default if it was never set.
+    pub fn parse(&self, stored: Option<String>) -> serde_json::Result<T> {
+        match stored {
+            Some(text) => serde_json::from_str(&text),
+            None => serde_json::from_value(self.property.default_value()),
+        }
+    }
+}
+
+const fn is_equal(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut index = 0;
+    while index < one.len() && index < other.len() && one[index] == other[index] {
+        index += 1;
+    }
+    index == one.len() && index == other.len()
 }
 
 /// The values of all settings of a table.

@@ -52,4 +52,4 @@ mod user_settings;
 mod user_status;
 mod user_topics;
 mod users;
-mod who_is_who;
+mod visibility;

@@ -1,9 +1,9 @@
 //! `DELETE /streams/{stream_id}`: archiving a channel. Its messages stay and can be read; nothing can be sent to it.
 
 use crate::api::channels::default;
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::channel_viewers::People;
 use crate::domain::access::{channel_viewers, channels};
 use crate::domain::channels::events::StreamUpdated;
 use crate::domain::channels::record::record;
@@ -28,7 +28,7 @@ pub struct ArchiveParams {
 
 /// `DELETE /streams/{stream_id}`: archives a channel.
 pub fn archive(tx: &mut Tx<'_>, caller: &User, params: ArchiveParams) -> ApiResult<Reply> {
-    let stream = channels::find_to_administer(tx, caller, tx.now(), params.stream_id)?;
+    let stream = channels::find_to_administer(Ctx::in_job(tx, caller), params.stream_id)?;
     set_archived(tx, caller.user_id, &stream, true)?;
     Ok(Reply::ok())
 }
@@ -44,7 +44,7 @@ pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived
     changed.is_archived = is_archived;
     sql::update(tx, &changed)?;
     let record = record(tx, tx.now(), &changed)?;
-    let audience = channel_viewers::to(tx, &People::load(tx)?, tx.now(), stream)?;
+    let audience = channel_viewers::users_who_can_see(tx, tx.now(), stream)?;
     tx.emit(StreamUpdated::archived(stream, record.clone()), Audience::set(audience));
     if !is_archived {
         membership::subscribe::emit_unarchived(tx, &changed, &record)?;

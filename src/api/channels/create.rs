@@ -1,6 +1,7 @@
 //! `POST /channels/create`: one new channel with its first subscribers (feature level 417).
 
 use crate::domain::channels::{rules, sql};
+use crate::domain::limits::MAX_STREAM_DESCRIPTION_LENGTH;
 use crate::domain::membership::create_channel::{CreationParams, NewChannel};
 use crate::domain::membership::{create_channel, subscribe};
 use crate::domain::notices as domain_notices;
@@ -20,7 +21,7 @@ pub struct CreateParams {
     name: String,
     /// Markdown.
     #[serde(default)]
-    description: BoundedText<{ rules::MAX_DESCRIPTION_LENGTH }>,
+    description: BoundedText<MAX_STREAM_DESCRIPTION_LENGTH>,
     /// Who is subscribed; may be nobody.
     #[serde(default)]
     subscribers: Vec<UserId>,

@@ -1,6 +1,6 @@
 //! `POST /default_streams` and `DELETE /default_streams`: which channels new users are subscribed to.
 
-use crate::domain::access::channel_viewers::People;
+use crate::auth::Ctx;
 use crate::domain::access::{channels, permissions};
 use crate::domain::channels::{events, sql};
 use crate::http::{ApiError, ApiResult, Reply, User};
@@ -18,7 +18,7 @@ pub struct DefaultStreamParams {
 /// `POST /default_streams`: new users will be subscribed to the channel.
 pub fn add(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiResult<Reply> {
     permissions::require_default_channels(caller)?;
-    let stream = channels::find_for_metadata(tx, caller, tx.now(), params.stream_id)?;
+    let stream = channels::find_for_metadata(Ctx::in_job(tx, caller), params.stream_id)?;
     if stream.is_archived {
         return Err(channels::no_such_channel());
     }
@@ -32,7 +32,7 @@ pub fn add(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiRe
 /// `DELETE /default_streams`: new users will not be subscribed to the channel.
 pub fn remove(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiResult<Reply> {
     permissions::require_default_channels(caller)?;
-    let stream = channels::find_for_metadata(tx, caller, tx.now(), params.stream_id)?;
+    let stream = channels::find_for_metadata(Ctx::in_job(tx, caller), params.stream_id)?;
     set(tx, stream.stream_id, false)?;
     Ok(Reply::ok())
 }
@@ -40,7 +40,7 @@ pub fn remove(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> Ap
 /// Makes a channel a default one, or not, and tells members if that changed anything.
 pub fn set(tx: &mut Tx<'_>, stream_id: StreamId, is_default: bool) -> ApiResult<()> {
     if sql::set_default(tx, stream_id, is_default)? {
-        events::emit_default_streams(tx, &People::load(tx)?)?;
+        events::emit_default_streams(tx)?;
     }
     Ok(())
 }

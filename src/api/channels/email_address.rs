@@ -3,6 +3,7 @@
 //! The address is for a gateway that hands mail on; this server does not take mail itself. It is made when it is first
 //! asked for, and stays the same for who asked and whom it shows as the sender.
 
+use crate::auth::Ctx;
 use crate::domain::access::{channels, user_rows};
 use crate::domain::notices;
 use crate::domain::users::sql as users;
@@ -27,7 +28,7 @@ pub struct EmailParams {
 pub async fn email_address(call: Call<User>, params: EmailParams) -> ApiResult<Reply> {
     let host = host_of(&call.info.origin).to_owned();
     let email = call.write(move |tx, caller| {
-        let stream = channels::find_for_content(tx, caller, tx.now(), params.stream_id)?;
+        let stream = channels::find_for_content(Ctx::in_job(tx, caller), params.stream_id)?;
         let sender_id = sender(tx, caller, params.sender_id)?;
         let token = token(tx, stream.stream_id, caller.user_id, sender_id)?;
         Ok(address(&stream.name, &token, &host))

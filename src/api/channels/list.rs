@@ -57,7 +57,7 @@ pub fn streams(read: &Read<'_, User>, params: StreamsParams) -> ApiResult<Reply>
         return Err(ApiError::bad_request("User not authorized for this query"));
     }
     let now = read.app.clock.seconds();
-    let choice = Choice::new(read, &params, now)?;
+    let choice = Choice::new(read, &params)?;
     let records = Records::new(read, now)?;
     let mut streams = Vec::new();
     for stream in sql::all(read)? {
@@ -81,7 +81,7 @@ struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    fn new(read: &'a Read<'_, User>, params: &'a StreamsParams, now: i64) -> ApiResult<Self> {
+    fn new(read: &'a Read<'_, User>, params: &'a StreamsParams) -> ApiResult<Self> {
         let subscribed_to = |user_id: UserId| -> ApiResult<HashSet<StreamId>> {
             let own = subscriptions::sql::own(read, user_id)?;
             Ok(own.into_iter().map(|subscription| subscription.stream_id).collect())
@@ -90,7 +90,7 @@ impl<'a> Choice<'a> {
             read.caller.bot_owner_id.filter(|_| params.include_owner_subscribed && read.caller.is_bot());
         Ok(Self {
             params,
-            viewer: Viewer::new(read, read.caller, now),
+            viewer: Viewer::new(read.ctx()),
             is_guest: read.caller.is_guest(),
             subscribed: if params.include_subscribed {
                 subscribed_to(read.caller.user_id)?
@@ -127,12 +127,11 @@ impl<'a> Choice<'a> {
         {
             return Ok(false);
         }
-        let standing = self.viewer.standing(stream)?;
-        Ok(if self.params.include_can_access_content && !everything {
-            standing.may_read()
+        if self.params.include_can_access_content && !everything {
+            self.viewer.can_read(stream)
         } else {
-            standing.may_know()
-        })
+            self.viewer.can_see(stream)
+        }
     }
 }
 
@@ -146,7 +145,7 @@ pub struct StreamParams {
 /// `GET /streams/{stream_id}`: one channel that the caller may know of.
 pub fn stream(read: &Read<'_, User>, params: StreamParams) -> ApiResult<Reply> {
     let now = read.app.clock.seconds();
-    let stream = channels::find_for_metadata(read, read.caller, now, params.stream_id)?;
+    let stream = channels::find_for_metadata(read.ctx(), params.stream_id)?;
     Reply::field("stream", &record(read, now, &stream)?)
 }
 
@@ -159,10 +158,9 @@ pub struct StreamIdParams {
 
 /// `GET /get_stream_id`: the id of a channel that the caller may read and that is not archived.
 pub fn stream_id(read: &Read<'_, User>, params: StreamIdParams) -> ApiResult<Reply> {
-    let now = read.app.clock.seconds();
     let found = sql::by_name(read, &params.stream)?.filter(|stream| !stream.is_archived);
     if let Some(stream) = found
-        && channels::has_content_access(read, read.caller, now, &stream)?
+        && channels::has_content_access(read.ctx(), &stream)?
     {
         return Reply::field("stream_id", &stream.stream_id);
     }

@@ -1,10 +1,11 @@
 //! `PATCH /streams/{stream_id}`: changing a channel.
 
 use crate::api::channels::{archive, default};
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
-use crate::domain::access::channel_viewers::People;
+use crate::domain::access::channel_viewers::users_who_can_see;
 use crate::domain::access::channels::Viewer;
-use crate::domain::access::{channel_viewers, channels, permissions};
+use crate::domain::access::{channels, permissions};
 use crate::domain::channel_folders;
 use crate::domain::channels::events::StreamUpdated;
 use crate::domain::channels::rules::Privacy;
@@ -14,17 +15,17 @@ use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::groups::setting;
 use crate::domain::groups::setting::{GroupSetting, Owner, SettingChange};
 use crate::domain::groups::system::SystemGroup;
+use crate::domain::limits::MAX_STREAM_DESCRIPTION_LENGTH;
 use crate::domain::messages::channel_description;
 use crate::domain::notices::channels as notices;
 use crate::domain::notices::channels::Notice;
-use crate::domain::visibility::channels as visibility_channels;
-use crate::domain::{notices as domain_notices, realm};
+use crate::domain::visibility::Scope;
+use crate::domain::{notices as domain_notices, realm, visibility};
 use crate::events::{Audience, Routed};
 use crate::http::params::{BoundedText, JsonOrText, nullable};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, StreamId, fold};
-use roaring::RoaringBitmap;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -35,7 +36,7 @@ pub struct UpdateParams {
     stream_id: StreamId,
     /// Markdown.
     #[serde(default)]
-    description: Option<BoundedText<{ rules::MAX_DESCRIPTION_LENGTH }>>,
+    description: Option<BoundedText<MAX_STREAM_DESCRIPTION_LENGTH>>,
     /// The name.
     #[serde(default)]
     new_name: Option<String>,
@@ -141,29 +142,38 @@ fn change(
     rendered: Option<Rendered>,
 ) -> ApiResult<()> {
     let now = tx.now();
-    let old = channels::find_to_administer(tx, caller, now, params.stream_id)?;
+    let old = channels::find_to_administer(Ctx::new(tx, caller, now), params.stream_id)?;
     let privacy = proposed_privacy(tx, caller, params, &old)?;
     if params.is_default_stream.is_some() {
         permissions::require_default_channels(caller)?;
     }
-    let people = People::load(tx)?;
-    let seen_before = channel_viewers::to(tx, &people, now, &old)?;
     let by = domain_notices::name_of(tx, caller)?;
-    let (updates, notices) = Default::default();
-    let mut change = Change { old: &old, new: old.clone(), by, updates, notices };
-    change.set_privacy(privacy);
-    change.set_retention(tx, caller, params)?;
-    change.set_topics_policy(tx, caller, params)?;
-    change.set_description(rendered);
-    change.set_name(tx, params)?;
-    change.set_folder(tx, params)?;
-    sql::update(tx, &change.new)?;
-    change.set_groups(tx, caller, params)?;
-    let Change { new, updates, notices, .. } = change;
-
-    let seen_after = channel_viewers::to(tx, &people, now, &new)?;
-    visibility_channels::emit_changes(tx, &new, &seen_before, &seen_after)?;
-    emit_updates(tx, updates, &seen_before & &seen_after);
+    let (new, notices) = visibility::with_own_events(
+        tx,
+        Scope::Channel(&old),
+        |tx| {
+            let (updates, notices) = (Vec::new(), Vec::new());
+            let mut change = Change { old: &old, new: old.clone(), by, updates, notices };
+            change.set_privacy(privacy);
+            change.set_retention(tx, caller, params)?;
+            change.set_topics_policy(tx, caller, params)?;
+            change.set_description(rendered);
+            change.set_name(tx, params)?;
+            change.set_folder(tx, params)?;
+            sql::update(tx, &change.new)?;
+            change.set_groups(tx, caller, params)?;
+            Ok(change)
+        },
+        |tx, Change { new, updates, notices, .. }, changes| {
+            // To those who could not see the channel before, its whole state is new.
+            let seen_by = users_who_can_see(tx, now, &new)? - changes.gained_channel(new.stream_id);
+            let audience = Audience::set(seen_by);
+            for update in updates {
+                tx.emit(update, audience.clone());
+            }
+            Ok((new, notices))
+        },
+    )?;
     if let Some(is_default) = params.is_default_stream {
         default::set(tx, new.stream_id, is_default)?;
     }
@@ -174,14 +184,6 @@ fn change(
     Ok(())
 }
 
-/// Tells those who saw the channel before and see it still what changed. To others its whole state is news.
-fn emit_updates(tx: &mut Tx<'_>, updates: Vec<Routed<StreamUpdated>>, audience: RoaringBitmap) {
-    let audience = Audience::set(audience);
-    for update in updates {
-        tx.emit(update, audience.clone());
-    }
-}
-
 /// Who will read the channel, if the caller may change that; `None` when it stays.
 fn proposed_privacy(
     tx: &Tx<'_>,
@@ -189,7 +191,7 @@ fn proposed_privacy(
     params: &UpdateParams,
     old: &StreamRow,
 ) -> ApiResult<Option<Privacy>> {
-    let viewer = Viewer::new(tx, caller, tx.now());
+    let viewer = Viewer::new(Ctx::in_job(tx, caller));
     let before = Privacy {
         invite_only: old.invite_only,
         is_web_public: old.is_web_public,
@@ -204,20 +206,20 @@ fn proposed_privacy(
     if after.invite_only && will_be_default {
         return Err(ApiError::bad_request("A default channel cannot be private."));
     }
-    let for_moderators: i64 = realm::settings::get(tx, "moderation_request_channel_id")?;
+    let for_moderators: i64 = realm::settings::MODERATION_REQUEST_CHANNEL_ID.get(tx)?;
     if !after.invite_only && for_moderators == old.stream_id.0 {
         return Err(ApiError::bad_request("Moderation request channel must be private."));
     }
     if let Some(is_private) = params.is_private {
-        if !viewer.standing(old)?.may_read() {
+        if !viewer.can_read(old)? {
             return Err(content_access_required());
         }
         let needed =
             if is_private { RealmGroup::CanCreatePrivateChannel } else { RealmGroup::CanCreatePublicChannel };
-        permissions::require(tx, caller, &viewer, needed)?;
+        permissions::require(&viewer, needed)?;
     }
     if params.is_web_public == Some(true) {
-        permissions::require_web_public(tx, caller, &viewer)?;
+        permissions::require_web_public(&viewer)?;
     }
     Ok((after != before).then_some(after))
 }
@@ -260,7 +262,7 @@ impl Change<'_> {
         if days != self.new.message_retention_days {
             self.new.message_retention_days = days;
             self.push("message_retention_days", days);
-            let of_realm = realm::settings::get(tx, "message_retention_days")?;
+            let of_realm = realm::settings::MESSAGE_RETENTION_DAYS.get(tx)?;
             self.notices.extend(notices::retention_changed(self.old, &self.new, of_realm, &self.by));
         }
         Ok(())
@@ -271,7 +273,7 @@ impl Change<'_> {
         if policy == self.new.topics_policy {
             return Ok(());
         }
-        permissions::require(tx, caller, &Viewer::new(tx, caller, tx.now()), RealmGroup::CanSetTopicsPolicy)?;
+        permissions::require(&Viewer::new(Ctx::in_job(tx, caller)), RealmGroup::CanSetTopicsPolicy)?;
         if policy == TopicsPolicy::EmptyTopicOnly && sql::has_named_topics(tx, self.new.stream_id)? {
             return Err(ApiError::bad_request(format!(
                 "To enable this configuration, all messages in this channel must be in the \
@@ -341,12 +343,12 @@ impl Change<'_> {
         let stream_id = self.old.stream_id;
         let held_by = name.group_of(tx, stream_id)?;
         let Some(after) = change.after(tx, held_by)? else { return Ok(()) };
-        let viewer = Viewer::new(tx, caller, tx.now());
-        if name.lets_in() && !viewer.standing(self.old)?.may_read() {
+        let viewer = Viewer::new(Ctx::in_job(tx, caller));
+        if name.lets_in() && !viewer.can_read(self.old)? {
             return Err(content_access_required());
         }
         if name.is_about_deleting() && after != GroupSetting::Group(SystemGroup::Nobody.id()) {
-            permissions::require(tx, caller, &viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
+            permissions::require(&viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
         }
         let before = setting::to_wire(tx, held_by)?;
         let group = name.parse(tx, &after)?;

@@ -10,6 +10,7 @@ use crate::domain::groups::rules::Manager;
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{rules, setting, sql};
 use crate::domain::users::events::everyone;
+use crate::domain::visibility::Scope;
 use crate::domain::{notices, visibility};
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
@@ -48,7 +49,10 @@ pub fn members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> ApiResu
     let group = rules::find(tx, *user_group_id)?;
     let mut added = Vec::new();
     let mut removed = Vec::new();
-    visibility::change(tx, |tx| {
+    let named = [add.as_slice(), delete].concat();
+    let changes_subgroups = !add_subgroups.is_empty() || !delete_subgroups.is_empty();
+    let scope = if changes_subgroups { Scope::Groups } else { Scope::Members(&named) };
+    visibility::with_events(tx, scope, |tx| {
         if !add.is_empty() {
             added = add_members(tx, caller, &group, add)?;
         }
@@ -82,7 +86,9 @@ pub fn subgroups(tx: &mut Tx<'_>, caller: &User, params: SubgroupsParams) -> Api
         return Err(ApiError::bad_request("Nothing to do. Specify at least one of \"add\" or \"delete\"."));
     }
     let group = rules::find(tx, params.user_group_id)?;
-    visibility::change(tx, |tx| change_subgroups(tx, caller, &group, &params.add, &params.delete))?;
+    visibility::with_events(tx, Scope::Groups, |tx| {
+        change_subgroups(tx, caller, &group, &params.add, &params.delete)
+    })?;
     Ok(Reply::ok())
 }
 

@@ -7,6 +7,7 @@ use crate::domain::groups::setting::Owner;
 use crate::domain::groups::{rules, sql};
 use crate::domain::users::events::everyone;
 use crate::domain::visibility;
+use crate::domain::visibility::Scope;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::{GroupId, StreamId};
@@ -32,7 +33,7 @@ pub fn deactivate(tx: &mut Tx<'_>, caller: &User, params: DeactivateParams) -> A
         return Err(error.with("objections", objections));
     }
     group.deactivated = true;
-    visibility::change(tx, |tx| {
+    visibility::with_events(tx, Scope::Groups, |tx| {
         sql::update(tx, &group)?;
         let audience = everyone(tx)?;
         tx.emit(GroupUpdated::deactivated(&group), audience);

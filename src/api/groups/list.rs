@@ -2,7 +2,8 @@
 
 use crate::domain::access::user_rows as users;
 use crate::domain::groups::membership::Membership;
-use crate::domain::groups::{events, members, rules, sql};
+use crate::domain::groups::roles::{ActiveUsersByRole, Among};
+use crate::domain::groups::{events, membership, rules, sql};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{GroupId, UserId};
 use roaring::RoaringBitmap;
@@ -40,14 +41,14 @@ pub fn members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply>
     let users = if params.direct_member_only {
         direct_members(read, group)?
     } else {
-        members::all(read, group, read.app.clock.seconds())?
+        membership::users_in(read, group, read.app.clock.seconds())?
     };
     Reply::field("members", &users.iter().collect::<Vec<_>>())
 }
 
 fn direct_members(read: &Read<'_, User>, group: GroupId) -> ApiResult<RoaringBitmap> {
-    let mut by_role = events::named_by_role(read, read.app.clock.seconds())?;
-    let mut users = by_role.remove(&group).unwrap_or_default();
+    let roles = ActiveUsersByRole::load(read, Among::Everyone, read.app.clock.seconds())?;
+    let mut users = roles.named_by_groups().remove(&group).unwrap_or_default();
     users.extend(sql::members(read, group)?.into_iter().filter_map(UserId::bit));
     Ok(users)
 }

@@ -1,18 +1,16 @@
 //! User groups: system groups that follow from roles, named groups, and the anonymous groups that hold the value of a
 //! single `can_..._group` setting.
 //!
-//! - [`membership::Membership`] answers every "is this user in the group that may" with one rule; [`members`] and
-//!   [`graph`] answer it from the group's end, for one group and for all;
-//! - [`setting`], [`permission`]: values of settings, and which groups may hold them;
-//! - [`rules`], [`sql`], [`events`]; the others are operations.
-//!
-//! What is in a group decides what people may see, so its changes run inside [`crate::api::who_is_who::change`].
+//! Groups decide what users can see, so their changes run inside [`crate::domain::visibility::with_events`].
 
 mod change;
 mod create;
 mod deactivate;
 mod list;
 mod update;
+mod waiting_period;
+
+pub use waiting_period::emit_ended_waiting_periods;
 
 use crate::domain::groups::{events, system};
 use crate::http::Resource;
@@ -20,8 +18,14 @@ use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// User groups.
-pub const RESOURCE: Resource =
-    Resource { name: "groups", routes, state: STATE, set_up: system::set_up, ..Resource::EMPTY };
+pub const RESOURCE: Resource = Resource {
+    name: "groups",
+    routes,
+    state: STATE,
+    set_up: system::set_up,
+    background: Some(waiting_period::BACKGROUND),
+    ..Resource::EMPTY
+};
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_user_groups", fetch: events::state }];
 

@@ -8,6 +8,7 @@ use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{events, rules, setting, sql};
 use crate::domain::users::events::everyone;
 use crate::domain::visibility;
+use crate::domain::visibility::Scope;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::GroupId;
@@ -106,7 +107,7 @@ fn save(tx: &mut Tx<'_>, group: &GroupRow, property: &str, value: &str) -> ApiRe
 }
 
 fn reactivate(tx: &mut Tx<'_>, group: &GroupRow) -> ApiResult<()> {
-    visibility::change(tx, |tx| {
+    visibility::with_events(tx, Scope::Groups, |tx| {
         sql::update(tx, group)?;
         let audience = everyone(tx)?;
         tx.emit(GroupUpdated::reactivated(group, events::named(tx, group)?), audience);

@@ -1,5 +1,6 @@
 //! Who may invite whom to what.
 
+use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::{channel_rows, permissions};
 use crate::domain::channels::sql as channels;
@@ -85,7 +86,7 @@ pub fn require_inviter(
     invite_as: Role,
 ) -> ApiResult<()> {
     require_person(caller)?;
-    permissions::require(connection, caller, &Viewer::new(connection, caller, now), permission)?;
+    permissions::require(&Viewer::new(Ctx::new(connection, caller, now)), permission)?;
     require_role(caller, invite_as, invite_as.is_moderator())
 }
 
@@ -155,13 +156,13 @@ fn check_channels(
     now: i64,
     stream_ids: &[StreamId],
 ) -> ApiResult<()> {
-    let viewer = Viewer::new(connection, caller, now);
+    let viewer = Viewer::new(Ctx::new(connection, caller, now));
     let mut streams = Vec::new();
     for stream_id in stream_ids {
         let mut readable = None;
         if let Some(stream) = channel_rows::by_id(connection, *stream_id)?
             && !stream.is_archived
-            && viewer.standing(&stream)?.may_read()
+            && viewer.can_read(&stream)?
         {
             readable = Some(stream);
         }
@@ -170,7 +171,7 @@ fn check_channels(
     }
     let defaults = channels::default_streams(connection)?;
     for stream in streams.iter().filter(|stream| !defaults.contains(&stream.stream_id)) {
-        if !permissions::may_add_others(connection, caller, &viewer, stream)? {
+        if !permissions::may_add_others(&viewer, stream)? {
             let msg = "You do not have permission to subscribe other users to channels.";
             return Err(ApiError::bad_request(msg));
         }

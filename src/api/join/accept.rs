@@ -14,6 +14,7 @@ use crate::domain::membership::subscribe;
 use crate::domain::realm::bot_domain;
 use crate::domain::realm::user_ids;
 use crate::domain::users::sql as users;
+use crate::domain::visibility::Scope;
 use crate::domain::{keys, realm as domain_realm, visibility};
 use crate::events::Audience;
 use crate::http::ApiResult;
@@ -94,7 +95,7 @@ pub fn accept(
         api_key: keys::mint(tx, user.user_id, CLIENT)?,
         email: user.delivery_email,
         full_name: user.full_name,
-        organization: domain_realm::settings::get(tx, "name")?,
+        organization: domain_realm::settings::NAME.get(tx)?,
     }))
 }
 
@@ -118,7 +119,7 @@ fn add_to_groups(tx: &mut Tx<'_>, invite: &InviteRow, user_id: UserId) -> ApiRes
     if invite.group_ids.is_empty() {
         return Ok(());
     }
-    visibility::change(tx, |tx| {
+    visibility::with_events(tx, Scope::Members(&[user_id]), |tx| {
         for group_id in &invite.group_ids {
             let is_usable = groups::group(tx, *group_id)?.is_some_and(|group| !group.deactivated);
             if is_usable && groups::set_member(tx, *group_id, user_id, true)? {

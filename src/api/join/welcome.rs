@@ -25,7 +25,7 @@ pub fn say(tx: &mut Tx<'_>, invite: &InviteRow, newcomer: &UserRow) -> ApiResult
         let content = format!("{name} accepted your invitation to join Zulip!");
         send_as_notification_bot(tx, address, content)?;
     }
-    let signups: i64 = domain_realm::settings::get(tx, "signup_announcements_stream_id")?;
+    let signups: i64 = domain_realm::settings::SIGNUP_ANNOUNCEMENTS_STREAM_ID.get(tx)?;
     let stream = channels::by_id(tx, StreamId(signups))?.filter(|stream| !stream.is_archived);
     if let Some(stream) = stream
         && invite.invited_by_user_id.is_some()
@@ -37,7 +37,7 @@ pub fn say(tx: &mut Tx<'_>, invite: &InviteRow, newcomer: &UserRow) -> ApiResult
 }
 
 fn welcome(tx: &mut Tx<'_>, invite: &InviteRow, newcomer: &UserRow) -> ApiResult<()> {
-    let organization: String = domain_realm::settings::get(tx, "name")?;
+    let organization: String = domain_realm::settings::NAME.get(tx)?;
     let mut content = format!(
         "Hello, and welcome to **{organization}**! 👋 This is a direct message from me, Welcome Bot.\n\n\
          Conversations happen in channels, and each channel has topics. Look around, reply where you have something \
@@ -49,7 +49,7 @@ fn welcome(tx: &mut Tx<'_>, invite: &InviteRow, newcomer: &UserRow) -> ApiResult
     notices::welcome::send(tx, newcomer.user_id, content)?;
     let custom = match &invite.welcome_message_custom_text {
         Some(text) => text.clone(),
-        None => domain_realm::settings::get(tx, "welcome_message_custom_text")?,
+        None => domain_realm::settings::WELCOME_MESSAGE_CUSTOM_TEXT.get(tx)?,
     };
     if !custom.trim().is_empty() {
         notices::welcome::send(tx, newcomer.user_id, custom)?;

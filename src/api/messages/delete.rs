@@ -32,7 +32,7 @@ pub fn delete_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> A
         may_delete_any,
         may_delete_own,
         is_own: message.sender_id == caller.user_id || owns_sender,
-        limit_seconds: realm::settings::get(tx, "message_content_delete_limit_seconds")?,
+        limit_seconds: realm::settings::MESSAGE_CONTENT_DELETE_LIMIT_SECONDS.get(tx)?,
         age: tx.now() - message.timestamp,
     })?;
     match &stream {

@@ -1,5 +1,6 @@
 //! `POST /streams/{stream_id}/delete_topic`: deletes a whole topic.
 
+use crate::auth::Ctx;
 use crate::domain::access::channels;
 use crate::domain::messages::access::Sight;
 use crate::domain::messages::destination::read_topic;
@@ -48,7 +49,7 @@ fn delete_batch(tx: &mut Tx<'_>, mut caller: Caller, stream_id: StreamId, topic:
     if !caller.role.is_administrator() {
         return Err(ApiError::administrators_only());
     }
-    let stream = channels::find_for_content(tx, &caller, tx.now(), stream_id)?;
+    let stream = channels::find_for_content(Ctx::in_job(tx, &caller), stream_id)?;
     if stream.is_archived {
         return Err(channels::no_such_channel());
     }

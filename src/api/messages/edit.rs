@@ -109,8 +109,8 @@ fn check(connection: &Connection, caller: &Caller, now: i64, params: &EditParams
     let (message, stream) = Sight::new(connection, caller, now).find_to_change(params.message_id)?;
     if params.content.is_some() {
         let facts = EditFacts {
-            editing_allowed: realm::settings::get(connection, "allow_message_editing")?,
-            limit_seconds: realm::settings::get(connection, "message_content_edit_limit_seconds")?,
+            editing_allowed: realm::settings::ALLOW_MESSAGE_EDITING.get(connection)?,
+            limit_seconds: realm::settings::MESSAGE_CONTENT_EDIT_LIMIT_SECONDS.get(connection)?,
             now,
         };
         rules::may_edit_content(caller, &message, facts)?;

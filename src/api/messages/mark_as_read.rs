@@ -1,6 +1,7 @@
 //! `POST /mark_all_as_read`, `POST /mark_stream_as_read` and `POST /mark_topic_as_read`: the older ways to mark much as
 //! read, all deprecated for `POST /messages/flags/narrow`.
 
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels;
 use crate::domain::messages::access::{ALL_IDS, Sight};
@@ -39,7 +40,7 @@ pub struct StreamParams {
 
 /// `POST /mark_stream_as_read`.
 pub fn mark_stream_as_read(tx: &mut Tx<'_>, caller: &User, params: StreamParams) -> ApiResult<Reply> {
-    let stream = channels::find_for_content(tx, caller, tx.now(), params.stream_id)?;
+    let stream = channels::find_for_content(Ctx::in_job(tx, caller), params.stream_id)?;
     let recipient_id = stream.recipient_id;
     let ids = messages(tx, caller, vec![Test::Channel(Rc::new(stream)), Test::Unread], usize::MAX)?;
     if !ids.is_empty() {
@@ -60,7 +61,7 @@ pub struct TopicParams {
 
 /// `POST /mark_topic_as_read`. A topic in which the caller never received anything does not exist for this.
 pub fn mark_topic_as_read(tx: &mut Tx<'_>, caller: &User, params: TopicParams) -> ApiResult<Reply> {
-    let stream = channels::find_for_content(tx, caller, tx.now(), params.stream_id)?;
+    let stream = channels::find_for_content(Ctx::in_job(tx, caller), params.stream_id)?;
     let recipient_id = stream.recipient_id;
     let topic = read_topic(&params.topic_name)?;
     let stream = Rc::new(stream);

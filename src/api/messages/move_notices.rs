@@ -106,7 +106,7 @@ fn who_need_not_read(tx: &mut Tx<'_>, mv: &Move) -> ApiResult<Vec<UserId>> {
     let mut known_to = Vec::new();
     for bit in subscribers.bitmap() {
         let user_id = UserId::from(bit);
-        let policy: String = user_settings::get(tx, user_id, "resolved_topic_notice_auto_read_policy")?;
+        let policy: String = user_settings::RESOLVED_TOPIC_NOTICE_AUTO_READ_POLICY.get(tx, user_id)?;
         let is_news = match policy.as_str() {
             "never" => true,
             "except_followed" => followers.contains(bit),

@@ -3,6 +3,7 @@
 
 use crate::api::messages::move_rules;
 use crate::api::messages::move_rules::{Limits, MoveFacts, Resolving};
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels;
 use crate::domain::access::channels::Viewer;
@@ -113,13 +114,14 @@ pub fn plan(
     let topic = destination.topic.clone().unwrap_or_else(|| old_topic.clone());
     let to = match destination.stream_id {
         None => from.clone(),
-        Some(stream_id) => channels::find_for_content(connection, caller, now, stream_id)?,
+        Some(stream_id) => channels::find_for_content(Ctx::new(connection, caller, now), stream_id)?,
     };
     if to.is_archived {
         return Err(channels::no_such_channel());
     }
     check_topic(connection, &to, &topic)?;
-    let powers = Powers { connection, caller, viewer: Viewer::new(connection, caller, now), from, to: &to };
+    let powers =
+        Powers { connection, caller, viewer: Viewer::new(Ctx::new(connection, caller, now)), from, to: &to };
     let facts = MoveFacts {
         resolving: Resolving::of(&old_topic, &topic),
         topic_changes: old_topic != topic,
@@ -239,8 +241,8 @@ fn limits(connection: &Connection, caller: &Caller) -> ApiResult<Limits> {
         return Ok(Limits::default());
     }
     Ok(Limits {
-        within_stream: realm::settings::get(connection, "move_messages_within_stream_limit_seconds")?,
-        between_streams: realm::settings::get(connection, "move_messages_between_streams_limit_seconds")?,
+        within_stream: realm::settings::MOVE_MESSAGES_WITHIN_STREAM_LIMIT_SECONDS.get(connection)?,
+        between_streams: realm::settings::MOVE_MESSAGES_BETWEEN_STREAMS_LIMIT_SECONDS.get(connection)?,
     })
 }
 

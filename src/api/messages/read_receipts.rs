@@ -21,7 +21,7 @@ pub struct ReadReceiptsParams {
 pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> ApiResult<Reply> {
     let sight = Sight::new(read, read.caller, read.app.clock.seconds());
     let message = sight.find(params.message_id)?;
-    if !realm::settings::get::<bool>(read, "enable_read_receipts")? {
+    if !realm::settings::ENABLE_READ_RECEIPTS.get(read)? {
         return Err(ApiError::bad_request("Read receipts are disabled in this organization."));
     }
     let view = sight.view(message.recipient_id)?;
@@ -36,7 +36,7 @@ pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> A
         }
         if accessible.contains(user_id)
             && user_rows::by_id(read, user_id)?.is_some_and(|user| user.is_active)
-            && user_settings::get(read, user_id, "send_read_receipts")?
+            && user_settings::SEND_READ_RECEIPTS.get(read, user_id)?
         {
             user_ids.push(user_id);
         }

@@ -1,5 +1,6 @@
 //! From the elements of a narrow to terms: what the operands name is looked up.
 
+use crate::auth::Ctx;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{channel_rows, channels as access, user_rows};
 use crate::domain::channels::sql as channels;
@@ -37,7 +38,8 @@ pub fn resolve(sight: &Sight<'_>, elements: &[Element]) -> ApiResult<Narrow> {
         let query = SearchQuery::new(connection, &words.join(" "))?;
         terms.push(Term { test: Test::Search(Rc::new(query)), negated: false });
     }
-    let may_read_history = |stream: &_| access::has_full_history(connection, caller, sight.now(), stream);
+    let may_read_history =
+        |stream: &_| access::has_full_history(Ctx::new(connection, caller, sight.now()), stream);
     let wants_shared_history = narrow::wants_shared_history(caller, &elements, may_read_history, &terms)?;
     let names_channel = elements.iter().any(Element::is_channel);
     Ok(Narrow { terms, wants_shared_history, names_channel })

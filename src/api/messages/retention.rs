@@ -67,7 +67,7 @@ enum Expired {
 impl Expired {
     /// Looks for some. Without any retention that is two short statements; else a seek for each channel.
     fn find(connection: &Connection, now: i64) -> ApiResult<Option<Self>> {
-        let of_realm: i64 = realm::settings::get(connection, "message_retention_days")?;
+        let of_realm: i64 = realm::settings::MESSAGE_RETENTION_DAYS.get(connection)?;
         let mut cutoffs = Cutoffs { connection, now, known: HashMap::new() };
         for (recipient_id, days) in channels::limited_retention(connection, of_realm)? {
             let found = sql::in_channel_before(connection, recipient_id, cutoffs.of(days)?, BATCH)?;

@@ -2,14 +2,16 @@
 
 use crate::api::realm::changes::Changes;
 use crate::api::realm::rules;
+use crate::auth::Ctx;
 use crate::domain::access::channels;
 use crate::domain::groups::realm_settings::{RealmGroup, permission_changed};
 use crate::domain::groups::setting::{Owner, SettingChange};
 use crate::domain::groups::{realm_settings, setting};
 use crate::domain::messages::render_context::render_for_server;
+use crate::domain::realm::settings::MODERATION_REQUEST_CHANNEL_ID;
 use crate::domain::realm::{events, settings, user_ids as users};
 use crate::domain::visibility;
-use crate::domain::visibility::users::Before;
+use crate::domain::visibility::Scope;
 use crate::events::Audience;
 use crate::http::{Administrator, ApiError, ApiResult, Caller, Params2, Reply};
 use crate::store::Tx;
@@ -74,12 +76,14 @@ fn value(tx: &Tx<'_>, caller: &Caller, name: &str, written: Value) -> ApiResult<
         return rules::value(name, written);
     }
     let Some(stream_id) = written.as_i64().filter(|id| *id >= 0) else { return Ok((-1).into()) };
-    let stream = channels::find_for_metadata(tx, caller, tx.now(), StreamId(stream_id))?;
+    let stream = channels::find_for_metadata(Ctx::in_job(tx, caller), StreamId(stream_id))?;
     if stream.is_archived {
         return Err(channels::no_such_channel());
     }
-    let is_unchanged = settings::get::<i64>(tx, name)? == stream_id;
-    if name == "moderation_request_channel_id" && !stream.invite_only && !is_unchanged {
+    if name == MODERATION_REQUEST_CHANNEL_ID.name()
+        && !stream.invite_only
+        && MODERATION_REQUEST_CHANNEL_ID.get(tx)? != stream_id
+    {
         return Err(ApiError::bad_request("Moderation request channel must be private."));
     }
     Ok(written)
@@ -93,8 +97,10 @@ fn set(tx: &mut Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
             settings::set(tx, "rendered_description", &html.into())?;
             events::set(tx, name, value)
         }
-        // Members are full members sooner or later.
-        "waiting_period_threshold" => visibility::change(tx, |tx| events::set(tx, name, value)),
+        "waiting_period_threshold" => {
+            visibility::waiting_period::emit_ended(tx)?;
+            visibility::with_events(tx, Scope::WaitingPeriod, |tx| events::set(tx, name, value))
+        }
         _ => events::set(tx, name, value),
     }
 }
@@ -104,17 +110,17 @@ fn set_group(tx: &mut Tx<'_>, permission: RealmGroup, change: &SettingChange) ->
     let before = realm_settings::group(tx, permission)?;
     let Some(after) = change.after(tx, before)? else { return Ok(None) };
     let group = setting::parse(tx, permission.name(), &permission.permission(), &after)?;
-    let known = match permission {
-        RealmGroup::CanAccessAllUsers => Before::of_guests(tx)?,
-        _ => Before::default(),
-    };
-    setting::set(tx, Owner::Realm, permission.name(), group)?;
     let value = serde_json::to_value(&after)?;
-    let event = permission_changed(permission.name().to_owned(), value.clone());
-    let everybody = Audience::set(users::active_ids(tx)?);
-    tx.emit(event, everybody);
-    let changes = known.changes(tx)?;
-    changes.emit_gained(tx)?;
-    changes.emit_lost(tx);
+    let set = |tx: &mut Tx<'_>| {
+        setting::set(tx, Owner::Realm, permission.name(), group)?;
+        let event = permission_changed(permission.name().to_owned(), value.clone());
+        let everybody = Audience::set(users::active_ids(tx)?);
+        tx.emit(event, everybody);
+        Ok(())
+    };
+    match permission {
+        RealmGroup::CanAccessAllUsers => visibility::with_events(tx, Scope::AccessToUsers, set)?,
+        _ => set(tx)?,
+    }
     Ok(Some(value))
 }

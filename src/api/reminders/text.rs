@@ -1,11 +1,10 @@
 //! What a reminder says.
 
-use crate::domain::limits::MAX_REMINDER_NOTE_LENGTH;
+use crate::domain::limits::{MAX_MESSAGE_LENGTH, MAX_REMINDER_NOTE_LENGTH};
 use crate::domain::messages::quote::{
     Whereabouts, enumerated, mentions_of_others, shortened, silent_mention, unused_fence,
 };
 use crate::domain::messages::record::MessageRow;
-use crate::domain::messages::rules::MAX_LENGTH;
 use crate::http::{ApiError, ApiResult};
 use rusqlite::Connection;
 
@@ -46,6 +45,6 @@ pub fn of_message(connection: &Connection, message: &MessageRow, note: &str) -> 
     let fence = unused_fence(&message.content);
     text = format!("{text}\n\n{sender} [said]({url}) {whereto}:\n{fence}quote\n");
     let end = format!("\n{fence}");
-    let room = MAX_LENGTH.saturating_sub(text.chars().count() + end.len());
+    let room = MAX_MESSAGE_LENGTH.saturating_sub(text.chars().count() + end.len());
     Ok(text + &shortened(&message.content, room) + &end)
 }

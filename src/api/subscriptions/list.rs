@@ -1,6 +1,7 @@
 //! `GET /users/me/subscriptions`, `GET /users/{user_id}/subscriptions/{stream_id}`, `GET /streams/{stream_id}/members`,
 //! and the subscriptions in the answer of `POST /register`.
 
+use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::user_rows;
 use crate::domain::access::{channel_rows, channels as access};
@@ -58,8 +59,7 @@ pub fn status(read: &Read<'_, User>, params: StatusParams) -> ApiResult<Reply> {
         return Err(ApiError::bad_request("User is deactivated"));
     }
     domain_access::users::check(read, read.caller, &user)?;
-    let now = read.app.clock.seconds();
-    let stream = access::find_for_metadata(read, read.caller, now, params.stream_id)?;
+    let stream = access::find_for_metadata(read.ctx(), params.stream_id)?;
     Reply::field("is_subscribed", &channel_rows::is_subscribed(read, user.user_id, stream.stream_id)?)
 }
 
@@ -72,8 +72,7 @@ pub struct MembersParams {
 
 /// `GET /streams/{stream_id}/members`: the ids of the active users who are subscribed to a channel, ascending.
 pub fn members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply> {
-    let now = read.app.clock.seconds();
-    let stream = access::find_for_metadata(read, read.caller, now, params.stream_id)?;
+    let stream = access::find_for_metadata(read.ctx(), params.stream_id)?;
     let subscribers: Vec<u32> = channel_rows::subscribers(read, stream.stream_id)?.iter().collect();
     Reply::field("subscribers", &subscribers)
 }
@@ -82,7 +81,7 @@ pub fn members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply>
 /// caller may know of, in one of the three, by name.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let (connection, capabilities) = (request.connection, request.registration.client_capabilities);
-    let viewer = Viewer::new(connection, request.caller, request.now);
+    let viewer = Viewer::new(Ctx::new(connection, request.caller, request.now));
     let records = Records::new(connection, request.now)?;
     let mut lists = SubscriberLists::load(connection, request.include_subscribers, request.now)?;
     let own = subscriptions_sql::own_with_ended(connection, request.caller.user_id)?;
@@ -95,7 +94,7 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     }
     let (mut subscribed, mut unsubscribed, mut never_subscribed) = (Vec::new(), Vec::new(), Vec::new());
     for stream in channels::sql::all(connection)? {
-        if (stream.is_archived && !capabilities.archived_channels) || !viewer.standing(&stream)?.may_know() {
+        if (stream.is_archived && !capabilities.archived_channels) || !viewer.can_see(&stream)? {
             continue;
         }
         let own = own.get(&stream.stream_id);

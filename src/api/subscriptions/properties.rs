@@ -1,6 +1,7 @@
 //! `POST /users/me/subscriptions/properties` and `PATCH /users/me/subscriptions/{stream_id}`: colour, muting, pinning
 //! and notifications of one's own subscriptions.
 
+use crate::auth::Ctx;
 use crate::domain::access::{channel_rows, channels};
 use crate::domain::subscriptions::events::SubscriptionUpdated;
 use crate::domain::subscriptions::rules::Choice;
@@ -64,7 +65,7 @@ pub fn update_one(tx: &mut Tx<'_>, caller: &User, params: PropertyParams) -> Api
 }
 
 fn choose(tx: &mut Tx<'_>, caller: &Caller, stream_id: StreamId, choice: &Choice) -> ApiResult<()> {
-    let stream = channels::find_for_content(tx, caller, tx.now(), stream_id)?;
+    let stream = channels::find_for_content(Ctx::in_job(tx, caller), stream_id)?;
     if !channel_rows::is_subscribed(tx, caller.user_id, stream_id)? {
         return Err(ApiError::bad_request(format!("Not subscribed to channel ID {stream_id}")));
     }

@@ -1,9 +1,11 @@
 //! `POST /users/me/subscriptions`: subscribing users to channels; channels that are not there are made.
 
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::permissions::may_add_others;
 use crate::domain::access::user_rows::UserRow;
+use crate::domain::limits::{MAX_BULK_NEW_SUBSCRIPTION_MESSAGES, MAX_STREAM_DESCRIPTION_LENGTH};
 use crate::domain::membership::create_channel::{CreationParams, NewChannel};
 use crate::domain::membership::subscribe::Outcome;
 use crate::domain::membership::{create_channel, subscribe as join};
@@ -19,10 +21,6 @@ use crate::types::{StreamId, UserId, fold};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
-/// `max_bulk_new_subscription_messages` of `POST /register`: when more users are subscribed at once, nobody is told
-/// by a message.
-pub const MAX_NEW_SUBSCRIPTION_MESSAGES: usize = 100;
-
 /// One element of `subscriptions`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct WantedChannel {
@@ -30,7 +28,7 @@ pub struct WantedChannel {
     name: String,
     /// Markdown, for a channel that is made.
     #[serde(default)]
-    description: Option<BoundedText<{ channels::rules::MAX_DESCRIPTION_LENGTH }>>,
+    description: Option<BoundedText<MAX_STREAM_DESCRIPTION_LENGTH>>,
     /// The colour to see it in.
     #[serde(default)]
     color: Option<String>,
@@ -147,7 +145,7 @@ pub fn subscribe_all(
     let user_ids: Vec<UserId> = users.iter().map(|user| user.user_id).collect();
     let outcome = join::subscribe(tx, &streams, &user_ids, &colors)?;
     let sends = params.send_new_subscription_messages;
-    let sent = sends && users.len() <= MAX_NEW_SUBSCRIPTION_MESSAGES;
+    let sent = sends && users.len() <= MAX_BULK_NEW_SUBSCRIPTION_MESSAGES;
     let notices = notices(tx, caller, &made, params.announce, sent.then_some((&users, &outcome)))?;
     notices::send(tx, notices, caller.user_id)?;
     Ok(SubscribeReply {
@@ -213,13 +211,13 @@ fn authorize(
     streams: Vec<StreamRow>,
     for_others: bool,
 ) -> ApiResult<(Vec<StreamRow>, Refused)> {
-    let viewer = Viewer::new(tx, caller, tx.now());
+    let viewer = Viewer::new(Ctx::in_job(tx, caller));
     let mut allowed = Vec::new();
     let mut refused = Refused::default();
     for stream in streams {
-        if !viewer.standing(&stream)?.may_read() {
+        if !viewer.can_read(&stream)? {
             refused.unread.push(stream.name);
-        } else if for_others && !may_add_others(tx, caller, &viewer, &stream)? {
+        } else if for_others && !may_add_others(&viewer, &stream)? {
             refused.not_for_others.push(stream.name);
         } else {
             allowed.push(stream);

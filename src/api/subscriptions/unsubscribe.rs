@@ -1,5 +1,6 @@
 //! `DELETE /users/me/subscriptions`: ending one's own subscriptions, or those of others.
 
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::user_rows::UserRow;
@@ -42,13 +43,13 @@ pub fn leave_own(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> ApiResul
 
 /// The channels with these names, each once. What the caller may not know of is not there.
 fn find(tx: &Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<Vec<StreamRow>> {
-    let viewer = Viewer::new(tx, caller, tx.now());
+    let viewer = Viewer::new(Ctx::in_job(tx, caller));
     let mut streams: Vec<StreamRow> = Vec::new();
     let mut missing = Vec::new();
     for name in names {
         let name = channels::rules::name(name)?;
         match channels::sql::by_name(tx, &name)? {
-            Some(stream) if viewer.standing(&stream)?.may_know() => {
+            Some(stream) if viewer.can_see(&stream)? => {
                 if !streams.iter().any(|other| other.stream_id == stream.stream_id) {
                     streams.push(stream);
                 }
@@ -69,7 +70,7 @@ fn controls(caller: &Caller, user: &UserRow) -> bool {
 
 /// Whether the caller may unsubscribe others from all of these channels.
 fn may_remove_others(tx: &Tx<'_>, caller: &Caller, streams: &[StreamRow]) -> ApiResult<bool> {
-    let viewer = Viewer::new(tx, caller, tx.now());
+    let viewer = Viewer::new(Ctx::in_job(tx, caller));
     for stream in streams {
         let may = viewer.may_administer(stream)?
             || (!caller.is_guest() && viewer.is_in(stream, StreamSetting::CanRemoveSubscribers)?);

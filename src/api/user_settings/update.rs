@@ -7,6 +7,7 @@ use crate::domain::accounts::{change, settings};
 use crate::domain::domains::may_join;
 use crate::domain::realm as domain_realm;
 use crate::domain::realm::bot_domain;
+use crate::domain::realm::settings::{EMAIL_CHANGES_DISABLED, NAME_CHANGES_DISABLED, RealmSetting};
 use crate::domain::user_settings::{all, events};
 use crate::domain::users::{emails, passwords, sql as users};
 use crate::http::params::Trimmed;
@@ -86,7 +87,7 @@ async fn new_password(call: &Call<User>, old: String, new: String) -> ApiResult<
             let user = user_rows::by_id(snapshot, user_id)?
                 .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
             let stored = users::password_of(snapshot, &user.delivery_email)?.and_then(|(_, hash, _)| hash);
-            let enabled: bool = domain_realm::settings::get(snapshot, "password_auth_enabled")?;
+            let enabled: bool = domain_realm::settings::PASSWORD_AUTH_ENABLED.get(snapshot)?;
             Ok((user, stored, enabled))
         })
         .await?;
@@ -123,7 +124,7 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
     if let Some(email) = &update.email
         && *email != user.delivery_email
     {
-        may_change(tx, caller, "email_changes_disabled")?.then_some(()).ok_or_else(|| {
+        may_change(tx, caller, &EMAIL_CHANGES_DISABLED)?.then_some(()).ok_or_else(|| {
             ApiError::bad_request("Email address changes are disabled in this organization.")
         })?;
         may_join(tx, email)?.map_err(|refusal| ApiError::bad_request(refusal.reason()))?;
@@ -132,7 +133,7 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
     if let Some(full_name) = &update.full_name
         && *full_name != user.full_name
         // Refused without a word, as the published server does: no client offers it.
-        && may_change(tx, caller, "name_changes_disabled")?
+        && may_change(tx, caller, &NAME_CHANGES_DISABLED)?
     {
         change::full_name(tx, &user, full_name)?;
     }
@@ -148,8 +149,8 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
 }
 
 /// Whether a caller may do what the organization has disabled for most.
-fn may_change(tx: &Tx<'_>, caller: &Caller, disabled: &str) -> ApiResult<bool> {
-    Ok(caller.role.is_administrator() || !domain_realm::settings::get::<bool>(tx, disabled)?)
+fn may_change(tx: &Tx<'_>, caller: &Caller, disabled: &RealmSetting<bool>) -> ApiResult<bool> {
+    Ok(caller.role.is_administrator() || !disabled.get(tx)?)
 }
 
 /// Sets a user's settings and tells of those that are different now.

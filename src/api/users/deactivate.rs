@@ -1,5 +1,6 @@
 //! `DELETE /users/{user_id}`, `DELETE /users/me` and `POST /users/{user_id}/reactivate`.
 
+use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::permissions;
 use crate::domain::access::user_rows::UserRow;
@@ -86,8 +87,8 @@ pub fn reactivate_user(tx: &mut Tx<'_>, caller: &User, params: ReactivateUserPar
         return Ok(Reply::ok());
     }
     if user.is_bot() {
-        let viewer = Viewer::new(tx, caller, tx.now());
-        permissions::require(tx, caller, &viewer, RealmGroup::CanCreateBots)?;
+        let viewer = Viewer::new(Ctx::in_job(tx, caller));
+        permissions::require(&viewer, RealmGroup::CanCreateBots)?;
     }
     names::check_unique(tx, &user.full_name, Some(user.user_id))?;
     deactivation::reactivate(tx, &user, caller.user_id)?;

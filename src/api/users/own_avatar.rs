@@ -33,7 +33,7 @@ fn set(tx: &mut Tx<'_>, caller: &User, image: Option<&AvatarImage>) -> ApiResult
 
 /// Administrators may where others may not.
 fn check_allowed(connection: &Connection, caller: &User) -> ApiResult<()> {
-    if realm::settings::get(connection, "avatar_changes_disabled")? && !caller.role.is_administrator() {
+    if realm::settings::AVATAR_CHANGES_DISABLED.get(connection)? && !caller.role.is_administrator() {
         return Err(ApiError::bad_request("Avatar changes are disabled in this organization."));
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! A channel's row, and its topics policy.
 
-use crate::types::{RecipientId, StreamId, UserId};
+use crate::domain::realm::settings::RealmSetting;
+use crate::types::{RecipientId, SettingValue, Shape, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -101,7 +102,14 @@ pub enum TopicsPolicy {
     EmptyTopicOnly,
 }
 
+impl SettingValue for TopicsPolicy {
+    const SHAPE: Shape = Shape::Text;
+}
+
 impl TopicsPolicy {
+    /// The organization's policy, for channels that inherit it.
+    pub const OF_REALM: RealmSetting<Self> = RealmSetting::of("topics_policy");
+
     /// All of them.
     pub const ALL: [Self; 4] =
         [Self::Inherit, Self::AllowEmptyTopic, Self::DisableEmptyTopic, Self::EmptyTopicOnly];

@@ -1,69 +1,190 @@
-//! Who may know of a channel, as a set: the receivers of its events.
+//! The users who can see a channel, as a set: the receivers of its events.
 
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channels::AccessFacts;
 use crate::domain::groups::channel_settings::StreamSetting;
-use crate::domain::groups::members;
+use crate::domain::groups::membership::GroupMembers;
+use crate::domain::groups::roles::{ActiveUsersByRole, Among, FEW};
 use crate::http::ApiResult;
-use crate::types::{Role, UserId};
+use crate::types::UserId;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
-/// The active users by what their role lets them see.
-#[derive(Clone, Debug, Default)]
-pub struct People {
-    /// Everybody.
-    pub active: RoaringBitmap,
-    /// See only what they are subscribed to, and what can be read without an account.
-    pub guests: RoaringBitmap,
-    /// Know of every channel.
-    pub administrators: RoaringBitmap,
+/// The users who can see a channel. Where many channels are asked about, [`ChannelViewers`] loads the users once.
+pub fn users_who_can_see(connection: &Connection, now: i64, stream: &StreamRow) -> ApiResult<RoaringBitmap> {
+    ChannelViewers::load(connection, Among::Everyone, now)?.users_who_can_see(connection, stream)
 }
 
-impl People {
-    /// Loads them. One walk over the users: for jobs that change channels, not for those that send.
-    pub fn load(connection: &Connection) -> rusqlite::Result<Self> {
-        let mut people = Self::default();
-        let mut statement = connection
-            .prepare_cached("SELECT user_id, role FROM user WHERE is_active AND NOT is_system_bot")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let bit = row.get::<_, UserId>(0)?.bit();
-            let role: Role = row.get(1)?;
-            people.active.extend(bit);
-            if role == Role::Guest {
-                people.guests.extend(bit);
-            }
-            if role.is_administrator() {
-                people.administrators.extend(bit);
+/// Evaluates who sees channels, for many channels. A snapshot of roles and groups: it has to be loaded again after they
+/// change. Subscriptions and channels may change meanwhile.
+#[derive(Debug, Default)]
+pub struct ChannelViewers {
+    groups: GroupMembers,
+}
+
+impl ChannelViewers {
+    /// Loads the users that are asked about, and no others. `now` decides who is a new member.
+    pub fn load(connection: &Connection, among: Among<'_>, now: i64) -> ApiResult<Self> {
+        Ok(Self { groups: GroupMembers::load(connection, among, now)? })
+    }
+
+    /// The users that are asked about, by role.
+    pub fn roles(&self) -> &ActiveUsersByRole {
+        &self.groups.roles
+    }
+
+    /// Returns only the roles.
+    pub fn into_roles(self) -> ActiveUsersByRole {
+        self.groups.roles
+    }
+
+    /// The users who can see a channel.
+    pub fn users_who_can_see(
+        &mut self,
+        connection: &Connection,
+        stream: &StreamRow,
+    ) -> ApiResult<RoaringBitmap> {
+        let mut facts = self.facts(connection, stream)?;
+        if !stream.is_web_public {
+            facts.subscribers = self.subscribers(connection, stream)?;
+        }
+        Ok(facts.can_see())
+    }
+
+    /// The users who can see a channel whether or not they are subscribed.
+    pub fn without_subscription(
+        &mut self,
+        connection: &Connection,
+        stream: &StreamRow,
+    ) -> ApiResult<RoaringBitmap> {
+        Ok(self.facts(connection, stream)?.can_see())
+    }
+
+    /// What decides who sees a channel, but for the subscriptions. Groups are evaluated only where they decide.
+    fn facts(
+        &mut self,
+        connection: &Connection,
+        stream: &StreamRow,
+    ) -> ApiResult<AccessFacts<RoaringBitmap>> {
+        let mut facts = AccessFacts {
+            invite_only: stream.invite_only,
+            is_web_public: stream.is_web_public,
+            active: self.roles().active.clone(),
+            guests: self.roles().guests.clone(),
+            administrators: self.roles().administrators.clone(),
+            ..AccessFacts::default()
+        };
+        if stream.is_public() {
+            return Ok(facts);
+        }
+        for setting in StreamSetting::ALL.into_iter().filter(|setting| setting.shows_channel()) {
+            let users = self.groups.users(connection, setting.group_of(connection, stream.stream_id)?)?;
+            let holders =
+                if setting.lets_in() { &mut facts.may_subscribe } else { &mut facts.may_administer };
+            *holders |= users;
+        }
+        Ok(facts)
+    }
+
+    fn subscribers(&self, connection: &Connection, stream: &StreamRow) -> ApiResult<RoaringBitmap> {
+        let active = &self.roles().active;
+        if active.len() > FEW as u64 {
+            return Ok(channel_rows::subscribers(connection, stream.stream_id)? & active);
+        }
+        let mut subscribers = RoaringBitmap::new();
+        for bit in active {
+            if channel_rows::is_subscribed(connection, UserId::from(bit), stream.stream_id)? {
+                subscribers.insert(bit);
             }
         }
-        Ok(people)
-    }
-
-    /// Everybody but guests.
-    pub fn members(&self) -> RoaringBitmap {
-        &self.active - &self.guests
+        Ok(subscribers)
     }
 }
 
-/// The users who may know of a channel: [`crate::domain::access::channels::Standing::may_know`] for all at once.
-pub fn to(
-    connection: &Connection,
-    people: &People,
-    now: i64,
-    stream: &StreamRow,
-) -> ApiResult<RoaringBitmap> {
-    if stream.is_web_public {
-        return Ok(people.active.clone());
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::Ctx;
+    use crate::domain::access::channels::Viewer;
+    use crate::domain::access::user_rows;
+    use crate::domain::groups::setting::{Owner, set};
+    use crate::domain::groups::sql::insert_anonymous;
+    use crate::domain::groups::system;
+    use crate::types::{GroupId, StreamId};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    const NOW: i64 = 10;
+    const USERS: i64 = 7;
+
+    /// A channel: private, web-public, subscribers, and the members and subgroups that hold each setting which shows it.
+    type Channel = (bool, bool, Vec<i64>, [(Vec<i64>, Vec<i64>); 3]);
+
+    fn channel() -> impl Strategy<Value = Channel> {
+        let holders = || (vec(1..=USERS, 0..2), vec(1_i64..8, 0..2));
+        let private = prop::bool::weighted(0.8);
+        (private, prop::bool::ANY, vec(1..=USERS, 0..3), [holders(), holders(), holders()])
+            .prop_map(|(private, web, subscribers, holders)| (private, web && !private, subscribers, holders))
     }
-    let subscribers = channel_rows::subscribers(connection, stream.stream_id)?;
-    if stream.is_public() {
-        return Ok(people.members() | subscribers);
+
+    fn insert(connection: &Connection, channel: &Channel) -> StreamRow {
+        let (private, web, subscribers, holders) = channel;
+        let sql = "INSERT INTO stream (name, name_key, date_created, invite_only, is_web_public)
+                   VALUES ('a', 'a', 0, ?1, ?2)";
+        connection.execute(sql, (private, web)).unwrap();
+        let stream_id = StreamId(connection.last_insert_rowid());
+        connection.execute("INSERT INTO recipient (stream_id) VALUES (?1)", [stream_id]).unwrap();
+        for user_id in subscribers {
+            let sql = "INSERT OR IGNORE INTO subscription (user_id, stream_id, active, color) VALUES (?1, ?2, 1, '')";
+            connection.execute(sql, (user_id, stream_id)).unwrap();
+        }
+        let settings = StreamSetting::ALL.into_iter().filter(|setting| setting.shows_channel());
+        for (setting, (members, subgroups)) in settings.zip(holders) {
+            let members: Vec<UserId> = members.iter().copied().map(UserId).collect();
+            let subgroups: Vec<GroupId> = subgroups.iter().copied().map(GroupId).collect();
+            let group = insert_anonymous(connection, &members, &subgroups).unwrap();
+            set(connection, Owner::Stream(stream_id.0), setting.name(), group).unwrap();
+        }
+        channel_rows::by_id(connection, stream_id).unwrap().unwrap()
     }
-    let mut by_group = RoaringBitmap::new();
-    for setting in StreamSetting::ALL.into_iter().filter(|setting| setting.shows_channel()) {
-        by_group |= members::all(connection, setting.group_of(connection, stream.stream_id)?, now)?;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn one_viewer_sees_what_the_sets_say(
+            users in vec((prop::sample::select(vec![100, 200, 300, 400, 400, 600, 600]), prop::bool::weighted(0.8)),
+                USERS as usize),
+            channel in channel(),
+        ) {
+            let connection = Connection::open_in_memory().unwrap();
+            connection.execute_batch(crate::store::SCHEMA).unwrap();
+            connection.execute("INSERT INTO realm (id, uuid, date_created) VALUES (1, 'x', 0)", []).unwrap();
+            system::insert_rows(&connection, 0).unwrap();
+            for ((role, is_active), id) in users.iter().zip(1..) {
+                let sql = "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role,
+                               date_joined, is_active) VALUES (?1, ?1, ?1, ?1, 'x', ?2, 0, ?3)";
+                connection.execute(sql, (id, role, is_active)).unwrap();
+            }
+            let stream = insert(&connection, &channel);
+            let seen_by = users_who_can_see(&connection, NOW, &stream).unwrap();
+            for ((_, is_active), id) in users.iter().zip(1..) {
+                let user_id = UserId(id);
+                let is_in = |set: &RoaringBitmap| user_id.bit().is_some_and(|bit| set.contains(bit));
+                if !is_active {
+                    prop_assert!(!is_in(&seen_by));
+                    continue;
+                }
+                let caller = user_rows::caller(&connection, user_id).unwrap();
+                let can_see = Viewer::new(Ctx::new(&connection, &caller, NOW)).can_see(&stream).unwrap();
+                prop_assert_eq!(is_in(&seen_by), can_see, "user {}", id);
+                let mut alone = ChannelViewers::load(&connection, Among::Users(&[user_id]), NOW).unwrap();
+                let seen_by_one = alone.users_who_can_see(&connection, &stream).unwrap();
+                prop_assert_eq!(seen_by_one, user_id.bit().into_iter().filter(|_| can_see).collect());
+            }
+            let subscribers = channel_rows::subscribers(&connection, stream.stream_id).unwrap();
+            let mut all = ChannelViewers::load(&connection, Among::Everyone, NOW).unwrap();
+            prop_assert_eq!(all.without_subscription(&connection, &stream).unwrap() | subscribers, seen_by);
+        }
     }
-    Ok(subscribers | &people.administrators | (by_group - &people.guests))
 }

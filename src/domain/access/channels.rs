@@ -1,68 +1,47 @@
-//! Who may see a channel, read it and post to it (feature levels 333, 349, 354, 357).
+//! Access to channels: who can see one, read it and post to it (feature levels 333, 349, 354, 357).
 //!
-//! A channel that the caller may not see is not found: it is loaded through [`find_for_content`] or
-//! [`find_for_metadata`], which refuse it in the words of a channel that does not exist.
+//! [`AccessFacts`] has the rule. [`Viewer`] evaluates it for one user, [`super::channel_viewers`] for all users at once.
+//!
+//! A channel that the caller cannot see is not found: [`find_for_content`] and [`find_for_metadata`] refuse it in the
+//! words for a channel that does not exist.
 
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::user_set::UserSet;
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::membership::Membership;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::http::{ApiError, ApiResult};
 use crate::types::StreamId;
 use rusqlite::Connection;
 use std::cell::OnceCell;
 
 /// A channel whose messages the caller may read.
-pub fn find_for_content(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    stream_id: StreamId,
-) -> ApiResult<StreamRow> {
-    let stream = channel_rows::by_id(connection, stream_id)?.ok_or_else(no_such_channel)?;
-    if has_content_access(connection, caller, now, &stream)? { Ok(stream) } else { Err(no_such_channel()) }
+pub fn find_for_content(ctx: Ctx<'_>, stream_id: StreamId) -> ApiResult<StreamRow> {
+    let stream = channel_rows::by_id(&ctx, stream_id)?.ok_or_else(no_such_channel)?;
+    if has_content_access(ctx, &stream)? { Ok(stream) } else { Err(no_such_channel()) }
 }
 
 /// A channel that the caller may know of.
-pub fn find_for_metadata(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    stream_id: StreamId,
-) -> ApiResult<StreamRow> {
-    let stream = channel_rows::by_id(connection, stream_id)?.ok_or_else(no_such_channel)?;
-    if has_metadata_access(connection, caller, now, &stream)? { Ok(stream) } else { Err(no_such_channel()) }
+pub fn find_for_metadata(ctx: Ctx<'_>, stream_id: StreamId) -> ApiResult<StreamRow> {
+    let stream = channel_rows::by_id(&ctx, stream_id)?.ok_or_else(no_such_channel)?;
+    if has_metadata_access(ctx, &stream)? { Ok(stream) } else { Err(no_such_channel()) }
 }
 
 /// Whether the caller may read messages of the channel: those of the time of their subscription, and with
 /// [`has_full_history`] all of them.
-pub fn has_content_access(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    stream: &StreamRow,
-) -> ApiResult<bool> {
-    Ok(standing(connection, caller, now, stream)?.may_read())
+pub fn has_content_access(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
+    Viewer::new(ctx).can_read(stream)
 }
 
 /// Whether the caller may know that the channel is there, and its settings.
-pub fn has_metadata_access(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    stream: &StreamRow,
-) -> ApiResult<bool> {
-    Ok(standing(connection, caller, now, stream)?.may_know())
+pub fn has_metadata_access(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
+    Viewer::new(ctx).can_see(stream)
 }
 
 /// Whether the caller may read every message of the channel, also those from before they subscribed.
-pub fn has_full_history(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    stream: &StreamRow,
-) -> ApiResult<bool> {
-    Ok(stream.has_public_history() && has_content_access(connection, caller, now, stream)?)
+pub fn has_full_history(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
+    Ok(stream.has_public_history() && has_content_access(ctx, stream)?)
 }
 
 /// Whether somebody with these groups may post. That they may read the channel is asked apart.
@@ -85,61 +64,63 @@ pub fn no_such_channel() -> ApiError {
     ApiError::bad_request("Invalid channel ID")
 }
 
-/// What decides whether somebody sees a channel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+/// What decides who can see and read a channel: for one user (`bool`), or for many (a bitmap).
+///
+/// | a user who | reads | sees |
+/// |---|---|---|
+/// | has an account, and the channel is web-public | yes | yes |
+/// | is subscribed | yes | yes |
+/// | is no guest, and the channel is public | yes | yes |
+/// | is no guest, and may subscribe themselves or others | yes | yes |
+/// | is no guest, and may administer the channel | no | yes |
+/// | is an administrator of the organization | no | yes |
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessFacts<S> {
     /// The channel is private.
     pub invite_only: bool,
     /// The channel can be read without an account.
     pub is_web_public: bool,
-    /// The person is subscribed.
-    pub is_subscribed: bool,
-    /// The person is a guest.
-    pub is_guest: bool,
-    /// The person is an administrator of the organization.
-    pub is_administrator: bool,
-    /// The person may add subscribers, or subscribe without being asked to.
-    pub may_subscribe: bool,
-    /// The person may administer the channel.
-    pub may_administer: bool,
+    /// All users.
+    pub active: S,
+    /// The guests.
+    pub guests: S,
+    /// The administrators of the organization.
+    pub administrators: S,
+    /// The subscribers.
+    pub subscribers: S,
+    /// Those who may add subscribers, or subscribe themselves without an invitation.
+    pub may_subscribe: S,
+    /// Those who may administer the channel.
+    pub may_administer: S,
 }
 
-impl Standing {
-    /// Whether they may read messages. Groups do not let a guest in who is not subscribed.
-    pub fn may_read(self) -> bool {
-        self.is_web_public
-            || self.is_subscribed
-            || (!self.is_guest && (!self.invite_only || self.may_subscribe))
+impl<S: UserSet> AccessFacts<S> {
+    /// Who can read messages.
+    pub fn can_read(&self) -> S {
+        if self.is_web_public {
+            return self.active.clone();
+        }
+        let let_in = if self.invite_only { &self.may_subscribe } else { &self.active };
+        self.subscribers.or(&let_in.without(&self.guests))
     }
 
-    /// Whether they may know of the channel: whoever may read or change it, and administrators of the organization.
-    pub fn may_know(self) -> bool {
-        self.may_read() || self.is_administrator || (!self.is_guest && self.may_administer)
+    /// Who can see that the channel exists, and its settings.
+    pub fn can_see(&self) -> S {
+        self.can_read().or(&self.administrators).or(&self.may_administer.without(&self.guests))
     }
 }
 
-/// Where the caller stands towards a channel. Groups are looked at only where they decide.
-pub fn standing(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    stream: &StreamRow,
-) -> ApiResult<Standing> {
-    Viewer::new(connection, caller, now).standing(stream)
-}
-
-/// Somebody who looks at many channels: what is known of them is asked once.
+/// A user who asks about channels. Their groups are loaded once.
 pub struct Viewer<'a> {
-    connection: &'a Connection,
-    caller: &'a Caller,
-    now: i64,
+    /// The user, the database and the time.
+    pub ctx: Ctx<'a>,
     membership: OnceCell<Membership>,
 }
 
 impl<'a> Viewer<'a> {
-    /// The caller, at a time in UNIX seconds.
-    pub fn new(connection: &'a Connection, caller: &'a Caller, now: i64) -> Self {
-        Self { connection, caller, now, membership: OnceCell::new() }
+    /// The caller of a context.
+    pub fn new(ctx: Ctx<'a>) -> Self {
+        Self { ctx, membership: OnceCell::new() }
     }
 
     /// Their groups.
@@ -147,58 +128,64 @@ impl<'a> Viewer<'a> {
         if let Some(known) = self.membership.get() {
             return Ok(known);
         }
-        let membership = Membership::of(self.connection, self.caller.user_id, self.now)?;
+        let membership = Membership::of(&self.ctx, self.ctx.caller.user_id, self.ctx.now)?;
         Ok(self.membership.get_or_init(|| membership))
     }
 
     /// Whether they have a permission in a channel. None of the groups that may not be everybody's helps a guest.
     pub fn is_in(&self, stream: &StreamRow, setting: StreamSetting) -> ApiResult<bool> {
-        is_in(self.connection, self.membership()?, stream.stream_id, setting)
+        is_in(&self.ctx, self.membership()?, stream.stream_id, setting)
     }
 
-    /// Where they stand towards a channel.
-    pub fn standing(&self, stream: &StreamRow) -> ApiResult<Standing> {
-        let mut standing = Standing {
+    /// Whether they can read messages of a channel.
+    pub fn can_read(&self, stream: &StreamRow) -> ApiResult<bool> {
+        Ok(self.facts(stream)?.can_read())
+    }
+
+    /// Whether they can see a channel.
+    pub fn can_see(&self, stream: &StreamRow) -> ApiResult<bool> {
+        Ok(self.facts(stream)?.can_see())
+    }
+
+    /// What decides. Subscriptions and groups are looked up only where the rest does not let them read.
+    fn facts(&self, stream: &StreamRow) -> ApiResult<AccessFacts<bool>> {
+        let mut facts = AccessFacts {
             invite_only: stream.invite_only,
             is_web_public: stream.is_web_public,
-            is_guest: self.caller.is_guest(),
-            is_administrator: self.caller.role.is_administrator(),
-            ..Standing::default()
+            active: true,
+            guests: self.ctx.caller.is_guest(),
+            administrators: self.ctx.caller.role.is_administrator(),
+            ..AccessFacts::default()
         };
-        if standing.may_read() {
-            return Ok(standing);
+        if facts.can_read() {
+            return Ok(facts);
         }
-        standing.is_subscribed =
-            channel_rows::is_subscribed(self.connection, self.caller.user_id, stream.stream_id)?;
-        if standing.may_read() || standing.is_guest {
-            return Ok(standing);
+        facts.subscribers =
+            channel_rows::is_subscribed(&self.ctx, self.ctx.caller.user_id, stream.stream_id)?;
+        if facts.subscribers || facts.guests {
+            return Ok(facts);
         }
-        standing.may_subscribe = self.is_in(stream, StreamSetting::CanAddSubscribers)?
+        facts.may_subscribe = self.is_in(stream, StreamSetting::CanAddSubscribers)?
             || self.is_in(stream, StreamSetting::CanSubscribe)?;
-        standing.may_administer = self.is_in(stream, StreamSetting::CanAdministerChannel)?;
-        Ok(standing)
+        facts.may_administer = self.is_in(stream, StreamSetting::CanAdministerChannel)?;
+        Ok(facts)
     }
 
     /// Whether they may change a channel's settings: its administrators, and those of the organization.
     pub fn may_administer(&self, stream: &StreamRow) -> ApiResult<bool> {
-        Ok(self.caller.role.is_administrator()
-            || (!self.caller.is_guest() && self.is_in(stream, StreamSetting::CanAdministerChannel)?))
+        Ok(self.ctx.caller.role.is_administrator()
+            || (!self.ctx.caller.is_guest() && self.is_in(stream, StreamSetting::CanAdministerChannel)?))
     }
 }
 
 /// A channel that the caller may change. Who may read it hears that they may not; to others it is not there.
-pub fn find_to_administer(
-    connection: &Connection,
-    caller: &Caller,
-    now: i64,
-    stream_id: StreamId,
-) -> ApiResult<StreamRow> {
-    let stream = channel_rows::by_id(connection, stream_id)?.ok_or_else(no_such_channel)?;
-    let viewer = Viewer::new(connection, caller, now);
+pub fn find_to_administer(ctx: Ctx<'_>, stream_id: StreamId) -> ApiResult<StreamRow> {
+    let stream = channel_rows::by_id(&ctx, stream_id)?.ok_or_else(no_such_channel)?;
+    let viewer = Viewer::new(ctx);
     if viewer.may_administer(&stream)? {
         return Ok(stream);
     }
-    if viewer.standing(&stream)?.may_read() {
+    if viewer.can_read(&stream)? {
         let msg = "You do not have permission to administer this channel.";
         return Err(ApiError::new(400, "CANNOT_ADMINISTER_CHANNEL", msg));
     }
@@ -210,21 +197,22 @@ mod tests {
     use super::*;
 
     /// One letter for each fact that holds.
-    fn standing(facts: &str) -> Standing {
-        let holds = |letter| facts.contains(letter);
-        Standing {
+    fn facts(letters: &str) -> AccessFacts<bool> {
+        let holds = |letter| letters.contains(letter);
+        AccessFacts {
             invite_only: holds('p'),
             is_web_public: holds('w'),
-            is_subscribed: holds('s'),
-            is_guest: holds('g'),
-            is_administrator: holds('a'),
+            active: true,
+            subscribers: holds('s'),
+            guests: holds('g'),
+            administrators: holds('a'),
             may_subscribe: holds('m'),
             may_administer: holds('c'),
         }
     }
 
     #[test]
-    fn who_may_read_and_who_may_know() {
+    fn who_can_read_and_who_can_see() {
         // Private, web-public, subscribed, guest, administrator, may subscribe, may administer the channel.
         let cases = [
             ("", true, true),
@@ -242,9 +230,9 @@ mod tests {
             ("pgm", false, false),
             ("pgc", false, false),
         ];
-        for (facts, reads, knows) in cases {
-            let standing = standing(facts);
-            assert_eq!((standing.may_read(), standing.may_know()), (reads, knows), "{facts:?}");
+        for (letters, reads, sees) in cases {
+            let facts = facts(letters);
+            assert_eq!((facts.can_read(), facts.can_see()), (reads, sees), "{letters:?}");
         }
     }
 }

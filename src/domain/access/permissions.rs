@@ -8,38 +8,23 @@ use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::realm;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::Role;
-use rusqlite::Connection;
 
 /// Whether the caller has a permission in the organization.
-pub fn is_held(
-    connection: &Connection,
-    caller: &Caller,
-    viewer: &Viewer<'_>,
-    permission: RealmGroup,
-) -> ApiResult<bool> {
-    realm_settings::is_held(connection, caller, viewer.membership()?, permission)
+pub fn is_held(viewer: &Viewer<'_>, permission: RealmGroup) -> ApiResult<bool> {
+    realm_settings::is_held(&viewer.ctx, viewer.ctx.caller, viewer.membership()?, permission)
 }
 
 /// Refuses a caller who does not have a permission in the organization.
-pub fn require(
-    connection: &Connection,
-    caller: &Caller,
-    viewer: &Viewer<'_>,
-    permission: RealmGroup,
-) -> ApiResult<()> {
-    if is_held(connection, caller, viewer, permission)? {
-        Ok(())
-    } else {
-        Err(ApiError::insufficient_permission())
-    }
+pub fn require(viewer: &Viewer<'_>, permission: RealmGroup) -> ApiResult<()> {
+    if is_held(viewer, permission)? { Ok(()) } else { Err(ApiError::insufficient_permission()) }
 }
 
 /// Refuses what makes a channel readable without an account, where the organization or the caller may not.
-pub fn require_web_public(connection: &Connection, caller: &Caller, viewer: &Viewer<'_>) -> ApiResult<()> {
-    if !realm::settings::get(connection, "enable_spectator_access")? {
+pub fn require_web_public(viewer: &Viewer<'_>) -> ApiResult<()> {
+    if !realm::settings::ENABLE_SPECTATOR_ACCESS.get(&viewer.ctx)? {
         return Err(ApiError::bad_request("Web-public channels are not enabled."));
     }
-    require(connection, caller, viewer, RealmGroup::CanCreateWebPublicChannel)
+    require(viewer, RealmGroup::CanCreateWebPublicChannel)
 }
 
 /// Refuses callers who are not administrators.
@@ -62,13 +47,8 @@ pub fn require_owner(caller: &Caller) -> ApiResult<()> {
 }
 
 /// Whether the caller may subscribe others to a channel that they may read.
-pub fn may_add_others(
-    connection: &Connection,
-    caller: &Caller,
-    viewer: &Viewer<'_>,
-    stream: &StreamRow,
-) -> ApiResult<bool> {
+pub fn may_add_others(viewer: &Viewer<'_>, stream: &StreamRow) -> ApiResult<bool> {
     Ok(viewer.may_administer(stream)?
-        || is_held(connection, caller, viewer, RealmGroup::CanAddSubscribers)?
-        || (!caller.is_guest() && viewer.is_in(stream, StreamSetting::CanAddSubscribers)?))
+        || is_held(viewer, RealmGroup::CanAddSubscribers)?
+        || (!viewer.ctx.caller.is_guest() && viewer.is_in(stream, StreamSetting::CanAddSubscribers)?))
 }

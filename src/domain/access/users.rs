@@ -1,17 +1,8 @@
-//! Who can access whom: the organization's `can_access_all_users_group` (feature levels 225, 228 and 232).
+//! Access to users: who can see whom, by the organization's `can_access_all_users_group` (feature levels 225, 228, 232).
 //!
-//! Where only members may access everybody, a guest accesses those with whom they share something:
-//!
-//! | the guest and the other | accessed |
-//! |---|---|
-//! | are the same | yes |
-//! | the other is a bot | yes |
-//! | are subscribed to a channel, and the other's account is in use | yes |
-//! | ever had a direct conversation, alone or with others | yes |
-//! | none of these | no |
-//!
-//! Everybody else accesses everybody. Of whom somebody cannot access they know the id and nothing more: messages,
-//! lists and events show [`UNKNOWN_USER`] in their place. What is told of a user goes to [`audience`].
+//! [`Ties`] has the rule. [`Accessible`] evaluates it for one viewer, [`who_can_access`] for one user and all viewers.
+//! Of users whom a viewer cannot access, messages, lists and events have the id and [`UNKNOWN_USER`]. Events about a user
+//! go to [`audience`].
 
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
@@ -24,45 +15,80 @@ use crate::types::{Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
-/// The name of those whom the reader cannot access.
+/// The name shown for users whom the reader cannot access.
 pub const UNKNOWN_USER: &str = "Unknown user";
 
 /// Their image.
 pub const UNKNOWN_AVATAR_URL: &str = "/static/images/unknown-user-avatar.png";
 
-/// Their API email: it tells the id, which the reader has anyway.
+/// Their API email. It contains the id, which the reader has anyway.
 pub fn unknown_email(user_id: UserId) -> String {
     format!("user{user_id}@{}", crate::domain::realm::DUMMY_DOMAIN)
 }
 
-/// Whom somebody can access.
+/// What a guest and another user have in common. Either side may be a set: the users whom one guest may access, or the
+/// guests who may access one user.
+///
+/// Where the organization lets only members access everybody, a guest accesses a user if
+///
+/// | the guest and the user | accessed |
+/// |---|---|
+/// | are the same, or the user is a bot | yes |
+/// | are subscribed to a channel, and the user is active | yes |
+/// | ever had a direct conversation, alone or with others | yes |
+///
+/// Everybody else accesses everybody.
+struct Ties {
+    /// The user is the guest.
+    is_self: RoaringBitmap,
+    /// The user is a bot.
+    is_bot: RoaringBitmap,
+    /// The user is active.
+    is_active: RoaringBitmap,
+    /// They are subscribed to the same channel.
+    share_channel: RoaringBitmap,
+    /// They have had a direct conversation.
+    share_conversation: RoaringBitmap,
+}
+
+impl Ties {
+    /// Those for whom the rule holds.
+    fn give_access(self) -> RoaringBitmap {
+        self.is_self | self.is_bot | self.share_conversation | (self.share_channel & self.is_active)
+    }
+}
+
+/// The users whom a viewer can access.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Accessible {
-    /// Everybody.
+    /// All users.
     Everybody,
-    /// These, deactivated users too.
+    /// These, deactivated users included.
     Only(RoaringBitmap),
 }
 
 impl Accessible {
-    /// Whom a caller can access.
+    /// The users whom a caller can access.
     pub fn to(connection: &Connection, caller: &Caller) -> ApiResult<Self> {
         Self::to_user(connection, caller.user_id, caller.role)
     }
 
-    /// Whom a user with a role can access.
+    /// The users whom a user with a role can access.
     pub fn to_user(connection: &Connection, user_id: UserId, role: Role) -> ApiResult<Self> {
         if role != Role::Guest || !is_restricted(connection)? {
             return Ok(Self::Everybody);
         }
-        let mut ids = user_rows::channel_partners(connection, user_id)?;
-        ids &= user_ids::active_ids(connection)?;
-        ids |= user_rows::direct_partners(connection, user_id)? | user_ids::bot_ids(connection)?;
-        ids.extend(user_id.bit());
-        Ok(Self::Only(ids))
+        let ties = Ties {
+            is_self: user_id.bit().into_iter().collect(),
+            is_bot: user_ids::bot_ids(connection)?,
+            is_active: user_ids::active_ids(connection)?,
+            share_channel: user_rows::channel_partners(connection, user_id)?,
+            share_conversation: user_rows::direct_partners(connection, user_id)?,
+        };
+        Ok(Self::Only(ties.give_access()))
     }
 
-    /// Whether a user is among them.
+    /// Whether a user is one of them.
     pub fn contains(&self, user_id: UserId) -> bool {
         match self {
             Self::Everybody => true,
@@ -70,7 +96,7 @@ impl Accessible {
         }
     }
 
-    /// The ids, spelt out, without the server's own bots: these are known to everybody and nobody hears of them.
+    /// Returns the ids, without the server's own bots: everybody knows these, and no event is about them.
     pub fn ids(self, connection: &Connection) -> ApiResult<RoaringBitmap> {
         let all = user_ids::all_ids(connection)?;
         Ok(match self {
@@ -80,7 +106,7 @@ impl Accessible {
     }
 }
 
-/// Whether guests cannot access everybody.
+/// Whether there are users whom guests cannot access.
 pub fn is_restricted(connection: &Connection) -> ApiResult<bool> {
     Ok(group(connection, RealmGroup::CanAccessAllUsers)? != SystemGroup::Everyone.id())
 }
@@ -103,15 +129,15 @@ pub fn check_recipients(connection: &Connection, caller: &Caller, people: &[User
     Err(ApiError::bad_request("You do not have permission to access some of the recipients."))
 }
 
-/// Those of some users who can access all of some people: who may hear of what these do together.
+/// Returns the users among `candidates` who can access every user in `subjects`.
 pub fn who_can_access_all(
     connection: &Connection,
-    users: RoaringBitmap,
-    people: &[UserId],
+    candidates: RoaringBitmap,
+    subjects: &[UserId],
 ) -> ApiResult<RoaringBitmap> {
-    let mut all = users;
+    let mut all = candidates;
     if is_restricted(connection)? {
-        for user_id in people {
+        for user_id in subjects {
             if let Some(user) = user_rows::by_id(connection, *user_id)? {
                 all &= who_can_access(connection, &user)?;
             }
@@ -120,26 +146,29 @@ pub fn who_can_access_all(
     Ok(all)
 }
 
-/// The active users who can access a user: who may hear of them.
+/// The active users who can access a user. They may receive events about the user.
 pub fn who_can_access(connection: &Connection, user: &UserRow) -> ApiResult<RoaringBitmap> {
-    let mut all = user_ids::active_ids(connection)?;
-    if !user.is_bot() && is_restricted(connection)? {
-        let mut partners = user_rows::direct_partners(connection, user.user_id)?;
-        if user.is_active {
-            partners |= user_rows::channel_partners(connection, user.user_id)?;
-        }
-        partners.extend(user.user_id.bit());
-        all -= user_ids::guest_ids(connection)? - partners;
+    let active = user_ids::active_ids(connection)?;
+    if user.is_bot() || !is_restricted(connection)? {
+        return Ok(active);
     }
-    Ok(all)
+    let guests = user_ids::guest_ids(connection)?;
+    let ties = Ties {
+        is_self: user.user_id.bit().into_iter().collect(),
+        is_bot: RoaringBitmap::new(),
+        is_active: if user.is_active { guests.clone() } else { RoaringBitmap::new() },
+        share_channel: user_rows::channel_partners(connection, user.user_id)?,
+        share_conversation: user_rows::direct_partners(connection, user.user_id)?,
+    };
+    Ok(active - (guests - ties.give_access()))
 }
 
-/// The same, to send events to.
+/// The audience of events about a user: those who can access them.
 pub fn audience(connection: &Connection, user: &UserRow) -> ApiResult<Audience> {
     Ok(Audience::set(who_can_access(connection, user)?))
 }
 
-/// Those of an audience who cannot access a user.
+/// Returns the users in `audience` who cannot access a user.
 pub fn without_access(
     connection: &Connection,
     user: &UserRow,
@@ -155,6 +184,8 @@ pub fn without_access(
 mod tests {
     use super::*;
     use crate::domain::groups::setting::{Owner, set};
+    use proptest::collection::{hash_set, vec};
+    use proptest::prelude::*;
 
     /// Users 1 member, 2 guest, 3 another guest, 4 deactivated member, 5 bot, 6 guest who shares nothing.
     fn organization() -> Connection {
@@ -267,18 +298,31 @@ mod tests {
         }
     }
 
-    #[test]
-    fn who_can_access_is_the_same_rule_from_the_other_end() {
-        let connection = organization();
-        restrict(&connection);
-        subscribe(&connection, &[1, 2, 4]);
-        talk(&connection, &[3, 4]);
-        for user_id in 1..=6 {
-            let user = user_rows::by_id(&connection, UserId(user_id)).unwrap().unwrap();
-            let who = who_can_access(&connection, &user).unwrap();
-            for viewer in user_ids::active_ids(&connection).unwrap() {
-                let accessed = accessed_by(&connection, viewer.into()).contains(&(user_id as u32));
-                assert_eq!(who.contains(viewer), accessed, "{viewer} accesses {user_id}");
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn both_forms_agree(
+            is_restricted in prop::bool::weighted(0.9),
+            subscribers in hash_set(1_i64..=6, 0..5),
+            conversations in vec(hash_set(1_i64..=6, 2..4), 0..3),
+        ) {
+            let connection = organization();
+            if is_restricted {
+                restrict(&connection);
+            }
+            subscribe(&connection, &Vec::from_iter(subscribers));
+            for people in conversations {
+                let mut people = Vec::from_iter(people);
+                people.sort_unstable();
+                talk(&connection, &people);
+            }
+            for user_id in 1..=6 {
+                let user = user_rows::by_id(&connection, UserId(user_id)).unwrap().unwrap();
+                let who = who_can_access(&connection, &user).unwrap();
+                for viewer in user_ids::active_ids(&connection).unwrap() {
+                    let accessed = accessed_by(&connection, viewer.into()).contains(&(user_id as u32));
+                    prop_assert_eq!(who.contains(viewer), accessed, "{} accesses {}", viewer, user_id);
+                }
             }
         }
     }

@@ -80,7 +80,7 @@ pub fn create_outside_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> 
     announce(tx, &user, &who)?;
     let others = user_ids::active_ids(tx)? - who;
     tx.emit(UserAdded::unknown(user_id), Audience::set(others));
-    groups::events::role_given(tx, user.user_id, user.role, user.date_joined)?;
+    groups::events::emit_role_given(tx, user.user_id, user.role, user.date_joined)?;
     Ok(user)
 }
 

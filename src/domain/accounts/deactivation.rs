@@ -5,14 +5,16 @@
 //! not work, and it works again after the return.
 
 use crate::domain::access::channel_rows;
+use crate::domain::access::channel_viewers::ChannelViewers;
 use crate::domain::access::user_rows::UserRow;
-use crate::domain::access::{channel_viewers, user_rows, users};
+use crate::domain::access::{user_rows, users};
 use crate::domain::channels::events::PeersChanged;
+use crate::domain::groups::roles::Among;
 use crate::domain::subscriptions::sql as subscriptions;
 use crate::domain::user_settings::events::emit_export_consent;
 use crate::domain::users::events::UserUpdated;
 use crate::domain::users::sql as users_sql;
-use crate::domain::visibility::users::{Before, Changes};
+use crate::domain::visibility::Scope;
 use crate::domain::{bots, invites, presence, user_settings, user_status, visibility};
 use crate::events;
 use crate::events::Audience;
@@ -36,28 +38,24 @@ pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
 }
 
 fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
-    let before = Before::of_partners(tx, user)?;
-    let changes = visibility::change(tx, |tx| {
-        tell_channels_left(tx, user)?;
+    visibility::with_events(tx, Scope::Account(user), |tx| {
+        emit_channels_left(tx, user)?;
         users_sql::set_active(tx, user.user_id, false)?;
         events::delete_queues_of(tx, user.user_id)?;
         let after = UserRow { is_active: false, ..user.clone() };
         let who = users::who_can_access(tx, &after)?;
         tx.emit(activity(user.user_id, false), Audience::set(who));
-        bots::events::updated(tx, user, "is_active", false)?;
-        before.changes(tx)
-    })?;
-    changes.emit_lost(tx);
-    Ok(())
+        bots::events::updated(tx, user, "is_active", false)
+    })
 }
 
-/// Tells those who see the channels that a user is subscribed to that they are gone from there.
-fn tell_channels_left(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
-    let people = channel_viewers::People::load(tx)?;
+/// Emits the end of a user's subscriptions to those who can see the channels.
+fn emit_channels_left(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
+    let mut viewers = ChannelViewers::load(tx, Among::Everyone, tx.now())?;
     let users = user.user_id.bit().into_iter().collect();
     for own in subscriptions::own(tx, user.user_id)? {
         if let Some(stream) = channel_rows::by_id(tx, own.stream_id)? {
-            let seen = channel_viewers::to(tx, &people, tx.now(), &stream)? - &users;
+            let seen = viewers.users_who_can_see(tx, &stream)? - &users;
             let event = PeersChanged::removed(vec![stream.stream_id], &users, stream.is_archived);
             tx.emit(event, Audience::set(seen));
         }
@@ -67,28 +65,21 @@ fn tell_channels_left(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
 
 /// Takes an account into use again. A bot whose owner is not active becomes `by`'s.
 pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: UserId) -> ApiResult<()> {
-    let before = Before::of_partners(tx, user)?;
-    let changes = visibility::change(tx, |tx| {
-        users_sql::set_active(tx, user.user_id, true)?;
+    let set_active = |tx: &mut Tx<'_>| Ok(users_sql::set_active(tx, user.user_id, true)?);
+    visibility::with_own_events(tx, Scope::Account(user), set_active, |tx, (), changes| {
         let user = UserRow { is_active: true, ..user.clone() };
-        let changes = before.changes(tx)?;
-        let who = users::who_can_access(tx, &user)? - changes.gained(user.user_id);
+        let who = users::who_can_access(tx, &user)? - changes.gained_user(user.user_id);
         tx.emit(activity(user.user_id, true), Audience::set(who.clone()));
-        // Nobody kept these of somebody who was not there.
+        // Clients do not keep these of deactivated users.
         user_status::introduce(tx, &user, &who)?;
         presence::introduce(tx, user.user_id, &who)?;
         bots::events::updated(tx, &user, "is_active", true)?;
-        changes.emit_gained(tx)?;
         if user.is_bot() {
-            give_to_active_owner(tx, &user, by)?;
-        } else {
-            let consented = user_settings::get(tx, user.user_id, "allow_private_data_export")?;
-            emit_export_consent(tx, user.user_id, consented)?;
+            return give_to_active_owner(tx, &user, by);
         }
-        Ok::<Changes, _>(changes)
-    })?;
-    changes.emit_lost(tx);
-    Ok(())
+        let consented = user_settings::ALLOW_PRIVATE_DATA_EXPORT.get(tx, user.user_id)?;
+        emit_export_consent(tx, user.user_id, consented)
+    })
 }
 
 fn give_to_active_owner(tx: &mut Tx<'_>, bot: &UserRow, by: UserId) -> ApiResult<()> {

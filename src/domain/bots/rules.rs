@@ -1,5 +1,6 @@
 //! Who may do what with bots, and what is valid.
 
+use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{permissions, user_rows};
@@ -42,8 +43,8 @@ pub fn find(connection: &Connection, caller: &Caller, bot_id: UserId) -> ApiResu
 /// Checks that the caller may make bots of this type, and returns the type. Unknown types are refused.
 pub fn check_kind(connection: &Connection, caller: &Caller, now: i64, code: i64) -> ApiResult<BotType> {
     let bot_type = BotType::try_from(code);
-    let viewer = Viewer::new(connection, caller, now);
-    let may = |permission| permissions::is_held(connection, caller, &viewer, permission);
+    let viewer = Viewer::new(Ctx::new(connection, caller, now));
+    let may = |permission| permissions::is_held(&viewer, permission);
     let allowed = may(RealmGroup::CanCreateBots)?
         || (bot_type == Ok(BotType::IncomingWebhook) && may(RealmGroup::CanCreateWriteOnlyBots)?);
     if !allowed {
@@ -105,10 +106,10 @@ pub fn default_stream(
     if name.is_empty() {
         return Ok(None);
     }
-    let viewer = Viewer::new(connection, caller, now);
+    let viewer = Viewer::new(Ctx::new(connection, caller, now));
     if let Some(stream) = channels::by_name(connection, name)?
         && !stream.is_archived
-        && viewer.standing(&stream)?.may_read()
+        && viewer.can_read(&stream)?
     {
         return Ok(Some(stream.stream_id));
     }

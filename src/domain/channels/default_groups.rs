@@ -1,6 +1,6 @@
 //! Default channel groups: rows, and the `default_stream_groups` event.
 
-use crate::domain::access::channel_viewers::People;
+use crate::domain::realm::user_ids;
 use crate::events::{Audience, uniform_event};
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -41,7 +41,7 @@ pub fn forget(tx: &mut Tx<'_>, stream_id: StreamId) -> ApiResult<()> {
 /// Emits the list of all groups to members.
 pub fn tell(tx: &mut Tx<'_>) -> ApiResult<()> {
     let event = GroupsChanged { default_stream_groups: all(tx)? };
-    let members = People::load(tx)?.members();
+    let members = user_ids::member_ids(tx)?;
     tx.emit(event, Audience::set(members));
     Ok(())
 }

@@ -3,11 +3,12 @@
 //! A client without the `archived_channels` capability has no archived channels: to it, archiving is a deletion and
 //! its undoing a creation.
 
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::channel_viewers::People;
 use crate::domain::access::channels::Viewer;
 use crate::domain::channels::record::{ChannelRecord, Records};
 use crate::domain::channels::sql;
+use crate::domain::realm::user_ids;
 use crate::events::{Audience, Event, Form, Receiver, Routed, uniform_event};
 use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
@@ -189,15 +190,16 @@ pub struct DefaultStreams {
 
 uniform_event!(DefaultStreams: "default_streams", version 1);
 
-/// Tells members that the default channels changed. Guests are never subscribed by default.
-pub fn emit_default_streams(tx: &mut Tx<'_>, people: &People) -> ApiResult<()> {
+/// Emits to members that the default channels changed. Guests are never subscribed by default.
+pub fn emit_default_streams(tx: &mut Tx<'_>) -> ApiResult<()> {
     let event = DefaultStreams { default_streams: sql::default_streams(tx)? };
-    tx.emit(event, Audience::set(people.members()));
+    let members = user_ids::member_ids(tx)?;
+    tx.emit(event, Audience::set(members));
     Ok(())
 }
 
-/// Tells a user the default channels after a change of their role: guests have none.
-pub fn tell_default_streams(tx: &mut Tx<'_>, user_id: UserId, role: Role) -> ApiResult<()> {
+/// Emits the default channels to a user whose role changed. Guests have none.
+pub fn emit_default_streams_to(tx: &mut Tx<'_>, user_id: UserId, role: Role) -> ApiResult<()> {
     let default_streams = if role == Role::Guest { Vec::new() } else { sql::default_streams(tx)? };
     let event = DefaultStreams { default_streams };
     tx.emit(event, Audience::user(user_id));
@@ -206,12 +208,12 @@ pub fn tell_default_streams(tx: &mut Tx<'_>, user_id: UserId, role: Role) -> Api
 
 /// `streams` in the answer of `POST /register`: every channel that the caller may know of, in the order of names.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let viewer = Viewer::new(request.connection, request.caller, request.now);
+    let viewer = Viewer::new(Ctx::new(request.connection, request.caller, request.now));
     let records = Records::new(request.connection, request.now)?;
     let with_archived = request.registration.client_capabilities.archived_channels;
     let mut streams = Vec::new();
     for stream in sql::all(request.connection)? {
-        if (with_archived || !stream.is_archived) && viewer.standing(&stream)?.may_know() {
+        if (with_archived || !stream.is_archived) && viewer.can_see(&stream)? {
             streams.push(records.of(&stream)?);
         }
     }

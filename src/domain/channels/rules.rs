@@ -1,16 +1,11 @@
 //! What a channel may be called and may be: pure rules, with tables of cases.
 
 use crate::domain::groups::system::SystemGroup;
+use crate::domain::limits::MAX_STREAM_NAME_LENGTH;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult};
 use crate::types::GroupId;
 use serde_json::Value;
-
-/// `max_stream_name_length` of `POST /register`, in characters.
-pub const MAX_NAME_LENGTH: usize = 60;
-
-/// `max_stream_description_length` of `POST /register`, in characters.
-pub const MAX_DESCRIPTION_LENGTH: usize = 1024;
 
 /// A channel without messages for so long is not recently active, in seconds.
 const RECENTLY_ACTIVE: i64 = 180 * SECONDS_PER_DAY;
@@ -27,9 +22,9 @@ pub fn name(text: &str) -> ApiResult<String> {
     if name.is_empty() {
         return Err(ApiError::bad_request("Channel name can't be empty."));
     }
-    if name.chars().count() > MAX_NAME_LENGTH {
+    if name.chars().count() > MAX_STREAM_NAME_LENGTH {
         return Err(ApiError::bad_request(format!(
-            "Channel name too long (limit: {MAX_NAME_LENGTH} characters)."
+            "Channel name too long (limit: {MAX_STREAM_NAME_LENGTH} characters)."
         )));
     }
     let is_forbidden = |character: char| {

@@ -64,6 +64,17 @@ pub fn all(connection: &Connection) -> rusqlite::Result<Vec<StreamRow>> {
         .collect()
 }
 
+/// All private channels, by name.
+pub fn all_private(connection: &Connection) -> rusqlite::Result<Vec<StreamRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM stream JOIN recipient USING (stream_id) WHERE invite_only
+             ORDER BY name, stream_id"
+        ))?
+        .query_map([], StreamRow::read)?
+        .collect()
+}
+
 /// A channel to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct NewStreamRow<'a> {

@@ -1,6 +1,7 @@
 //! Events about groups, and the groups in the answer of `POST /register`.
 
 use crate::domain::groups::permission::UserGroupSetting;
+use crate::domain::groups::roles::{ActiveUsersByRole, Among, naming};
 use crate::domain::groups::setting::{GroupSetting, Owner};
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::system::SystemGroup;
@@ -11,12 +12,11 @@ use crate::events::{Audience, Event, Form, Receiver, Routed, uniform_event};
 use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::{GroupId, Role, UserId};
-use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
 
 /// A group on the wire.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -211,39 +211,14 @@ impl Event for GroupUpdated {
     }
 }
 
-/// The system groups that name a user as a member. A full member is named by the group of members too.
-fn named_by(role: Role, is_new: bool) -> &'static [SystemGroup] {
-    match SystemGroup::of(role, is_new) {
-        SystemGroup::Owners => &[SystemGroup::Owners],
-        SystemGroup::Administrators => &[SystemGroup::Administrators],
-        SystemGroup::Moderators => &[SystemGroup::Moderators],
-        SystemGroup::FullMembers => &[SystemGroup::Members, SystemGroup::FullMembers],
-        SystemGroup::Members => &[SystemGroup::Members],
-        SystemGroup::Everyone | SystemGroup::Internet => &[SystemGroup::Everyone],
-        SystemGroup::Nobody => &[],
-    }
-}
-
-/// Tells everybody of the system groups that a new user is in.
-pub fn role_given(tx: &mut Tx<'_>, user_id: UserId, role: Role, date_joined: i64) -> ApiResult<()> {
+/// Emits to everybody that a new user is in the system groups of their role.
+pub fn emit_role_given(tx: &mut Tx<'_>, user_id: UserId, role: Role, date_joined: i64) -> ApiResult<()> {
     let is_new = WaitingPeriod::load(tx, tx.now())?.is_new(date_joined);
     let everyone = Audience::set(users::active_ids(tx)?);
-    for group in named_by(role, is_new) {
+    for group in naming(SystemGroup::of(role, is_new)) {
         tx.emit(MembersChanged::new(true, group.id(), &[user_id]), everyone.clone());
     }
     Ok(())
-}
-
-/// The active users whom each system group names.
-pub fn named_by_role(connection: &Connection, now: i64) -> ApiResult<BTreeMap<GroupId, RoaringBitmap>> {
-    let waiting_period = WaitingPeriod::load(connection, now)?;
-    let mut named: BTreeMap<GroupId, RoaringBitmap> = BTreeMap::new();
-    for (user_id, role, date_joined) in sql::active_users(connection)? {
-        for group in named_by(role, waiting_period.is_new(date_joined)) {
-            named.entry(group.id()).or_default().extend(user_id.bit());
-        }
-    }
-    Ok(named)
 }
 
 /// All system and named groups, by id.
@@ -252,7 +227,8 @@ pub fn all(connection: &Connection, include_deactivated: bool, now: i64) -> ApiR
     for (group, user_id) in sql::all_memberships(connection)? {
         members.entry(group).or_default().push(user_id);
     }
-    for (group, users) in named_by_role(connection, now)? {
+    let roles = ActiveUsersByRole::load(connection, Among::Everyone, now)?;
+    for (group, users) in roles.named_by_groups() {
         members.entry(group).or_default().extend(users.into_iter().map(UserId::from));
     }
     let mut subgroups: HashMap<GroupId, Vec<GroupId>> = HashMap::new();

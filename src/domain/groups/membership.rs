@@ -1,29 +1,34 @@
-//! Which groups a user belongs to: one evaluation for every permission.
+//! Membership in groups, directly and through subgroups: the groups of one user, and the users of groups.
+//!
+//! Both forms follow one rule: an active user is in a group that is not deactivated if a path of inclusions leads from it
+//! to a group that names the user or to the innermost system group of their role. [`Membership`] follows the paths
+//! upwards, [`users_in`] and [`GroupMembers`] downwards; a property test holds them together.
 
+use crate::domain::groups::roles::{ActiveUsersByRole, Among};
+use crate::domain::groups::sql;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::groups::waiting_period::WaitingPeriod;
 use crate::http::ApiResult;
-use crate::types::{GroupId, Role, UserId};
-use rusqlite::{Connection, OptionalExtension};
-use std::collections::HashSet;
+use crate::types::{GroupId, UserId};
+use roaring::RoaringBitmap;
+use rusqlite::Connection;
+use std::collections::{HashMap, HashSet};
 
-/// All groups that a user belongs to, directly or through subgroups.
+/// The groups of one user.
 #[derive(Clone, Debug, Default)]
 pub struct Membership {
     groups: HashSet<GroupId>,
 }
 
 impl Membership {
-    /// Loads the groups of a user. `now` decides whether a member still is a new one.
+    /// Loads the groups of a user by one recursive query. `now` decides whether a member is a new one.
     pub fn of(connection: &Connection, user_id: UserId, now: i64) -> ApiResult<Self> {
-        let user = connection
-            .prepare_cached("SELECT role, date_joined FROM user WHERE user_id = ?1 AND is_active")?
-            .query_row([user_id], |row| Ok((row.get::<_, Role>(0)?, row.get::<_, i64>(1)?)))
-            .optional()?;
-        let Some((role, date_joined)) = user else { return Ok(Self::default()) };
+        let Some((role, date_joined, _)) = sql::active_user(connection, user_id)? else {
+            return Ok(Self::default());
+        };
         let is_new = WaitingPeriod::load(connection, now)?.is_new(date_joined);
         let innermost = SystemGroup::of(role, is_new).id();
-        // Groups that hold the user, then the groups that hold those, and so on. UNION ends cycles.
+        // UNION ends cycles.
         let groups = connection
             .prepare_cached(
                 "WITH RECURSIVE holds (id) AS (
@@ -45,5 +50,181 @@ impl Membership {
     /// The groups' ids, in no order.
     pub fn ids(&self) -> impl Iterator<Item = GroupId> {
         self.groups.iter().copied()
+    }
+}
+
+/// The active users in one group. `now` decides who is a new member.
+pub fn users_in(connection: &Connection, group: GroupId, now: i64) -> ApiResult<RoaringBitmap> {
+    find_users(connection, group, |groups| {
+        Ok(ActiveUsersByRole::load(connection, Among::Everyone, now)?.with_innermost(groups))
+    })
+}
+
+/// The active users in many groups, each evaluated once. A snapshot: it has to be loaded again after a change.
+#[derive(Debug, Default)]
+pub struct GroupMembers {
+    /// The users that it knows, by role.
+    pub roles: ActiveUsersByRole,
+    known: HashMap<GroupId, RoaringBitmap>,
+    /// Whether a group that is not in `known` has none of the users.
+    is_complete: bool,
+}
+
+impl GroupMembers {
+    /// Loads the users; groups are read when they are first asked for. Of a few users all groups are read at once.
+    pub fn load(connection: &Connection, among: Among<'_>, now: i64) -> ApiResult<Self> {
+        let roles = ActiveUsersByRole::load(connection, among, now)?;
+        let mut known: HashMap<GroupId, RoaringBitmap> = HashMap::new();
+        let few = among.few();
+        for bit in few.iter().flat_map(|_| &roles.active) {
+            for group in Membership::of(connection, bit.into(), now)?.ids() {
+                known.entry(group).or_default().insert(bit);
+            }
+        }
+        Ok(Self { roles, known, is_complete: few.is_some() })
+    }
+
+    /// The users in a group, of those that were asked about.
+    pub fn users(&mut self, connection: &Connection, group: GroupId) -> ApiResult<&RoaringBitmap> {
+        if !self.is_complete && !self.known.contains_key(&group) {
+            let users = find_users(connection, group, |groups| Ok(self.roles.with_innermost(groups)))?;
+            self.known.insert(group, users & &self.roles.active);
+        }
+        Ok(self.known.entry(group).or_default())
+    }
+}
+
+/// Finds the users in a group. `by_role` is called with the group and its subgroups if system groups are among them.
+fn find_users(
+    connection: &Connection,
+    group: GroupId,
+    by_role: impl FnOnce(&[GroupId]) -> ApiResult<RoaringBitmap>,
+) -> ApiResult<RoaringBitmap> {
+    // UNION ends cycles.
+    let groups: Vec<GroupId> = connection
+        .prepare_cached(
+            "WITH RECURSIVE inside (id) AS (
+                 SELECT id FROM user_group WHERE id = ?1 AND NOT deactivated
+                 UNION SELECT subgroup_id FROM user_group_subgroup JOIN inside ON group_id = inside.id)
+             SELECT id FROM inside",
+        )?
+        .query_map([group], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let mut users = RoaringBitmap::new();
+    for group in &groups {
+        users.extend(sql::members(connection, *group)?.into_iter().filter_map(UserId::bit));
+    }
+    let has_role =
+        |group: &GroupId| SystemGroup::with_id(*group).is_some_and(|group| group != SystemGroup::Nobody);
+    if groups.iter().any(has_role) {
+        users |= by_role(&groups)?;
+    }
+    Ok(users)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::groups::system;
+    use crate::domain::realm::settings;
+    use crate::types::Role;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    const DAY: i64 = 24 * 60 * 60;
+    const NOW: i64 = 10 * DAY;
+    /// The first id after those of the system groups.
+    const FIRST_GROUP: i64 = SystemGroup::ALL.len() as i64 + 1;
+    const GROUPS: i64 = 6;
+    const USERS: i64 = 8;
+
+    #[derive(Clone, Debug)]
+    struct User {
+        role: i64,
+        joined: i64,
+        is_active: bool,
+    }
+
+    fn user() -> impl Strategy<Value = User> {
+        let roles = prop::sample::select(vec![100, 200, 300, 400, 400, 400, 600]);
+        (roles, 0..NOW, prop::bool::weighted(0.8)).prop_map(|(role, joined, is_active)| User {
+            role,
+            joined,
+            is_active,
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn all_forms_agree_with_the_rule(
+            users in vec(user(), USERS as usize),
+            deactivated in vec(prop::bool::weighted(0.2), GROUPS as usize),
+            members in vec((0..GROUPS, 1..=USERS), 0..12),
+            inclusions in vec((0..GROUPS, 1..FIRST_GROUP + GROUPS), 0..10),
+            days in 0_i64..10,
+        ) {
+            let connection = Connection::open_in_memory().unwrap();
+            connection.execute_batch(crate::store::SCHEMA).unwrap();
+            system::insert_rows(&connection, 0).unwrap();
+            settings::set(&connection, "waiting_period_threshold", &days.into()).unwrap();
+            for (user, id) in users.iter().zip(1..) {
+                let sql = "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role,
+                               date_joined, is_active) VALUES (?1, ?1, ?1, ?1, 'x', ?2, ?3, ?4)";
+                connection.execute(sql, (id, user.role, user.joined, user.is_active)).unwrap();
+            }
+            for (deactivated, id) in deactivated.iter().zip(FIRST_GROUP..) {
+                let sql = "INSERT INTO user_group (id, kind, name, name_key, deactivated) VALUES (?1, 'named', ?1, ?1, ?2)";
+                connection.execute(sql, (id, deactivated)).unwrap();
+            }
+            for (group, user_id) in &members {
+                sql::set_member(&connection, GroupId(FIRST_GROUP + group), UserId(*user_id), true).unwrap();
+            }
+            for (group, subgroup) in &inclusions {
+                sql::set_subgroup(&connection, GroupId(FIRST_GROUP + group), GroupId(*subgroup), true).unwrap();
+            }
+
+            // The rule, by brute force: who a group holds itself, and then what subgroups hold until nothing changes.
+            let last = FIRST_GROUP + GROUPS;
+            let mut held: HashMap<i64, HashSet<i64>> = HashMap::new();
+            for (user, id) in users.iter().zip(1..).filter(|(user, _)| user.is_active) {
+                let role = Role::ALL.into_iter().find(|role| role.code() == user.role).unwrap();
+                let innermost = SystemGroup::of(role, user.joined > NOW - days * DAY).id().0;
+                held.entry(innermost).or_default().insert(id);
+            }
+            for (group, user_id) in &members {
+                if users[*user_id as usize - 1].is_active {
+                    held.entry(FIRST_GROUP + group).or_default().insert(*user_id);
+                }
+            }
+            let all = sql::all_inclusions(&connection).unwrap();
+            for _ in 0..last {
+                for (group, subgroup) in &all {
+                    let inner = held.get(&subgroup.0).cloned().unwrap_or_default();
+                    held.entry(group.0).or_default().extend(inner);
+                }
+            }
+            let is_deactivated = |group: i64| group >= FIRST_GROUP && deactivated[(group - FIRST_GROUP) as usize];
+
+            let ids: Vec<UserId> = (1..=USERS).map(UserId).collect();
+            let mut of_all = GroupMembers::load(&connection, Among::Everyone, NOW).unwrap();
+            let mut of_some = GroupMembers::load(&connection, Among::Users(&ids[..4]), NOW).unwrap();
+            for group in 1..last {
+                let mut expected: RoaringBitmap =
+                    held.get(&group).into_iter().flatten().map(|id| *id as u32).collect();
+                if is_deactivated(group) {
+                    expected.clear();
+                }
+                let group = GroupId(group);
+                prop_assert_eq!(&users_in(&connection, group, NOW).unwrap(), &expected);
+                prop_assert_eq!(of_all.users(&connection, group).unwrap(), &expected);
+                for id in &ids {
+                    let membership = Membership::of(&connection, *id, NOW).unwrap();
+                    prop_assert_eq!(membership.contains(group), expected.contains(id.0 as u32));
+                }
+                expected.remove_range(5..);
+                prop_assert_eq!(of_some.users(&connection, group).unwrap(), &expected);
+            }
+        }
     }
 }

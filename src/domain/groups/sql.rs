@@ -304,6 +304,14 @@ pub fn of_all_streams(connection: &Connection, setting: &str) -> rusqlite::Resul
         .collect()
 }
 
+/// An active user's role, joining time, and whether they are one of the server's own bots.
+pub fn active_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<(Role, i64, bool)>> {
+    connection
+        .prepare_cached("SELECT role, date_joined, is_system_bot FROM user WHERE user_id = ?1 AND is_active")?
+        .query_row([user_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()
+}
+
 /// The active users with role and joining time, by id.
 pub fn active_users(connection: &Connection) -> rusqlite::Result<Vec<(UserId, Role, i64)>> {
     connection
@@ -311,6 +319,25 @@ pub fn active_users(connection: &Connection) -> rusqlite::Result<Vec<(UserId, Ro
             "SELECT user_id, role, date_joined FROM user WHERE is_active AND NOT is_system_bot ORDER BY user_id",
         )?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect()
+}
+
+/// When the first of the active members joined who joined after a time.
+pub fn next_new_member(connection: &Connection, after: i64) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT min(date_joined) FROM user WHERE is_active AND role = 400 AND date_joined > ?1",
+        )?
+        .query_row([after], |row| row.get(0))
+}
+
+/// The active members who joined after a time, up to another time.
+pub fn members_joined(connection: &Connection, after: i64, until: i64) -> rusqlite::Result<Vec<UserId>> {
+    connection
+        .prepare_cached(
+            "SELECT user_id FROM user WHERE is_active AND role = 400 AND date_joined > ?1 AND date_joined <= ?2",
+        )?
+        .query_map((after, until), |row| row.get(0))?
         .collect()
 }
 

@@ -128,12 +128,14 @@ impl Serialize for SystemGroup {
 
 /// Makes the system groups of a new file.
 pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
-    if exist(tx)? {
-        return Ok(());
-    }
-    let now = tx.now();
+    let exist = tx.query_row("SELECT EXISTS (SELECT 1 FROM user_group)", [], |row| row.get(0))?;
+    if exist { Ok(()) } else { insert_rows(tx, tx.now()) }
+}
+
+/// Inserts the system groups and what they include.
+pub fn insert_rows(connection: &Connection, now: i64) -> ApiResult<()> {
     for group in SystemGroup::ALL {
-        tx.execute(
+        connection.execute(
             "INSERT INTO user_group (id, kind, name, name_key, description, date_created)
              VALUES (?1, 'system', ?2, ?2, ?3, ?4)",
             (group.id(), group.name(), group.description(), now),
@@ -141,15 +143,11 @@ pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
     }
     for group in SystemGroup::ALL {
         if let Some(included) = group.includes() {
-            tx.execute(
+            connection.execute(
                 "INSERT INTO user_group_subgroup (group_id, subgroup_id) VALUES (?1, ?2)",
                 (group.id(), included.id()),
             )?;
         }
     }
     Ok(())
-}
-
-fn exist(connection: &Connection) -> ApiResult<bool> {
-    Ok(connection.query_row("SELECT EXISTS (SELECT 1 FROM user_group)", [], |row| row.get(0))?)
 }

@@ -1,4 +1,4 @@
-//! How long somebody is a new member: `waiting_period_threshold` of the organization, in days.
+//! The waiting period of new members: `waiting_period_threshold` of the organization, in days.
 
 use crate::domain::realm;
 use crate::http::ApiResult;
@@ -6,22 +6,37 @@ use rusqlite::Connection;
 
 const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
-/// The waiting period, as it ends now.
+/// The waiting period at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitingPeriod {
-    /// Whoever joined after this time is new, UNIX seconds.
-    since: i64,
+    seconds: i64,
+    now: i64,
 }
 
 impl WaitingPeriod {
     /// Loads it; `now` in UNIX seconds.
     pub fn load(connection: &Connection, now: i64) -> ApiResult<Self> {
-        let days: i64 = realm::settings::get(connection, "waiting_period_threshold")?;
-        Ok(Self { since: now - days * SECONDS_PER_DAY })
+        let days: i64 = realm::settings::WAITING_PERIOD_THRESHOLD.get(connection)?;
+        Ok(Self { seconds: days * SECONDS_PER_DAY, now })
     }
 
-    /// Whether somebody who joined then is still new, if they are a member.
+    /// Whether nobody is ever new.
+    pub fn is_zero(self) -> bool {
+        self.seconds == 0
+    }
+
+    /// Members who joined after this time are new, UNIX seconds.
+    pub fn new_since(self) -> i64 {
+        self.now - self.seconds
+    }
+
+    /// Whether a member who joined at a time is new.
     pub fn is_new(self, date_joined: i64) -> bool {
-        date_joined > self.since
+        date_joined > self.new_since()
+    }
+
+    /// When a member who joined at a time is new no longer, UNIX seconds.
+    pub fn end(self, date_joined: i64) -> i64 {
+        date_joined + self.seconds
     }
 }

@@ -1,6 +1,8 @@
 //! Where the organization's icon and logos are.
 
 use crate::domain::images::public;
+use crate::domain::realm::settings;
+use crate::domain::realm::settings::RealmSetting;
 use crate::types::Values;
 
 /// What is shown until somebody uploads an image.
@@ -33,8 +35,12 @@ impl RealmImage {
     }
 
     /// The setting that counts its changes.
-    pub fn version(self) -> String {
-        format!("{}_version", self.name())
+    pub fn version(self) -> RealmSetting<i64> {
+        match self {
+            Self::Icon => settings::ICON_VERSION,
+            Self::Logo => settings::LOGO_VERSION,
+            Self::NightLogo => settings::NIGHT_LOGO_VERSION,
+        }
     }
 
     /// The source of an image that nobody uploaded.
@@ -50,7 +56,7 @@ impl RealmImage {
     /// Its address. The version changes with the image, so that clients may keep it as long as they like.
     pub fn url(self, settings: &Values) -> String {
         if settings.value(&self.source()) == "U" {
-            format!("{}{}?version={}", public::ROOT, self.path(), settings.value(&self.version()))
+            format!("{}{}?version={}", public::ROOT, self.path(), settings.value(self.version().name()))
         } else {
             DEFAULT.to_owned()
         }

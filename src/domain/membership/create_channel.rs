@@ -1,9 +1,10 @@
-//! Making a channel, whichever endpoint asks for it.
+//! Creating channels.
 
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
-use crate::domain::access::channel_viewers::People;
+use crate::domain::access::channel_viewers::ChannelViewers;
 use crate::domain::access::channels::Viewer;
-use crate::domain::access::{channel_rows, channel_viewers, permissions};
+use crate::domain::access::{channel_rows, permissions};
 use crate::domain::channel_folders;
 use crate::domain::channels::events::StreamCreated;
 use crate::domain::channels::record::record;
@@ -11,6 +12,7 @@ use crate::domain::channels::rules::Privacy;
 use crate::domain::channels::{events, rules, sql as channels_sql};
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::groups::roles::Among;
 use crate::domain::groups::setting::{GroupSetting, Owner};
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::groups::{channel_settings, setting};
@@ -21,8 +23,7 @@ use crate::http::{ApiError, ApiResult, Call, Caller, User};
 use crate::store::Tx;
 use serde::Deserialize;
 
-/// Parameters about a channel that is to be made (spec, "subscribe users to channels"). They say nothing about
-/// channels that are there already.
+/// Parameters of a new channel (spec, "subscribe users to channels"). They do not apply to existing channels.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct CreationParams {
     /// A private channel.
@@ -105,7 +106,7 @@ impl CreationParams {
     }
 }
 
-/// A channel's name and text, checked and rendered before the writer is asked.
+/// A new channel's name and description, checked and rendered outside the writer.
 #[derive(Clone, Debug)]
 pub struct NewChannel {
     /// The name, checked.
@@ -132,7 +133,7 @@ pub async fn new_channels(call: &Call<User>, channels: Vec<(String, String)>) ->
         .collect())
 }
 
-/// Makes channels. Nothing is made when the caller may not make one of them.
+/// Creates channels, or none if the caller may not create one of them. Returns their rows.
 pub fn channels(
     tx: &mut Tx<'_>,
     caller: &Caller,
@@ -143,38 +144,38 @@ pub fn channels(
         return Ok(Vec::new());
     }
     let plan = check(tx, caller, params)?;
-    let people = People::load(tx)?;
     let mut made = Vec::with_capacity(channels.len());
     for channel in channels {
         made.push(insert(tx, caller, channel, params, plan)?);
     }
+    let mut viewers = ChannelViewers::load(tx, Among::Everyone, tx.now())?;
     for stream in &made {
         let record = record(tx, tx.now(), stream)?;
-        let audience = channel_viewers::to(tx, &people, tx.now(), stream)?;
+        let audience = viewers.users_who_can_see(tx, stream)?;
         tx.emit(StreamCreated::new(record), Audience::set(audience));
     }
     if params.is_default_stream {
-        events::emit_default_streams(tx, &people)?;
+        events::emit_default_streams(tx)?;
     }
     Ok(made)
 }
 
-/// What was decided about new channels.
+/// The checked parameters of new channels.
 #[derive(Clone, Copy)]
 struct Plan {
     privacy: Privacy,
     message_retention_days: Option<i64>,
 }
 
-/// Whether the caller may make such channels.
+/// Checks that the caller may create such channels.
 fn check(tx: &Tx<'_>, caller: &Caller, params: &CreationParams) -> ApiResult<Plan> {
-    let viewer = Viewer::new(tx, caller, tx.now());
+    let viewer = Viewer::new(Ctx::in_job(tx, caller));
     let creating = if params.invite_only {
         RealmGroup::CanCreatePrivateChannel
     } else {
         RealmGroup::CanCreatePublicChannel
     };
-    permissions::require(tx, caller, &viewer, creating)?;
+    permissions::require(&viewer, creating)?;
     if params.is_default_stream {
         permissions::require_administrator(caller)?;
         if params.invite_only {
@@ -182,7 +183,7 @@ fn check(tx: &Tx<'_>, caller: &Caller, params: &CreationParams) -> ApiResult<Pla
         }
     }
     if params.is_web_public {
-        permissions::require_web_public(tx, caller, &viewer)?;
+        permissions::require_web_public(&viewer)?;
     }
     let privacy =
         Privacy::new(params.invite_only, params.is_web_public, params.history_public_to_subscribers)?;
@@ -194,14 +195,14 @@ fn check(tx: &Tx<'_>, caller: &Caller, params: &CreationParams) -> ApiResult<Pla
         permissions::require_owner(caller)?;
     }
     if params.topics_policy.unwrap_or_default() != TopicsPolicy::Inherit {
-        permissions::require(tx, caller, &viewer, RealmGroup::CanSetTopicsPolicy)?;
+        permissions::require(&viewer, RealmGroup::CanSetTopicsPolicy)?;
     }
     let nobody = GroupSetting::Group(SystemGroup::Nobody.id());
     if params
         .settings()
         .any(|(setting, value)| setting.is_about_deleting() && setting::normal(value) != nobody)
     {
-        permissions::require(tx, caller, &viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
+        permissions::require(&viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
     }
     channel_folders::check_usable(tx, params.folder_id)?;
     Ok(Plan { privacy, message_retention_days })

@@ -1,17 +1,19 @@
-//! Subscribing users to channels, whoever asks for it: rows, spans and events.
+//! Subscribing users to channels: rows, spans and events.
 //!
 //! Ten thousand users are one job: a few statements for each, and events that many share.
 
+use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::channel_viewers::People;
-use crate::domain::access::{channel_rows, channel_viewers};
-use crate::domain::channels::events::{PeersChanged, StreamCreated};
+use crate::domain::access::channel_viewers::ChannelViewers;
+use crate::domain::channels::events::PeersChanged;
 use crate::domain::channels::record::{ChannelRecord, Records};
+use crate::domain::groups::roles::Among;
 use crate::domain::subscriptions::events::{SubscriptionsAdded, set};
 use crate::domain::subscriptions::record::SubscriptionRecord;
 use crate::domain::subscriptions::sql::{Defaults, OwnSubscription};
 use crate::domain::subscriptions::{members, rules, sql as subscriptions_sql};
-use crate::domain::visibility::users::Before;
+use crate::domain::visibility;
+use crate::domain::visibility::{Changes, Scope};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
@@ -21,78 +23,85 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// Who was subscribed to what, by the channels' names.
+/// Which users were subscribed to which channels, by the channels' names.
 #[derive(Debug, Default, Serialize)]
 pub struct Outcome {
-    /// Now.
+    /// Subscribed by the command.
     pub subscribed: BTreeMap<UserId, Vec<String>>,
-    /// Before.
+    /// Subscribed already.
     pub already_subscribed: BTreeMap<UserId, Vec<String>>,
 }
 
-/// The colours that were asked for.
+/// The colors chosen for new subscriptions.
 pub type Colors = HashMap<StreamId, String>;
 
-/// What users get alike: the subscriptions that they chose alike, and what their nulls mean.
-type Alike = (Vec<OwnSubscription>, Defaults);
+/// What decides the content of an event about new subscriptions: users with equal keys share one.
+type EventGroupKey = (Vec<OwnSubscription>, Defaults);
 
-/// A channel on its way to new subscribers.
-struct Joined<'a> {
+/// Users by the content of their event.
+type EventGroups = BTreeMap<EventGroupKey, Vec<UserId>>;
+
+/// A channel and its new subscribers.
+struct NewSubscribers<'a> {
     stream: &'a StreamRow,
-    /// Who could see it before.
-    seen_by: RoaringBitmap,
-    /// Who came.
-    came: Vec<UserId>,
-    /// Its record and its subscribers, with those who came.
-    now: Option<(Arc<ChannelRecord>, Arc<[UserId]>)>,
+    users: Vec<UserId>,
 }
 
-/// Subscribes active users to channels that they may be subscribed to. Colours are picked where none is given.
+/// Subscribes active users to channels. Permissions have to be checked before. Colors are picked where none is given.
 pub fn subscribe(
     tx: &mut Tx<'_>,
     streams: &[StreamRow],
     users: &[UserId],
     colors: &Colors,
 ) -> ApiResult<Outcome> {
-    let people = People::load(tx)?;
-    let mut joined = Vec::with_capacity(streams.len());
-    for stream in streams {
-        let seen_by = channel_viewers::to(tx, &people, tx.now(), stream)?;
-        joined.push(Joined { stream, seen_by, came: Vec::new(), now: None });
-    }
-    let before = Before::of_subscribers(tx, users, streams.iter().map(|stream| stream.stream_id))?;
+    visibility::with_own_events(
+        tx,
+        Scope::Subscriptions(users, streams),
+        |tx| subscribe_users(tx, streams, users, colors),
+        |tx, (outcome, joined, groups), changes| {
+            emit_subscribed(tx, &joined, groups, changes)?;
+            Ok(outcome)
+        },
+    )
+}
+
+/// Changes the rows. Returns the channels that have new subscribers, and the users by the events that they get.
+fn subscribe_users<'a>(
+    tx: &mut Tx<'_>,
+    streams: &'a [StreamRow],
+    users: &[UserId],
+    colors: &Colors,
+) -> ApiResult<(Outcome, Vec<NewSubscribers<'a>>, EventGroups)> {
+    let mut joined: Vec<_> =
+        streams.iter().map(|stream| NewSubscribers { stream, users: Vec::new() }).collect();
     let next = subscriptions_sql::next_message_id(tx)?;
     let mut outcome = Outcome::default();
-    let mut groups: BTreeMap<Alike, Vec<UserId>> = BTreeMap::new();
+    let mut groups = EventGroups::new();
     for &user_id in users {
         let own = subscribe_user(tx, user_id, &mut joined, next, colors, &mut outcome)?;
         if !own.is_empty() {
             groups.entry((own, Defaults::of(tx, user_id)?)).or_default().push(user_id);
         }
     }
-    joined.retain(|joined| !joined.came.is_empty());
-    before.changes(tx)?.emit_gained(tx)?;
-    emit_created(tx, &mut joined)?;
-    for ((own, defaults), users) in groups {
-        let records = own.iter().filter_map(|own| record_of(&joined, own)).collect();
-        tx.emit(SubscriptionsAdded::new(records, defaults), Audience::users(users));
+    joined.retain(|joined| !joined.users.is_empty());
+    for NewSubscribers { stream, users } in &joined {
+        members::changed(tx, stream.stream_id, users, &[]);
     }
-    emit_peers(tx, &joined);
-    Ok(outcome)
+    Ok((outcome, joined, groups))
 }
 
-/// Subscribes one user, and answers the new subscriptions.
+/// Subscribes one user and returns the new subscriptions.
 fn subscribe_user(
     tx: &Tx<'_>,
     user_id: UserId,
-    joined: &mut [Joined<'_>],
+    joined: &mut [NewSubscribers<'_>],
     next: MessageId,
     colors: &Colors,
     outcome: &mut Outcome,
 ) -> ApiResult<Vec<OwnSubscription>> {
     let mut own = Vec::new();
     let mut used_colors = None;
-    for Joined { stream, came, .. } in joined {
+    for NewSubscribers { stream, users } in joined {
         let before = subscriptions_sql::one(tx, user_id, stream.stream_id)?;
         if matches!(before, Some((_, true))) {
             outcome.already_subscribed.entry(user_id).or_default().push(stream.name.clone());
@@ -113,58 +122,59 @@ fn subscribe_user(
         subscriptions_sql::open_span(tx, user_id, stream.stream_id, next)?;
         let (after, _) = subscriptions_sql::one(tx, user_id, stream.stream_id)?
             .ok_or_else(|| ApiError::internal("a subscription that was just made has no row"))?;
-        came.push(user_id);
+        users.push(user_id);
         own.push(after);
         outcome.subscribed.entry(user_id).or_default().push(stream.name.clone());
     }
     Ok(own)
 }
 
-/// Prepares what is told of the channels, and tells those of them to whom a channel is new.
-fn emit_created(tx: &mut Tx<'_>, joined: &mut [Joined<'_>]) -> ApiResult<()> {
+/// Emits the subscriptions to the users, and the new subscribers to the others who can see the channels. Neighbouring
+/// channels with the same new subscribers and viewers share an event.
+fn emit_subscribed(
+    tx: &mut Tx<'_>,
+    joined: &[NewSubscribers<'_>],
+    groups: EventGroups,
+    changes: &Changes,
+) -> ApiResult<()> {
     if joined.is_empty() {
         return Ok(());
     }
-    let records = Records::new(tx, tx.now())?;
-    for joined in &mut *joined {
-        let subscribers =
-            channel_rows::subscribers(tx, joined.stream.stream_id)?.into_iter().map(UserId::from);
-        joined.now = Some((Arc::new(records.of(joined.stream)?), subscribers.collect()));
+    let mut records: HashMap<StreamId, (Arc<ChannelRecord>, Arc<[UserId]>)> = HashMap::new();
+    let mut peers = Vec::with_capacity(joined.len());
+    let channel_records = Records::new(tx, tx.now())?;
+    let mut viewers = ChannelViewers::load(tx, Among::Everyone, tx.now())?;
+    for NewSubscribers { stream, users } in joined {
+        let subscribers = channel_rows::subscribers(tx, stream.stream_id)?;
+        let seen_after = viewers.without_subscription(tx, stream)? | &subscribers;
+        peers.push((*stream, users, seen_after - changes.gained_channel(stream.stream_id)));
+        let record = Arc::new(channel_records.of(stream)?);
+        records.insert(stream.stream_id, (record, subscribers.into_iter().map(UserId::from).collect()));
     }
-    for joined in joined {
-        members::changed(tx, joined.stream.stream_id, &joined.came, &[]);
-        if let Some((record, _)) = &joined.now {
-            let gained = set(&joined.came) - &joined.seen_by;
-            tx.emit(StreamCreated::new(Arc::clone(record)), Audience::set(gained));
-        }
+    for ((own, defaults), users) in groups {
+        let subscriptions = own.iter().filter_map(|own| {
+            let (record, subscribers) = records.get(&own.stream_id)?;
+            let subscription = SubscriptionRecord::new(Arc::clone(record), Some(own));
+            Some(subscription.with_subscribers(Arc::clone(subscribers)))
+        });
+        tx.emit(SubscriptionsAdded::new(subscriptions.collect(), defaults), Audience::users(users));
+    }
+    let is_alike = |one: &(&StreamRow, &Vec<UserId>, RoaringBitmap),
+                    other: &(&StreamRow, &Vec<UserId>, _)| {
+        one.1 == other.1 && one.2 == other.2 && one.0.is_archived == other.0.is_archived
+    };
+    for group in peers.chunk_by(is_alike) {
+        let Some((stream, users, seen_before)) = group.first() else { continue };
+        let users = set(users);
+        let stream_ids = group.iter().map(|(stream, ..)| stream.stream_id).collect();
+        let event = PeersChanged::added(stream_ids, &users, stream.is_archived);
+        tx.emit(event, Audience::set(seen_before - &users));
     }
     Ok(())
 }
 
-fn record_of(joined: &[Joined<'_>], own: &OwnSubscription) -> Option<SubscriptionRecord> {
-    let joined = joined.iter().find(|joined| joined.stream.stream_id == own.stream_id)?;
-    let (record, subscribers) = joined.now.as_ref()?;
-    Some(SubscriptionRecord::new(Arc::clone(record), Some(own)).with_subscribers(Arc::clone(subscribers)))
-}
-
-/// Tells the others. Channels that the same people came to and the same people see share an event.
-fn emit_peers(tx: &mut Tx<'_>, joined: &[Joined<'_>]) {
-    let alike = |one: &Joined<'_>, other: &Joined<'_>| {
-        one.came == other.came
-            && one.seen_by == other.seen_by
-            && one.stream.is_archived == other.stream.is_archived
-    };
-    for group in joined.chunk_by(alike) {
-        let Some(first) = group.first() else { continue };
-        let came = set(&first.came);
-        let stream_ids = group.iter().map(|joined| joined.stream.stream_id).collect();
-        let event = PeersChanged::added(stream_ids, &came, first.stream.is_archived);
-        tx.emit(event, Audience::set(&first.seen_by - &came));
-    }
-}
-
-/// Tells the subscribers of a channel that is back from the archive that they are subscribed. Only clients without
-/// archived channels hear it: to them the channel is new.
+/// Emits the subscriptions to a channel that is no longer archived. Only clients without archived channels receive them:
+/// to these the channel is new.
 pub fn emit_unarchived(tx: &mut Tx<'_>, stream: &StreamRow, record: &ChannelRecord) -> ApiResult<()> {
     let subscribers: Arc<[UserId]> =
         channel_rows::subscribers(tx, stream.stream_id)?.into_iter().map(UserId::from).collect();

@@ -1,110 +1,111 @@
-//! Ending subscriptions, whoever asks for it: rows, spans and events.
+//! Unsubscribing users from channels: rows, spans and events.
 
+use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::channel_viewers::People;
-use crate::domain::access::{channel_rows, channel_viewers};
-use crate::domain::channels::events::{PeersChanged, StreamDeleted};
+use crate::domain::access::channel_viewers::ChannelViewers;
+use crate::domain::channels::events::PeersChanged;
+use crate::domain::groups::roles::Among;
 use crate::domain::messages::events::FlagsChanged;
-use crate::domain::messages::moved_receipts::Arrival;
 use crate::domain::messages::{moved_receipts, unread};
 use crate::domain::subscriptions::events::{SubscriptionsRemoved, set};
 use crate::domain::subscriptions::{members, sql as subscriptions_sql};
-use crate::domain::visibility::users::Before;
+use crate::domain::visibility;
+use crate::domain::visibility::Scope;
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
-use roaring::RoaringBitmap;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What was ended, by the channels' names: one for each user and channel.
+/// The ended subscriptions by the channels' names, one for each user and channel.
 #[derive(Debug, Default, Serialize)]
 pub struct Outcome {
     /// Subscriptions that ended.
     pub removed: Vec<String>,
-    /// There were none to end.
+    /// Subscriptions that did not exist.
     pub not_removed: Vec<String>,
 }
 
-/// A channel that users leave.
-struct Left<'a> {
+/// A channel and the users who leave it.
+struct Leavers<'a> {
     stream: &'a StreamRow,
-    /// Who could see it before.
-    seen_before: RoaringBitmap,
-    /// Who can see it still.
-    seen_after: RoaringBitmap,
-    /// Who left.
     users: Vec<UserId>,
-    /// Who received what was not sent here.
-    arrivals: Vec<Arrival>,
+}
+
+/// What happened to the rows, and the events to emit for it.
+struct Done<'a> {
+    outcome: Outcome,
+    left: Vec<Leavers<'a>>,
+    /// Users by the channels that they left, as indexes of `left`.
+    by_channels: BTreeMap<Vec<usize>, Vec<UserId>>,
+    /// Users by the messages that they had not read in these channels, ascending.
+    by_unread: BTreeMap<Vec<MessageId>, Vec<UserId>>,
 }
 
 /// Unsubscribes users from channels.
 pub fn unsubscribe(tx: &mut Tx<'_>, streams: &[StreamRow], users: &[UserId]) -> ApiResult<Outcome> {
-    let people = People::load(tx)?;
-    let mut all = Vec::with_capacity(streams.len());
-    for stream in streams {
-        let seen_before = channel_viewers::to(tx, &people, tx.now(), stream)?;
-        all.push(Left {
-            stream,
-            seen_before,
-            seen_after: RoaringBitmap::new(),
-            users: Vec::new(),
-            arrivals: moved_receipts::of(tx, stream.recipient_id)?,
-        });
-    }
-    let before = Before::of_subscribers(tx, users, streams.iter().map(|stream| stream.stream_id))?;
+    let scope = Scope::Subscriptions(users, streams);
+    visibility::with_own_events(tx, scope, |tx| remove(tx, streams, users), |tx, done, _| emit(tx, done))
+}
+
+fn remove<'a>(tx: &mut Tx<'_>, streams: &'a [StreamRow], users: &[UserId]) -> ApiResult<Done<'a>> {
+    let mut left: Vec<_> = streams.iter().map(|stream| Leavers { stream, users: Vec::new() }).collect();
+    let receipts = streams.iter().map(|stream| moved_receipts::of(tx, stream.recipient_id));
+    let receipts = receipts.collect::<Result<Vec<_>, _>>()?;
     let next = subscriptions_sql::next_message_id(tx)?;
     let mut outcome = Outcome::default();
-    // Users who left the same channels share an event, and so do those who had not read the same messages there.
-    let mut groups: BTreeMap<Vec<usize>, Vec<UserId>> = BTreeMap::new();
-    let mut unread_by: BTreeMap<Vec<MessageId>, Vec<UserId>> = BTreeMap::new();
+    let (mut by_channels, mut by_unread) = (BTreeMap::<_, Vec<_>>::new(), BTreeMap::<_, Vec<_>>::new());
     for &user_id in users {
-        let (mut left, mut read) = (Vec::new(), Vec::new());
-        for (index, channel) in all.iter_mut().enumerate() {
-            let stream = channel.stream;
+        let (mut channels, mut unread) = (Vec::new(), Vec::new());
+        for (index, (Leavers { stream, users }, receipts)) in left.iter_mut().zip(&receipts).enumerate() {
             if !channel_rows::is_subscribed(tx, user_id, stream.stream_id)? {
                 outcome.not_removed.push(stream.name.clone());
                 continue;
             }
             subscriptions_sql::set_active(tx, user_id, stream.stream_id, false)?;
             subscriptions_sql::close_span(tx, user_id, stream.stream_id, next)?;
-            // What they had not read there does not count any more, nor on return.
-            read.extend(unread::read_all(tx, user_id, stream, &channel.arrivals)?);
+            // Unread messages there no longer count, not even if the user subscribes again.
+            unread.extend(unread::read_all(tx, user_id, stream, receipts)?);
             outcome.removed.push(stream.name.clone());
-            channel.users.push(user_id);
-            left.push(index);
+            users.push(user_id);
+            channels.push(index);
         }
-        if !left.is_empty() {
-            groups.entry(left).or_default().push(user_id);
+        if !channels.is_empty() {
+            by_channels.entry(channels).or_default().push(user_id);
         }
-        if !read.is_empty() {
-            read.sort_unstable();
-            unread_by.entry(read).or_default().push(user_id);
-        }
-    }
-    for channel in &mut all {
-        if !channel.users.is_empty() {
-            members::changed(tx, channel.stream.stream_id, &[], &channel.users);
-            channel.seen_after = channel_viewers::to(tx, &people, tx.now(), channel.stream)?;
+        if !unread.is_empty() {
+            unread.sort_unstable();
+            by_unread.entry(unread).or_default().push(user_id);
         }
     }
-    for (indexes, users) in groups {
-        let streams: Vec<&StreamRow> = indexes.iter().map(|index| all[*index].stream).collect();
-        emit_removed(tx, &streams, &users);
+    for Leavers { stream, users } in &left {
+        members::changed(tx, stream.stream_id, &[], users);
     }
-    for (messages, users) in unread_by {
-        tx.emit(FlagsChanged::new(true, "read", &messages, None), Audience::users(users));
-    }
-    for channel in all.iter().filter(|channel| !channel.users.is_empty()) {
-        emit_left(tx, channel);
-    }
-    before.changes(tx)?.emit_lost(tx);
-    Ok(outcome)
+    Ok(Done { outcome, left, by_channels, by_unread })
 }
 
-/// Tells users which channels they left. Archived channels are told apart: not every client has them.
+fn emit(tx: &mut Tx<'_>, done: Done<'_>) -> ApiResult<Outcome> {
+    for (indexes, users) in done.by_channels {
+        let streams: Vec<&StreamRow> = indexes.iter().map(|index| done.left[*index].stream).collect();
+        emit_removed(tx, &streams, &users);
+    }
+    for (messages, users) in done.by_unread {
+        tx.emit(FlagsChanged::new(true, "read", &messages, None), Audience::users(users));
+    }
+    let mut viewers = ChannelViewers::load(tx, Among::Everyone, tx.now())?;
+    for Leavers { stream, users } in done.left.iter().filter(|left| !left.users.is_empty()) {
+        let seen_by = viewers.users_who_can_see(tx, stream)?;
+        let users = set(users);
+        // A user who left alone knows it. Of many, each has to know of the others.
+        let audience = if users.len() == 1 { seen_by - &users } else { seen_by };
+        let event = PeersChanged::removed(vec![stream.stream_id], &users, stream.is_archived);
+        tx.emit(event, Audience::set(audience));
+    }
+    Ok(done.outcome)
+}
+
+/// Emits to users which channels they left. Archived channels have an event of their own: not every client has them.
 fn emit_removed(tx: &mut Tx<'_>, streams: &[&StreamRow], users: &[UserId]) {
     for is_archived in [false, true] {
         let mut named = streams
@@ -117,16 +118,4 @@ fn emit_removed(tx: &mut Tx<'_>, streams: &[&StreamRow], users: &[UserId]) {
             tx.emit(SubscriptionsRemoved::new(named, is_archived), audience);
         }
     }
-}
-
-/// Tells those who left and cannot see the channel any more that it is gone, and those who see it who left.
-fn emit_left(tx: &mut Tx<'_>, channel: &Left<'_>) {
-    let stream = channel.stream;
-    let lost = &channel.seen_before - &channel.seen_after;
-    tx.emit(StreamDeleted::new(stream.stream_id, stream.is_archived), Audience::set(lost));
-    let left = set(&channel.users);
-    // Who left alone knows. Of many, each has to hear of the others.
-    let audience = if left.len() == 1 { &channel.seen_after - &left } else { channel.seen_after.clone() };
-    let event = PeersChanged::removed(vec![stream.stream_id], &left, stream.is_archived);
-    tx.emit(event, Audience::set(audience));
 }

@@ -1,5 +1,6 @@
 //! What a viewer may see of a conversation, and what they received of it.
 
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::{channel_rows as channels, channels as access};
 use crate::domain::messages::read_set::ReadSet;
@@ -102,7 +103,7 @@ impl<'a> Sight<'a> {
     }
 
     fn channel_view(&self, stream: StreamRow) -> ApiResult<View> {
-        if !access::has_content_access(self.connection, self.caller, self.now, &stream)? {
+        if !access::has_content_access(Ctx::new(self.connection, self.caller, self.now), &stream)? {
             return Ok(View::default());
         }
         let spans = subscriptions::spans(self.connection, self.caller.user_id, stream.stream_id)?;

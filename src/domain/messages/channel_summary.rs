@@ -3,7 +3,6 @@
 
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channel_viewers;
-use crate::domain::access::channel_viewers::People;
 use crate::domain::channels::events::StreamUpdated;
 use crate::domain::channels::{rules, sql};
 use crate::events::Audience;
@@ -52,7 +51,7 @@ fn tell(tx: &mut Tx<'_>, stream: &StreamRow, changes: Vec<(&'static str, Value)>
     if changes.is_empty() {
         return Ok(());
     }
-    let audience = Audience::set(channel_viewers::to(tx, &People::load(tx)?, tx.now(), stream)?);
+    let audience = Audience::set(channel_viewers::users_who_can_see(tx, tx.now(), stream)?);
     for (property, value) in changes {
         tx.emit(StreamUpdated::new(stream, property, value), audience.clone());
     }

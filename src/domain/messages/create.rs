@@ -4,7 +4,7 @@ use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::alert_words::alerted;
-use crate::domain::groups::members as members_of_group;
+use crate::domain::groups::membership;
 use crate::domain::linkifiers::compiled::topic_links;
 use crate::domain::messages::destination::Address;
 use crate::domain::messages::events::{FlagHolders, MessageRouting, MessageSent, Sender};
@@ -19,7 +19,8 @@ use crate::domain::messages::{
 use crate::domain::subscriptions::{members, sql as subscriptions};
 use crate::domain::user_topics::auto_follow;
 use crate::domain::user_topics::policy::VisibilityPolicy;
-use crate::domain::visibility::users as visibility_users;
+use crate::domain::visibility;
+use crate::domain::visibility::Scope;
 use crate::domain::{messages, muted_users};
 use crate::events::{Audience, QueueId, Routed};
 use crate::http::{ApiError, ApiResult, Caller};
@@ -356,15 +357,12 @@ fn has_seen_any(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, topic_id: Topi
 /// The set of receivers. People who never wrote to each other are introduced where one of them is a guest who could not
 /// access the others.
 fn recipient(tx: &mut Tx<'_>, address: &Address) -> ApiResult<RecipientId> {
-    let before = match address {
+    match address {
         Address::Direct(people) if sql::direct_recipient(tx, people)?.is_none() => {
-            visibility_users::Before::of_people(tx, people)?
+            visibility::with_events(tx, Scope::Conversation(people), |tx| address.recipient(tx))
         }
-        _ => visibility_users::Before::default(),
-    };
-    let recipient_id = address.recipient(tx)?;
-    before.changes(tx)?.emit_gained(tx)?;
-    Ok(recipient_id)
+        _ => address.recipient(tx),
+    }
 }
 
 /// Those of an audience who cannot access the sender: guests in a channel that the sender is not in.
@@ -393,7 +391,7 @@ fn mentioned_strangers(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) ->
 pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiResult<Vec<UserId>> {
     let mut user_ids: Vec<UserId> = rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
     for group in &rendered.mentioned_group_ids {
-        let members = members_of_group::all(tx, GroupId(*group), tx.now())?;
+        let members = membership::users_in(tx, GroupId(*group), tx.now())?;
         user_ids.extend(members.into_iter().map(UserId::from));
     }
     Ok(receivers_among(user_ids, audience))

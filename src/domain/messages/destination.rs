@@ -1,5 +1,6 @@
 //! Where a message goes: `type`, `to` and `topic` of a request to a channel or a set of people.
 
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{
@@ -10,7 +11,6 @@ use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::membership::Membership;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::messages::{direct_rules, sql};
-use crate::domain::realm;
 use crate::domain::users::sql as users;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller};
@@ -176,7 +176,7 @@ fn may_post(connection: &Connection, caller: &Caller, now: i64, stream: &StreamR
 
 /// A bot reaches what its owner reaches.
 fn may_reach(connection: &Connection, caller: &Caller, now: i64, stream: &StreamRow) -> ApiResult<bool> {
-    if access::has_content_access(connection, caller, now, stream)? {
+    if access::has_content_access(Ctx::new(connection, caller, now), stream)? {
         return Ok(true);
     }
     match caller.bot_owner_id {
@@ -191,7 +191,7 @@ pub fn check_topic(connection: &Connection, stream: &StreamRow, topic: &Topic) -
     let policy = match stream.topics_policy {
         // The organization can only refuse the empty topic.
         TopicsPolicy::Inherit if !is_empty => return Ok(()),
-        TopicsPolicy::Inherit => realm::settings::get(connection, "topics_policy")?,
+        TopicsPolicy::Inherit => TopicsPolicy::OF_REALM.get(connection)?,
         policy => policy,
     };
     match policy {

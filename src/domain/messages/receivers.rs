@@ -3,7 +3,7 @@
 use crate::domain::access::channel_rows as channels;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::groups::channel_settings::StreamSetting;
-use crate::domain::groups::members as group_members;
+use crate::domain::groups::membership;
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::moved_receipts::Groups;
 use crate::domain::messages::record::MessageRow;
@@ -137,7 +137,7 @@ pub fn readers_besides_subscribers(
     }
     let mut let_in = RoaringBitmap::new();
     for setting in StreamSetting::ALL.into_iter().filter(|setting| setting.lets_in()) {
-        let_in |= group_members::all(tx, setting.group_of(tx, stream.stream_id)?, tx.now())?;
+        let_in |= membership::users_in(tx, setting.group_of(tx, stream.stream_id)?, tx.now())?;
     }
     without_guests(tx, user_ids & let_in)
 }

@@ -1,5 +1,6 @@
 //! What the renderer asks about the organization, answered from a snapshot as the sender sees it.
 
+use crate::auth::Ctx;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::Accessible;
 use crate::domain::access::{channel_rows, channels as access, user_rows};
@@ -171,7 +172,9 @@ impl Organization<'_> {
     fn find_channel(&self, name: &str) -> ApiResult<Option<LinkedChannel>> {
         let Some(stream) = channels::by_name(self.connection, name)? else { return Ok(None) };
         let known = match self.caller {
-            Some(caller) => access::has_metadata_access(self.connection, caller, self.now, &stream)?,
+            Some(caller) => {
+                access::has_metadata_access(Ctx::new(self.connection, caller, self.now), &stream)?
+            }
             None => true,
         };
         Ok(known.then_some(LinkedChannel { stream_id: stream.stream_id.0, name: stream.name }))
@@ -255,14 +258,14 @@ impl Directory for Organization<'_> {
 
     fn default_code_block_language(&self) -> &str {
         self.code_block_language.get_or_init(|| {
-            let language = realm::settings::get(self.connection, "default_code_block_language");
+            let language = realm::settings::DEFAULT_CODE_BLOCK_LANGUAGE.get(self.connection);
             self.answer(language.map(Some)).unwrap_or_default()
         })
     }
 
     fn previews_media(&self) -> bool {
         self.is_message && {
-            let previews = realm::settings::get(self.connection, "inline_image_preview");
+            let previews = realm::settings::INLINE_IMAGE_PREVIEW.get(self.connection);
             self.answer(previews.map(Some)).unwrap_or(false)
         }
     }
@@ -270,7 +273,7 @@ impl Directory for Organization<'_> {
     fn translates_emoticons(&self) -> bool {
         *self.translates_emoticons.get_or_init(|| {
             let Some(caller) = self.caller.filter(|_| self.is_message) else { return false };
-            let wanted = user_settings::get(self.connection, caller.user_id, "translate_emoticons");
+            let wanted = user_settings::TRANSLATE_EMOTICONS.get(self.connection, caller.user_id);
             self.answer(wanted.map(Some)).unwrap_or(false)
         })
     }

@@ -1,9 +1,11 @@
 //! What is valid, and who may: pure functions over loaded facts.
 
+use crate::domain::limits::MAX_MESSAGE_LENGTH;
 use crate::domain::messages::quote::shortened;
 use crate::domain::messages::record::{EditRecord, MessageRow};
-use crate::domain::realm;
+use crate::domain::realm::settings::RealmSetting;
 use crate::http::{ApiError, ApiResult, Caller};
+use crate::types::{SettingValue, Shape};
 use rusqlite::Connection;
 use serde::Deserialize;
 
@@ -19,10 +21,16 @@ pub enum Visibility {
     None,
 }
 
+impl SettingValue for Visibility {
+    const SHAPE: Shape = Shape::Text;
+}
+
 impl Visibility {
+    const SETTING: RealmSetting<Self> = RealmSetting::of("message_edit_history_visibility_policy");
+
     /// The organization's.
     pub fn load(connection: &Connection) -> ApiResult<Self> {
-        realm::settings::get(connection, "message_edit_history_visibility_policy")
+        Self::SETTING.get(connection)
     }
 
     /// What may be seen of a history.
@@ -34,9 +42,6 @@ impl Visibility {
         }
     }
 }
-
-/// `max_message_length` of `POST /register`, in characters.
-pub const MAX_LENGTH: usize = 10_000;
 
 /// How much longer than the limit an edit is still taken: a person who saw the time run out was quick enough.
 const EDIT_GRACE_SECONDS: i64 = 20;
@@ -50,7 +55,7 @@ pub fn content(text: &str) -> ApiResult<String> {
     if text.contains('\0') {
         return Err(ApiError::bad_request("Message must not contain null bytes"));
     }
-    Ok(shortened(text, MAX_LENGTH))
+    Ok(shortened(text, MAX_MESSAGE_LENGTH))
 }
 
 /// Whether messages from a program count as read by their sender when it does not say. People read what they write; a
@@ -139,10 +144,10 @@ mod tests {
             assert_eq!(content(empty).unwrap_err().msg(), "Message must not be empty");
         }
         assert_eq!(content("a\0b").unwrap_err().msg(), "Message must not contain null bytes");
-        let exact = "é".repeat(MAX_LENGTH);
+        let exact = "é".repeat(MAX_MESSAGE_LENGTH);
         assert_eq!(content(&exact).unwrap(), exact);
-        let cut = content(&"é".repeat(MAX_LENGTH + 1)).unwrap();
-        assert_eq!(cut.chars().count(), MAX_LENGTH);
+        let cut = content(&"é".repeat(MAX_MESSAGE_LENGTH + 1)).unwrap();
+        assert_eq!(cut.chars().count(), MAX_MESSAGE_LENGTH);
         assert!(cut.ends_with("é\n[message truncated]"));
     }
 

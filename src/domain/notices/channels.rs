@@ -74,7 +74,7 @@ pub fn created(stream: &StreamRow, by: &str) -> Notice {
 
 /// In the organization's announcement channel, if it has one: new channels.
 pub fn announced(connection: &Connection, streams: &[StreamRow], by: &str) -> ApiResult<Option<Notice>> {
-    let target: i64 = realm::settings::get(connection, "new_stream_announcements_stream_id")?;
+    let target: i64 = realm::settings::NEW_STREAM_ANNOUNCEMENTS_STREAM_ID.get(connection)?;
     if target < 0 || streams.is_empty() {
         return Ok(None);
     }

@@ -8,7 +8,7 @@ use crate::types::{MessageId, UserId};
 
 /// Greets a new user with the organization's own text, if it has one.
 pub fn greet(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    let text: String = settings::get(tx, "welcome_message_custom_text")?;
+    let text: String = settings::WELCOME_MESSAGE_CUSTOM_TEXT.get(tx)?;
     if !text.is_empty() {
         send(tx, user_id, text)?;
     }

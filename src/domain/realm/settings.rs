@@ -1,11 +1,10 @@
-//! The organization's settings that are plain values. The file holds those that differ from the defaults here; who may
-//! do what is in [`super::group_settings`].
+//! The organization's settings that are plain values. The file holds those that were set. Permissions are in
+//! [`crate::domain::groups::realm_settings`].
 
 use crate::http::{ApiError, ApiResult};
 use crate::types::Kind::{Bool, Number, NumberOf, NumberOrNull, Text, TextOrNull, WordOf};
-use crate::types::{Kind, Property, Values};
+use crate::types::{Kind, Property, Setting, SettingValue, Values};
 use rusqlite::{Connection, OptionalExtension};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 const DAY: i64 = 24 * 60 * 60;
@@ -83,25 +82,84 @@ pub fn property(name: &str) -> ApiResult<&'static Property> {
         .ok_or_else(|| ApiError::internal(format_args!("the organization has no setting {name}")))
 }
 
-/// A setting's value, by one indexed search.
-pub fn get<T: DeserializeOwned>(connection: &Connection, name: &str) -> ApiResult<T> {
-    let stored: Option<String> = connection
-        .prepare_cached("SELECT value FROM realm_setting WHERE property = ?1")?
-        .query_row([name], |row| row.get(0))
-        .optional()?;
-    match stored {
-        Some(text) => Ok(serde_json::from_str(&text)?),
-        None => Ok(serde_json::from_value(property(name)?.default_value())?),
+/// A setting of the organization, with the type of its values.
+#[derive(Debug)]
+pub struct RealmSetting<T>(Setting<T>);
+
+impl<T: SettingValue> RealmSetting<T> {
+    /// The row of [`PROPERTIES`] with a name.
+    pub const fn of(name: &str) -> Self {
+        Self(Setting::of(PROPERTIES, name))
+    }
+
+    /// The name in the file, and on the wire after `realm_`.
+    pub const fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    /// Loads the value by one indexed search.
+    pub fn get(&self, connection: &Connection) -> ApiResult<T> {
+        Ok(self.0.parse(stored(connection, self.0.name())?)?)
     }
 }
 
-/// Changes a setting, and answers whether the value is another one now. Telling people of it is its endpoint's.
+macro_rules! settings {
+    ($($constant:ident: $value:ty = $name:literal;)*) => {
+        $(
+            #[doc = concat!("`", $name, "`.")]
+            pub const $constant: RealmSetting<$value> = RealmSetting::of($name);
+        )*
+    };
+}
+
+settings! {
+    ALLOW_MESSAGE_EDITING: bool = "allow_message_editing";
+    AVATAR_CHANGES_DISABLED: bool = "avatar_changes_disabled";
+    DEFAULT_CODE_BLOCK_LANGUAGE: String = "default_code_block_language";
+    EMAIL_CHANGES_DISABLED: bool = "email_changes_disabled";
+    EMAILS_RESTRICTED_TO_DOMAINS: bool = "emails_restricted_to_domains";
+    ENABLE_READ_RECEIPTS: bool = "enable_read_receipts";
+    ENABLE_SPECTATOR_ACCESS: bool = "enable_spectator_access";
+    ICON_VERSION: i64 = "icon_version";
+    INLINE_IMAGE_PREVIEW: bool = "inline_image_preview";
+    LOGO_VERSION: i64 = "logo_version";
+    MESSAGE_CONTENT_DELETE_LIMIT_SECONDS: Option<i64> = "message_content_delete_limit_seconds";
+    MESSAGE_CONTENT_EDIT_LIMIT_SECONDS: Option<i64> = "message_content_edit_limit_seconds";
+    MESSAGE_RETENTION_DAYS: i64 = "message_retention_days";
+    MODERATION_REQUEST_CHANNEL_ID: i64 = "moderation_request_channel_id";
+    MOVE_MESSAGES_BETWEEN_STREAMS_LIMIT_SECONDS: Option<i64> = "move_messages_between_streams_limit_seconds";
+    MOVE_MESSAGES_WITHIN_STREAM_LIMIT_SECONDS: Option<i64> = "move_messages_within_stream_limit_seconds";
+    NAME: String = "name";
+    NAME_CHANGES_DISABLED: bool = "name_changes_disabled";
+    NEW_STREAM_ANNOUNCEMENTS_STREAM_ID: i64 = "new_stream_announcements_stream_id";
+    NIGHT_LOGO_VERSION: i64 = "night_logo_version";
+    PASSWORD_AUTH_ENABLED: bool = "password_auth_enabled";
+    PRESENCE_DISABLED: bool = "presence_disabled";
+    REQUIRE_UNIQUE_NAMES: bool = "require_unique_names";
+    SIGNUP_ANNOUNCEMENTS_STREAM_ID: i64 = "signup_announcements_stream_id";
+    WAITING_PERIOD_THRESHOLD: i64 = "waiting_period_threshold";
+    WELCOME_MESSAGE_CUSTOM_TEXT: String = "welcome_message_custom_text";
+}
+
+/// The value of a setting as JSON text, if it was ever set.
+fn stored(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+    connection
+        .prepare_cached("SELECT value FROM realm_setting WHERE property = ?1")?
+        .query_row([name], |row| row.get(0))
+        .optional()
+}
+
+/// Sets a setting and returns whether the value changed. Emits no event.
 pub fn set(connection: &Connection, name: &str, value: &Value) -> ApiResult<bool> {
     let property = property(name)?;
     if !property.allows(value) {
         return Err(ApiError::bad_request(format!("Invalid {name}")));
     }
-    if get::<Value>(connection, name)? == *value {
+    let before = match stored(connection, name)? {
+        Some(text) => serde_json::from_str(&text)?,
+        None => property.default_value(),
+    };
+    if before == *value {
         return Ok(false);
     }
     connection
@@ -144,14 +202,15 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(crate::store::SCHEMA).unwrap();
         let limit = "message_content_edit_limit_seconds";
-        assert_eq!(get::<Option<i64>>(&connection, limit).unwrap(), Some(600));
+        assert_eq!(MESSAGE_CONTENT_EDIT_LIMIT_SECONDS.get(&connection).unwrap(), Some(600));
         assert!(set(&connection, limit, &Value::Null).unwrap());
         assert!(!set(&connection, limit, &Value::Null).unwrap(), "it is so already");
-        assert_eq!(get::<Option<i64>>(&connection, limit).unwrap(), None);
+        assert_eq!(MESSAGE_CONTENT_EDIT_LIMIT_SECONDS.get(&connection).unwrap(), None);
         assert!(set(&connection, "topics_policy", &"disable_empty_topic".into()).unwrap());
         let refused = set(&connection, "topics_policy", &"no topics".into()).unwrap_err();
         assert_eq!(refused.msg(), "Invalid topics_policy");
-        assert_eq!(get::<bool>(&connection, "no such setting").unwrap_err().status(), 500);
+        let unknown = set(&connection, "no such setting", &true.into()).unwrap_err();
+        assert_eq!(unknown.status(), 500);
         let all = all(&connection).unwrap();
         assert_eq!(all.value(limit), &Value::Null);
         assert_eq!(all.value("topics_policy"), "disable_empty_topic");

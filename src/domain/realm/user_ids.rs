@@ -19,6 +19,11 @@ pub fn guest_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
     set(connection, "SELECT user_id FROM user WHERE is_active AND role = ?1", [Role::Guest])
 }
 
+/// The ids of all active users but guests.
+pub fn member_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
+    Ok(active_ids(connection)? - guest_ids(connection)?)
+}
+
 /// The ids of all bots.
 pub fn bot_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
     set(connection, "SELECT user_id FROM user WHERE bot_type IS NOT NULL", ())
@@ -28,13 +33,6 @@ pub fn bot_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
 pub fn set(connection: &Connection, sql: &str, params: impl Params) -> rusqlite::Result<RoaringBitmap> {
     let mut statement = connection.prepare_cached(sql)?;
     let ids = statement.query_map(params, |row| row.get::<_, UserId>(0))?;
-    ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
-}
-
-/// The users whose accounts are not in use.
-pub fn inactive_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
-    let mut statement = connection.prepare_cached("SELECT user_id FROM user WHERE NOT is_active")?;
-    let ids = statement.query_map([], |row| row.get::<_, UserId>(0))?;
     ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
 }
 

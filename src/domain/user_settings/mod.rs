@@ -6,21 +6,48 @@ pub mod languages;
 pub mod sql;
 pub mod table;
 
-use crate::http::{ApiError, ApiResult};
-use crate::types::{UserId, Values};
+use crate::http::ApiResult;
+use crate::types::{Setting, SettingValue, UserId, Values};
 use rusqlite::Connection;
-use serde::de::DeserializeOwned;
 
-/// A user's value of a setting, by one indexed search.
-pub fn get<T: DeserializeOwned>(connection: &Connection, user_id: UserId, name: &str) -> ApiResult<T> {
-    match sql::get(connection, user_id, name)? {
-        Some(text) => Ok(serde_json::from_str(&text)?),
-        None => {
-            let property = table::property(name)
-                .ok_or_else(|| ApiError::internal(format_args!("users have no setting {name}")))?;
-            Ok(serde_json::from_value(property.default_value())?)
-        }
+/// A setting of users, with the type of its values.
+#[derive(Debug)]
+pub struct UserSetting<T>(Setting<T>);
+
+impl<T: SettingValue> UserSetting<T> {
+    /// Loads a user's value by one indexed search.
+    pub fn get(&self, connection: &Connection, user_id: UserId) -> ApiResult<T> {
+        Ok(self.0.parse(sql::get(connection, user_id, self.0.name())?)?)
     }
+
+    /// The name on the wire and in the file.
+    pub const fn name(&self) -> &'static str {
+        self.0.name()
+    }
+}
+
+macro_rules! settings {
+    ($($constant:ident: $value:ty = $name:literal;)*) => {
+        $(
+            #[doc = concat!("`", $name, "`.")]
+            pub const $constant: UserSetting<$value> = UserSetting(Setting::of(table::PROPERTIES, $name));
+        )*
+    };
+}
+
+settings! {
+    ALLOW_PRIVATE_DATA_EXPORT: bool = "allow_private_data_export";
+    AUTOMATICALLY_FOLLOW_TOPICS_POLICY: i64 = "automatically_follow_topics_policy";
+    AUTOMATICALLY_FOLLOW_TOPICS_WHERE_MENTIONED: bool = "automatically_follow_topics_where_mentioned";
+    AUTOMATICALLY_UNMUTE_TOPICS_IN_MUTED_STREAMS_POLICY: i64 = "automatically_unmute_topics_in_muted_streams_policy";
+    ENABLE_DRAFTS_SYNCHRONIZATION: bool = "enable_drafts_synchronization";
+    PRESENCE_ENABLED: bool = "presence_enabled";
+    RECEIVES_TYPING_NOTIFICATIONS: bool = "receives_typing_notifications";
+    RESOLVED_TOPIC_NOTICE_AUTO_READ_POLICY: String = "resolved_topic_notice_auto_read_policy";
+    SEND_PRIVATE_TYPING_NOTIFICATIONS: bool = "send_private_typing_notifications";
+    SEND_READ_RECEIPTS: bool = "send_read_receipts";
+    SEND_STREAM_TYPING_NOTIFICATIONS: bool = "send_stream_typing_notifications";
+    TRANSLATE_EMOTICONS: bool = "translate_emoticons";
 }
 
 /// All settings of a user.

@@ -50,11 +50,11 @@ fn wishes(tx: &Tx<'_>, user: &UserRow, stream_id: StreamId) -> ApiResult<Option<
         return Ok(None);
     }
     let user_id = user.user_id;
-    let follow = user_settings::get(tx, user_id, "automatically_follow_topics_policy")?;
+    let follow = user_settings::AUTOMATICALLY_FOLLOW_TOPICS_POLICY.get(tx, user_id)?;
     let subscription = subscriptions::one(tx, user_id, stream_id)?;
     let is_muted = subscription.is_some_and(|(subscription, active)| active && subscription.is_muted);
     let unmute = is_muted
-        .then(|| user_settings::get(tx, user_id, "automatically_unmute_topics_in_muted_streams_policy"))
+        .then(|| user_settings::AUTOMATICALLY_UNMUTE_TOPICS_IN_MUTED_STREAMS_POLICY.get(tx, user_id))
         .transpose()?;
     Ok(Some(Wishes { follow, unmute }))
 }
@@ -120,7 +120,7 @@ pub fn where_mentioned(
         let now = sql::policy(tx, *user_id, stream_id, &topic.key())?;
         if now == VisibilityPolicy::Muted
             || users::by_id(tx, *user_id)?.is_none_or(|user| user.is_bot())
-            || !user_settings::get(tx, *user_id, "automatically_follow_topics_where_mentioned")?
+            || !user_settings::AUTOMATICALLY_FOLLOW_TOPICS_WHERE_MENTIONED.get(tx, *user_id)?
         {
             continue;
         }

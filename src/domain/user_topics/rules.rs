@@ -1,5 +1,6 @@
 //! Setting a policy, for whoever asks.
 
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::{channel_rows as channels, channels as access};
 use crate::domain::user_topics::policy::VisibilityPolicy;
@@ -25,7 +26,7 @@ pub fn set(
 
 /// A channel in which the caller may set policies: one that they may read and that is in use.
 pub fn find_to_set(tx: &Tx<'_>, caller: &Caller, stream_id: StreamId) -> ApiResult<StreamRow> {
-    let stream = access::find_for_content(tx, caller, tx.now(), stream_id)?;
+    let stream = access::find_for_content(Ctx::in_job(tx, caller), stream_id)?;
     if stream.is_archived { Err(access::no_such_channel()) } else { Ok(stream) }
 }
 
@@ -33,7 +34,7 @@ pub fn find_to_set(tx: &Tx<'_>, caller: &Caller, stream_id: StreamId) -> ApiResu
 /// as long as there are any.
 fn may_remove(tx: &Tx<'_>, caller: &Caller, stream: &StreamRow) -> ApiResult<bool> {
     Ok(sql::has_any(tx, caller.user_id, stream.stream_id)?
-        || access::has_content_access(tx, caller, tx.now(), stream)?)
+        || access::has_content_access(Ctx::in_job(tx, caller), stream)?)
 }
 
 /// A channel in which the caller may take policies away, with the refusal to answer if not.

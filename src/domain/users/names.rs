@@ -36,7 +36,7 @@ pub fn full_name(text: &str) -> ApiResult<String> {
 /// Refuses a name that another active user has, where the organization wants names to be unique. Upper and lower case are
 /// equal, and so are two ways to write the same characters.
 pub fn check_unique(connection: &Connection, name: &str, but: Option<UserId>) -> ApiResult<()> {
-    if !realm::settings::get::<bool>(connection, "require_unique_names")? {
+    if !realm::settings::REQUIRE_UNIQUE_NAMES.get(connection)? {
         return Ok(());
     }
     let fold = |name: &str| name.nfkc().collect::<String>().to_lowercase();

@@ -1,45 +1,117 @@
-//! Events for users who gain or lose sight of a channel.
+//! Channels that become visible to users, or invisible.
 
+use super::Scope;
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channel_viewers::ChannelViewers;
 use crate::domain::channels::events::{PeersChanged, StreamCreated, StreamDeleted};
-use crate::domain::channels::record::{ChannelRecord, record};
+use crate::domain::channels::record::Records;
+use crate::domain::channels::sql;
+use crate::domain::groups::roles::ActiveUsersByRole;
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use roaring::RoaringBitmap;
-use std::sync::Arc;
 
-/// Tells those who can see a channel now and could not before that it is there, with its subscribers; and those who
-/// no longer can that it is gone. The rows have changed already.
-pub fn emit_changes(
-    tx: &mut Tx<'_>,
-    stream: &StreamRow,
-    before: &RoaringBitmap,
-    after: &RoaringBitmap,
-) -> ApiResult<()> {
-    let gained = after - before;
-    if !gained.is_empty() {
-        let record = record(tx, tx.now(), stream)?;
-        emit_gained(tx, stream, record, gained)?;
+/// Who can see the channels in a scope, of the users in the scope.
+pub(super) struct ChannelSnapshot {
+    channels: Vec<(StreamRow, RoaringBitmap)>,
+    /// The users in the scope who are active.
+    active: RoaringBitmap,
+    /// Whether subscribers are counted. They are left out where no subscription changes.
+    with_subscribers: bool,
+}
+
+impl ChannelSnapshot {
+    /// Loads it, with the roles that it was evaluated with.
+    pub(super) fn load(tx: &Tx<'_>, scope: Scope<'_>, now: i64) -> ApiResult<(ActiveUsersByRole, Self)> {
+        let mut viewers = ChannelViewers::load(tx, scope.among(), now)?;
+        let rows = match scope {
+            Scope::Role(_) | Scope::Account(_) => sql::all(tx)?,
+            // Groups decide about private channels only.
+            Scope::Members(_) | Scope::Groups | Scope::WaitingPeriod => sql::all_private(tx)?,
+            Scope::Subscriptions(_, streams) => streams.to_vec(),
+            Scope::Channel(stream) => channel_rows::by_id(tx, stream.stream_id)?.into_iter().collect(),
+            Scope::AccessToUsers | Scope::Conversation(_) => Vec::new(),
+        };
+        let with_subscribers = matches!(scope, Scope::Subscriptions(..));
+        let mut channels = Vec::with_capacity(rows.len());
+        for stream in rows {
+            let seen = if with_subscribers {
+                viewers.users_who_can_see(tx, &stream)?
+            } else {
+                viewers.without_subscription(tx, &stream)?
+            };
+            channels.push((stream, seen));
+        }
+        let roles = viewers.into_roles();
+        let active = roles.active.clone();
+        Ok((roles, Self { channels, active, with_subscribers }))
     }
-    tx.emit(StreamDeleted::new(stream.stream_id, stream.is_archived), Audience::set(before - after));
+
+    /// What is different afterwards. Only users who were active and are active still receive events about it.
+    pub(super) fn changes(self, tx: &Tx<'_>, after: Self) -> ApiResult<Vec<Change>> {
+        let active = &self.active & &after.active;
+        let mut changes = Vec::new();
+        for ((_, seen_before), (stream, seen_after)) in self.channels.into_iter().zip(after.channels) {
+            let mut gained = (&seen_after - &seen_before) & &active;
+            let mut lost = (seen_before - seen_after) & &active;
+            if !self.with_subscribers {
+                for users in [&mut gained, &mut lost] {
+                    remove_subscribers(tx, users, &stream)?;
+                }
+            }
+            if !gained.is_empty() || !lost.is_empty() {
+                changes.push(Change { stream, gained, lost });
+            }
+        }
+        Ok(changes)
+    }
+}
+
+/// Subscribers see the channel in any case.
+fn remove_subscribers(tx: &Tx<'_>, users: &mut RoaringBitmap, stream: &StreamRow) -> ApiResult<()> {
+    for bit in users.clone() {
+        if channel_rows::is_subscribed(tx, bit.into(), stream.stream_id)? {
+            users.remove(bit);
+        }
+    }
     Ok(())
 }
 
-/// Tells users that a channel is there, with its subscribers.
-pub fn emit_gained(
-    tx: &mut Tx<'_>,
-    stream: &StreamRow,
-    record: impl Into<Arc<ChannelRecord>>,
-    gained: RoaringBitmap,
-) -> ApiResult<()> {
-    let audience = Audience::set(gained);
-    tx.emit(StreamCreated::new(record), audience.clone());
-    let subscribers = channel_rows::subscribers(tx, stream.stream_id)?;
-    if !subscribers.is_empty() {
-        let peers = PeersChanged::added(vec![stream.stream_id], &subscribers, stream.is_archived);
-        tx.emit(peers, audience);
+/// A channel that other users can see than before.
+#[derive(Debug)]
+pub(super) struct Change {
+    /// The channel as it is afterwards.
+    pub(super) stream: StreamRow,
+    /// The users who can see it now and could not before.
+    pub(super) gained: RoaringBitmap,
+    lost: RoaringBitmap,
+}
+
+/// Emits channels to those who can see them now, with the subscribers. Who is subscribed at the same time gets these with
+/// the subscription.
+pub(super) fn emit_gained(tx: &mut Tx<'_>, changes: &[Change]) -> ApiResult<()> {
+    let gained = || changes.iter().filter(|change| !change.gained.is_empty());
+    if gained().next().is_none() {
+        return Ok(());
+    }
+    let records = Records::new(tx, tx.now())?;
+    let records = gained().map(|change| records.of(&change.stream)).collect::<ApiResult<Vec<_>>>()?;
+    for (Change { stream, gained, .. }, record) in gained().zip(records) {
+        tx.emit(StreamCreated::new(record), Audience::set(gained.clone()));
+        let subscribers = channel_rows::subscribers(tx, stream.stream_id)?;
+        if !subscribers.is_empty() {
+            let peers = PeersChanged::added(vec![stream.stream_id], &subscribers, stream.is_archived);
+            tx.emit(peers, Audience::set(gained - subscribers));
+        }
     }
     Ok(())
+}
+
+/// Emits to users who can no longer see channels that these are gone.
+pub(super) fn emit_lost(tx: &mut Tx<'_>, changes: &[Change]) {
+    for Change { stream, lost, .. } in changes {
+        tx.emit(StreamDeleted::new(stream.stream_id, stream.is_archived), Audience::set(lost.clone()));
+    }
 }

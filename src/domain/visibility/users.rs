@@ -1,87 +1,41 @@
-//! Events for guests who gain or lose access to users.
+//! Users who become accessible to guests, or inaccessible.
 
-use crate::domain::access::user_rows;
-use crate::domain::access::user_rows::UserRow;
+use super::Scope;
 use crate::domain::access::users::{Accessible, is_restricted};
+use crate::domain::access::{channel_rows, user_rows};
 use crate::domain::realm::user_ids;
 use crate::domain::users::events::{UserRemoved, announce};
 use crate::domain::{presence, user_status};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
-use crate::types::{StreamId, UserId};
+use crate::types::UserId;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
-/// Whom some users could access before a change that may show them others, or hide some.
+/// The users whom the viewers in a scope can access. Everybody but guests accesses everybody, so most scopes have none.
 #[derive(Debug, Default)]
-pub struct Before(BTreeMap<UserId, RoaringBitmap>);
+pub(super) struct AccessSnapshot(BTreeMap<UserId, RoaringBitmap>);
 
-impl Before {
-    /// Of one user, whose role is about to change.
-    pub fn of_user(connection: &Connection, user: &UserRow) -> ApiResult<Self> {
-        Self::of(connection, is_restricted(connection)?, [user.user_id])
-    }
-
-    /// Of all guests: the rule itself is about to change.
-    pub fn of_guests(connection: &Connection) -> ApiResult<Self> {
-        let guests = user_ids::guest_ids(connection)?;
-        Self::of(connection, true, guests.into_iter().map(UserId::from))
-    }
-
-    /// Of the guests who may share something with a user, who is about to be deactivated or reactivated.
-    pub fn of_partners(connection: &Connection, user: &UserRow) -> ApiResult<Self> {
-        if user.is_bot() || !is_restricted(connection)? {
-            return Ok(Self::default());
-        }
-        let guests =
-            user_rows::channel_partners(connection, user.user_id)? & user_ids::guest_ids(connection)?;
-        Self::of(connection, true, guests.into_iter().map(UserId::from))
-    }
-
-    /// Of the guests among some users, and among the subscribers of channels which these are about to join or leave.
-    pub fn of_subscribers(
-        connection: &Connection,
-        users: &[UserId],
-        channels: impl IntoIterator<Item = StreamId>,
-    ) -> ApiResult<Self> {
-        if !is_restricted(connection)? {
-            return Ok(Self::default());
-        }
-        let mut touched: RoaringBitmap = users.iter().filter_map(|user_id| user_id.bit()).collect();
-        for stream_id in channels {
-            touched |= crate::domain::access::channel_rows::subscribers(connection, stream_id)?;
-        }
-        let guests = touched & user_ids::guest_ids(connection)?;
-        Self::of(connection, true, guests.into_iter().map(UserId::from))
-    }
-
-    /// Of the guests among some people, who are about to write to each other for the first time.
-    pub fn of_people(connection: &Connection, people: &[UserId]) -> ApiResult<Self> {
-        Self::of_subscribers(connection, people, [])
-    }
-
-    fn of(
-        connection: &Connection,
-        is_wanted: bool,
-        users: impl IntoIterator<Item = UserId>,
-    ) -> ApiResult<Self> {
-        let mut before = Self::default();
-        for user_id in users.into_iter().take_while(|_| is_wanted) {
-            if let Some(user) = user_rows::by_id(connection, user_id)? {
-                let ids = Accessible::to_user(connection, user_id, user.role)?.ids(connection)?;
-                before.0.insert(user_id, ids);
+impl AccessSnapshot {
+    /// Loads it.
+    pub(super) fn load(connection: &Connection, scope: Scope<'_>) -> ApiResult<Self> {
+        let mut snapshot = Self::default();
+        for viewer in viewers(connection, scope)?.into_iter().map(UserId::from) {
+            if let Some(user) = user_rows::by_id(connection, viewer)? {
+                let ids = Accessible::to_user(connection, viewer, user.role)?.ids(connection)?;
+                snapshot.0.insert(viewer, ids);
             }
         }
-        Ok(before)
+        Ok(snapshot)
     }
 
     /// What is different now that the rows have changed.
-    pub fn changes(self, connection: &Connection) -> ApiResult<Changes> {
+    pub(super) fn changes(self, connection: &Connection) -> ApiResult<Changes> {
         let mut changes = Changes::default();
         for (viewer, before) in self.0 {
-            // Who is deactivated now hears of nothing.
+            // A deactivated user receives no events.
             let Some(user) = user_rows::by_id(connection, viewer)?.filter(|user| user.is_active) else {
                 continue;
             };
@@ -98,21 +52,45 @@ impl Before {
     }
 }
 
-/// Users whom others can access now and could not before, and the other way round; each with who these others are.
+/// The users who may access other users than before.
+fn viewers(connection: &Connection, scope: Scope<'_>) -> ApiResult<RoaringBitmap> {
+    let ids = |users: &[UserId]| users.iter().filter_map(|user_id| user_id.bit()).collect::<RoaringBitmap>();
+    let candidates = match scope {
+        Scope::AccessToUsers => return Ok(user_ids::guest_ids(connection)?),
+        Scope::Members(_) | Scope::Groups | Scope::WaitingPeriod | Scope::Channel(_) => {
+            return Ok(RoaringBitmap::new());
+        }
+        _ if !is_restricted(connection)? => return Ok(RoaringBitmap::new()),
+        Scope::Role(user) => return Ok(ids(&[user.user_id])),
+        Scope::Account(user) if user.is_bot() => return Ok(RoaringBitmap::new()),
+        Scope::Account(user) => user_rows::channel_partners(connection, user.user_id)?,
+        Scope::Conversation(users) => ids(users),
+        Scope::Subscriptions(users, streams) => {
+            let mut touched = ids(users);
+            for stream in streams {
+                touched |= channel_rows::subscribers(connection, stream.stream_id)?;
+            }
+            touched
+        }
+    };
+    Ok(candidates & user_ids::guest_ids(connection)?)
+}
+
+/// Users whom viewers can access now and could not before, and the other way round, each with these viewers.
 #[derive(Debug, Default)]
-pub struct Changes {
+pub(super) struct Changes {
     gained: BTreeMap<UserId, RoaringBitmap>,
     lost: BTreeMap<UserId, RoaringBitmap>,
 }
 
 impl Changes {
-    /// Whom a user just gained for others: they know them for the first time, and nothing older has to be told.
-    pub fn gained(&self, user_id: UserId) -> RoaringBitmap {
+    /// The viewers who can access a user now and could not before.
+    pub(super) fn gained(&self, user_id: UserId) -> RoaringBitmap {
         self.gained.get(&user_id).cloned().unwrap_or_default()
     }
 
-    /// Introduces users to those who can access them now. Goes before events that name them.
-    pub fn emit_gained(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
+    /// Emits users, their status and presence to those who can access them now.
+    pub(super) fn emit_gained(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
         for (user_id, viewers) in &self.gained {
             let user = user_rows::by_id(tx, *user_id)?
                 .ok_or_else(|| ApiError::internal("a user who became visible has no row"))?;
@@ -123,8 +101,8 @@ impl Changes {
         Ok(())
     }
 
-    /// Takes users from those who can no longer access them. Goes behind events that name them.
-    pub fn emit_lost(&self, tx: &mut Tx<'_>) {
+    /// Emits the removal of users to those who can no longer access them.
+    pub(super) fn emit_lost(&self, tx: &mut Tx<'_>) {
         for (user_id, viewers) in &self.lost {
             tx.emit(UserRemoved::new(*user_id), Audience::set(viewers.clone()));
         }

@@ -1,22 +1,38 @@
-//! What follows from a change of who is who: the groups that name people, and the channels that they may know of.
+//! What a change makes visible and invisible: the system groups that name users, and the channels that they can see.
 
 use crate::channels::{channel, channel_with, private_channel, seen};
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
+use teamchat::api::groups::emit_ended_waiting_periods;
+use teamchat::domain::access::user_rows;
 use teamchat::domain::visibility;
+use teamchat::domain::visibility::Scope;
 use teamchat::http::ApiError;
+use teamchat::types::UserId;
 
-/// Runs statements as a change of who is who.
-async fn change(server: &TestServer, statements: String) {
-    let done = server
-        .app()
-        .writer
-        .run(move |tx| visibility::change(tx, |tx| Ok::<_, ApiError>(tx.execute_batch(&statements)?)));
+/// Runs statements as a change of groups.
+async fn change_groups(server: &TestServer, statements: &str) {
+    let statements = statements.to_owned();
+    let done = server.app().writer.run(move |tx| {
+        visibility::with_events(tx, Scope::Groups, |tx| Ok::<_, ApiError>(tx.execute_batch(&statements)?))
+    });
+    done.await.unwrap();
+}
+
+/// Changes a column of a user, as a change of the role or of the account.
+async fn change_user(server: &TestServer, user: &Client, column: &str, value: i64) {
+    let (user_id, is_role) = (user.user_id, column == "role");
+    let statement = format!("UPDATE user SET {column} = {value} WHERE user_id = {user_id}");
+    let done = server.app().writer.run(move |tx| {
+        let user = user_rows::by_id(tx, UserId(user_id))?.unwrap();
+        let scope = if is_role { Scope::Role(&user) } else { Scope::Account(&user) };
+        visibility::with_events(tx, scope, |tx| Ok::<_, ApiError>(tx.execute_batch(&statement)?))
+    });
     done.await.unwrap();
 }
 
 async fn set_role(server: &TestServer, user: &Client, role: i64) {
-    change(server, format!("UPDATE user SET role = {role} WHERE user_id = {}", user.user_id)).await;
+    change_user(server, user, "role", role).await;
 }
 
 fn members(op: &str, group_id: i64, user: &Client) -> Value {
@@ -113,20 +129,19 @@ async fn a_group_lets_its_members_know_of_channels_through_other_groups() {
     let register = json!({"event_types": ["stream", "subscription", "user_group"]});
     let (mut of_bob, mut of_guest) = (bob.register(&register).await, guest.register(&register).await);
 
-    change(&server, "INSERT INTO user_group_subgroup (group_id, subgroup_id) VALUES (100, 101)".to_owned())
-        .await;
+    change_groups(&server, "INSERT INTO user_group_subgroup (group_id, subgroup_id) VALUES (100, 101)").await;
     let found = seen(&bob, private).await;
     of_bob.expect(&[created(&found), peers(private, &[&ada])]).await;
-    change(&server, "UPDATE user_group SET deactivated = 1 WHERE id = 100".to_owned()).await;
+    change_groups(&server, "UPDATE user_group SET deactivated = 1 WHERE id = 100").await;
     of_bob.expect(&[deleted(private)]).await;
     of_guest.expect_nothing().await;
 
     // Who is subscribed loses nothing.
-    change(&server, "UPDATE user_group SET deactivated = 0 WHERE id = 100".to_owned()).await;
+    change_groups(&server, "UPDATE user_group SET deactivated = 0 WHERE id = 100").await;
     of_bob.expect_kinds(&["stream/create", "subscription/peer_add"]).await;
     bob.post("/users/me/subscriptions", json!({"subscriptions": [{"name": "private"}]})).await.ok();
     of_bob.expect_kinds(&["subscription/add"]).await;
-    change(&server, "DELETE FROM user_group_subgroup WHERE group_id = 100".to_owned()).await;
+    change_groups(&server, "DELETE FROM user_group_subgroup WHERE group_id = 100").await;
     of_bob.expect_nothing().await;
     seen(&bob, private).await;
 }
@@ -147,11 +162,9 @@ async fn who_comes_back_is_in_their_groups_channels_and_settings_again() {
     let setting = json!({"can_send_message_group": {"new": named}});
     ada.patch(&format!("/streams/{both}"), setting).await.ok();
     let mut of_ada = ada.register(()).await;
-    let is_active =
-        |active: bool| format!("UPDATE user SET is_active = {active} WHERE user_id = {}", bob.user_id);
 
     // What clients do themselves when they hear of it is not told.
-    change(&server, is_active(false)).await;
+    change_user(&server, &bob, "is_active", 0).await;
     of_ada.expect_nothing().await;
     let stream = seen(&ada, both).await;
     assert_eq!(stream["subscriber_count"], 1);
@@ -164,7 +177,7 @@ async fn who_comes_back_is_in_their_groups_channels_and_settings_again() {
     // Who begins a topic follows it.
     of_ada.expect_kinds(&["muted_topics", "user_topic", "message"]).await;
 
-    change(&server, is_active(true)).await;
+    change_user(&server, &bob, "is_active", 1).await;
     let update = json!({
         "type": "stream", "op": "update", "stream_id": both, "name": "both",
         "property": "can_send_message_group", "value": named,
@@ -172,4 +185,63 @@ async fn who_comes_back_is_in_their_groups_channels_and_settings_again() {
     let groups =
         [members("add_members", 5, &bob), members("add_members", 6, &bob), members("add_members", 100, &bob)];
     of_ada.expect(&[groups.as_slice(), &[update, peers(both, &[&bob])]].concat()).await;
+}
+
+/// Runs what the scheduler runs when a waiting period has ended.
+async fn end_waiting_periods(server: &TestServer) {
+    emit_ended_waiting_periods(server.app()).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_becomes_a_full_member_hears_of_it_and_of_what_full_members_see() {
+    const DAY: i64 = 24 * 60 * 60;
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let private = private_channel(&ada, "private").await;
+    let full_members = json!({"can_subscribe_group": {"new": 5}});
+    ada.patch(&format!("/streams/{private}"), full_members).await.ok();
+    let (bob, guest) = (server.member("bob").await, server.guest("guest").await);
+    let register = json!({"event_types": ["stream", "subscription", "user_group"]});
+    let (mut of_bob, mut of_guest) = (bob.register(&register).await, guest.register(&register).await);
+
+    // Everybody is new again.
+    owner.patch("/realm", json!({"waiting_period_threshold": 3})).await.ok();
+    let lost = json!({
+        "type": "user_group", "op": "remove_members", "group_id": 5, "user_ids": [ada.user_id, bob.user_id],
+    });
+    of_bob.expect(&[lost.clone(), deleted(private)]).await;
+    of_guest.expect(&[lost]).await;
+    server.clock.advance(DAY);
+    let eve = server.member("eve").await;
+    for queue in [&mut of_bob, &mut of_guest] {
+        queue.expect(&[members("add_members", 6, &eve)]).await;
+    }
+    server.clock.advance(2 * DAY - 1);
+    end_waiting_periods(&server).await;
+    of_bob.expect_nothing().await;
+
+    server.clock.advance(1);
+    end_waiting_periods(&server).await;
+    let gained = json!({
+        "type": "user_group", "op": "add_members", "group_id": 5, "user_ids": [ada.user_id, bob.user_id],
+    });
+    let found = seen(&bob, private).await;
+    of_bob.expect(&[gained.clone(), created(&found), peers(private, &[&ada])]).await;
+    of_guest.expect(&[gained]).await;
+    end_waiting_periods(&server).await;
+    of_bob.expect_nothing().await;
+
+    // What ended while the server was down is emitted after the start; what ended before the period changes, before.
+    let mut server = server;
+    server.stop().await;
+    server.clock.advance(DAY);
+    server.restart().await;
+    owner.patch("/realm", json!({"waiting_period_threshold": 30})).await.ok();
+    let events = of_guest.expect_kinds(&["user_group/add_members", "user_group/remove_members"]).await;
+    assert_eq!(events[0]["user_ids"], json!([eve.user_id]));
+    assert_eq!(events[1]["user_ids"], json!([ada.user_id, bob.user_id, eve.user_id]));
+    owner.patch("/realm", json!({"waiting_period_threshold": 0})).await.ok();
+    of_guest.expect_kinds(&["user_group/add_members"]).await;
+    end_waiting_periods(&server).await;
+    of_guest.expect_nothing().await;
 }

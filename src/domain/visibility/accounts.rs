@@ -1,0 +1,145 @@
+//! Groups, settings and channels that name users whose role changed or who were deactivated or reactivated.
+
+use crate::domain::access::channel_rows;
+use crate::domain::access::channel_viewers::users_who_can_see;
+use crate::domain::access::{user_rows, users};
+use crate::domain::channels::events::{PeersChanged, StreamUpdated};
+use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::groups::events::{GroupUpdated, MembersChanged};
+use crate::domain::groups::realm_settings::permission_changed;
+use crate::domain::groups::roles::ActiveUsersByRole;
+use crate::domain::groups::setting::Owner;
+use crate::domain::groups::{setting, sql};
+use crate::domain::realm::user_ids;
+use crate::domain::subscriptions;
+use crate::domain::subscriptions::members;
+use crate::events::Audience;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::{GroupId, StreamId, UserId};
+use roaring::RoaringBitmap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The roles of users before and after a change.
+pub(super) struct Changes {
+    before: ActiveUsersByRole,
+    after: ActiveUsersByRole,
+    departed: RoaringBitmap,
+    returned: RoaringBitmap,
+}
+
+impl Changes {
+    /// Compares two snapshots of the same users. Cached audiences of channels are dropped where accounts differ.
+    pub(super) fn between(tx: &mut Tx<'_>, before: ActiveUsersByRole, after: ActiveUsersByRole) -> Self {
+        let (departed, returned) = (&before.active - &after.active, &after.active - &before.active);
+        if before.active != after.active {
+            members::forget_all(tx);
+        }
+        Self { before, after, departed, returned }
+    }
+
+    /// Emits to everybody who the members of the system groups are. Clients know it of users who are deactivated.
+    pub(super) fn emit_system_groups(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        let (before, after) = (self.before.named_by_groups(), self.after.named_by_groups());
+        let still_active = &self.before.active & &self.after.active;
+        let empty = RoaringBitmap::new();
+        for added in [false, true] {
+            let (from, to) = if added { (&before, &after) } else { (&after, &before) };
+            for (group, users) in to {
+                let changed = (users - from.get(group).unwrap_or(&empty)) & &still_active;
+                if !changed.is_empty() {
+                    let users: Vec<UserId> = changed.iter().map(UserId::from).collect();
+                    let everyone = Audience::set(user_ids::active_ids(tx)?);
+                    tx.emit(MembersChanged::new(added, *group, &users), everyone);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Emits that deactivated users are in no group and no setting, to those who do not receive the deactivation: guests
+    /// who cannot access the user.
+    pub(super) fn emit_departed(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        for user_id in self.departed.iter().map(UserId::from) {
+            let Some(user) = user_rows::by_id(tx, user_id)? else { continue };
+            let unaware = user_ids::active_ids(tx)? - users::who_can_access(tx, &user)?;
+            if unaware.is_empty() {
+                continue;
+            }
+            for group in
+                sql::groups_that_name(tx, user_id)?.into_iter().chain(self.before.groups_naming(user_id))
+            {
+                tx.emit(MembersChanged::new(false, group, &[user_id]), Audience::set(unaware.clone()));
+            }
+            emit_settings(tx, &[user_id], &unaware)?;
+        }
+        Ok(())
+    }
+
+    /// Emits the groups, settings and channels that reactivated users are in.
+    pub(super) fn emit_returned(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        if self.returned.is_empty() {
+            return Ok(());
+        }
+        let returned: Vec<UserId> = self.returned.iter().map(UserId::from).collect();
+        let active = user_ids::active_ids(tx)?;
+        let everyone = Audience::set(active.clone());
+        let mut groups: BTreeMap<GroupId, Vec<UserId>> = BTreeMap::new();
+        let mut streams: BTreeMap<StreamId, RoaringBitmap> = BTreeMap::new();
+        for &user_id in &returned {
+            for group in
+                sql::groups_that_name(tx, user_id)?.into_iter().chain(self.after.groups_naming(user_id))
+            {
+                groups.entry(group).or_default().push(user_id);
+            }
+            for own in subscriptions::sql::own(tx, user_id)? {
+                streams.entry(own.stream_id).or_default().extend(user_id.bit());
+            }
+        }
+        for (group, users) in groups {
+            let deactivated = sql::group(tx, group)?.is_some_and(|group| group.deactivated);
+            tx.emit(MembersChanged::new(true, group, &users).deactivated(deactivated), everyone.clone());
+        }
+        emit_settings(tx, &returned, &active)?;
+        let mut streams_by_name = Vec::new();
+        for (stream_id, users) in streams {
+            streams_by_name.extend(channel_rows::by_id(tx, stream_id)?.map(|stream| (stream, users)));
+        }
+        streams_by_name.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
+        for (stream, users) in streams_by_name {
+            let others = users_who_can_see(tx, tx.now(), &stream)? - &users;
+            let event = PeersChanged::added(vec![stream.stream_id], &users, stream.is_archived);
+            tx.emit(event, Audience::set(others));
+        }
+        Ok(())
+    }
+}
+
+/// Emits the settings whose values name some users, to receivers who can see what the settings belong to.
+fn emit_settings(tx: &mut Tx<'_>, users: &[UserId], receivers: &RoaringBitmap) -> ApiResult<()> {
+    let everyone = Audience::set(receivers.clone());
+    let mut settings = BTreeSet::new();
+    for user_id in users {
+        settings.extend(sql::settings_that_name(tx, *user_id)?);
+    }
+    for (owner, name, group) in settings {
+        let value = serde_json::to_value(setting::to_wire(tx, group)?)?;
+        match owner {
+            Owner::Group(id) => {
+                if let Some(group) = sql::group(tx, GroupId(id))? {
+                    tx.emit(GroupUpdated::new(&group, &name, value), everyone.clone());
+                }
+            }
+            Owner::Stream(id) => {
+                let stream = channel_rows::by_id(tx, StreamId(id))?;
+                let setting = StreamSetting::ALL.into_iter().find(|setting| setting.name() == name);
+                if let (Some(stream), Some(setting)) = (stream, setting) {
+                    let audience = Audience::set(users_who_can_see(tx, tx.now(), &stream)? & receivers);
+                    tx.emit(StreamUpdated::new(&stream, setting.name(), value), audience);
+                }
+            }
+            Owner::Realm => tx.emit(permission_changed(name, value), everyone.clone()),
+        }
+    }
+    Ok(())
+}

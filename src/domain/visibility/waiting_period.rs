@@ -1,0 +1,48 @@
+//! The end of waiting periods: new members become full members as time passes.
+
+use super::{Scope, Snapshot, emit_changes};
+use crate::domain::groups::sql;
+use crate::domain::groups::waiting_period::WaitingPeriod;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use rusqlite::{Connection, OptionalExtension};
+
+/// The row of `counter` that holds the time up to which ended waiting periods were emitted, in UNIX seconds.
+const COUNTER: &str = "waiting_period";
+
+/// The time at which [`emit_ended`] has something to do next, in UNIX seconds; `None` if no member is new.
+pub fn next_end(connection: &Connection, now: i64) -> ApiResult<Option<i64>> {
+    let emitted_until = emitted_until(connection)?;
+    let waiting_period = WaitingPeriod::load(connection, emitted_until.unwrap_or(now))?;
+    if waiting_period.is_zero() {
+        return Ok(None);
+    }
+    let next = sql::next_new_member(connection, waiting_period.new_since())?;
+    Ok(next.map(|joined| if emitted_until.is_some() { waiting_period.end(joined) } else { now }))
+}
+
+/// Emits what members see and where they are whose waiting period ended since this was called last. Must also be called
+/// before the waiting period changes.
+pub fn emit_ended(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let now = tx.now();
+    let waiting_period = WaitingPeriod::load(tx, now)?;
+    if let Some(since) = emitted_until(tx)?.filter(|_| !waiting_period.is_zero()) {
+        let first = WaitingPeriod::load(tx, since)?.new_since();
+        let users = sql::members_joined(tx, first, waiting_period.new_since())?;
+        if !users.is_empty() {
+            let scope = Scope::Members(&users);
+            let before = Snapshot::load(tx, scope, since)?;
+            emit_changes(tx, scope, before, |_, _| Ok(()))?;
+        }
+    }
+    tx.prepare_cached("INSERT OR REPLACE INTO counter (name, value) VALUES (?1, ?2)")?
+        .execute((COUNTER, now))?;
+    Ok(())
+}
+
+fn emitted_until(connection: &Connection) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT value FROM counter WHERE name = ?1")?
+        .query_row([COUNTER], |row| row.get(0))
+        .optional()
+}
