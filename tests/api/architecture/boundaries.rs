@@ -33,11 +33,15 @@ const WORDS_OF_SPINE: &[(&str, &str, &str)] = &[
     ("app.rs", "control", "an option of the program"),
     ("app.rs", "upload", "options of the program"),
     ("auth", "bot", "a kind of account"),
+    ("events", "group", "events are numbered for a group of jobs"),
     ("events/registration.rs", "", "capabilities of clients, named as on the wire"),
     ("http/route.rs", "upload", "routes whose body is read while it comes"),
     ("http/state_part.rs", "presence", "a parameter of a registration"),
     ("store", "group", "jobs are committed in groups"),
 ];
+
+/// Modules of `api` that are lists of what its resources have, as `api/mod.rs` is. No resource imports them.
+const LISTS: [&str; 1] = ["events"];
 
 const ORDER: &str = "a top-level module imports only those that lib.rs declares before it";
 const PURITY: &str = "types and markdown import nothing but types";
@@ -123,6 +127,7 @@ fn misplaced(modules: &Modules) -> Vec<Violation> {
         if let ["api", from, ..] = from[..]
             && let ["api", to, ..] = to[..]
             && from != to
+            && !LISTS.contains(&from)
         {
             add(RESOURCES);
         }
@@ -212,6 +217,7 @@ fn resources_in_spine(modules: &Modules, files: &[SourceFile]) -> Vec<Violation>
     let spine: BTreeSet<&str> =
         before_domain.map(String::as_str).filter(|name| !NOT_SPINE.contains(name)).collect();
     let resources = ["domain", "api"].iter().flat_map(|module| modules.children(module));
+    let resources = resources.filter(|name| !LISTS.contains(&name.as_str()));
     let mut words: BTreeSet<&str> = resources.map(|name| singular(name)).collect();
     words.insert("stream_id");
     let mut found = BTreeSet::new();
@@ -393,6 +399,23 @@ mod tests {
     fn resources_do_not_import_each_other() {
         let expected = "api/drafts.rs:1 imports api/channels.rs (`super::channels::routes`)";
         assert_found("api/drafts.rs", "use super::channels::routes;", &[(RESOURCES, expected)]);
+    }
+
+    #[test]
+    fn a_list_of_what_resources_have_may_import_them_and_not_be_imported() {
+        assert_found("api/events.rs", "use super::drafts::routes;", &[]);
+        let expected = "api/drafts.rs:1 imports api/events.rs (`super::events::ALL`)";
+        let mut files: Vec<(&str, &str)> = CRATE.to_vec();
+        files.retain(|(path, _)| !["api/mod.rs", "api/drafts.rs"].contains(path));
+        files.push(("api/mod.rs", "pub mod channels; pub mod drafts; pub mod events;"));
+        files.push(("api/events.rs", "pub const ALL: u8 = 0;"));
+        files.push(("api/drafts.rs", "use super::events::ALL;"));
+        let files: Vec<SourceFile> = files
+            .iter()
+            .map(|(path, text)| SourceFile { path: (*path).to_owned(), text: (*text).to_owned() })
+            .collect();
+        let found = violations(&files);
+        assert!(found.iter().any(|one| one.rule == RESOURCES && one.what == expected), "{found:?}");
     }
 
     #[test]

@@ -20,6 +20,6 @@ fn the_model_client_understands_every_event() {
         .map(|literal| literal.split('/').next().unwrap_or_default().to_owned())
         .collect();
     let unknown: Vec<_> =
-        types.iter().filter(|name| **name != WITHOUT_STATE && !understood.contains(*name)).collect();
+        types.iter().filter(|name| **name != WITHOUT_STATE && !understood.contains(**name)).collect();
     assert!(unknown.is_empty(), "tests/api/harness/model does not know what these mean: {unknown:?}");
 }
