@@ -1,4 +1,5 @@
-//! The command line. Every flag also reads an environment variable `TEAMCHAT_...`.
+//! The command line of `teamchat`, parsed with clap. Every flag can also be set as an environment variable
+//! `TEAMCHAT_...`.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use http_body_util::{BodyExt, Full};
@@ -39,16 +40,16 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum MainCommand {
-    /// Run the server until it is told to stop (Ctrl-C or SIGTERM).
+    /// Run the server until it is stopped (Ctrl-C or SIGTERM).
     ///
-    /// A missing file is created, with its organization. The server is ready when GET /api/v1/server_settings answers.
+    /// A missing file is created, with its organization. The server is ready when GET /api/v1/server_settings responds.
     Serve(Serve),
-    /// Make and list users, and manage their API keys.
+    /// Create and list users, and manage their API keys.
     ///
     /// Works while the server runs and while it does not.
     #[command(subcommand)]
     User(UserCommand),
-    /// Open an organization that an owner has deactivated.
+    /// Reactivate an organization that an owner has deactivated.
     ///
     /// Works while the server runs and while it does not.
     #[command(subcommand)]
@@ -57,7 +58,7 @@ enum MainCommand {
 
 #[derive(Subcommand)]
 enum OrganizationCommand {
-    /// Let people log in again. Accounts, keys and messages are as they were.
+    /// Let people log in again. Accounts, keys and messages are unchanged.
     Reactivate {
         #[command(flatten)]
         file: File,
@@ -68,14 +69,14 @@ enum OrganizationCommand {
 
 #[derive(Args)]
 struct File {
-    /// The SQLite file with everything in it.
+    /// The SQLite database file.
     #[arg(long, env = "TEAMCHAT_DB", value_name = "FILE", default_value = "chat.sqlite")]
     db: PathBuf,
 }
 
 #[derive(Args)]
 struct Output {
-    /// Print one JSON value instead of text for people.
+    /// Print JSON instead of text.
     #[arg(long, env = "TEAMCHAT_JSON")]
     json: bool,
 }
@@ -84,21 +85,21 @@ struct Output {
 struct Serve {
     #[command(flatten)]
     file: File,
-    /// Where to listen. Port 0 picks a free one and says which.
+    /// The address to listen on. Port 0 picks a free port, which is printed.
     #[arg(long, env = "TEAMCHAT_LISTEN", value_name = "ADDR:PORT", default_value = "127.0.0.1:9991")]
     listen: SocketAddr,
-    /// The address at which clients reach the server, if another server stands before it, for example
+    /// The URL at which clients reach the server, if it runs behind a reverse proxy, for example
     /// https://chat.example.com.
     #[arg(long, env = "TEAMCHAT_PUBLIC_URL", value_name = "URL")]
     public_url: Option<String>,
-    /// The largest file that can be uploaded, in MiB.
+    /// The maximum size of an uploaded file, in MiB.
     #[arg(long, env = "TEAMCHAT_MAX_FILE_UPLOAD_SIZE_MIB", value_name = "MIB", default_value_t = MAX_FILE_UPLOAD_SIZE_MIB)]
     max_file_upload_size_mib: u64,
-    /// How much room all uploaded files may take together, in MiB. Without it there is no limit.
+    /// The maximum size of all uploaded files together, in MiB. Unlimited by default.
     #[arg(long, env = "TEAMCHAT_UPLOAD_QUOTA_MIB", value_name = "MIB")]
     upload_quota_mib: Option<u64>,
-    /// Hosts to which bots of type "outgoing webhook" may post, separated by commas: names, names with a port, or * for
-    /// all. They are reached over http, not https. None by default.
+    /// Hosts that bots of type "outgoing webhook" may post to, separated by commas: names, names with a port, or * for
+    /// all. Requests use http, not https. None by default.
     #[arg(long, env = "TEAMCHAT_WEBHOOK_HOSTS", value_name = "HOST[:PORT]", value_delimiter = ',')]
     webhook_hosts: Vec<String>,
     /// What to log: error, warn, info, debug or trace, or directives such as teamchat=debug.
@@ -108,7 +109,7 @@ struct Serve {
 
 #[derive(Subcommand)]
 enum UserCommand {
-    /// Make a user or a bot, and print an API key.
+    /// Create a user or a bot, and print an API key.
     ///
     /// A person without --password-stdin gets a random password, printed once.
     Create(Create),
@@ -119,7 +120,7 @@ enum UserCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// Make, list and revoke the API keys of a user.
+    /// Create, list and revoke the API keys of a user.
     #[command(subcommand)]
     Key(KeyCommand),
 }
@@ -128,16 +129,16 @@ enum UserCommand {
 struct Create {
     #[command(flatten)]
     file: File,
-    /// The email address: the name to log in with.
+    /// The email address, used to log in.
     #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
     email: String,
-    /// The name that others see.
+    /// The display name.
     #[arg(long, env = "TEAMCHAT_FULL_NAME", value_name = "NAME")]
     full_name: String,
-    /// What the user may do.
+    /// The role in the organization.
     #[arg(long, env = "TEAMCHAT_ROLE", value_enum, default_value = "member")]
     role: RoleName,
-    /// Make a bot that belongs to this person.
+    /// Create a bot that belongs to this person.
     #[arg(long, env = "TEAMCHAT_BOT_OWNER", value_name = "EMAIL", conflicts_with = "password_stdin")]
     bot_owner: Option<String>,
     /// Read the password from the first line of standard input.
@@ -149,37 +150,37 @@ struct Create {
 
 #[derive(Subcommand)]
 enum KeyCommand {
-    /// Make another API key. It is printed once and cannot be read again.
+    /// Create another API key. It is printed once and cannot be read again.
     Mint {
         #[command(flatten)]
         file: File,
-        /// Whose key.
+        /// The email address of the user.
         #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
         email: String,
-        /// What the key is for, as the list will show it.
+        /// The client or purpose of the key, shown in the list.
         #[arg(long, env = "TEAMCHAT_CLIENT", value_name = "NAME", default_value = "command line")]
         client: String,
         #[command(flatten)]
         output: Output,
     },
-    /// List the API keys of a user: their numbers, what they are for, and when they were made.
+    /// List the API keys of a user: id, creation time and purpose.
     List {
         #[command(flatten)]
         file: File,
-        /// Whose keys.
+        /// The email address of the user.
         #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
         email: String,
         #[command(flatten)]
         output: Output,
     },
-    /// Revoke one API key: the client that has it is logged out, others are not.
+    /// Revoke an API key. Only the client that uses it is logged out.
     Revoke {
         #[command(flatten)]
         file: File,
-        /// Whose key.
+        /// The email address of the user.
         #[arg(long, env = "TEAMCHAT_EMAIL", value_name = "EMAIL")]
         email: String,
-        /// The key's number in the list.
+        /// The id of the key, as listed.
         id: i64,
         #[command(flatten)]
         output: Output,
@@ -245,8 +246,8 @@ impl Serve {
             let engine = Engine::open(&self.file.db, Clock::System, options).await?;
             let upgraded_from = engine.upgraded_from().map(Path::to_owned);
             let server = Server::start(engine, self.listen).await?;
-            let owner_link: Option<String> = ask(&server, Command::OwnerLink).await?;
-            self.greet(&server, upgraded_from.as_deref(), owner_link.as_deref())?;
+            let owner_link: Option<String> = run_on_server(&server, Command::OwnerLink).await?;
+            self.print_start(&server, upgraded_from.as_deref(), owner_link.as_deref())?;
             stop_signal().await?;
             let style = Style::stderr();
             writeln!(
@@ -259,7 +260,8 @@ impl Serve {
         })
     }
 
-    fn greet(
+    /// Prints where the server listens and, while nobody can log in, how to create the first owner.
+    fn print_start(
         &self,
         server: &Server,
         upgraded_from: Option<&Path>,
@@ -282,7 +284,7 @@ impl Serve {
             writeln!(out, "  {}", style.bold(&format!("{}{path}", url.trim_end_matches('/'))))?;
             writeln!(out)?;
             writeln!(out, "{}", style.dim("It works once, and until the server stops."))?;
-            // The name that this program was started by, so that the command can be copied.
+            // The path by which the program was started, so that the command can be copied.
             let program = std::env::args().next().unwrap_or_else(|| "teamchat".to_owned());
             let command = format!("{program} user create --db {db} --role owner --email ... --full-name ...");
             writeln!(out, "{}", style.dim(&format!("Without a browser: {command}")))?;
@@ -291,7 +293,7 @@ impl Serve {
     }
 }
 
-/// Waits for Ctrl-C or, where there is such a thing, SIGTERM.
+/// Waits for Ctrl-C or, on Unix, SIGTERM.
 async fn stop_signal() -> std::io::Result<()> {
     #[cfg(unix)]
     {
@@ -441,7 +443,7 @@ impl Output {
     }
 }
 
-/// Runs a command: on the server that has the database open, or on the database itself.
+/// Runs a command on the server that has the database open, or else on the database itself.
 fn run_command<T: DeserializeOwned>(db: &Path, command: Command) -> Result<T, Failure> {
     runtime()?.block_on(async {
         let answer = match Database::announced(db) {
@@ -457,11 +459,12 @@ fn run_command<T: DeserializeOwned>(db: &Path, command: Command) -> Result<T, Fa
     })
 }
 
-async fn ask<T: DeserializeOwned>(server: &Server, command: Command) -> Result<T, Failure> {
+/// Runs a command on the server of this process.
+async fn run_on_server<T: DeserializeOwned>(server: &Server, command: Command) -> Result<T, Failure> {
     Ok(serde_json::from_value(control::run(server.app(), command).await?)?)
 }
 
-/// Sends a command to the running server.
+/// Sends a command to the server that announced itself in the lock file.
 async fn send(announcement: &str, command: &Command) -> Result<Value, Failure> {
     let server: Value = serde_json::from_str(announcement)
         .map_err(|_| "the file is in use by a server that is just starting or stopping; try again")?;
@@ -496,7 +499,7 @@ async fn send(announcement: &str, command: &Command) -> Result<Value, Failure> {
     Err(answer["msg"].as_str().unwrap_or("the server did not understand the command").to_owned().into())
 }
 
-/// Colours for a terminal, nothing for a pipe (or where `NO_COLOR` is set).
+/// Text styles, disabled if the output is not a terminal or `NO_COLOR` is set.
 #[derive(Clone, Copy)]
 struct Style {
     colour: bool,

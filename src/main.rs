@@ -1,4 +1,4 @@
-//! The `teamchat` program: translates the command line to calls of the library.
+//! The `teamchat` program: parses the command line and calls the library.
 
 mod cli;
 

@@ -1,4 +1,5 @@
-//! Opens the database: checks the application id, takes the lock, creates the schema or runs migrations.
+//! Opens the database: takes the lock, checks the application id and the schema version, creates the schema or runs
+//! migrations.
 
 use super::StoreError;
 use rusqlite::config::DbConfig;
@@ -11,11 +12,11 @@ use std::time::Duration;
 /// The schema of a new database.
 pub const SCHEMA: &str = include_str!("../../schema.sql");
 
-/// Identifies a database of this program (`PRAGMA application_id`): "tmch".
+/// `PRAGMA application_id` of the database: "tmch".
 const APPLICATION_ID: i32 = 0x746d_6368;
 
-/// The migrations that lead an older database to [`SCHEMA`], the oldest first. `PRAGMA user_version` counts the ones that a
-/// database has taken.
+/// The migrations to [`SCHEMA`], the oldest first. The first creates the original schema. `PRAGMA user_version` is the
+/// number of migrations that a database has.
 const MIGRATIONS: &[(&str, &str)] = &[
     ("0001_first", include_str!("migrations/0001_first.sql")),
     ("0002_whole", include_str!("migrations/0002_whole.sql")),
@@ -23,70 +24,70 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0004_typed_events", include_str!("migrations/0004_typed_events.sql")),
 ];
 
-/// Statements kept prepared on each connection, more than the program has.
-const STATEMENTS: usize = 512;
+/// The capacity of each connection's cache of prepared statements: more than the program has.
+const STATEMENT_CACHE_CAPACITY: usize = 512;
 
-/// Why a database was refused. Each message says what to do.
+/// Why a database could not be opened. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Another process serves the file.
+    /// Another process has the database open.
     #[error("{path} is in use by another teamchat server (process {process}); stop that one first")]
     InUse {
-        /// The file.
+        /// The path of the database file.
         path: PathBuf,
-        /// What the other process wrote of itself.
+        /// The id of the other process, or `unknown`.
         process: String,
     },
-    /// The file was written by a later version.
+    /// A newer version of the program wrote the database.
     #[error(
         "{path} was written by a newer teamchat (schema {found}; this one knows {known}); \
          install that version or restore the copy it made before the upgrade"
     )]
     Newer {
-        /// The file.
+        /// The path of the database file.
         path: PathBuf,
-        /// The file's schema version.
+        /// The schema version of the database.
         found: usize,
-        /// The newest that this program knows.
+        /// The newest schema version that this program knows.
         known: usize,
     },
-    /// The file is something else.
+    /// The file is not a database of this program.
     #[error("{path} is not a teamchat database: {why}")]
     Foreign {
-        /// The file.
+        /// The path of the database file.
         path: PathBuf,
-        /// What it seems to be.
+        /// What the file is instead.
         why: String,
     },
-    /// The file or its folder cannot be written.
+    /// The file or its directory cannot be written.
     #[error("{path} cannot be written: {why}")]
     ReadOnly {
-        /// The file.
+        /// The path of the database file.
         path: PathBuf,
-        /// The system's words.
+        /// The error of the operating system or of SQLite.
         why: String,
     },
-    /// Anything else that SQLite says.
+    /// Any other error of SQLite.
     #[error("{path}: {source}")]
     Sqlite {
-        /// The file.
+        /// The path of the database file.
         path: PathBuf,
-        /// SQLite's words.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
 }
 
-/// An opened database, locked against other servers until it is dropped.
+/// An open database. The lock against other processes is held until this is dropped.
 #[derive(Debug)]
 pub struct Database {
     path: PathBuf,
     lock: File,
-    /// The copy that was made before an upgrade, if there was one.
+    /// The copy made before migrating, if the schema was older.
     pub upgraded_from: Option<PathBuf>,
 }
 
 impl Database {
-    /// Opens a database and creates it if the file is missing. An older one is copied and then migrated to the current schema.
+    /// Opens the database, creating a missing file. An older schema is copied to another file and migrated.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let lock = take_lock(path)?;
         make_private(path)
@@ -94,27 +95,27 @@ impl Database {
         let mut upgraded_from = None;
         let mut connection = connect(path, false).map_err(|source| explain(path, source))?;
         match examine(path, &connection)? {
-            Found::Nothing => create(&mut connection).map_err(|source| explain(path, source))?,
-            Found::Version(version) if version < MIGRATIONS.len() => {
+            FileState::Empty => create(&mut connection).map_err(|source| explain(path, source))?,
+            FileState::Version(version) if version < MIGRATIONS.len() => {
                 upgraded_from = Some(copy_before_upgrade(path, &connection, version)?);
                 migrate(&mut connection, version).map_err(|source| explain(path, source))?;
             }
-            Found::Version(_) => {}
+            FileState::Version(_) => {}
         }
         Ok(Self { path: path.to_owned(), lock, upgraded_from })
     }
 
-    /// Returns the path of the file.
+    /// Returns the path of the database file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens the writing connection. There is only one, on the writer's thread.
+    /// Opens the connection for writing. There is only one, on the writer's thread.
     pub fn connect_writer(&self) -> Result<Connection, StoreError> {
         Ok(connect(&self.path, false)?)
     }
 
-    /// Writes into the lock file how this server is reached, for commands that find the database in use.
+    /// Writes into the lock file how to reach this server, for commands that find the database in use.
     pub fn announce(&mut self, text: &str) -> std::io::Result<()> {
         self.lock.set_len(0)?;
         self.lock.rewind()?;
@@ -122,7 +123,7 @@ impl Database {
         self.lock.flush()
     }
 
-    /// Returns what the server that has the database open wrote with [`Database::announce`]; `None` when there is none.
+    /// Returns what the server that has the database open wrote with [`Database::announce`]; `None` if there is none.
     pub fn announced(path: &Path) -> Option<String> {
         let mut file = File::open(lock_path(path)).ok()?;
         match file.try_lock_shared() {
@@ -142,9 +143,9 @@ fn lock_path(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Takes the lock file beside the database. SQLite's own locks let two processes write in turn, but the writer's caches and
-/// event numbers allow for one process only. The file is readable by its owner alone: it also tells how to command the
-/// server.
+/// Takes the lock, a file beside the database. SQLite's own locks would let two processes write in turn, but the
+/// writer's caches and event ids need exclusive access. Only the owner may read the lock file: it has the control
+/// token.
 fn take_lock(path: &Path) -> Result<File, OpenError> {
     let refused =
         |error: &std::io::Error| OpenError::ReadOnly { path: path.to_owned(), why: error.to_string() };
@@ -167,18 +168,17 @@ fn take_lock(path: &Path) -> Result<File, OpenError> {
     }
 }
 
-/// Creates a missing file, readable by its owner alone: it will hold everybody's messages. SQLite gives its side files the
-/// same mode.
+/// Creates a missing file that only its owner can read. SQLite gives the `-wal` and `-shm` files the same mode.
 fn make_private(path: &Path) -> std::io::Result<()> {
     match private_file().create_new(true).open(path) {
         Ok(_) => Ok(()),
-        // A file that is there is examined by whoever opens it.
+        // `Database::open` examines an existing file.
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Returns options that open a file for writing and, if they create it, make it readable by its owner alone.
+/// Returns options that open a file for writing and, if they create it, let only its owner read it.
 fn private_file() -> OpenOptions {
     let mut options = File::options();
     options.write(true);
@@ -203,14 +203,14 @@ pub(super) fn connect(path: &Path, read_only: bool) -> rusqlite::Result<Connecti
     Ok(connection)
 }
 
-/// Sets the pragmas of a connection. An acknowledged change is on the disk (`synchronous=FULL`), and readers never wait for
-/// the writer (`WAL`). Page caches fill only as they are used: a reader's holds what a busy channel needs at a time, the
-/// writer's also the pages that a job changes in a whole topic.
+/// Sets the pragmas of a connection. An acknowledged change is on the disk (`synchronous=FULL`), and readers never wait
+/// for the writer (`WAL`). A reader's page cache has room for what a busy channel needs at a time; the writer's also
+/// for the pages that a job changes in a whole topic. Caches take memory only as they fill.
 pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::from_secs(5))?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
     rusqlite::vtab::array::load_module(connection)?;
-    // Plans do not depend on bound values; otherwise SQLite would plan some statements anew at each use.
+    // Query plans do not depend on bound values. Otherwise SQLite would replan some statements at each use.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     if read_only {
@@ -218,9 +218,9 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
         connection.pragma_update(None, "cache_size", -2048)?;
         connection.pragma_update(None, "query_only", true)?;
     } else {
-        // SQLite keeps a journal for each savepoint. In memory it is a list that is walked from its start after each
-        // statement, so that a large job would take the square of its size. Hence it may spill to a temporary file. The
-        // file has no name, and is created in the system's folder for such files or in the server's working directory.
+        // The statement journal of a job goes to a temporary file when it grows. In memory it is a linked list, which
+        // SQLite walks from its start after each statement, so a large job would take quadratic time. The file has no
+        // name. It is in the system's temporary directory, or in the working directory.
         connection.pragma_update(None, "temp_store", "file")?;
         connection.pragma_update(None, "cache_size", -16 * 1024)?;
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
@@ -231,14 +231,15 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
     Ok(())
 }
 
-enum Found {
+/// The state of a database file.
+enum FileState {
     /// A new, empty file.
-    Nothing,
-    /// A database of this program, after so many migrations.
+    Empty,
+    /// A database of this program, with its schema version.
     Version(usize),
 }
 
-fn examine(path: &Path, connection: &Connection) -> Result<Found, OpenError> {
+fn examine(path: &Path, connection: &Connection) -> Result<FileState, OpenError> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let tables = "SELECT count(*) FROM sqlite_schema";
     let (application, version, objects) = (|| {
@@ -248,7 +249,7 @@ fn examine(path: &Path, connection: &Connection) -> Result<Found, OpenError> {
     .map_err(|source| explain(path, source))?;
     let version = usize::try_from(version).unwrap_or(0);
     if application == 0 && objects == 0 {
-        return Ok(Found::Nothing);
+        return Ok(FileState::Empty);
     }
     if application != APPLICATION_ID || version == 0 {
         return Err(OpenError::Foreign {
@@ -259,7 +260,7 @@ fn examine(path: &Path, connection: &Connection) -> Result<Found, OpenError> {
     if version > MIGRATIONS.len() {
         return Err(OpenError::Newer { path: path.to_owned(), found: version, known: MIGRATIONS.len() });
     }
-    Ok(Found::Version(version))
+    Ok(FileState::Version(version))
 }
 
 fn create(connection: &mut Connection) -> rusqlite::Result<()> {
@@ -270,7 +271,7 @@ fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Runs the migrations that a database of this version still lacks, in one transaction.
+/// Runs the migrations after `version`, in one transaction.
 fn migrate(connection: &mut Connection, version: usize) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     for (name, statements) in &MIGRATIONS[version..] {
@@ -293,7 +294,7 @@ fn copy_before_upgrade(path: &Path, connection: &Connection, version: usize) -> 
     Ok(copy)
 }
 
-/// Turns an error of SQLite into a message for the person who started the server.
+/// Converts an error of SQLite into one that says what to do.
 fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
     use rusqlite::ErrorCode;
     let path = path.to_owned();

@@ -1,4 +1,4 @@
-//! A pool of read-only connections, with a snapshot for each request.
+//! A pool of read-only connections. Each request reads from one snapshot of the database.
 
 use super::{Database, StoreError};
 use r2d2::{ManageConnection, Pool};
@@ -8,14 +8,14 @@ use std::ops::Deref;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// The pool. The server has one.
+/// The pool of read-only connections.
 pub struct Readers {
     pool: Pool<Manager>,
-    /// Requests wait for a reader here, without blocking a thread.
+    /// One permit for each connection, so that waiting for one does not block a thread.
     permits: Semaphore,
 }
 
-/// The database as of one moment. Dereferences to the connection.
+/// A read transaction: the state of the database at one moment. Dereferences to the connection.
 pub struct Snapshot<'c> {
     connection: &'c Connection,
 }
@@ -29,7 +29,7 @@ impl Deref for Snapshot<'_> {
 }
 
 impl Readers {
-    /// Opens a pool of at most `size` connections, which are opened when they are first needed.
+    /// Creates a pool of at most `size` connections, which are opened when first needed.
     pub fn open(database: &Database, size: u32) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let inner = SqliteConnectionManager::file(database.path()).with_flags(flags);
@@ -43,9 +43,9 @@ impl Readers {
         Ok(Self { pool, permits: Semaphore::new(size as usize) })
     }
 
-    /// Runs `work` on a snapshot, on the current thread. A snapshot takes well under a millisecond from the system's
-    /// cache: handing it to another thread would cost more than it takes. The runtime has more threads than readers, so
-    /// that a slow disk does not stop the rest.
+    /// Runs `work` on a snapshot, on the calling thread. A read from the system's page cache takes well under a
+    /// millisecond, less than handing it to another thread. The runtime has more threads than the pool has connections,
+    /// so a slow disk does not block other requests.
     pub async fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
@@ -54,7 +54,7 @@ impl Readers {
         self.read_now(work)
     }
 
-    /// Runs `work` on a snapshot, on a thread that may block.
+    /// Like [`read`](Self::read), for threads that may block.
     pub fn read_now<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
@@ -62,7 +62,7 @@ impl Readers {
         let connection = self.pool.get().map_err(StoreError::from)?;
         let sqlite = |error| E::from(StoreError::Sqlite(error));
         connection.prepare_cached("BEGIN").and_then(|mut begin| begin.execute([])).map_err(sqlite)?;
-        // Ends the transaction also after a panic, because the connection goes back to the pool.
+        // Ends the transaction also on a panic: the connection goes back to the pool.
         let end = EndSnapshot(&connection);
         let result = work(&Snapshot { connection: &connection });
         drop(end);
@@ -81,7 +81,7 @@ impl Drop for EndSnapshot<'_> {
     }
 }
 
-/// Opens connections with their pragmas set.
+/// Opens connections for the pool with the pragmas of [`prepare`](super::open::prepare).
 struct Manager(SqliteConnectionManager);
 
 impl ManageConnection for Manager {
