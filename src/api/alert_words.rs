@@ -1,4 +1,4 @@
-//! `/users/me/alert_words`: words that users want to hear of.
+//! `/users/me/alert_words`: words whose appearance in a message alerts the user.
 
 use crate::domain::alert_words;
 use crate::events::{Audience, uniform_event};
@@ -13,7 +13,7 @@ use hyper::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Alert words.
+/// The resource of `/users/me/alert_words`.
 pub const RESOURCE: Resource = Resource { name: "alert_words", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "alert_words", fetch: state }];
@@ -26,16 +26,13 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// Word `alert_words`.
+/// State part `alert_words`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert(
-        "alert_words".into(),
-        json!(alert_words::words_of(request.connection, request.caller.user_id)?),
-    );
+    state.insert("alert_words".into(), json!(alert_words::list(request.connection, request.caller.user_id)?));
     Ok(())
 }
 
-/// The longest word or phrase, in characters.
+/// The maximum length of a word or phrase, in characters.
 const MAX_WORD_LENGTH: usize = 100;
 
 /// `alert_words`: all of the user's words.
@@ -48,13 +45,13 @@ uniform_event!(AlertWordsChanged: "alert_words", version 1);
 
 /// `GET /users/me/alert_words`.
 fn get_alert_words(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("alert_words", &alert_words::words_of(read, read.caller.user_id)?)
+    Reply::field("alert_words", &alert_words::list(read, read.caller.user_id)?)
 }
 
 /// Parameters of `POST` and `DELETE /users/me/alert_words`.
 #[derive(Deserialize)]
 pub struct WordsParams {
-    /// Words or phrases. Those that are empty without the white space around them are left out.
+    /// Words or phrases of at most 100 characters. Surrounding white space and empty words are ignored.
     alert_words: Vec<BoundedText<MAX_WORD_LENGTH>>,
 }
 
@@ -64,28 +61,29 @@ impl WordsParams {
     }
 }
 
-/// `POST /users/me/alert_words`: words that the user has already, in upper or lower case, are passed over.
+/// `POST /users/me/alert_words`: adds words. Those the user already has, ignoring case, are skipped.
 fn add_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply> {
     let mut changed = false;
     for word in params.words() {
         changed |= alert_words::insert(tx, caller.user_id, word)?;
     }
-    answer(tx, caller.user_id, changed)
+    emit_and_reply(tx, caller.user_id, changed)
 }
 
-/// `DELETE /users/me/alert_words`: words that the user does not have are passed over.
+/// `DELETE /users/me/alert_words`: removes words. Those the user does not have are skipped.
 fn remove_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply> {
     let mut changed = false;
     for word in params.words() {
         changed |= alert_words::delete(tx, caller.user_id, word)?;
     }
-    answer(tx, caller.user_id, changed)
+    emit_and_reply(tx, caller.user_id, changed)
 }
 
-fn answer(tx: &mut Tx<'_>, user_id: UserId, changed: bool) -> ApiResult<Reply> {
-    let words = alert_words::words_of(tx, user_id)?;
+/// Emits the user's words if they changed, and returns them.
+fn emit_and_reply(tx: &mut Tx<'_>, user_id: UserId, changed: bool) -> ApiResult<Reply> {
+    let words = alert_words::list(tx, user_id)?;
     if changed {
-        alert_words::forget(tx);
+        alert_words::invalidate_cache(tx);
         tx.emit(AlertWordsChanged { alert_words: words.clone() }, Audience::user(user_id));
     }
     Reply::field("alert_words", &words)

@@ -1,4 +1,4 @@
-//! `/bot_storage`: texts that a bot remembers by name. The published library of bots keeps its state here.
+//! `/bot_storage`: a key-value store for each bot, in which the published bot library keeps its state.
 
 use super::Resource;
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
@@ -10,13 +10,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Storage of bots.
+/// The resource of `/bot_storage`.
 pub const RESOURCE: Resource = Resource { name: "bot_storage", routes, ..Resource::EMPTY };
 
-/// What one bot may keep: names and values together, in characters, as published.
+/// The maximum size of a bot's keys and values together, in characters.
 const STORAGE_LIMIT: i64 = 10_000_000;
 
-/// A request that fills the storage at once fits, also where the text is escaped.
+/// The maximum size of a request, which can fill the storage at once even if the text is escaped.
 const BODY_LIMIT: usize = 32 << 20;
 
 fn routes() -> Vec<Route> {
@@ -30,8 +30,7 @@ fn routes() -> Vec<Route> {
 /// Parameters of `GET /bot_storage` and `DELETE /bot_storage`.
 #[derive(Deserialize)]
 pub struct KeysParams {
-    /// Only these; all when absent.
-    #[serde(default)]
+    /// The keys; all when absent.
     keys: Option<Vec<String>>,
 }
 
@@ -41,11 +40,11 @@ fn get_storage(read: &Read<'_, User>, params: KeysParams) -> ApiResult<Reply> {
     match params.keys {
         Some(keys) => {
             for key in keys {
-                let value = get(read, read.caller.user_id, &key)?.ok_or_else(no_such_key)?;
+                let value = load(read, read.caller.user_id, &key)?.ok_or_else(no_such_key)?;
                 storage.insert(key, value.into());
             }
         }
-        None => storage.extend(all(read, read.caller.user_id)?),
+        None => storage.extend(list(read, read.caller.user_id)?),
     }
     Reply::field("storage", &storage)
 }
@@ -53,19 +52,19 @@ fn get_storage(read: &Read<'_, User>, params: KeysParams) -> ApiResult<Reply> {
 /// Parameters of `PUT /bot_storage`.
 #[derive(Deserialize)]
 pub struct UpdateStorageParams {
-    /// Names and values; others stay as they are.
+    /// Keys and their new values. Other keys do not change.
     storage: BTreeMap<String, String>,
 }
 
-/// `PUT /bot_storage`: all of it, or nothing if it would be too much.
+/// `PUT /bot_storage`: sets the values, or none if the storage would exceed its limit.
 fn update_storage(tx: &mut Tx<'_>, caller: &User, params: UpdateStorageParams) -> ApiResult<Reply> {
     for (key, value) in &params.storage {
-        put(tx, caller.user_id, key, value)?;
+        set(tx, caller.user_id, key, value)?;
     }
-    let beyond = size(tx, caller.user_id)? - STORAGE_LIMIT;
-    if beyond > 0 {
+    let excess = total_size(tx, caller.user_id)? - STORAGE_LIMIT;
+    if excess > 0 {
         let msg = format!(
-            "Request exceeds storage limit by {beyond} characters. The limit is {STORAGE_LIMIT} characters."
+            "Request exceeds storage limit by {excess} characters. The limit is {STORAGE_LIMIT} characters."
         );
         return Err(ApiError::bad_request(msg));
     }
@@ -77,12 +76,12 @@ fn remove_storage(tx: &mut Tx<'_>, caller: &User, params: KeysParams) -> ApiResu
     match params.keys {
         Some(keys) => {
             for key in keys {
-                if !remove(tx, caller.user_id, &key)? {
+                if !delete(tx, caller.user_id, &key)? {
                     return Err(no_such_key());
                 }
             }
         }
-        None => remove_all(tx, caller.user_id)?,
+        None => delete_all(tx, caller.user_id)?,
     }
     Ok(Reply::ok())
 }
@@ -91,21 +90,21 @@ fn no_such_key() -> ApiError {
     ApiError::bad_request("Key does not exist.")
 }
 
-fn get(connection: &Connection, user_id: UserId, key: &str) -> rusqlite::Result<Option<String>> {
+fn load(connection: &Connection, user_id: UserId, key: &str) -> rusqlite::Result<Option<String>> {
     connection
         .prepare_cached("SELECT value FROM bot_storage WHERE user_id = ?1 AND key = ?2")?
         .query_row((user_id, key), |row| row.get(0))
         .optional()
 }
 
-fn all(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<(String, Value)>> {
+fn list(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<(String, Value)>> {
     connection
         .prepare_cached("SELECT key, value FROM bot_storage WHERE user_id = ?1 ORDER BY key")?
         .query_map([user_id], |row| Ok((row.get(0)?, Value::String(row.get(1)?))))?
         .collect()
 }
 
-fn put(connection: &Connection, user_id: UserId, key: &str, value: &str) -> rusqlite::Result<()> {
+fn set(connection: &Connection, user_id: UserId, key: &str, value: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO bot_storage (user_id, key, value) VALUES (?1, ?2, ?3)
@@ -115,8 +114,8 @@ fn put(connection: &Connection, user_id: UserId, key: &str, value: &str) -> rusq
         .map(|_| ())
 }
 
-/// Names and values together, in characters.
-fn size(connection: &Connection, user_id: UserId) -> rusqlite::Result<i64> {
+/// Returns the size of a bot's keys and values together, in characters.
+fn total_size(connection: &Connection, user_id: UserId) -> rusqlite::Result<i64> {
     connection
         .prepare_cached(
             "SELECT coalesce(sum(length(key) + length(value)), 0) FROM bot_storage WHERE user_id = ?1",
@@ -124,11 +123,11 @@ fn size(connection: &Connection, user_id: UserId) -> rusqlite::Result<i64> {
         .query_row([user_id], |row| row.get(0))
 }
 
-fn remove(connection: &Connection, user_id: UserId, key: &str) -> rusqlite::Result<bool> {
+fn delete(connection: &Connection, user_id: UserId, key: &str) -> rusqlite::Result<bool> {
     let statement = "DELETE FROM bot_storage WHERE user_id = ?1 AND key = ?2";
     Ok(connection.prepare_cached(statement)?.execute((user_id, key))? > 0)
 }
 
-fn remove_all(connection: &Connection, user_id: UserId) -> rusqlite::Result<()> {
+fn delete_all(connection: &Connection, user_id: UserId) -> rusqlite::Result<()> {
     connection.prepare_cached("DELETE FROM bot_storage WHERE user_id = ?1")?.execute([user_id]).map(|_| ())
 }

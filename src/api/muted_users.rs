@@ -1,5 +1,5 @@
-//! `/users/me/muted_users/{muted_user_id}`: people whose messages a user does not want to see. What they sent is read,
-//! and so is what they send from now on; clients hide it.
+//! `/users/me/muted_users/{muted_user_id}`: users whose messages are hidden. Muting marks their messages as read, and
+//! later ones on arrival; clients hide them.
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::Accessible;
@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Muted users.
+/// The resource of `/users/me/muted_users`.
 pub const RESOURCE: Resource = Resource { name: "muted_users", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "muted_users", fetch: state }];
@@ -43,19 +43,19 @@ pub struct MutedUsersChanged {
 
 uniform_event!(MutedUsersChanged: "muted_users", version 1);
 
-/// Parameters of both.
+/// Parameters of both operations.
 #[derive(Deserialize)]
 pub struct MuteParams {
-    /// Who.
+    /// The user to mute or unmute.
     muted_user_id: UserId,
 }
 
-/// `POST /users/me/muted_users/{muted_user_id}`.
+/// `POST /users/me/muted_users/{muted_user_id}`: mutes a user and marks their messages as read.
 fn mute_user(tx: &mut Tx<'_>, caller: &User, params: MuteParams) -> ApiResult<Reply> {
     if params.muted_user_id == caller.user_id {
         return Err(ApiError::bad_request("Cannot mute self"));
     }
-    let muted = find(tx, caller, params.muted_user_id)?;
+    let muted = find_mutable(tx, caller, params.muted_user_id)?;
     let now = tx.now();
     let is_new = tx
         .prepare_cached(
@@ -66,23 +66,23 @@ fn mute_user(tx: &mut Tx<'_>, caller: &User, params: MuteParams) -> ApiResult<Re
         return Err(ApiError::bad_request("User already muted"));
     }
     muted_sender::mark_read(tx, caller, muted.user_id)?;
-    tell(tx, caller.user_id)
+    emit_and_reply(tx, caller.user_id)
 }
 
-/// `DELETE /users/me/muted_users/{muted_user_id}`. What is read stays read.
+/// `DELETE /users/me/muted_users/{muted_user_id}`: unmutes a user. Their messages stay read.
 fn unmute_user(tx: &mut Tx<'_>, caller: &User, params: MuteParams) -> ApiResult<Reply> {
-    let muted = find(tx, caller, params.muted_user_id)?;
+    let muted = find_mutable(tx, caller, params.muted_user_id)?;
     let was_muted = tx
         .prepare_cached("DELETE FROM muted_user WHERE user_id = ?1 AND muted_user_id = ?2")?
         .execute((caller.user_id, muted.user_id))?;
     if was_muted == 0 {
         return Err(ApiError::bad_request("User is not muted"));
     }
-    tell(tx, caller.user_id)
+    emit_and_reply(tx, caller.user_id)
 }
 
-/// Somebody who can be muted: also a bot, and also somebody who has left. Whom the caller cannot access is not there.
-fn find(connection: &Connection, caller: &Caller, user_id: UserId) -> ApiResult<UserRow> {
+/// Loads a user who can be muted: a person or bot whom the caller can access, active or not.
+fn find_mutable(connection: &Connection, caller: &Caller, user_id: UserId) -> ApiResult<UserRow> {
     let user = find::by_id(connection, user_id)?;
     if user.is_system_bot || !Accessible::to(connection, caller)?.contains(user_id) {
         return Err(find::no_such_user());
@@ -90,21 +90,21 @@ fn find(connection: &Connection, caller: &Caller, user_id: UserId) -> ApiResult<
     Ok(user)
 }
 
-fn tell(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<Reply> {
-    let event = MutedUsersChanged { muted_users: muted_by(tx, user_id)? };
+fn emit_and_reply(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<Reply> {
+    let event = MutedUsersChanged { muted_users: list_muted(tx, user_id)? };
     tx.emit(event, Audience::user(user_id));
     Ok(Reply::ok())
 }
 
-/// Word `muted_users`.
+/// State part `muted_users`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let muted = muted_by(request.connection, request.caller.user_id)?;
+    let muted = list_muted(request.connection, request.caller.user_id)?;
     state.insert("muted_users".into(), json!(muted));
     Ok(())
 }
 
-/// Whom a user has muted, in that order.
-fn muted_by(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<MutedUser>> {
+/// Lists the users whom a user has muted, the first muted first.
+fn list_muted(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<MutedUser>> {
     connection
         .prepare_cached(
             "SELECT muted_user_id, date_muted FROM muted_user WHERE user_id = ?1 ORDER BY date_muted, muted_user_id",

@@ -1,4 +1,4 @@
-//! `/navigation_views`: views that a user keeps at hand (feature level 390).
+//! `/navigation_views`: views in the navigation of a user's clients (feature level 390).
 
 use crate::events::{Audience, uniform_event};
 use crate::http::Resource;
@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 
-/// Navigation views.
+/// The resource of `/navigation_views`.
 pub const RESOURCE: Resource = Resource { name: "navigation_views", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "navigation_views", fetch: state }];
@@ -26,7 +26,7 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// Views that every client has; what is stored of them is only where they are shown.
+/// Views that every client has. A stored built-in view only says where it is shown.
 const BUILT_IN: [&str; 7] = [
     "inbox",
     "recent",
@@ -37,12 +37,12 @@ const BUILT_IN: [&str; 7] = [
     "narrow/is/starred",
 ];
 
-/// A view on the wire.
+/// A view, in responses and events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NavigationView {
-    /// What identifies it: the part of a client's address that follows `#`.
+    /// Identifies the view: the part after `#` of the URL in the web client.
     pub fragment: String,
-    /// In the sidebar rather than under the menu of more views.
+    /// Whether it is in the sidebar rather than in the menu of more views.
     pub is_pinned: bool,
     /// Null for built-in views.
     pub name: Option<String>,
@@ -81,12 +81,12 @@ pub struct ViewRemoved {
 
 uniform_event!(ViewRemoved: "navigation_view", op "remove", version 1);
 
-/// `GET /navigation_views`: the caller's own, in the order in which they were added.
+/// `GET /navigation_views`: lists the caller's views in the order in which they were added.
 fn get_navigation_views(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("navigation_views", &all(read, read.caller.user_id)?)
+    Reply::field("navigation_views", &list(read, read.caller.user_id)?)
 }
 
-/// Clients that encode every value as JSON say `null` for no name.
+/// Reads a name. `null` means no name: some clients encode every value as JSON.
 fn name_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RequiredText>, D::Error> {
     let name = Option::<RequiredText>::deserialize(deserializer)?;
     Ok(name.filter(|name| **name != *"null"))
@@ -95,11 +95,11 @@ fn name_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Req
 /// Parameters of `POST /navigation_views`.
 #[derive(Deserialize)]
 pub struct AddParams {
-    /// What identifies the view.
+    /// The fragment that identifies the view.
     fragment: RequiredText,
-    /// In the sidebar rather than under the menu of more views.
+    /// Whether to show it in the sidebar rather than in the menu of more views.
     is_pinned: bool,
-    /// For views that are not built in.
+    /// The name, required unless the view is built in.
     #[serde(default, deserialize_with = "name_or_null")]
     name: Option<RequiredText>,
 }
@@ -112,11 +112,11 @@ fn add_navigation_view(tx: &mut Tx<'_>, caller: &User, params: AddParams) -> Api
         name: params.name.map(RequiredText::into_inner),
     };
     if is_built_in(&view.fragment) {
-        refuse_name(view.name.as_ref())?;
+        check_no_name(view.name.as_ref())?;
     } else if view.name.is_none() {
         return Err(ApiError::bad_request("Custom views must have a valid name."));
     }
-    if find(tx, caller.user_id, &view.fragment)?.is_some() {
+    if load(tx, caller.user_id, &view.fragment)?.is_some() {
         return Err(already_exists());
     }
     check_name_is_free(tx, caller.user_id, &view.fragment, view.name.as_deref())?;
@@ -132,24 +132,23 @@ fn add_navigation_view(tx: &mut Tx<'_>, caller: &User, params: AddParams) -> Api
 /// Parameters of `PATCH /navigation_views/{fragment}`.
 #[derive(Deserialize)]
 pub struct EditParams {
-    /// Which one.
+    /// The fragment that identifies the view.
     fragment: RequiredText,
-    /// In the sidebar rather than under the menu of more views.
-    #[serde(default)]
+    /// Whether to show it in the sidebar rather than in the menu of more views.
     is_pinned: Option<bool>,
-    /// For views that are not built in.
+    /// The new name. Built-in views cannot have one.
     #[serde(default, deserialize_with = "name_or_null")]
     name: Option<RequiredText>,
 }
 
-/// `PATCH /navigation_views/{fragment}`: either part, or both.
+/// `PATCH /navigation_views/{fragment}`: changes the name, the position, or both.
 fn edit_navigation_view(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<Reply> {
     let name = params.name.map(RequiredText::into_inner);
     if is_built_in(&params.fragment) {
-        refuse_name(name.as_ref())?;
+        check_no_name(name.as_ref())?;
     }
     check_name_is_free(tx, caller.user_id, &params.fragment, name.as_deref())?;
-    let before = find(tx, caller.user_id, &params.fragment)?.ok_or_else(does_not_exist)?;
+    let before = load(tx, caller.user_id, &params.fragment)?.ok_or_else(does_not_exist)?;
     let view = NavigationView {
         is_pinned: params.is_pinned.unwrap_or(before.is_pinned),
         name: name.or_else(|| before.name.clone()),
@@ -174,13 +173,13 @@ fn edit_navigation_view(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> A
 /// Parameters of `DELETE /navigation_views/{fragment}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// Which one.
+    /// The fragment that identifies the view.
     fragment: RequiredText,
 }
 
 /// `DELETE /navigation_views/{fragment}`.
 fn remove_navigation_view(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
-    let view = find(tx, caller.user_id, &params.fragment)?.ok_or_else(does_not_exist)?;
+    let view = load(tx, caller.user_id, &params.fragment)?.ok_or_else(does_not_exist)?;
     tx.prepare_cached("DELETE FROM navigation_view WHERE user_id = ?1 AND fragment = ?2")?
         .execute((caller.user_id, &view.fragment))?;
     let event = ViewRemoved { fragment: view.fragment };
@@ -188,9 +187,9 @@ fn remove_navigation_view(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) 
     Ok(Reply::ok())
 }
 
-/// Word `navigation_views`.
+/// State part `navigation_views`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("navigation_views".into(), json!(all(request.connection, request.caller.user_id)?));
+    state.insert("navigation_views".into(), json!(list(request.connection, request.caller.user_id)?));
     Ok(())
 }
 
@@ -198,15 +197,15 @@ fn is_built_in(fragment: &str) -> bool {
     BUILT_IN.contains(&fragment)
 }
 
-/// Clients name the built-in views, in their user's language.
-fn refuse_name(name: Option<&String>) -> ApiResult<()> {
+/// Checks that a built-in view has no name: clients name it in the user's language.
+fn check_no_name(name: Option<&String>) -> ApiResult<()> {
     if name.is_some() {
         return Err(ApiError::bad_request("Built-in views cannot have a custom name."));
     }
     Ok(())
 }
 
-/// Whether no other view has this name.
+/// Checks that no other view has this name.
 fn check_name_is_free(
     connection: &Connection,
     user_id: UserId,
@@ -233,7 +232,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<NavigationView> {
     Ok(NavigationView { fragment: row.get(0)?, is_pinned: row.get(1)?, name: row.get(2)? })
 }
 
-fn all(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<NavigationView>> {
+fn list(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<NavigationView>> {
     connection
         .prepare_cached(
             "SELECT fragment, is_pinned, name FROM navigation_view WHERE user_id = ?1 ORDER BY id",
@@ -242,7 +241,7 @@ fn all(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<Navigat
         .collect()
 }
 
-fn find(connection: &Connection, user_id: UserId, fragment: &str) -> ApiResult<Option<NavigationView>> {
+fn load(connection: &Connection, user_id: UserId, fragment: &str) -> ApiResult<Option<NavigationView>> {
     Ok(connection
         .prepare_cached(
             "SELECT fragment, is_pinned, name FROM navigation_view WHERE user_id = ?1 AND fragment = ?2",

@@ -1,4 +1,4 @@
-//! `/users/me/onboarding_steps`: hints that clients show a beginner once (feature level 233).
+//! `/users/me/onboarding_steps`: hints that clients show to new users once (feature level 233).
 
 use crate::events::{Audience, uniform_event};
 use crate::http::Resource;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// Onboarding steps.
+/// The resource of `/users/me/onboarding_steps`.
 pub const RESOURCE: Resource = Resource { name: "onboarding_steps", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "onboarding_steps", fetch: state }];
@@ -20,7 +20,7 @@ fn routes() -> Vec<Route> {
     vec![Route::write(Method::POST, "/users/me/onboarding_steps", USER, mark_as_read)]
 }
 
-/// The steps of release 11.0, and their kinds.
+/// The steps of release 11.0 and their types.
 const STEPS: &[(&str, &str)] = &[
     ("visibility_policy_banner", NOTICE),
     ("intro_inbox_view_modal", NOTICE),
@@ -36,10 +36,10 @@ const STEPS: &[(&str, &str)] = &[
 
 const NOTICE: &str = "one_time_notice";
 
-/// There is no such video here, so everybody has seen it.
+/// The step of the tour video, which this server does not have. It counts as seen.
 const VIDEO: &str = "navigation_tour_video";
 
-/// A step on the wire.
+/// A step, in responses and events.
 #[derive(Serialize, Deserialize)]
 pub struct OnboardingStep {
     r#type: Cow<'static, str>,
@@ -57,11 +57,11 @@ uniform_event!(StepsChanged: "onboarding_steps", version 1);
 /// Parameters of `POST /users/me/onboarding_steps`.
 #[derive(Deserialize)]
 pub struct MarkParams {
-    /// The step that was shown.
+    /// The name of the step that was shown.
     onboarding_step: String,
 }
 
-/// `POST /users/me/onboarding_steps`: the caller has seen a step.
+/// `POST /users/me/onboarding_steps`: records that the caller has seen a step.
 fn mark_as_read(tx: &mut Tx<'_>, caller: &User, params: MarkParams) -> ApiResult<Reply> {
     if caller.is_bot() {
         return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
@@ -74,27 +74,27 @@ fn mark_as_read(tx: &mut Tx<'_>, caller: &User, params: MarkParams) -> ApiResult
         "INSERT OR IGNORE INTO onboarding_step (user_id, onboarding_step, timestamp) VALUES (?1, ?2, ?3)",
     )?
     .execute((caller.user_id, step, tx.now()))?;
-    let left = left(tx, caller.user_id)?;
-    let event = StepsChanged { onboarding_steps: left };
+    let unseen = list_unseen(tx, caller.user_id)?;
+    let event = StepsChanged { onboarding_steps: unseen };
     tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
 }
 
-/// Word `onboarding_steps`.
+/// State part `onboarding_steps`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let left = left(request.connection, request.caller.user_id)?;
-    state.insert("onboarding_steps".into(), json!(left));
+    let unseen = list_unseen(request.connection, request.caller.user_id)?;
+    state.insert("onboarding_steps".into(), json!(unseen));
     state.insert("navigation_tour_video_url".into(), Value::Null);
     Ok(())
 }
 
-/// The steps that a user has not seen.
-fn left(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<OnboardingStep>> {
+/// Lists the steps that a user has not seen.
+fn list_unseen(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<OnboardingStep>> {
     let seen: Vec<String> = connection
         .prepare_cached("SELECT onboarding_step FROM onboarding_step WHERE user_id = ?1")?
         .query_map([user_id], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    let is_left = |name: &str| name != VIDEO && !seen.iter().any(|step| step == name);
-    let left = STEPS.iter().filter(|(name, _)| is_left(name));
-    Ok(left.map(|(name, r#type)| OnboardingStep { r#type: (*r#type).into(), name: (*name).into() }).collect())
+    let is_unseen = |name: &str| name != VIDEO && !seen.iter().any(|step| step == name);
+    let unseen = STEPS.iter().filter(|(name, _)| is_unseen(name));
+    Ok(unseen.map(|(name, r#type)| OnboardingStep { r#type: (*r#type).into(), name: (*name).into() }).collect())
 }

@@ -1,4 +1,4 @@
-//! `/realm/icon` and `/realm/logo`: the organization's own images, which administrators choose.
+//! `/realm/icon` and `/realm/logo`: the organization's icon and logos, which administrators set.
 
 use crate::domain::images::decoding::{ImageError, decode};
 use crate::domain::images::realm::RealmImage;
@@ -19,7 +19,7 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-/// The organization's icon and logos.
+/// The resource of `/realm/icon` and `/realm/logo`.
 pub const RESOURCE: Resource = Resource { name: "realm_images", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
@@ -33,21 +33,21 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// The way to an image.
+/// Redirects to an image.
 fn redirect(location: String) -> Reply {
     let headers = vec![("Location", location)];
     Reply::Other(OtherReply { status: 302, content_type: "text/plain", headers, body: bytes::Bytes::new() })
 }
 
-/// The side of an icon, in pixels.
+/// The width and height of an icon, in pixels.
 const ICON_SIDE: u32 = 100;
 
-/// `GET /realm/icon`: the way to the image.
+/// `GET /realm/icon`: redirects to the image.
 fn get_icon(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     Ok(redirect(RealmImage::Icon.url(&settings::all(read)?)))
 }
 
-/// `POST /realm/icon`, with the image as the one file of a multipart body.
+/// `POST /realm/icon`: the image is the only file of a multipart body.
 async fn upload_icon(mut call: Call<Administrator>, _params: NoParams) -> ApiResult<Reply> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one icon.")?;
     upload::check(&file, MAX_ICON_FILE_SIZE_MIB)?;
@@ -56,7 +56,7 @@ async fn upload_icon(mut call: Call<Administrator>, _params: NoParams) -> ApiRes
     Reply::field("icon_url", &url)
 }
 
-/// `DELETE /realm/icon`: back to the one that is drawn.
+/// `DELETE /realm/icon`: restores the generated icon.
 fn delete_icon(tx: &mut Tx<'_>, _caller: &Administrator, _params: NoParams) -> ApiResult<Reply> {
     Reply::field("icon_url", &set_image(tx, RealmImage::Icon, None)?)
 }
@@ -65,16 +65,16 @@ fn scale_icon(file: &[u8]) -> Result<Vec<u8>, ImageError> {
     Ok(to_png(&cover(&decode(file)?.picture, ICON_SIDE, ICON_SIDE)?)?)
 }
 
-/// A logo is made smaller until it fits, and never larger. In pixels.
+/// The maximum width of a logo, in pixels. Larger images are scaled down; smaller ones keep their size.
 const MAX_LOGO_WIDTH: u32 = 800;
 
-/// In pixels.
+/// The maximum height of a logo, in pixels.
 const MAX_LOGO_HEIGHT: u32 = 100;
 
-/// Parameters of all of them.
+/// Parameters of `/realm/logo`.
 #[derive(Deserialize)]
 pub struct LogoParams {
-    /// The logo for dark themes rather than the usual one.
+    /// Whether it is the logo for dark themes.
     night: bool,
 }
 
@@ -84,12 +84,12 @@ impl LogoParams {
     }
 }
 
-/// `GET /realm/logo`: the way to the image.
+/// `GET /realm/logo`: redirects to the image.
 fn get_logo(read: &Read<'_, User>, params: LogoParams) -> ApiResult<Reply> {
     Ok(redirect(params.image().url(&settings::all(read)?)))
 }
 
-/// `POST /realm/logo`, with the image as the one file of a multipart body.
+/// `POST /realm/logo`: the image is the only file of a multipart body.
 async fn upload_logo(mut call: Call<Administrator>, params: LogoParams) -> ApiResult<Reply> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one logo.")?;
     upload::check(&file, MAX_LOGO_FILE_SIZE_MIB)?;
@@ -98,7 +98,7 @@ async fn upload_logo(mut call: Call<Administrator>, params: LogoParams) -> ApiRe
     Ok(Reply::ok())
 }
 
-/// `DELETE /realm/logo`: back to the default.
+/// `DELETE /realm/logo`: restores the default logo.
 fn delete_logo(tx: &mut Tx<'_>, _caller: &Administrator, params: LogoParams) -> ApiResult<Reply> {
     set_image(tx, params.image(), None)?;
     Ok(Reply::ok())
@@ -108,7 +108,7 @@ fn scale_logo(file: &[u8]) -> Result<Vec<u8>, ImageError> {
     Ok(to_png(&fit_within(&decode(file)?.picture, MAX_LOGO_WIDTH, MAX_LOGO_HEIGHT)?)?)
 }
 
-/// Puts a PNG file in the place of an image, or the default back, and tells everybody. Answers where it is now.
+/// Sets an image to a PNG file, or restores the default, and emits it to everyone. Returns the URL.
 fn set_image(tx: &mut Tx<'_>, image: RealmImage, file: Option<&[u8]>) -> ApiResult<String> {
     match file {
         Some(file) => public::put(tx, &image.path(), "image/png", file)?,

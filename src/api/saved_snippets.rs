@@ -1,4 +1,4 @@
-//! `/saved_snippets`: texts that a user keeps to use again (feature levels 297 and 368).
+//! `/saved_snippets`: texts that a user saves for reuse (feature levels 297 and 368).
 
 use crate::domain::limits::MAX_MESSAGE_LENGTH;
 use crate::events::{Audience, uniform_event};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::borrow::Cow;
 
-/// Saved snippets.
+/// The resource of `/saved_snippets`.
 pub const RESOURCE: Resource = Resource { name: "saved_snippets", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "saved_snippets", fetch: state }];
@@ -27,19 +27,19 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// The longest title, in characters.
+/// The maximum length of a title, in characters.
 const MAX_TITLE_LENGTH: usize = 60;
 
-/// A snippet on the wire.
+/// A snippet, in responses and events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedSnippet {
-    /// The id.
+    /// Identifies the snippet; 0 before it is inserted.
     pub id: i64,
-    /// What it is called.
+    /// The title, at most 60 characters.
     pub title: String,
-    /// Markdown.
+    /// The text in Markdown.
     pub content: String,
-    /// UNIX seconds.
+    /// When it was created, in UNIX seconds.
     pub date_created: i64,
 }
 
@@ -60,17 +60,17 @@ pub struct SnippetRemoved {
 
 uniform_event!(SnippetRemoved: "saved_snippets", op "remove", version 1);
 
-/// `GET /saved_snippets`: the caller's own, the oldest first.
+/// `GET /saved_snippets`: lists the caller's snippets, the oldest first.
 fn get_saved_snippets(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("saved_snippets", &all(read, read.caller.user_id)?)
+    Reply::field("saved_snippets", &list(read, read.caller.user_id)?)
 }
 
 /// Parameters of `POST /saved_snippets`.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// What it is called.
+    /// The title, 1 to 60 characters.
     title: RequiredText<MAX_TITLE_LENGTH>,
-    /// Markdown.
+    /// The text in Markdown, 1 to 10,000 characters.
     content: RequiredText<MAX_MESSAGE_LENGTH>,
 }
 
@@ -84,26 +84,24 @@ fn create_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: CreateParams) ->
     };
     snippet.id = insert(tx, caller.user_id, &snippet)?;
     let saved_snippet_id = snippet.id;
-    tell_changed(tx, "add", caller.user_id, snippet);
+    emit_changed(tx, "add", caller.user_id, snippet);
     Reply::field("saved_snippet_id", &saved_snippet_id)
 }
 
 /// Parameters of `PATCH /saved_snippets/{saved_snippet_id}`.
 #[derive(Deserialize)]
 pub struct EditParams {
-    /// Which one.
+    /// The snippet to change or delete.
     saved_snippet_id: i64,
-    /// What it is called from now on.
-    #[serde(default)]
+    /// The new title, 1 to 60 characters.
     title: Option<RequiredText<MAX_TITLE_LENGTH>>,
-    /// Markdown.
-    #[serde(default)]
+    /// The new text in Markdown, 1 to 10,000 characters.
     content: Option<RequiredText<MAX_MESSAGE_LENGTH>>,
 }
 
-/// `PATCH /saved_snippets/{saved_snippet_id}`: either part, or both.
+/// `PATCH /saved_snippets/{saved_snippet_id}`: changes the title, the text, or both.
 fn edit_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<Reply> {
-    let before = find(tx, caller.user_id, params.saved_snippet_id)?;
+    let before = load(tx, caller.user_id, params.saved_snippet_id)?;
     let mut snippet = before.clone();
     if let Some(title) = params.title {
         snippet.title = title.into_inner();
@@ -117,7 +115,7 @@ fn edit_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> Api
             &snippet.title,
             &snippet.content,
         ))?;
-        tell_changed(tx, "update", caller.user_id, snippet);
+        emit_changed(tx, "update", caller.user_id, snippet);
     }
     Ok(Reply::ok())
 }
@@ -125,26 +123,26 @@ fn edit_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> Api
 /// Parameters of `DELETE /saved_snippets/{saved_snippet_id}`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// Which one.
+    /// The snippet to change or delete.
     saved_snippet_id: i64,
 }
 
 /// `DELETE /saved_snippets/{saved_snippet_id}`.
 fn delete_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
-    let saved_snippet_id = find(tx, caller.user_id, params.saved_snippet_id)?.id;
+    let saved_snippet_id = load(tx, caller.user_id, params.saved_snippet_id)?.id;
     tx.prepare_cached("DELETE FROM saved_snippet WHERE id = ?1")?.execute([saved_snippet_id])?;
     let event = SnippetRemoved { saved_snippet_id };
     tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
 }
 
-/// Word `saved_snippets`.
+/// State part `saved_snippets`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("saved_snippets".into(), json!(all(request.connection, request.caller.user_id)?));
+    state.insert("saved_snippets".into(), json!(list(request.connection, request.caller.user_id)?));
     Ok(())
 }
 
-fn tell_changed(tx: &mut Tx<'_>, op: &'static str, user_id: UserId, saved_snippet: SavedSnippet) {
+fn emit_changed(tx: &mut Tx<'_>, op: &'static str, user_id: UserId, saved_snippet: SavedSnippet) {
     let event = SnippetChanged { op: op.into(), saved_snippet };
     tx.emit(event, Audience::user(user_id));
 }
@@ -153,7 +151,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<SavedSnippet> {
     Ok(SavedSnippet { id: row.get(0)?, title: row.get(1)?, content: row.get(2)?, date_created: row.get(3)? })
 }
 
-fn all(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<SavedSnippet>> {
+fn list(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<SavedSnippet>> {
     connection
         .prepare_cached(
             "SELECT id, title, content, date_created FROM saved_snippet WHERE user_id = ?1 ORDER BY id",
@@ -162,8 +160,8 @@ fn all(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<SavedSn
         .collect()
 }
 
-/// A snippet of the caller's. Another user's does not exist for them.
-fn find(connection: &Connection, user_id: UserId, id: i64) -> ApiResult<SavedSnippet> {
+/// Loads a snippet of the caller. Those of other users are not found.
+fn load(connection: &Connection, user_id: UserId, id: i64) -> ApiResult<SavedSnippet> {
     connection
         .prepare_cached(
             "SELECT id, title, content, date_created FROM saved_snippet WHERE id = ?1 AND user_id = ?2",

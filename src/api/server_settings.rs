@@ -1,7 +1,7 @@
-//! `GET /server_settings`: what a client asks before anybody logs in.
+//! `GET /server_settings`: what clients read before login.
 
 use crate::domain::channels::sql as channels;
-use crate::domain::{images, realm as domain_realm};
+use crate::domain::{images, realm};
 use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiResult, Read, Reply, Route};
@@ -9,7 +9,7 @@ use crate::types::version::versions;
 use hyper::Method;
 use serde_json::{Map, Value, json};
 
-/// Server settings.
+/// The resource of `/server_settings`.
 pub const RESOURCE: Resource = Resource { name: "server_settings", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
@@ -18,7 +18,7 @@ fn routes() -> Vec<Route> {
 
 /// `GET /server_settings` (spec, "get server settings").
 pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    let settings = domain_realm::settings::all(read)?;
+    let settings = realm::settings::all(read)?;
     let password_auth = settings.is_on("password_auth_enabled");
     let web_public_access = settings.is_on("enable_spectator_access") && channels::has_web_public(read)?;
     let methods = ["password", "email"].map(|name| (name, password_auth));
@@ -44,7 +44,7 @@ pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<
         "authentication_methods": methods,
         "external_authentication_methods": [],
         "push_notifications_enabled": false,
-        // The published rule: only a client of this name is too old for anybody.
+        // As published, only a client of this name is incompatible.
         "is_incompatible": read.info.client == "ZulipInvalid",
         "email_auth_enabled": password_auth,
         "require_email_format_usernames": true,

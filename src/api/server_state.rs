@@ -1,4 +1,4 @@
-//! What the answer of `POST /register` says of the server itself: limits, and what it can and cannot do.
+//! The server in the response of `POST /register`: limits, intervals and features.
 
 use crate::domain::files::thumbnails;
 use crate::domain::groups::channel_settings::StreamSetting;
@@ -18,7 +18,7 @@ use crate::http::{ApiResult, State, StatePart, StateRequest};
 use crate::types::Topic;
 use serde_json::{Map, Value, json};
 
-/// The server in the state.
+/// The resource of the server's own state. It has no routes.
 pub const RESOURCE: Resource = Resource { name: "server_state", state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
@@ -29,22 +29,22 @@ const STATE: &[StatePart] = &[
     StatePart { name: "stop_words", fetch: stop_words },
 ];
 
-/// Whether digests are sent: nothing here sends mail.
+/// Whether the server sends digest emails. It sends no email.
 pub const SEND_DIGEST_EMAILS: bool = false;
 
-/// Clients stop showing that somebody types after so many milliseconds without news.
+/// After this time without a typing event, clients stop showing that a user is typing.
 pub const TYPING_STARTED_EXPIRY_PERIOD_MILLISECONDS: i64 = 45_000;
 
-/// Clients say that typing stopped after so many milliseconds without a key.
+/// After this time without a keystroke, clients report that typing stopped.
 pub const TYPING_STOPPED_WAIT_PERIOD_MILLISECONDS: i64 = 12_000;
 
-/// Clients say so again when typing goes on for so many milliseconds.
+/// While a user types, clients report it again at this interval.
 pub const TYPING_STARTED_WAIT_PERIOD_MILLISECONDS: i64 = 30_000;
 
-/// Clients give up a poll after so many seconds: somewhat later than the heartbeat.
+/// After this time, clients abandon a poll for events. It is longer than the interval of heartbeats.
 pub const EVENT_QUEUE_LONGPOLL_TIMEOUT_SECONDS: i64 = 90;
 
-/// Word `realm`. The published server sends its own facts with the organization's.
+/// State part `realm`, which has the server's fields together with the organization's.
 fn server(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let limits = [
         ("max_message_length", MAX_MESSAGE_LENGTH),
@@ -60,7 +60,7 @@ fn server(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         ("max_logo_file_size_mib", MAX_LOGO_FILE_SIZE_MIB),
         ("password_min_length", passwords::MIN_LENGTH),
         ("password_max_length", passwords::MAX_LENGTH),
-        // Passwords are measured by their length, not by guessing them.
+        // The server checks only the length of passwords.
         ("password_min_guesses", 0),
     ];
     let times = [
@@ -71,13 +71,13 @@ fn server(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         ("server_typing_started_wait_period_milliseconds", TYPING_STARTED_WAIT_PERIOD_MILLISECONDS),
         ("event_queue_longpoll_timeout_seconds", EVENT_QUEUE_LONGPOLL_TIMEOUT_SECONDS),
         ("server_generation", request.app.started_at),
-        // 1 is a server of one's own.
+        // 1: self-hosted.
         ("realm_plan_type", 1),
     ];
     let switches = [
         ("server_inline_image_preview", true),
         ("zulip_plan_is_not_limited", true),
-        // Nothing here asks other sites, sends mail, pushes to phones or is read without an account.
+        // The server requests nothing from other sites, and sends neither emails nor push notifications.
         ("server_inline_url_embed_preview", false),
         ("settings_send_digest_emails", SEND_DIGEST_EMAILS),
         ("realm_push_notifications_enabled", false),
@@ -102,7 +102,7 @@ fn server(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
             json!(options.max_file_upload_size_mib.unwrap_or(MAX_FILE_UPLOAD_SIZE_MIB)),
         ),
         ("server_jitsi_server_url", Value::Null),
-        // The organization of a file is never deleted by the server.
+        // The server never deletes a deactivated organization.
         ("server_min_deactivated_realm_deletion_days", Value::Null),
         ("server_max_deactivated_realm_deletion_days", Value::Null),
         ("realm_push_notifications_enabled_end_timestamp", Value::Null),
@@ -116,7 +116,7 @@ fn server(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     Ok(())
 }
 
-/// Which groups settings pages may offer for each permission.
+/// Returns the groups that settings pages may offer for each permission.
 fn permission_settings() -> Value {
     let of_realm: Map<String, Value> = RealmGroup::ALL
         .iter()
@@ -133,7 +133,7 @@ fn permission_settings() -> Value {
     json!({"realm": of_realm, "stream": of_channels, "group": of_groups})
 }
 
-/// Jitsi needs nothing from the server: clients make its links.
+/// Only Jitsi, whose links clients create without the server.
 fn video_chat_providers() -> Value {
     json!({
         "disabled": {"name": "None", "id": 0},
@@ -152,25 +152,25 @@ fn giphy_rating_options() -> Value {
     })
 }
 
-/// Word `realm_billing`: there is nothing to pay for.
+/// State part `realm_billing`: the server has no billing.
 fn billing(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("realm_billing".into(), json!({"has_pending_sponsorship_request": false}));
     Ok(())
 }
 
-/// Word `video_calls`: nobody can log in to Zoom through this server.
+/// State part `video_calls`: the server has no Zoom integration.
 fn video_calls(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("has_zoom_token".into(), false.into());
     Ok(())
 }
 
-/// Word `giphy`: an empty key is how the published server says that it has none.
+/// State part `giphy`: an empty key means that there is none.
 fn giphy(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("giphy_api_key".into(), "".into());
     Ok(())
 }
 
-/// Word `stop_words`: every word can be searched for.
+/// State part `stop_words`: every word can be searched for.
 fn stop_words(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("stop_words".into(), json!([]));
     Ok(())

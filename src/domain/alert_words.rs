@@ -1,4 +1,4 @@
-//! Alert words: statements, and the automaton that finds the words of all users in one walk through a message.
+//! Alert words: SQL statements, and a cached automaton that finds the words of all users in one pass over a message.
 
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
@@ -7,15 +7,14 @@ use crate::types::{UserId, fold};
 use aho_corasick::AhoCorasick;
 use rusqlite::Connection;
 
-/// What may stand before a word, beside the beginning of the text.
+/// The characters that may precede a word, besides the start of the text.
 const BEFORE: &str = " \n(\".,';[*`>";
 
-/// What may stand after a word, beside the end of the text. The published list has no closing quotation mark, by a slip:
-/// it has the opening one.
+/// The characters that may follow a word, besides the end of the text. As published.
 const AFTER: &str = " \n)\"?:.,';]!*`";
 
-/// The writer's memory of the automaton. It is true because every job that changes words calls [`forget`], and because a
-/// failed job drops it (see [`Tx::local`]).
+/// The writer's memory of the automaton. It is true because every job that changes words calls [`forget`], and because
+/// a failed job drops it (see [`Tx::local`]).
 #[derive(Default)]
 struct AlertWords {
     built: Option<Automaton>,
@@ -23,60 +22,60 @@ struct AlertWords {
 
 /// The words of all users.
 struct Automaton {
-    /// `None` when nobody has any.
+    /// `None` if there are no words.
     words: Option<AhoCorasick>,
-    /// Who has each word, by its number in the automaton.
-    holders: Vec<Vec<UserId>>,
+    /// The users of each word, by its pattern index.
+    users_by_word: Vec<Vec<UserId>>,
 }
 
-/// Those of an audience who have an alert word in a text, ascending.
+/// Returns the users of `audience` who have an alert word in `text`, ascending.
 pub fn alerted(tx: &mut Tx<'_>, text: &str, audience: &Audience) -> ApiResult<Vec<UserId>> {
     if tx.cache::<AlertWords>().is_none_or(|words| words.built.is_none()) {
         let (connection, words) = tx.cache_mut::<AlertWords>();
-        words.built = Some(Automaton::new(all(connection)?)?);
+        words.built = Some(Automaton::new(list_for_all_users(connection)?)?);
     }
     let automaton = tx.cache::<AlertWords>().and_then(|words| words.built.as_ref());
-    let mut user_ids = automaton.map_or_else(Vec::new, |automaton| automaton.found_in(text));
+    let mut user_ids = automaton.map_or_else(Vec::new, |automaton| automaton.find_users(text));
     user_ids.retain(|user_id| audience.contains(*user_id));
     Ok(user_ids)
 }
 
-/// Says that somebody's words changed.
-pub fn forget(tx: &mut Tx<'_>) {
+/// Drops the cached automaton. Every job that changes words has to call this.
+pub fn invalidate_cache(tx: &mut Tx<'_>) {
     tx.cache_mut::<AlertWords>().1.built = None;
 }
 
 impl Automaton {
-    /// Builds it of words in lower case and who has them, ordered by word.
+    /// Builds the automaton from pairs of a case-folded word and a user, ordered by word.
     fn new(all: Vec<(String, UserId)>) -> ApiResult<Self> {
         let mut patterns: Vec<String> = Vec::new();
-        let mut holders: Vec<Vec<UserId>> = Vec::new();
+        let mut users_by_word: Vec<Vec<UserId>> = Vec::new();
         for (word, user_id) in all {
-            match (patterns.last(), holders.last_mut()) {
+            match (patterns.last(), users_by_word.last_mut()) {
                 (Some(last), Some(users)) if *last == word => users.push(user_id),
                 _ => {
                     patterns.push(word);
-                    holders.push(vec![user_id]);
+                    users_by_word.push(vec![user_id]);
                 }
             }
         }
         if patterns.is_empty() {
-            return Ok(Self { words: None, holders });
+            return Ok(Self { words: None, users_by_word });
         }
         let words = AhoCorasick::new(&patterns).map_err(|error| {
             ApiError::internal(format_args!("the alert words do not fit into an automaton: {error}"))
         })?;
-        Ok(Self { words: Some(words), holders })
+        Ok(Self { words: Some(words), users_by_word })
     }
 
-    /// Who has a word in a text, ascending.
-    fn found_in(&self, text: &str) -> Vec<UserId> {
+    /// Returns the users who have a word in `text`, ascending.
+    fn find_users(&self, text: &str) -> Vec<UserId> {
         let Some(words) = &self.words else { return Vec::new() };
         let text = fold(text);
         let mut user_ids: Vec<UserId> = words
             .find_overlapping_iter(&text)
-            .filter(|found| stands_alone(&text, found.start(), found.end()))
-            .flat_map(|found| &self.holders[found.pattern().as_usize()])
+            .filter(|found| is_whole_word(&text, found.start(), found.end()))
+            .flat_map(|found| &self.users_by_word[found.pattern().as_usize()])
             .copied()
             .collect();
         user_ids.sort_unstable();
@@ -85,23 +84,23 @@ impl Automaton {
     }
 }
 
-/// Whether what lies between two places of a text is not a part of a longer word.
-fn stands_alone(text: &str, start: usize, end: usize) -> bool {
+/// Whether the range of a text is a whole word rather than part of a longer one.
+fn is_whole_word(text: &str, start: usize, end: usize) -> bool {
     let before = text[..start].chars().next_back();
     let after = text[end..].chars().next();
     before.is_none_or(|character| BEFORE.contains(character))
         && after.is_none_or(|character| AFTER.contains(character))
 }
 
-/// A user's words, in the order in which they were added.
-pub fn words_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<String>> {
+/// Lists a user's words in the order in which they were added.
+pub fn list(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<String>> {
     connection
         .prepare_cached("SELECT word FROM alert_word WHERE user_id = ?1 ORDER BY id")?
         .query_map([user_id], |row| row.get(0))?
         .collect()
 }
 
-/// Adds a word; answers whether the user did not have it yet, in upper or lower case.
+/// Inserts a word. Returns `false` if the user already has it, ignoring case.
 pub fn insert(connection: &Connection, user_id: UserId, word: &str) -> rusqlite::Result<bool> {
     let added = connection
         .prepare_cached("INSERT OR IGNORE INTO alert_word (user_id, word, word_key) VALUES (?1, ?2, ?3)")?
@@ -109,7 +108,7 @@ pub fn insert(connection: &Connection, user_id: UserId, word: &str) -> rusqlite:
     Ok(added > 0)
 }
 
-/// Removes a word; answers whether the user had it, in upper or lower case.
+/// Deletes a word, ignoring case. Returns whether the user had it.
 pub fn delete(connection: &Connection, user_id: UserId, word: &str) -> rusqlite::Result<bool> {
     let removed = connection
         .prepare_cached("DELETE FROM alert_word WHERE user_id = ?1 AND word_key = ?2")?
@@ -117,8 +116,8 @@ pub fn delete(connection: &Connection, user_id: UserId, word: &str) -> rusqlite:
     Ok(removed > 0)
 }
 
-/// All words of all users in lower case, each with one who has it; ordered by word.
-pub fn all(connection: &Connection) -> rusqlite::Result<Vec<(String, UserId)>> {
+/// Lists the case-folded words of all users, ordered by word.
+fn list_for_all_users(connection: &Connection) -> rusqlite::Result<Vec<(String, UserId)>> {
     connection
         .prepare_cached("SELECT word_key, user_id FROM alert_word ORDER BY word_key, user_id")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
@@ -154,9 +153,9 @@ mod tests {
             ("[two](x)", &[5, 6]),
         ];
         for (text, expected) in cases {
-            let found: Vec<i64> = automaton.found_in(text).into_iter().map(|user_id| user_id.0).collect();
+            let found: Vec<i64> = automaton.find_users(text).into_iter().map(|user_id| user_id.0).collect();
             assert_eq!(found, expected, "{text:?}");
         }
-        assert_eq!(words(&[]).found_in("anything"), []);
+        assert_eq!(words(&[]).find_users("anything"), []);
     }
 }

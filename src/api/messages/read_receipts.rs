@@ -27,7 +27,7 @@ pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> A
     let view = sight.view(message.recipient_id)?;
     let readers = receivers::who_received(read, view.stream.as_ref(), &message)?
         & unread::who_read(read, message.recipient_id, message.id)?;
-    let estranged = muted_users::estranged_from(read, read.caller.user_id)?;
+    let estranged = muted_users::list_muted_either_way(read, read.caller.user_id)?;
     let mut user_ids = Vec::new();
     let accessible = access::users::Accessible::to(read, read.caller)?;
     for user_id in readers.into_iter().map(UserId::from) {

@@ -272,7 +272,7 @@ fn mark_as_read(
     let knows_it =
         draft.read_by_sender.then_some(sender_id).into_iter().chain(draft.known_to.iter().copied());
     // Whoever has muted the sender does not want to hear of the message, and nobody goes to an archived channel.
-    let need_not = muted_users::muters_of(tx, sender_id)?;
+    let need_not = muted_users::list_muters(tx, sender_id)?;
     let in_archive = match &draft.address {
         Address::Channel(stream, _) if stream.is_archived => place.audience.bitmap().clone(),
         _ => RoaringBitmap::new(),

@@ -1,0 +1,106 @@
+//! `/user_topics`: the visibility policies of single topics: muted, unmuted in a muted channel, followed.
+
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channels;
+use crate::domain::channels::sql;
+use crate::domain::messages::destination::read_topic;
+use crate::domain::user_topics::policy::VisibilityPolicy;
+use crate::domain::user_topics::{events, rules};
+use crate::http::params::BoundedText;
+use crate::http::{ApiError, ApiResult, Caller, Reply, Resource, Route, StatePart, USER, User};
+use crate::store::Tx;
+use crate::types::{StreamId, Topic};
+use hyper::Method;
+use serde::Deserialize;
+
+/// The resource of `/user_topics`.
+pub const RESOURCE: Resource = Resource { name: "user_topics", routes, state: STATE, ..Resource::EMPTY };
+
+const STATE: &[StatePart] = &[
+    StatePart { name: "user_topic", fetch: events::state },
+    StatePart { name: "muted_topics", fetch: events::muted_state },
+];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::write(Method::POST, "/user_topics", USER, update_user_topic),
+        Route::write(Method::PATCH, "/users/me/subscriptions/muted_topics", USER, update_muted_topic),
+    ]
+}
+
+/// Parameters of `POST /user_topics`.
+#[derive(Deserialize)]
+pub struct UserTopicParams {
+    /// The channel of the topic.
+    stream_id: StreamId,
+    /// The topic, at most 60 characters. It need not have messages.
+    topic: BoundedText<{ Topic::MAX_LENGTH }>,
+    /// 0: the channel's, 1: muted, 2: unmuted, 3: followed.
+    visibility_policy: i64,
+}
+
+/// `POST /user_topics`: sets the caller's visibility policy for a topic.
+fn update_user_topic(tx: &mut Tx<'_>, caller: &User, params: UserTopicParams) -> ApiResult<Reply> {
+    let policy = VisibilityPolicy::from_number(params.visibility_policy)
+        .ok_or_else(|| ApiError::bad_request("Invalid visibility_policy"))?;
+    let topic = read_topic(&params.topic)?;
+    let stream = match policy {
+        VisibilityPolicy::Inherit => {
+            rules::find_to_remove(tx, caller, params.stream_id, channels::no_such_channel)?
+        }
+        _ => rules::find_to_set(tx, caller, params.stream_id)?,
+    };
+    rules::set(tx, caller.user_id, stream.stream_id, &topic, policy)?;
+    Ok(Reply::ok())
+}
+
+/// Parameters of `PATCH /users/me/subscriptions/muted_topics`.
+#[derive(Deserialize)]
+pub struct MutedTopicParams {
+    /// The channel by id. Exactly one of this and `stream` is required.
+    stream_id: Option<StreamId>,
+    /// The channel by name.
+    stream: Option<String>,
+    /// The topic, at most 60 characters. It need not have messages.
+    topic: BoundedText<{ Topic::MAX_LENGTH }>,
+    /// `add` or `remove`.
+    op: String,
+}
+
+/// `PATCH /users/me/subscriptions/muted_topics`: mutes or unmutes a topic. Deprecated for `POST /user_topics`. Does
+/// nothing if the topic is already muted or unmuted (feature level 169).
+fn update_muted_topic(tx: &mut Tx<'_>, caller: &User, params: MutedTopicParams) -> ApiResult<Reply> {
+    let policy = match params.op.as_str() {
+        "add" => VisibilityPolicy::Muted,
+        "remove" => VisibilityPolicy::Inherit,
+        _ => return Err(ApiError::bad_request("Invalid op")),
+    };
+    let topic = read_topic(&params.topic)?;
+    let stream = match (params.stream_id, &params.stream) {
+        // The published text, with the code `BAD_REQUEST` rather than that of a missing parameter.
+        (None, None) => return Err(ApiError::bad_request("Missing 'stream_id' argument")),
+        (Some(_), Some(_)) => return Err(ApiError::incompatible(&["stream_id", "stream"])),
+        (Some(stream_id), None) if policy == VisibilityPolicy::Muted => {
+            rules::find_to_set(tx, caller, stream_id)?
+        }
+        (Some(stream_id), None) => rules::find_to_remove(tx, caller, stream_id, not_muted)?,
+        (None, Some(name)) => find_by_name(tx, caller, name, policy)?,
+    };
+    rules::set(tx, caller.user_id, stream.stream_id, &topic, policy)?;
+    Ok(Reply::ok())
+}
+
+/// Loads the channel by name, with the refusals of either operation.
+fn find_by_name(tx: &Tx<'_>, caller: &Caller, name: &str, policy: VisibilityPolicy) -> ApiResult<StreamRow> {
+    let stream = sql::by_name(tx, name)?;
+    if policy == VisibilityPolicy::Inherit {
+        return rules::find_to_remove(tx, caller, stream.ok_or_else(not_muted)?.stream_id, not_muted);
+    }
+    let refusal = || ApiError::bad_request(format!("Invalid channel name '{name}'"));
+    let stream_id = stream.ok_or_else(refusal)?.stream_id;
+    rules::find_to_set(tx, caller, stream_id).map_err(|_| refusal())
+}
+
+fn not_muted() -> ApiError {
+    ApiError::bad_request("Topic is not muted")
+}
