@@ -1,9 +1,9 @@
-//! Presence: who was here, and when. Clients say so once a minute, and ask for the others' at the same time; events tell
-//! only of those who come back, for whoever would otherwise think that a message came from nobody.
+//! Presence: when users were last active or connected. Clients report it every minute and receive the others' in the
+//! response. Events are sent only when a user comes online.
 
 use crate::domain::access::{user_rows, users as access};
 use crate::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
-use crate::domain::presence::{self, Status, Wanted};
+use crate::domain::presence::{self, PresenceQuery, Status};
 use crate::domain::realm;
 use crate::domain::users::sql as users;
 use crate::http::Resource;
@@ -15,7 +15,7 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-/// Presence.
+/// The resource of presence.
 pub const RESOURCE: Resource = Resource { name: "presence", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "presence", fetch: presence::state }];
@@ -31,11 +31,12 @@ fn routes() -> Vec<Route> {
 /// Parameters of `GET /users/{user_id_or_email}/presence`.
 #[derive(Deserialize)]
 pub struct UserParams {
-    /// Which user: an id, or an API email.
+    /// An id or an API email.
     user_id_or_email: String,
 }
 
-/// `GET /users/{user_id_or_email}/presence`: one person's, in the older form. `aggregated` also says `offline`.
+/// `GET /users/{user_id_or_email}/presence`: a person's presence in the legacy format. The status in `aggregated` can
+/// also be `offline`.
 fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
     let name = &params.user_id_or_email;
     let user = match name.parse() {
@@ -48,7 +49,7 @@ fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Rep
         return Err(ApiError::bad_request("Presence is not supported for bot users."));
     }
     let is_hidden = realm::settings::PRESENCE_DISABLED.get(read)?;
-    let presence = if is_hidden { None } else { presence::find(read, user.user_id)? };
+    let presence = if is_hidden { None } else { presence::load(read, user.user_id)? };
     let presence = presence.ok_or_else(|| ApiError::bad_request(format!("No presence data for {name}")))?;
     let (status, timestamp) = presence.status();
     let is_offline = read.app.clock.seconds() - timestamp > PRESENCE_OFFLINE_THRESHOLD_SECONDS;
@@ -60,63 +61,61 @@ fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Rep
     Reply::field("presence", &presence)
 }
 
-/// `GET /realm/presence`: everybody's, in the older form.
+/// `GET /realm/presence`: everyone's presence in the legacy format.
 fn get_presence(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    let loaded = presence::load(read, read.caller, Wanted::default(), read.app.clock.milliseconds())?;
+    let loaded = presence::list(read, read.caller, PresenceQuery::default(), read.app.clock.milliseconds())?;
     Reply::data(&json!({"presences": loaded.presences, "server_timestamp": loaded.server_timestamp}))
 }
 
 /// Parameters of `POST /users/me/presence`.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// `active` or `idle`.
+    /// `active`: the user uses the client. `idle`: the client is only running.
     status: String,
-    /// Whether the client only reports.
+    /// Whether to return no presences.
     #[serde(default)]
     ping_only: bool,
-    /// Accepted for clients of the published server, which counts it; nothing is counted here.
+    /// Accepted and ignored: the published server counts it.
     #[serde(default, rename = "new_user_input")]
     _new_user_input: bool,
-    /// The last update that the client has. Whoever says it gets the modern form.
-    #[serde(default)]
+    /// The last update that the client has: only later ones are returned. Implies the modern format.
     last_update_id: Option<i64>,
-    /// How far back to answer, in days.
-    #[serde(default)]
+    /// How far back to return presences, in days. 14 when absent.
     history_limit_days: Option<i64>,
-    /// The modern form, for clients that do not know of updates.
+    /// Whether to use the modern format.
     #[serde(default)]
     slim_presence: bool,
 }
 
-/// `POST /users/me/presence`: reports the caller's presence and answers the others'.
+/// `POST /users/me/presence`: reports the caller's presence and returns the others'.
 async fn update_presence(call: Call<User>, params: UpdateParams) -> ApiResult<Reply> {
     if call.caller.is_bot() {
         return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
     }
-    let status = Status::from_word(&params.status)
+    let status = Status::from_name(&params.status)
         .ok_or_else(|| ApiError::bad_request(format!("Invalid status: {}", params.status)))?;
     let now = call.app.clock.seconds();
     let caller = &call.caller;
-    // Most reports say what is known: they do not trouble the writer.
-    let is_news = call
+    // Most reports change nothing. They do not need a job of the writer.
+    let has_change = call
         .app
         .readers
-        .read(|snapshot| presence::is_worth_a_job(snapshot, caller.user_id, status, now))
+        .read(|snapshot| presence::would_change(snapshot, caller.user_id, status, now))
         .await?;
-    if is_news {
+    if has_change {
         let user_id = caller.user_id;
         call.app.writer.run(move |tx| presence::report(tx, user_id, status)).await?;
     }
     if params.ping_only {
         return Ok(Reply::ok());
     }
-    let wanted = Wanted {
+    let query = PresenceQuery {
         last_update_id: params.last_update_id,
         history_limit_days: params.history_limit_days,
         is_slim: params.slim_presence || params.last_update_id.is_some(),
     };
     let milliseconds = call.app.clock.milliseconds();
     let found =
-        call.app.readers.read(|snapshot| presence::load(snapshot, caller, wanted, milliseconds)).await?;
+        call.app.readers.read(|snapshot| presence::list(snapshot, caller, query, milliseconds)).await?;
     Reply::data(&found)
 }

@@ -1,4 +1,4 @@
-//! Presence: rows, what a report changes, the forms that clients know, and `presence` events.
+//! Presence: what a report changes, the modern and the legacy wire format, SQL statements, and `presence` events.
 
 use crate::domain::access::users::Accessible;
 use crate::domain::access::{user_rows as users, users as access};
@@ -15,71 +15,71 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// How far back presences go unless the client says otherwise, in days.
-const HISTORY_DAYS: i64 = 14;
+/// How far back presences are returned by default, in days.
+const DEFAULT_HISTORY_DAYS: i64 = 14;
 
-/// A day, in seconds.
+/// Seconds of a day.
 const DAY: i64 = 24 * 60 * 60;
 
-/// Times that are nearly as new as the report are left alone: people have several clients, and each reports.
-const WORTH_A_CHANGE_SECONDS: i64 = 55;
+/// Stored times are not updated until they are older than this, because each of a user's clients reports every minute.
+const UPDATE_AFTER_SECONDS: i64 = 55;
 
-/// Whoever was active so shortly before they were last connected was active then, in the older form, which has only one
-/// time. In seconds.
+/// In the legacy format, which has only one time, users are active if they were active at most this long before they
+/// were last connected. In seconds.
 const ACTIVE_BEFORE_CONNECTED_SECONDS: i64 = 70;
 
-/// In larger organizations nobody is told at once: in the morning everybody comes, and all would have to be told of
-/// each. Clients hear of it when they next ask.
+/// Above this number of receivers no event is emitted: when everyone comes online in the morning, events would be the
+/// square of the users. Clients get the change with their next report.
 const MAX_AUDIENCE: u64 = 1000;
 
-/// The client that older clients are told of, whichever it was.
-const CLIENT: &str = "website";
+/// The client name in the legacy format, whichever client reported.
+const LEGACY_CLIENT: &str = "website";
 
-/// When somebody was here, in UNIX seconds.
+/// The times of a presence, in UNIX seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// When they last used a client; `None` if nobody saw them do so.
+    /// When the user last used a client; `None` if never reported.
     pub last_active: Option<i64>,
-    /// When a client of theirs last reported at all.
+    /// When a client of the user last reported.
     pub last_connected: i64,
 }
 
 /// A person's presence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presence {
-    /// Who.
+    /// The person.
     pub user_id: UserId,
-    /// Their API email: older clients know presences by it.
+    /// The API email, which is the key in the legacy format.
     pub email: String,
-    /// When they joined, which stands for a time that is not known.
+    /// When the account was created, in UNIX seconds. Used for an unknown `last_active`.
     pub date_joined: i64,
-    /// When they were here.
+    /// When they were last active and connected.
     pub times: Times,
-    /// Grows with each change of anybody's presence.
+    /// The number of the update, which increases with each change of any presence.
     pub update_id: i64,
 }
 
 impl Presence {
-    /// The modern form.
+    /// Returns the modern format.
     pub fn modern(&self) -> Value {
         let active = self.times.last_active.unwrap_or(self.date_joined);
         json!({"active_timestamp": active, "idle_timestamp": self.times.last_connected})
     }
 
-    /// The older form: the same twice, under `website` and `aggregated`.
+    /// Returns the legacy format: the same status under `website` and `aggregated`.
     pub fn legacy(&self) -> Value {
         let (status, timestamp) = self.status();
-        let aggregated = json!({"client": CLIENT, "status": status, "timestamp": timestamp});
-        json!({"aggregated": aggregated, CLIENT: self.legacy_website()})
+        let aggregated = json!({"client": LEGACY_CLIENT, "status": status, "timestamp": timestamp});
+        json!({"aggregated": aggregated, LEGACY_CLIENT: self.legacy_website()})
     }
 
-    /// What the older form says of the one client that it knows.
+    /// Returns the entry of `website` in the legacy format.
     pub fn legacy_website(&self) -> Value {
         let (status, timestamp) = self.status();
-        json!({"client": CLIENT, "status": status, "timestamp": timestamp, "pushable": false})
+        json!({"client": LEGACY_CLIENT, "status": status, "timestamp": timestamp, "pushable": false})
     }
 
-    /// The older form's one status, and its time.
+    /// Returns the status of the legacy format and its time.
     pub fn status(&self) -> (&'static str, i64) {
         let Times { last_active, last_connected } = self.times;
         match last_active {
@@ -89,19 +89,19 @@ impl Presence {
     }
 }
 
-/// What a client reports.
+/// The status in a client's report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The person uses the client.
+    /// The user uses the client.
     Active,
-    /// The client runs.
+    /// The client is only running.
     Idle,
 }
 
 impl Status {
-    /// The status of a word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        match word {
+    /// Parses `active` or `idle`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
             "active" => Some(Self::Active),
             "idle" => Some(Self::Idle),
             _ => None,
@@ -109,132 +109,137 @@ impl Status {
     }
 }
 
-/// What a report makes of the times so far.
+/// A change of a presence by a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Step {
-    /// The times from now on.
+struct PresenceUpdate {
+    /// The new times.
     times: Times,
-    /// Whether the person was away, and is back.
+    /// Whether the user was offline before.
     came_online: bool,
 }
 
-/// What a report at `now` changes; `None` for nothing.
-fn step(before: Option<Times>, status: Status, now: i64) -> Option<Step> {
+/// Returns what a report at `now` changes; `None` if nothing.
+fn apply_report(before: Option<Times>, status: Status, now: i64) -> Option<PresenceUpdate> {
     let mut times = before.unwrap_or(Times { last_active: None, last_connected: now });
     let mut came_online = false;
     let inactive_for = times.last_active.map_or(i64::MAX, |active| now - active);
-    if now - times.last_connected > WORTH_A_CHANGE_SECONDS {
+    if now - times.last_connected > UPDATE_AFTER_SECONDS {
         times.last_connected = now;
     }
-    if status == Status::Active && inactive_for > WORTH_A_CHANGE_SECONDS {
+    if status == Status::Active && inactive_for > UPDATE_AFTER_SECONDS {
         came_online = inactive_for > PRESENCE_OFFLINE_THRESHOLD_SECONDS;
         times = Times { last_active: Some(now), last_connected: now };
     }
-    (before != Some(times)).then_some(Step { times, came_online })
+    (before != Some(times)).then_some(PresenceUpdate { times, came_online })
 }
 
-/// Whether a report would change anything.
-pub fn is_worth_a_job(connection: &Connection, user_id: UserId, status: Status, now: i64) -> ApiResult<bool> {
-    let before = find(connection, user_id)?.map(|presence| presence.times);
-    Ok(step(before, status, now).is_some() && user_settings::PRESENCE_ENABLED.get(connection, user_id)?)
+/// Whether a report would change anything. Lets the caller skip the job of the writer.
+pub fn would_change(connection: &Connection, user_id: UserId, status: Status, now: i64) -> ApiResult<bool> {
+    let before = load(connection, user_id)?.map(|presence| presence.times);
+    Ok(apply_report(before, status, now).is_some() && user_settings::PRESENCE_ENABLED.get(connection, user_id)?)
 }
 
-/// Takes a report of a client. Nothing is kept of people who do not want to be seen.
+/// Stores a client's report, and emits it if the user comes online. Ignored for users who hide their presence.
 pub fn report(tx: &mut Tx<'_>, user_id: UserId, status: Status) -> ApiResult<()> {
     if !user_settings::PRESENCE_ENABLED.get(tx, user_id)? {
         return Ok(());
     }
-    let before = find(tx, user_id)?.map(|presence| presence.times);
-    let Some(step) = step(before, status, tx.now()) else { return Ok(()) };
-    save(tx, user_id, step.times)?;
-    if step.came_online { emit(tx, user_id) } else { Ok(()) }
+    let before = load(tx, user_id)?.map(|presence| presence.times);
+    let Some(update) = apply_report(before, status, tx.now()) else { return Ok(()) };
+    save(tx, user_id, update.times)?;
+    if update.came_online { emit(tx, user_id) } else { Ok(()) }
 }
 
-/// Somebody wants to be seen from now on, or not any more: then they look as if they had gone.
+/// Updates and emits a presence after the user shows or hides it. A hidden presence looks like that of an offline user.
 pub fn visibility_changed(tx: &mut Tx<'_>, user_id: UserId, is_visible: bool) -> ApiResult<()> {
     let now = tx.now();
     if is_visible {
         save(tx, user_id, Times { last_active: Some(now), last_connected: now })?;
         return emit(tx, user_id);
     }
-    let Some(before) = find(tx, user_id)? else { return Ok(()) };
-    let gone_since = now - PRESENCE_OFFLINE_THRESHOLD_SECONDS - 1;
-    // So long before the last connection that the older form says "idle".
-    let inactive_since = gone_since - ACTIVE_BEFORE_CONNECTED_SECONDS - 1;
+    let Some(before) = load(tx, user_id)? else { return Ok(()) };
+    let offline_since = now - PRESENCE_OFFLINE_THRESHOLD_SECONDS - 1;
+    // Early enough before the last connection that the legacy status is "idle".
+    let inactive_since = offline_since - ACTIVE_BEFORE_CONNECTED_SECONDS - 1;
     let times = Times {
         last_active: before.times.last_active.map(|active| active.min(inactive_since)),
-        last_connected: before.times.last_connected.min(gone_since),
+        last_connected: before.times.last_connected.min(offline_since),
     };
     save(tx, user_id, times)?;
     emit(tx, user_id)
 }
 
-/// Tells others, who can access somebody from now on, when they were here, if that is not long ago.
+/// Emits a recent presence to users who can access the person from now on.
 pub fn introduce(tx: &mut Tx<'_>, user_id: UserId, to: &RoaringBitmap) -> ApiResult<()> {
-    let since = tx.now() - HISTORY_DAYS * DAY;
-    match find(tx, user_id)? {
+    let since = tx.now() - DEFAULT_HISTORY_DAYS * DAY;
+    match load(tx, user_id)? {
         Some(presence) if presence.times.last_connected >= since => emit_to(tx, user_id, to.clone()),
         _ => Ok(()),
     }
 }
 
-/// What a client wants to know.
+/// Which presences to load, and in which format.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted {
-    /// The last update that it has; absent if it has none.
+pub struct PresenceQuery {
+    /// The last update that the client has, if any. Only later ones are loaded.
     pub last_update_id: Option<i64>,
-    /// How far back, in days; only for clients that have nothing yet.
+    /// How far back to load, in days, for clients that have no update yet.
     pub history_limit_days: Option<i64>,
-    /// The modern form, by user id. The older one is by API email.
+    /// Whether to use the modern format, by user id, rather than the legacy one, by API email.
     pub is_slim: bool,
 }
 
-/// The presences of an organization, as parts of an answer.
+/// The presences in a response.
 #[derive(Debug, Serialize)]
-pub struct Found {
-    /// By user id, or by API email.
+pub struct PresenceList {
+    /// The presences by user id, or by API email in the legacy format.
     pub presences: Map<String, Value>,
-    /// UNIX seconds, with a fraction.
+    /// The time of the response, in UNIX seconds with a fraction.
     pub server_timestamp: f64,
-    /// The newest update that is included; what the client said if there is none, and -1 if it said nothing.
+    /// The newest included update; without any, the client's `last_update_id`, or -1.
     pub presence_last_update_id: i64,
 }
 
-/// Loads what is wanted, of those whom the caller can access. An organization that does not show presences has none.
-pub fn load(connection: &Connection, caller: &Caller, wanted: Wanted, milliseconds: i64) -> ApiResult<Found> {
+/// Lists the presences of users whom the caller can access. There are none if the organization disabled presence.
+pub fn list(
+    connection: &Connection,
+    caller: &Caller,
+    query: PresenceQuery,
+    milliseconds: i64,
+) -> ApiResult<PresenceList> {
     let server_timestamp = seconds(milliseconds);
-    let days = wanted.history_limit_days.unwrap_or(HISTORY_DAYS);
+    let days = query.history_limit_days.unwrap_or(DEFAULT_HISTORY_DAYS);
     if realm::settings::PRESENCE_DISABLED.get(connection)? {
-        return Ok(Found { presences: Map::new(), server_timestamp, presence_last_update_id: -1 });
+        return Ok(PresenceList { presences: Map::new(), server_timestamp, presence_last_update_id: -1 });
     }
-    let has_some = wanted.last_update_id.is_some_and(|id| id > 0);
+    let has_some = query.last_update_id.is_some_and(|id| id > 0);
     let since = if has_some { 0 } else { (milliseconds / 1000).saturating_sub(days.saturating_mul(DAY)) };
-    let after = wanted.last_update_id.unwrap_or(-1);
-    // No days at all is how a client says that it wants none.
+    let after = query.last_update_id.unwrap_or(-1);
+    // 0 days is how clients ask for no presences.
     let rows = if days == 0 { Vec::new() } else { list_changed(connection, after, since)? };
     let accessible = Accessible::to(connection, caller)?;
     let entry = |presence: &Presence| {
-        if wanted.is_slim {
+        if query.is_slim {
             (presence.user_id.to_string(), presence.modern())
         } else {
             (presence.email.clone(), presence.legacy())
         }
     };
-    Ok(Found {
+    Ok(PresenceList {
         presences: rows.iter().filter(|row| accessible.contains(row.user_id)).map(entry).collect(),
         server_timestamp,
         presence_last_update_id: rows.last().map_or(after, |presence| presence.update_id),
     })
 }
 
-/// Word `presence`.
+/// State part `presence`.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let wanted = Wanted {
+    let query = PresenceQuery {
         last_update_id: None,
         history_limit_days: request.presence_history_limit_days,
         is_slim: request.registration.slim_presence,
     };
-    let loaded = load(request.connection, request.caller, wanted, request.app.clock.milliseconds())?;
+    let loaded = list(request.connection, request.caller, query, request.app.clock.milliseconds())?;
     state.insert("presences".into(), loaded.presences.into());
     state.insert("presence_last_update_id".into(), loaded.presence_last_update_id.into());
     state.insert("server_timestamp".into(), loaded.server_timestamp.into());
@@ -302,7 +307,7 @@ fn emit(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
 
 /// Tells some users how a person's presence is now, unless the organization does not show any.
 fn emit_to(tx: &mut Tx<'_>, user_id: UserId, audience: RoaringBitmap) -> ApiResult<()> {
-    let Some(presence) = find(tx, user_id)? else { return Ok(()) };
+    let Some(presence) = load(tx, user_id)? else { return Ok(()) };
     if realm::settings::PRESENCE_DISABLED.get(tx)? {
         return Ok(());
     }
@@ -310,7 +315,7 @@ fn emit_to(tx: &mut Tx<'_>, user_id: UserId, audience: RoaringBitmap) -> ApiResu
     let event = PresenceChanged {
         user_id,
         server_timestamp: seconds(tx.now() * 1000),
-        presence: json!({CLIENT: presence.legacy_website()}),
+        presence: json!({LEGACY_CLIENT: presence.legacy_website()}),
         email: presence.email,
     };
     tx.emit_unlogged(Routed { event, routing }, Audience::set(audience));
@@ -336,8 +341,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Presence> {
     })
 }
 
-/// A person's presence; `None` if no client of theirs ever reported.
-pub fn find(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<Presence>> {
+/// Loads a person's presence; `None` if no client has reported.
+pub fn load(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<Presence>> {
     connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM presence JOIN user USING (user_id) WHERE presence.user_id = ?1"
@@ -346,7 +351,7 @@ pub fn find(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option
         .optional()
 }
 
-/// The presences of active people that changed after an update, of those who were connected since a time.
+/// Lists the presences of active people that changed after an update, if last connected since a time.
 fn list_changed(connection: &Connection, after: i64, since: i64) -> rusqlite::Result<Vec<Presence>> {
     connection
         .prepare_cached(&format!(
@@ -357,7 +362,7 @@ fn list_changed(connection: &Connection, after: i64, since: i64) -> rusqlite::Re
         .collect()
 }
 
-/// Sets the times of a person, as the newest update of all.
+/// Stores a person's times as the newest update.
 fn save(connection: &Connection, user_id: UserId, times: Times) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -398,7 +403,7 @@ mod tests {
             (Some(times(Some(-100), -100)), Active, None),
         ];
         for (before, status, expected) in cases {
-            let found = step(before, status, NOW).map(|step| (step.times, step.came_online));
+            let found = apply_report(before, status, NOW).map(|update| (update.times, update.came_online));
             assert_eq!(found, expected, "{before:?} {status:?}");
         }
     }
