@@ -1,6 +1,6 @@
 //! `POST /user_groups/create`.
 
-use crate::api::groups::change;
+use crate::api::groups::members;
 use crate::domain::groups::events::{GroupAdded, SubgroupsChanged};
 use crate::domain::groups::membership::Membership;
 use crate::domain::groups::permission::{DefaultGroup, UserGroupSetting};
@@ -14,47 +14,41 @@ use crate::store::Tx;
 use crate::types::{GroupId, UserId};
 use serde::Deserialize;
 
-/// Parameters of `POST /user_groups/create`, beside the settings.
+/// Parameters of `POST /user_groups/create` other than the settings.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// The name.
+    /// The name, which no other group may have.
     name: String,
-    /// What the group is for.
+    /// The purpose of the group.
     description: String,
-    /// Who is in it.
+    /// The direct members, active users.
     members: Vec<UserId>,
-    /// Which groups are in it.
+    /// The direct subgroups.
     #[serde(default)]
     subgroups: Vec<GroupId>,
 }
 
-/// The group settings of a new group; the defaults where they are absent.
+/// The settings of a new group. Absent ones have their defaults.
 #[derive(Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the names are those of the interface")]
 pub struct NewSettings {
     /// Who may add members; the creator when absent.
-    #[serde(default)]
     can_add_members_group: Option<GroupSetting>,
     /// Who may join.
-    #[serde(default)]
     can_join_group: Option<GroupSetting>,
     /// Who may leave.
-    #[serde(default)]
     can_leave_group: Option<GroupSetting>,
     /// Who may change the group; the creator when absent.
-    #[serde(default)]
     can_manage_group: Option<GroupSetting>,
     /// Who may mention the group.
-    #[serde(default)]
     can_mention_group: Option<GroupSetting>,
     /// Who may remove members.
-    #[serde(default)]
     can_remove_members_group: Option<GroupSetting>,
 }
 
 impl NewSettings {
-    /// The value of a setting: what the client says, or the creator where that is the default. None for the defaults
-    /// that are the same in every group.
+    /// Returns the value of a setting: the given one, or the creator if that is the default. `None` for defaults that
+    /// are the same in all groups.
     fn value(&self, setting: UserGroupSetting, creator: UserId) -> Option<GroupSetting> {
         let given = match setting {
             UserGroupSetting::CanAddMembers => &self.can_add_members_group,
@@ -74,7 +68,7 @@ impl NewSettings {
     }
 }
 
-/// `POST /user_groups/create`: makes a group, and tells everybody.
+/// `POST /user_groups/create`: creates a group and returns its id.
 pub fn create(
     tx: &mut Tx<'_>,
     caller: &User,
@@ -86,7 +80,7 @@ pub fn create(
     if !realm::is_held(tx, caller, &membership, RealmGroup::CanCreateGroups)? {
         return Err(ApiError::insufficient_permission());
     }
-    let members = change::active_users(tx, &params.members)?;
+    let members = members::check_active_users(tx, &params.members)?;
     rules::check_name(&params.name)?;
     rules::check_unique(tx, &params.name, None)?;
     let id = sql::insert(tx, &params.name, &params.description, caller.user_id, tx.now())?;
@@ -106,9 +100,9 @@ pub fn create(
     Reply::field("group_id", &id)
 }
 
-/// Nothing uses the group yet, so what is in it lets nobody see more.
+/// Adds the subgroups. No setting uses the new group yet, so this does not change what anyone can see.
 fn add_subgroups(tx: &mut Tx<'_>, group: &GroupRow, subgroups: &[GroupId]) -> ApiResult<()> {
-    let subgroups = change::usable_subgroups(tx, subgroups)?;
+    let subgroups = members::check_subgroups(tx, subgroups)?;
     if subgroups.is_empty() {
         return Ok(());
     }

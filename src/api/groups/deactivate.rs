@@ -18,11 +18,12 @@ use serde_json::{Value, json};
 /// Parameters of `POST /user_groups/{user_group_id}/deactivate`.
 #[derive(Deserialize)]
 pub struct DeactivateParams {
-    /// Which group.
+    /// The group to deactivate.
     user_group_id: GroupId,
 }
 
-/// `POST /user_groups/{user_group_id}/deactivate`: the group is no longer in use; nothing of it is lost.
+/// `POST /user_groups/{user_group_id}/deactivate`: deactivates a group that nothing uses. Its members and settings
+/// stay.
 pub fn deactivate(tx: &mut Tx<'_>, caller: &User, params: DeactivateParams) -> ApiResult<Reply> {
     let mut group = rules::find_active(tx, params.user_group_id)?;
     Manager::new(tx, caller, tx.now())?.require(&group, &[])?;
@@ -42,7 +43,7 @@ pub fn deactivate(tx: &mut Tx<'_>, caller: &User, params: DeactivateParams) -> A
     Ok(Reply::ok())
 }
 
-/// What uses a group: other groups that include it, and settings of channels, groups and the organization. Archived
+/// Returns what uses a group: groups that include it, and settings of channels, groups and the organization. Archived
 /// channels and deactivated groups do not count.
 fn objections(connection: &Connection, group: GroupId) -> ApiResult<Vec<Value>> {
     let mut objections = Vec::new();

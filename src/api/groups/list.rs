@@ -1,4 +1,4 @@
-//! `GET /user_groups`, and who and what is in one of them.
+//! `GET /user_groups`, and the members and subgroups of a group.
 
 use crate::domain::access::user_rows as users;
 use crate::domain::groups::membership::Membership;
@@ -12,13 +12,13 @@ use serde::Deserialize;
 /// Parameters of `GET /user_groups`.
 #[derive(Deserialize)]
 pub struct GroupsParams {
-    /// Also the groups that are no longer in use.
+    /// Whether to include deactivated groups.
     #[serde(default)]
     include_deactivated_groups: bool,
 }
 
-/// `GET /user_groups`: all groups.
-pub fn user_groups(read: &Read<'_, User>, params: GroupsParams) -> ApiResult<Reply> {
+/// `GET /user_groups`: lists all groups.
+pub fn list_groups(read: &Read<'_, User>, params: GroupsParams) -> ApiResult<Reply> {
     rules::require_member(read.caller)?;
     let groups = events::all(read, params.include_deactivated_groups, read.app.clock.seconds())?;
     Reply::field("user_groups", &groups)
@@ -27,15 +27,15 @@ pub fn user_groups(read: &Read<'_, User>, params: GroupsParams) -> ApiResult<Rep
 /// Parameters of `GET /user_groups/{user_group_id}/members`.
 #[derive(Deserialize)]
 pub struct MembersParams {
-    /// Which group.
+    /// The group, which has to be active.
     user_group_id: GroupId,
-    /// Not those that are in it through a subgroup.
+    /// Whether to leave out the members of subgroups.
     #[serde(default)]
     direct_member_only: bool,
 }
 
-/// `GET /user_groups/{user_group_id}/members`: ids, ascending.
-pub fn members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply> {
+/// `GET /user_groups/{user_group_id}/members`: lists user ids, ascending.
+pub fn list_members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply> {
     rules::require_member(read.caller)?;
     let group = rules::find_active(read, params.user_group_id)?.id;
     let users = if params.direct_member_only {
@@ -56,17 +56,17 @@ fn direct_members(read: &Read<'_, User>, group: GroupId) -> ApiResult<RoaringBit
 /// Parameters of `GET /user_groups/{user_group_id}/members/{user_id}`.
 #[derive(Deserialize)]
 pub struct MemberParams {
-    /// Which group.
+    /// The group, which has to be active.
     user_group_id: GroupId,
-    /// Who.
+    /// The user, a person.
     user_id: UserId,
-    /// Not through a subgroup.
+    /// Whether to ignore membership through a subgroup.
     #[serde(default)]
     direct_member_only: bool,
 }
 
-/// `GET /user_groups/{user_group_id}/members/{user_id}`: whether somebody is in a group.
-pub fn member(read: &Read<'_, User>, params: MemberParams) -> ApiResult<Reply> {
+/// `GET /user_groups/{user_group_id}/members/{user_id}`: whether a user is a member of a group.
+pub fn is_member(read: &Read<'_, User>, params: MemberParams) -> ApiResult<Reply> {
     rules::require_member(read.caller)?;
     let group = rules::find_active(read, params.user_group_id)?.id;
     let user = users::by_id(read, params.user_id)?.filter(|user| !user.is_bot());
@@ -86,15 +86,15 @@ pub fn member(read: &Read<'_, User>, params: MemberParams) -> ApiResult<Reply> {
 /// Parameters of `GET /user_groups/{user_group_id}/subgroups`.
 #[derive(Deserialize)]
 pub struct SubgroupsParams {
-    /// Which group.
+    /// The group, which has to be active.
     user_group_id: GroupId,
-    /// Not those that are in it through another one.
+    /// Whether to leave out the subgroups of subgroups.
     #[serde(default)]
     direct_subgroup_only: bool,
 }
 
-/// `GET /user_groups/{user_group_id}/subgroups`: ids, ascending.
-pub fn subgroups(read: &Read<'_, User>, params: SubgroupsParams) -> ApiResult<Reply> {
+/// `GET /user_groups/{user_group_id}/subgroups`: lists group ids, ascending.
+pub fn list_subgroups(read: &Read<'_, User>, params: SubgroupsParams) -> ApiResult<Reply> {
     rules::require_member(read.caller)?;
     let group = rules::find_active(read, params.user_group_id)?.id;
     let mut groups = if params.direct_subgroup_only {

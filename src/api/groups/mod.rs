@@ -1,12 +1,11 @@
-//! User groups: system groups that follow from roles, named groups, and the anonymous groups that hold the value of a
-//! single `can_..._group` setting.
+//! `/user_groups`: groups, their settings, members and subgroups.
 //!
 //! Groups decide what users can see, so their changes run inside [`crate::domain::visibility::with_events`].
 
-mod change;
 mod create;
 mod deactivate;
 mod list;
+mod members;
 mod update;
 mod waiting_period;
 
@@ -31,14 +30,14 @@ const STATE: &[StatePart] = &[StatePart { name: "realm_user_groups", fetch: even
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::GET, "/user_groups", USER, list::user_groups),
+        Route::read(Method::GET, "/user_groups", USER, list::list_groups),
         Route::write(Method::POST, "/user_groups/create", USER, create::create),
         Route::write(Method::PATCH, "/user_groups/{user_group_id}", USER, update::update),
         Route::write(Method::POST, "/user_groups/{user_group_id}/deactivate", USER, deactivate::deactivate),
-        Route::read(Method::GET, "/user_groups/{user_group_id}/members", USER, list::members),
-        Route::write(Method::POST, "/user_groups/{user_group_id}/members", USER, change::members),
-        Route::read(Method::GET, "/user_groups/{user_group_id}/members/{user_id}", USER, list::member),
-        Route::read(Method::GET, "/user_groups/{user_group_id}/subgroups", USER, list::subgroups),
-        Route::write(Method::POST, "/user_groups/{user_group_id}/subgroups", USER, change::subgroups),
+        Route::read(Method::GET, "/user_groups/{user_group_id}/members", USER, list::list_members),
+        Route::write(Method::POST, "/user_groups/{user_group_id}/members", USER, members::update_members),
+        Route::read(Method::GET, "/user_groups/{user_group_id}/members/{user_id}", USER, list::is_member),
+        Route::read(Method::GET, "/user_groups/{user_group_id}/subgroups", USER, list::list_subgroups),
+        Route::write(Method::POST, "/user_groups/{user_group_id}/subgroups", USER, members::update_subgroups),
     ]
 }

@@ -14,37 +14,28 @@ use crate::store::Tx;
 use crate::types::GroupId;
 use serde::Deserialize;
 
-/// Parameters of `PATCH /user_groups/{user_group_id}`. What is absent stays.
+/// Parameters of `PATCH /user_groups/{user_group_id}`. Absent ones do not change.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// Which group.
+    /// The group to change.
     user_group_id: GroupId,
-    /// The name.
-    #[serde(default)]
+    /// The new name, which no other group may have.
     name: Option<String>,
-    /// What the group is for.
-    #[serde(default)]
+    /// The new description.
     description: Option<String>,
-    /// `false` brings a deactivated group back (feature level 386); there is an endpoint of its own for the other way.
-    #[serde(default)]
+    /// `false` reactivates the group (feature level 386). `true` does nothing: deactivation has an endpoint of its own.
     deactivated: Option<bool>,
     /// Who may add members.
-    #[serde(default)]
     can_add_members_group: Option<SettingChange>,
     /// Who may join.
-    #[serde(default)]
     can_join_group: Option<SettingChange>,
     /// Who may leave.
-    #[serde(default)]
     can_leave_group: Option<SettingChange>,
     /// Who may change the group.
-    #[serde(default)]
     can_manage_group: Option<SettingChange>,
     /// Who may mention the group.
-    #[serde(default)]
     can_mention_group: Option<SettingChange>,
     /// Who may remove members.
-    #[serde(default)]
     can_remove_members_group: Option<SettingChange>,
 }
 
@@ -69,7 +60,7 @@ impl UpdateParams {
     }
 }
 
-/// `PATCH /user_groups/{user_group_id}`: changes a group, also a deactivated one. Each change is an event.
+/// `PATCH /user_groups/{user_group_id}`: changes a group, active or not. Emits one event for each change.
 pub fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult<Reply> {
     rules::require_member(caller)?;
     if params.is_empty() {

@@ -1,5 +1,5 @@
-//! The deprecated numbers that stood for a permission before it was a group: the narrowest of the old choices that
-//! includes everybody who has the permission (feature levels 264, 266, 280 and 352).
+//! Deprecated numeric policies of permissions that are groups now. The number is that of the narrowest choice that
+//! includes everyone with the permission (feature levels 264, 266, 280 and 352).
 
 use crate::domain::groups::sql;
 use crate::domain::groups::system::SystemGroup;
@@ -8,7 +8,7 @@ use crate::http::ApiResult;
 use crate::types::{GroupId, Role};
 use rusqlite::Connection;
 
-/// Choices of an old policy: numbers and their groups, the narrowest first.
+/// The choices of a policy: numbers and their groups, the narrowest first.
 pub type Choices = &'static [(i64, SystemGroup)];
 
 /// `create_public_stream_policy` and `create_private_stream_policy`.
@@ -27,7 +27,7 @@ pub const WEB_PUBLIC: Choices = &[
     (4, SystemGroup::Moderators),
 ];
 
-/// `wildcard_mention_policy`. It has numbers of its own.
+/// `wildcard_mention_policy`, whose numbers differ from those of the other policies.
 pub const WILDCARD_MENTION: Choices = &[
     (6, SystemGroup::Nobody),
     (5, SystemGroup::Administrators),
@@ -37,15 +37,15 @@ pub const WILDCARD_MENTION: Choices = &[
     (1, SystemGroup::Everyone),
 ];
 
-/// The number for a permission that a group holds; the widest choice where none is wide enough.
-pub fn number(connection: &Connection, group: GroupId, now: i64, choices: Choices) -> ApiResult<i64> {
-    let needed = around(connection, group, now)?;
+/// Returns the number for a permission that a group holds; that of the widest choice if none is wide enough.
+pub fn policy_number(connection: &Connection, group: GroupId, now: i64, choices: Choices) -> ApiResult<i64> {
+    let needed = narrowest_system_group(connection, group, now)?;
     let found = choices.iter().find(|(_, choice)| *choice >= needed).or(choices.last());
     Ok(found.map_or(0, |(number, _)| *number))
 }
 
-/// The narrowest system group that has all the members of a group.
-fn around(connection: &Connection, group: GroupId, now: i64) -> ApiResult<SystemGroup> {
+/// Returns the narrowest system group that includes all members of a group.
+fn narrowest_system_group(connection: &Connection, group: GroupId, now: i64) -> ApiResult<SystemGroup> {
     if let Some(system) = SystemGroup::with_id(group) {
         return Ok(system);
     }
@@ -112,7 +112,11 @@ mod tests {
         ];
         for (choices, expected) in cases {
             for (group, expected) in expected {
-                assert_eq!(number(&connection, group.id(), 0, choices).unwrap(), expected, "{group:?}");
+                assert_eq!(
+                    policy_number(&connection, group.id(), 0, choices).unwrap(),
+                    expected,
+                    "{group:?}"
+                );
             }
         }
     }
@@ -149,7 +153,7 @@ mod tests {
             (group(&[4], &[]), Everyone),
         ];
         for (group, expected) in cases {
-            assert_eq!(around(&connection, group, 10 * DAY).unwrap(), expected);
+            assert_eq!(narrowest_system_group(&connection, group, 10 * DAY).unwrap(), expected);
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Who may change which of the organization's settings, and what their values may be.
+//! Rules for the organization's settings: who may change which, and their values.
 
-use crate::api::realm::changes::is_limit;
+use crate::api::realm::params::is_limit;
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::realm::settings;
 use crate::domain::user_settings::languages;
@@ -8,8 +8,8 @@ use crate::http::{ApiError, ApiResult};
 use serde_json::{Map, Value};
 use url::Url;
 
-/// Plain settings that decide who comes in and what is kept: for owners.
-const OF_OWNERS: &[&str] = &[
+/// Settings that only owners may change: who can join, and what is kept.
+const OWNER_SETTINGS: &[&str] = &[
     "disallow_disposable_email_addresses",
     "emails_restricted_to_domains",
     "invite_required",
@@ -17,16 +17,16 @@ const OF_OWNERS: &[&str] = &[
     "waiting_period_threshold",
 ];
 
-/// The longest address of a Jitsi server, in characters.
+/// The maximum length of the URL of a Jitsi server, in characters.
 const MAX_URL_LENGTH: usize = 200;
 
-/// Whether only owners may change a plain setting; administrators may change the others.
-pub fn is_of_owners(name: &str) -> bool {
-    OF_OWNERS.contains(&name)
+/// Whether only owners may change a setting. Administrators may change the others.
+pub fn requires_owner(name: &str) -> bool {
+    OWNER_SETTINGS.contains(&name)
 }
 
 /// Whether only owners may change who has a permission.
-pub fn is_permission_of_owners(permission: RealmGroup) -> bool {
+pub fn permission_requires_owner(permission: RealmGroup) -> bool {
     matches!(
         permission,
         RealmGroup::CanCreateGroups
@@ -37,10 +37,10 @@ pub fn is_permission_of_owners(permission: RealmGroup) -> bool {
     )
 }
 
-/// The value that a setting gets for what a client wrote, where a setting has rules beyond its kind.
+/// Checks the rules of single settings beyond their kind, and returns the value to store.
 ///
 /// # Errors
-/// `BAD_REQUEST` with the published text of the setting; `REQUEST_VARIABLE_INVALID` for times and days.
+/// `BAD_REQUEST` with the published text of the setting; `REQUEST_VARIABLE_INVALID` for limits in seconds or days.
 pub fn value(name: &str, written: Value) -> ApiResult<Value> {
     if is_limit(name) {
         return limit(name, &written);
@@ -53,7 +53,7 @@ pub fn value(name: &str, written: Value) -> ApiResult<Value> {
         "giphy_rating" | "video_chat_provider" if !settings::property(name)?.allows(&written) => {
             Err(ApiError::bad_request(format!("Invalid {name} {written}")))
         }
-        // The server's own, of which there is none.
+        // The server has no Jitsi server of its own.
         "jitsi_server_url" if text == "default" => Ok(Value::Null),
         "jitsi_server_url" if !is_url(text) => {
             Err(ApiError::bad_request("jitsi_server_url is not an allowed_type"))
@@ -62,13 +62,13 @@ pub fn value(name: &str, written: Value) -> ApiResult<Value> {
     }
 }
 
-/// A number above zero, or `unlimited`.
+/// Reads a positive number or `unlimited`.
 fn limit(name: &str, written: &Value) -> ApiResult<Value> {
     match written {
         Value::String(word) if word == "unlimited" && name == "message_retention_days" => Ok((-1).into()),
         Value::String(word) if word == "unlimited" => Ok(Value::Null),
         Value::String(word) => Err(ApiError::bad_value(name, word)),
-        // More than the published database holds is an error there.
+        // A 32-bit column on the published server.
         number => match number.as_i64() {
             Some(1..=2_147_483_647) => Ok(number.clone()),
             _ => Err(ApiError::bad_value(name, &number.to_string())),
@@ -82,7 +82,7 @@ fn is_url(text: &str) -> bool {
     is_known && text.chars().count() <= MAX_URL_LENGTH && !text.contains(char::is_whitespace)
 }
 
-/// Checks `authentication_methods`: passwords are the only method here, so they stay on.
+/// Checks `authentication_methods`. Passwords are the only method of this server and cannot be disabled.
 pub fn check_authentication_methods(methods: &Map<String, Value>) -> ApiResult<()> {
     if let Some(name) = methods.keys().find(|name| *name != "Email") {
         let msg = format!("Invalid authentication method: {name}. Valid methods are: ['Email']");

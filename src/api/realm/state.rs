@@ -1,4 +1,4 @@
-//! The organization in the answer of `POST /register`.
+//! The organization in the response of `POST /register`.
 
 use crate::api::realm::policies;
 use crate::domain::groups::membership::Membership;
@@ -13,10 +13,10 @@ use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId};
 use serde_json::json;
 use std::collections::HashMap;
 
-/// Settings that say how something else is shown and are not on the wire themselves.
+/// Settings that only derive other fields and are not on the wire themselves.
 const NOT_SHOWN: &[&str] = &["icon_version", "logo_version", "night_logo_version", "rendered_description"];
 
-/// Which group holds each permission.
+/// The group that holds each permission, by the permission's name.
 struct Permissions(HashMap<String, GroupId>);
 
 impl Permissions {
@@ -29,7 +29,7 @@ impl Permissions {
     }
 }
 
-/// Word `realm`: every setting, and the older fields that follow from them.
+/// State part `realm`: all settings and permissions, and the deprecated fields derived from them.
 pub fn realm(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let settings = settings::all(request.connection)?;
     for property in PROPERTIES.iter().filter(|property| !NOT_SHOWN.contains(&property.name)) {
@@ -51,7 +51,7 @@ pub fn realm(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         ("realm_wildcard_mention_policy", RealmGroup::CanMentionManyUsers, policies::WILDCARD_MENTION),
     ] {
         let group = permissions.group(permission);
-        let number = policies::number(request.connection, group, request.now, choices)?;
+        let number = policies::policy_number(request.connection, group, request.now, choices)?;
         state.insert(name.into(), number.into());
     }
     let origin = &request.info.origin;
@@ -80,7 +80,7 @@ pub fn realm(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     Ok(())
 }
 
-/// Word `realm_user`: what the caller may do in the organization.
+/// State part `realm_user`: the caller's permissions in the organization.
 pub fn own_permissions(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let membership = Membership::of(request.connection, request.caller.user_id, request.now)?;
     let may = |permission| is_held(request.connection, request.caller, &membership, permission);
@@ -90,7 +90,7 @@ pub fn own_permissions(request: &StateRequest<'_>, state: &mut State) -> ApiResu
         ("can_create_public_streams", public),
         ("can_create_private_streams", private),
         ("can_create_streams", public || private),
-        // The organization's web-public channels would have to be switched on first, which no server setting does.
+        // Web-public channels are disabled on this server.
         ("can_create_web_public_streams", false),
         ("can_subscribe_other_users", may(RealmGroup::CanAddSubscribers)?),
         ("can_invite_others_to_realm", may(RealmGroup::CanInviteUsers)?),

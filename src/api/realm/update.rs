@@ -1,6 +1,6 @@
-//! `PATCH /realm`: changing the organization's settings.
+//! `PATCH /realm`.
 
-use crate::api::realm::changes::Changes;
+use crate::api::realm::params::RealmChanges;
 use crate::api::realm::rules;
 use crate::auth::Ctx;
 use crate::domain::access::channels;
@@ -19,23 +19,21 @@ use crate::types::{Role, StreamId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Parameters of `PATCH /realm` beside the settings themselves.
+/// Parameters of `PATCH /realm` other than the settings and permissions.
 #[derive(Deserialize)]
 pub struct RealmParams {
-    /// How people may log in: names, and whether they are enabled. Owners only.
-    #[serde(default)]
+    /// Login methods and whether each is enabled. Only owners may change them, and `Email` has to stay enabled.
     authentication_methods: Option<Map<String, Value>>,
-    /// Another address for a demonstration, which this is not. Owners only.
-    #[serde(default)]
+    /// A new subdomain for a demo organization. Always refused, since this server has none.
     string_id: Option<String>,
 }
 
-/// `PATCH /realm`: changes any of the settings, all of them or none. Answers those that are different now; for texts
-/// the word `updated`.
+/// `PATCH /realm`: changes any of the settings, all or none. Returns the values that changed, with `updated` in place
+/// of strings.
 pub fn update(
     tx: &mut Tx<'_>,
     caller: &Administrator,
-    Params2(changes, other): Params2<Changes, RealmParams>,
+    Params2(changes, other): Params2<RealmChanges, RealmParams>,
 ) -> ApiResult<Reply> {
     check_owner(caller, &changes, &other)?;
     if let Some(methods) = &other.authentication_methods {
@@ -46,7 +44,7 @@ pub fn update(
     }
     let mut answer = Map::new();
     for (property, written) in changes.values {
-        let value = value(tx, caller, property.name, written)?;
+        let value = check_value(tx, caller, property.name, written)?;
         if set(tx, property.name, &value)? {
             let shown = if value.is_string() { "updated".into() } else { value };
             answer.insert(property.name.to_owned(), shown);
@@ -60,17 +58,17 @@ pub fn update(
     Reply::data(&answer)
 }
 
-/// Refuses administrators what only owners may change.
-fn check_owner(caller: &Caller, changes: &Changes, other: &RealmParams) -> ApiResult<()> {
+/// Checks that the caller is an owner, if a change requires it.
+fn check_owner(caller: &Caller, changes: &RealmChanges, other: &RealmParams) -> ApiResult<()> {
     let needs_owner = other.authentication_methods.is_some()
         || other.string_id.is_some()
-        || changes.values.iter().any(|(property, _)| rules::is_of_owners(property.name))
-        || changes.groups.iter().any(|(permission, _)| rules::is_permission_of_owners(*permission));
+        || changes.values.iter().any(|(property, _)| rules::requires_owner(property.name))
+        || changes.groups.iter().any(|(permission, _)| rules::permission_requires_owner(*permission));
     if needs_owner && caller.role != Role::Owner { Err(ApiError::owners_only()) } else { Ok(()) }
 }
 
-/// The value to set; channels must be there for the caller.
-fn value(tx: &Tx<'_>, caller: &Caller, name: &str, written: Value) -> ApiResult<Value> {
+/// Checks a value and returns the one to store. Channels have to be accessible to the caller.
+fn check_value(tx: &Tx<'_>, caller: &Caller, name: &str, written: Value) -> ApiResult<Value> {
     let is_channel = name.ends_with("_stream_id") || name.ends_with("_channel_id");
     if !is_channel {
         return rules::value(name, written);
@@ -89,7 +87,7 @@ fn value(tx: &Tx<'_>, caller: &Caller, name: &str, written: Value) -> ApiResult<
     Ok(written)
 }
 
-/// Sets a plain setting, with what follows from it.
+/// Sets a setting and what depends on it. Returns whether it changed.
 fn set(tx: &mut Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
     match name {
         "description" => {
@@ -105,7 +103,7 @@ fn set(tx: &mut Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
     }
 }
 
-/// Sets who has a permission; answers the value if it is another one now.
+/// Sets the group that holds a permission. Returns the value if it changed.
 fn set_group(tx: &mut Tx<'_>, permission: RealmGroup, change: &SettingChange) -> ApiResult<Option<Value>> {
     let before = realm_settings::group(tx, permission)?;
     let Some(after) = change.after(tx, before)? else { return Ok(None) };

@@ -21,24 +21,24 @@ use serde::Deserialize;
 /// Parameters of `POST /user_groups/{user_group_id}/members`.
 #[derive(Deserialize)]
 pub struct MembersParams {
-    /// Which group.
+    /// The group to change.
     user_group_id: GroupId,
-    /// Users who will be in it.
+    /// Active users to add. None may be a member already.
     #[serde(default)]
     add: Vec<UserId>,
-    /// Users who will not.
+    /// Members to remove.
     #[serde(default)]
     delete: Vec<UserId>,
-    /// Groups that will be in it.
+    /// Groups to add as subgroups.
     #[serde(default)]
     add_subgroups: Vec<GroupId>,
-    /// Groups that will not.
+    /// Subgroups to remove.
     #[serde(default)]
     delete_subgroups: Vec<GroupId>,
 }
 
-/// `POST /user_groups/{user_group_id}/members`: all of it, or nothing.
-pub fn members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> ApiResult<Reply> {
+/// `POST /user_groups/{user_group_id}/members`: adds and removes members and subgroups, all or none.
+pub fn update_members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> ApiResult<Reply> {
     rules::require_member(caller)?;
     let MembersParams { user_group_id, add, delete, add_subgroups, delete_subgroups } = &params;
     if add.is_empty() && delete.is_empty() && add_subgroups.is_empty() && delete_subgroups.is_empty() {
@@ -69,18 +69,18 @@ pub fn members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> ApiResu
 /// Parameters of `POST /user_groups/{user_group_id}/subgroups`.
 #[derive(Deserialize)]
 pub struct SubgroupsParams {
-    /// Which group.
+    /// The group to change.
     user_group_id: GroupId,
-    /// Groups that will be in it.
+    /// Groups to add as subgroups.
     #[serde(default)]
     add: Vec<GroupId>,
-    /// Groups that will not.
+    /// Subgroups to remove.
     #[serde(default)]
     delete: Vec<GroupId>,
 }
 
-/// `POST /user_groups/{user_group_id}/subgroups`: all of it, or nothing.
-pub fn subgroups(tx: &mut Tx<'_>, caller: &User, params: SubgroupsParams) -> ApiResult<Reply> {
+/// `POST /user_groups/{user_group_id}/subgroups`: adds and removes subgroups, all or none.
+pub fn update_subgroups(tx: &mut Tx<'_>, caller: &User, params: SubgroupsParams) -> ApiResult<Reply> {
     rules::require_member(caller)?;
     if params.add.is_empty() && params.delete.is_empty() {
         return Err(ApiError::bad_request("Nothing to do. Specify at least one of \"add\" or \"delete\"."));
@@ -104,7 +104,7 @@ fn add_members(
 ) -> ApiResult<Vec<UserId>> {
     let joins = users == [caller.user_id];
     require(tx, caller, group, if joins { &[CanJoin, CanAddMembers] } else { &[CanAddMembers] })?;
-    let users = active_users(tx, users)?;
+    let users = check_active_users(tx, users)?;
     for user_id in &users {
         if sql::is_member(tx, group.id, *user_id)? {
             return Err(ApiError::bad_request(format!("User {user_id} is already a member of this group")));
@@ -121,7 +121,7 @@ fn remove_members(
     users: &[UserId],
 ) -> ApiResult<Vec<UserId>> {
     let leaves = users == [caller.user_id];
-    let users = active_users(tx, users)?;
+    let users = check_active_users(tx, users)?;
     require(tx, caller, group, if leaves { &[CanLeave, CanRemoveMembers] } else { &[CanRemoveMembers] })?;
     for user_id in &users {
         if !sql::is_member(tx, group.id, *user_id)? {
@@ -150,7 +150,7 @@ fn change_subgroups(
 ) -> ApiResult<()> {
     if !add.is_empty() {
         require(tx, caller, group, &[CanAddMembers])?;
-        let subgroups = usable_subgroups(tx, add)?;
+        let subgroups = check_subgroups(tx, add)?;
         let present = sql::subgroups(tx, group.id)?;
         if let Some(known) = subgroups.iter().find(|subgroup| present.contains(subgroup)) {
             return Err(ApiError::bad_request(format!(
@@ -169,7 +169,7 @@ fn change_subgroups(
     }
     if !delete.is_empty() {
         require(tx, caller, group, &[CanManage])?;
-        let subgroups = usable_subgroups(tx, delete)?;
+        let subgroups = check_subgroups(tx, delete)?;
         let present = sql::subgroups(tx, group.id)?;
         if let Some(unknown) = subgroups.iter().find(|subgroup| !present.contains(subgroup)) {
             return Err(ApiError::bad_request(format!(
@@ -190,8 +190,8 @@ fn set_subgroups(tx: &mut Tx<'_>, group: &GroupRow, subgroups: &[GroupId], added
     Ok(())
 }
 
-/// The users that a client names, each once, ascending; all of them have accounts in use.
-pub fn active_users(connection: &Connection, users: &[UserId]) -> ApiResult<Vec<UserId>> {
+/// Checks that all users are active, and returns them ascending and without duplicates.
+pub fn check_active_users(connection: &Connection, users: &[UserId]) -> ApiResult<Vec<UserId>> {
     for user_id in users {
         if !sql::is_active_user(connection, *user_id)? {
             return Err(setting::no_such_user(*user_id));
@@ -203,8 +203,8 @@ pub fn active_users(connection: &Connection, users: &[UserId]) -> ApiResult<Vec<
     Ok(users)
 }
 
-/// The groups that a client names to be in another one, each once, ascending; all of them are in use.
-pub fn usable_subgroups(connection: &Connection, groups: &[GroupId]) -> ApiResult<Vec<GroupId>> {
+/// Checks that all groups are active and can be subgroups, and returns them ascending and without duplicates.
+pub fn check_subgroups(connection: &Connection, groups: &[GroupId]) -> ApiResult<Vec<GroupId>> {
     for group in groups {
         setting::find_subgroup(connection, *group)?;
     }
@@ -214,7 +214,7 @@ pub fn usable_subgroups(connection: &Connection, groups: &[GroupId]) -> ApiResul
     Ok(groups)
 }
 
-/// Tells people, and no bots, what somebody else did with them.
+/// Notifies people whom another user added or removed by direct message. Bots are not notified.
 fn notify(tx: &mut Tx<'_>, caller: &Caller, group: &GroupRow, users: &[UserId], what: &str) -> ApiResult<()> {
     let by = notices::name_of(tx, caller)?;
     let text = format!("{by} {what} the group @_*{}*.", group.name);

@@ -1,5 +1,5 @@
-//! The organization's settings among the parameters of a request. The tables of settings are the list of parameters: a
-//! new row is a new one, unless it is something that nobody sets this way.
+//! The organization's settings among the parameters of a request. Every row of the tables of settings and permissions
+//! is a parameter, except [`NOT_SETTABLE`].
 
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::groups::setting::SettingChange;
@@ -13,17 +13,17 @@ use serde_json::Value;
 use std::fmt;
 use std::sync::LazyLock;
 
-/// The longest name of an organization, in characters.
+/// The maximum length of the organization's name, in characters.
 const MAX_NAME_LENGTH: usize = 40;
 
-/// The longest description of an organization, in characters.
+/// The maximum length of the organization's description, in characters.
 const MAX_DESCRIPTION_LENGTH: usize = 1000;
 
-/// The longest text by which the Welcome Bot greets, in characters.
+/// The maximum length of the welcome bot's text, in characters.
 pub const MAX_WELCOME_MESSAGE_LENGTH: usize = 8000;
 
-/// Settings that follow from something else: uploads, the server, another setting.
-const NOT_SET_HERE: &[&str] = &[
+/// Settings that are derived from uploads, from the server or from another setting.
+const NOT_SETTABLE: &[&str] = &[
     "icon_source",
     "icon_version",
     "logo_source",
@@ -35,39 +35,39 @@ const NOT_SET_HERE: &[&str] = &[
     "rendered_description",
 ];
 
-/// Names of all parameters.
+/// The names of all parameters.
 static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let values = PROPERTIES.iter().map(|property| property.name);
-    let values = values.filter(|name| !NOT_SET_HERE.contains(name));
+    let values = values.filter(|name| !NOT_SETTABLE.contains(name));
     values.chain(RealmGroup::ALL.map(RealmGroup::name)).collect()
 });
 
-/// What a request wants changed.
+/// The settings that a request changes.
 #[derive(Default)]
-pub struct Changes {
-    /// Plain settings with their values as written in the request, each of its setting's kind.
+pub struct RealmChanges {
+    /// Settings with the values of the request, each of the setting's kind.
     pub values: Vec<(&'static Property, Value)>,
-    /// Permissions.
+    /// Permissions with their changes.
     pub groups: Vec<(RealmGroup, SettingChange)>,
 }
 
-impl<'de> Deserialize<'de> for Changes {
+impl<'de> Deserialize<'de> for RealmChanges {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_struct("Changes", NAMES.as_slice(), ChangesVisitor)
+        deserializer.deserialize_struct("RealmChanges", NAMES.as_slice(), RealmChangesVisitor)
     }
 }
 
-struct ChangesVisitor;
+struct RealmChangesVisitor;
 
-impl<'de> Visitor<'de> for ChangesVisitor {
-    type Value = Changes;
+impl<'de> Visitor<'de> for RealmChangesVisitor {
+    type Value = RealmChanges;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("settings")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Changes, A::Error> {
-        let mut changes = Changes::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RealmChanges, A::Error> {
+        let mut changes = RealmChanges::default();
         while let Some(name) = map.next_key::<&str>()? {
             if let Some(property) = PROPERTIES.iter().find(|property| property.name == name) {
                 let value = map.next_value_seed(ValueSeed(property))?;
@@ -83,7 +83,7 @@ impl<'de> Visitor<'de> for ChangesVisitor {
     }
 }
 
-/// Reads a value as its setting is written. JSON `null` changes nothing.
+/// Reads a value of the setting's kind. JSON `null` leaves the setting unchanged.
 struct ValueSeed(&'static Property);
 
 impl<'de> DeserializeSeed<'de> for ValueSeed {
@@ -115,12 +115,12 @@ impl<'de> DeserializeSeed<'de> for ValueSeed {
     }
 }
 
-/// Whether a setting is a time or a number of days, which can be `"unlimited"`.
+/// Whether a setting is a number of seconds or days that can be `"unlimited"`.
 pub fn is_limit(name: &str) -> bool {
     name.ends_with("_limit_seconds") || name == "message_retention_days"
 }
 
-/// Reads JSON that must be of a kind.
+/// Reads a JSON value for which `is_right` holds; `None` for `null`.
 fn read_json<'de, D: Deserializer<'de>>(
     deserializer: D,
     otherwise: &'static str,
@@ -136,10 +136,10 @@ fn read_json<'de, D: Deserializer<'de>>(
 
 fn check_number(property: &Property, number: i64) -> Result<(), &'static str> {
     match property.name {
-        // What the published database holds of days: more is an error there.
+        // A 32-bit column on the published server.
         "waiting_period_threshold" if number < 0 => Err("{} is too small"),
         "waiting_period_threshold" if number > i64::from(i32::MAX) => Err("{} is too large"),
-        // Refused in words of their own.
+        // Checked in `rules::value`, with error texts of their own.
         "giphy_rating" | "video_chat_provider" => Ok(()),
         _ if matches!(property.kind, Kind::NumberOf(..)) && !property.allows(&number.into()) => {
             Err("Invalid {}")
