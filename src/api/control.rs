@@ -1,7 +1,7 @@
-//! What commands ask of the organization: `teamchat user create` and its like.
+//! `POST /control`: commands of the `teamchat` program, such as `user create`.
 //!
-//! A command that finds the file in use sends itself to the server that uses it; otherwise it is carried out on the
-//! file. Either way it is one job on the writer, and its events reach the clients.
+//! If a server has the database open, the program sends the command to it; otherwise the program runs it on the
+//! database itself. Either way it is one job of the writer, and a running server delivers its events.
 
 use crate::app::App;
 use crate::domain::accounts::create::{NewUser, create};
@@ -10,7 +10,7 @@ use crate::domain::invites::owner_link;
 use crate::domain::keys::KeyRecord;
 use crate::domain::realm::DUMMY_DOMAIN;
 use crate::domain::users::{names, passwords, sql as users};
-use crate::domain::{accounts, bots as domain_bots, keys, realm};
+use crate::domain::{accounts, bots, keys, realm};
 use crate::http::Resource;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Reply, Route};
 use crate::store::Tx;
@@ -19,107 +19,107 @@ use hyper::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The way in for commands.
-pub const RESOURCE: Resource = Resource { name: "command_line", routes, ..Resource::EMPTY };
+/// The resource of `/control`.
+pub const RESOURCE: Resource = Resource { name: "control", routes, ..Resource::EMPTY };
 
-/// Where a running server takes commands.
+/// The path at which a server accepts commands. It is not below `/api/v1`.
 pub const PATH: &str = "/control";
 
 fn routes() -> Vec<Route> {
-    vec![Route::call(Method::POST, PATH, ANYONE, control).outside()]
+    vec![Route::call(Method::POST, PATH, ANYONE, handle).outside()]
 }
 
-/// A command, as it goes over the wire.
+/// A command, as sent to the server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
     /// `user create`.
     CreateUser {
-        /// The real email.
+        /// The real email, used to log in.
         email: String,
-        /// The name shown.
+        /// The display name.
         full_name: String,
-        /// The role.
+        /// The role in the organization.
         role: Role,
-        /// For bots: the owner's email.
+        /// The owner's real email, for bots.
         bot_owner: Option<String>,
-        /// The password, in clear text: the way is the machine's own.
+        /// The password in clear text: the connection does not leave the machine.
         password: Option<String>,
     },
     /// `user list`.
     ListUsers,
-    /// `user key create`.
+    /// `user key mint`.
     CreateKey {
-        /// Whose.
+        /// The user's real email.
         email: String,
-        /// What the key is for.
+        /// The client or purpose of the key, shown in lists.
         client: String,
     },
     /// `user key list`.
     ListKeys {
-        /// Whose.
+        /// The user's real email.
         email: String,
     },
     /// `user key revoke`.
     RevokeKey {
-        /// Whose.
+        /// The user's real email.
         email: String,
-        /// The key's number in the list.
+        /// The key's id, as listed.
         id: i64,
     },
-    /// Where the first owner can be made, if nobody can log in.
+    /// Creates the link of the first owner, if nobody can log in.
     OwnerLink,
     /// `organization reactivate`.
     ReactivateRealm,
 }
 
-/// A user that was made.
+/// The response to [`Command::CreateUser`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreatedUser {
-    /// The id.
+    /// Identifies the user in the API.
     pub user_id: UserId,
     /// The API email.
     pub email: String,
-    /// The name shown.
+    /// The display name.
     pub full_name: String,
-    /// The role.
+    /// The role in the organization.
     pub role: Role,
     /// Whether it is a bot.
     pub is_bot: bool,
-    /// A first key, shown once.
+    /// The first API key. It cannot be read again.
     pub api_key: String,
 }
 
-/// A user in a list.
+/// A user in the response to [`Command::ListUsers`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ListedUser {
-    /// The id.
+    /// Identifies the user in the API.
     pub user_id: UserId,
     /// The real email.
     pub email: String,
-    /// The name shown.
+    /// The display name.
     pub full_name: String,
-    /// The role.
+    /// The role in the organization.
     pub role: Role,
     /// Whether it is a bot.
     pub is_bot: bool,
-    /// Whether the account is in use.
+    /// Whether the account is active.
     pub is_active: bool,
-    /// How many keys it has.
+    /// The number of API keys.
     pub keys: usize,
 }
 
-/// Parameters of the way in.
+/// Parameters of `POST /control`.
 #[derive(Deserialize)]
 pub struct ControlParams {
-    /// What the lock file told the command.
+    /// The token in the lock file, which only the owner of the database can read.
     token: String,
-    /// A [`Command`] as JSON.
+    /// The command as JSON.
     command: Command,
 }
 
-/// Carries out a command for somebody who can read the file's lock, which is somebody who could change the file.
-async fn control(call: Call<Anyone>, params: ControlParams) -> ApiResult<Reply> {
+/// Runs a command for a caller who knows the token of the lock file, and so could change the database file itself.
+async fn handle(call: Call<Anyone>, params: ControlParams) -> ApiResult<Reply> {
     let expected = &call.app.options.control_token;
     if expected.is_empty() || !equal_in_constant_time(expected, &params.token) {
         return Err(ApiError::not_found());
@@ -132,30 +132,29 @@ fn equal_in_constant_time(one: &str, other: &str) -> bool {
     one.len() == other.len() && difference == 0
 }
 
-/// Carries out a command.
+/// Hashes the password of a new user and runs the command as one job.
 pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
     let password_hash = match &command {
         Command::CreateUser { password: Some(password), .. } => {
-            let length = password.chars().count();
-            if !(passwords::MIN_LENGTH..=passwords::MAX_LENGTH).contains(&length) {
+            if !passwords::has_allowed_length(password) {
                 let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
                 return Err(ApiError::bad_request(format!("A password has {min} to {max} characters")));
             }
-            Some(passwords::hash_apart(password.clone()).await?)
+            Some(passwords::hash_async(password.clone()).await?)
         }
         _ => None,
     };
-    app.writer.run(move |tx| carry_out(tx, command, password_hash)).await
+    app.writer.run(move |tx| execute(tx, command, password_hash)).await
 }
 
-fn carry_out(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -> ApiResult<Value> {
+fn execute(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -> ApiResult<Value> {
     Ok(match command {
         Command::CreateUser { email, full_name, role, bot_owner, .. } => {
-            let bot = bot_owner.map(|owner| owner_of_bot(tx, &owner)).transpose()?;
+            let bot = bot_owner.map(|owner| find_bot_owner(tx, &owner)).transpose()?;
             let is_bot = bot.is_some();
             let new = NewUser { email, full_name, role, bot, password_hash };
             let (user, api_key) = if is_bot {
-                accounts::create_bot::create(tx, &new, DUMMY_DOMAIN, &NewBotRow::default())?
+                accounts::create::create_bot(tx, &new, DUMMY_DOMAIN, &NewBotRow::default())?
             } else {
                 let user = create(tx, &new)?;
                 let api_key = keys::mint(tx, user.user_id, "command line")?;
@@ -185,23 +184,23 @@ fn carry_out(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -
             serde_json::to_value(list.collect::<ApiResult<Vec<_>>>()?)?
         }
         Command::CreateKey { email, client } => {
-            let user_id = user_with(tx, &email)?;
+            let user_id = find_user(tx, &email)?;
             let api_key = keys::mint(tx, user_id, &client)?;
             serde_json::json!({ "user_id": user_id, "email": email, "api_key": api_key })
         }
         Command::ListKeys { email } => {
-            let list: Vec<KeyRecord> = keys::list(tx, user_with(tx, &email)?)?;
+            let list: Vec<KeyRecord> = keys::list(tx, find_user(tx, &email)?)?;
             serde_json::to_value(list)?
         }
         Command::RevokeKey { email, id } => {
-            let user_id = user_with(tx, &email)?;
+            let user_id = find_user(tx, &email)?;
             if !keys::revoke(tx, user_id, id)? {
                 return Err(ApiError::bad_request(format!("{email} has no key {id}")));
             }
-            domain_bots::change::key_revoked(tx, user_id)?;
+            bots::change::clear_revoked_key(tx, user_id)?;
             Value::Null
         }
-        Command::OwnerLink => owner_link::new_path(tx)?.into(),
+        Command::OwnerLink => owner_link::create(tx)?.into(),
         Command::ReactivateRealm => {
             realm::set_deactivated(tx, false)?;
             Value::Null
@@ -209,7 +208,7 @@ fn carry_out(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -
     })
 }
 
-fn owner_of_bot(tx: &Tx<'_>, email: &str) -> ApiResult<(BotType, UserId)> {
+fn find_bot_owner(tx: &Tx<'_>, email: &str) -> ApiResult<(BotType, UserId)> {
     let owner = users::by_delivery_email(tx, email)?;
     let owner = owner.filter(|owner| owner.is_active && !owner.is_bot());
     let owner =
@@ -217,7 +216,7 @@ fn owner_of_bot(tx: &Tx<'_>, email: &str) -> ApiResult<(BotType, UserId)> {
     Ok((BotType::Generic, owner.user_id))
 }
 
-fn user_with(tx: &Tx<'_>, email: &str) -> ApiResult<UserId> {
+fn find_user(tx: &Tx<'_>, email: &str) -> ApiResult<UserId> {
     if !names::is_email(email) {
         return Err(ApiError::bad_request(format!("'{email}' is not an email address")));
     }

@@ -1,9 +1,7 @@
-//! `/realm/domains`: the domains whose addresses may join while the organization is restricted to some.
+//! `/realm/domains`: the email domains that may join while the organization is restricted to some.
 
-use crate::domain::domains;
-use crate::domain::domains::RealmDomain;
-use crate::domain::realm;
-use crate::domain::realm::user_ids;
+use crate::domain::domains::{self, RealmDomain};
+use crate::domain::realm::{self, user_ids};
 use crate::events::{Audience, uniform_event};
 use crate::http::Resource;
 use crate::http::State;
@@ -16,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::borrow::Cow;
 
-/// Domains.
+/// The resource of `/realm/domains`.
 pub const RESOURCE: Resource = Resource { name: "domains", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_domains", fetch: state }];
@@ -30,17 +28,17 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// `GET /realm/domains`: all of them, the oldest first.
+/// `GET /realm/domains`: lists all domains, the oldest first.
 fn get_domains(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("domains", &domains::all(read)?)
+    Reply::field("domains", &domains::list(read)?)
 }
 
 /// Parameters of `POST /realm/domains`.
 #[derive(Deserialize)]
 pub struct AddParams {
-    /// In any case, with white space at its ends or without.
+    /// The domain. Case and surrounding white space are ignored.
     domain: String,
-    /// Whether addresses of its subdomains may join too.
+    /// Whether emails of its subdomains may join too.
     allow_subdomains: bool,
 }
 
@@ -49,7 +47,7 @@ fn add_domain(tx: &mut Tx<'_>, _caller: &Owner, params: AddParams) -> ApiResult<
     let domain = params.domain.trim().to_lowercase();
     domains::check_domain(&domain)
         .map_err(|reason| ApiError::bad_request(format!("Invalid domain: {reason}")))?;
-    if domains::all(tx)?.iter().any(|known| known.domain == domain) {
+    if domains::list(tx)?.iter().any(|known| known.domain == domain) {
         let msg = format!("The domain {domain} is already a part of your organization.");
         return Err(ApiError::bad_request(msg));
     }
@@ -62,9 +60,9 @@ fn add_domain(tx: &mut Tx<'_>, _caller: &Owner, params: AddParams) -> ApiResult<
 /// Parameters of `PATCH /realm/domains/{domain}`.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// Which one.
+    /// The domain, as listed.
     domain: String,
-    /// Whether addresses of its subdomains may join too.
+    /// Whether emails of its subdomains may join too.
     allow_subdomains: bool,
 }
 
@@ -81,16 +79,16 @@ fn update_domain(tx: &mut Tx<'_>, _caller: &Owner, params: UpdateParams) -> ApiR
 /// Parameters of `DELETE /realm/domains/{domain}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// Which one.
+    /// The domain, as listed.
     domain: String,
 }
 
-/// `DELETE /realm/domains/{domain}`. With the last one the restriction to domains goes, which would let nobody in.
+/// `DELETE /realm/domains/{domain}`. Deleting the last domain also lifts the restriction to domains.
 fn remove_domain(tx: &mut Tx<'_>, _caller: &Owner, params: RemoveParams) -> ApiResult<Reply> {
     if !domains::delete(tx, &params.domain)? {
         return Err(not_found(&params.domain));
     }
-    if domains::all(tx)?.is_empty() {
+    if domains::list(tx)?.is_empty() {
         realm::events::set(tx, "emails_restricted_to_domains", &false.into())?;
     }
     emit_removed(tx, params.domain)?;
@@ -134,6 +132,6 @@ fn emit_removed(tx: &mut Tx<'_>, domain: String) -> ApiResult<()> {
 
 /// Word `realm_domains`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("realm_domains".into(), json!(domains::all(request.connection)?));
+    state.insert("realm_domains".into(), json!(domains::list(request.connection)?));
     Ok(())
 }

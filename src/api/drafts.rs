@@ -1,4 +1,4 @@
-//! `/drafts`: unsent texts that a user's clients share.
+//! `/drafts`: unsent messages, synchronized between a user's clients.
 
 use crate::auth::Ctx;
 use crate::domain::access::{channels, user_rows as users};
@@ -17,7 +17,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::json;
 
-/// Drafts.
+/// The resource of `/drafts`.
 pub const RESOURCE: Resource = Resource { name: "drafts", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "drafts", fetch: state }];
@@ -31,60 +31,59 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// `POST /register` tells no more than these, the newest.
+/// How many drafts `POST /register` returns, the last edited first.
 const MAX_IN_STATE: usize = 1000;
 
 /// A draft as clients send it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DraftParams {
-    /// Whom it is for.
+    /// The kind of recipient.
     r#type: DraftType,
-    /// One channel's id, or people's.
+    /// The id of one channel, or of any number of people.
     to: Vec<i64>,
-    /// For channel messages.
+    /// The topic. Ignored unless the draft is for a channel.
     topic: String,
-    /// Markdown.
+    /// The text in Markdown, at most 10,000 characters. It may not be blank.
     #[serde(deserialize_with = "not_blank")]
     content: String,
-    /// When it was last edited, UNIX seconds; now, when absent.
-    #[serde(default)]
+    /// When it was last edited, in UNIX seconds. Now when absent.
     timestamp: Option<f64>,
 }
 
-/// White space at the beginning of a message has a meaning, so it stays.
+/// Reads a text that is not blank, without trimming it: leading white space is Markdown.
 fn not_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.trim().is_empty() { Err(de::Error::custom("{} cannot be blank")) } else { Ok(text) }
 }
 
-/// Whom a draft is for.
+/// The kind of recipient of a draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DraftType {
-    /// Nobody yet.
+    /// No recipient yet.
     #[serde(rename = "")]
     Unaddressed,
-    /// A channel.
+    /// A channel and topic.
     Stream,
-    /// People.
+    /// A direct message.
     Private,
 }
 
-/// A draft on the wire.
+/// A draft, in responses and events.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Draft {
-    /// The id.
+    /// Identifies the draft; 0 before it is inserted.
     pub id: i64,
-    /// Whom it is for.
+    /// The kind of recipient.
     pub r#type: DraftType,
-    /// One channel's id, or people's without the caller's.
+    /// The id of one channel, or of people without the caller.
     pub to: Vec<i64>,
-    /// Empty but for channel messages.
+    /// The topic; empty unless the draft is for a channel.
     pub topic: String,
-    /// Markdown.
+    /// The text in Markdown.
     pub content: String,
-    /// When it was last edited, UNIX seconds.
+    /// When it was last edited, in UNIX seconds.
     pub timestamp: i64,
 }
 
@@ -113,26 +112,26 @@ pub struct DraftRemoved {
 
 uniform_event!(DraftRemoved: "drafts", op "remove", version 1);
 
-/// `GET /drafts`: the caller's own, the last edited first.
+/// `GET /drafts`: lists the caller's drafts, the last edited first.
 fn get_drafts(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     check_synchronized(read, read.caller)?;
-    let drafts = newest(read, read.caller.user_id, usize::MAX)?;
+    let drafts = list(read, read.caller.user_id, usize::MAX)?;
     Reply::data(&json!({ "count": drafts.len(), "drafts": drafts }))
 }
 
 /// Parameters of `POST /drafts`.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// The new drafts.
+    /// The drafts to create.
     drafts: Vec<DraftParams>,
 }
 
-/// `POST /drafts`: all of them, or none.
+/// `POST /drafts`: creates all of the drafts or none, and returns their ids.
 fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Reply> {
     check_synchronized(tx, caller)?;
     let mut drafts = Vec::with_capacity(params.drafts.len());
     for params in params.drafts {
-        let mut draft = checked(tx, caller, tx.now(), params)?;
+        let mut draft = check_draft(tx, caller, tx.now(), params)?;
         draft.id = insert(tx, caller.user_id, &draft)?;
         drafts.push(draft);
     }
@@ -146,9 +145,9 @@ fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiRes
 /// Parameters of `PATCH /drafts/{draft_id}`.
 #[derive(Deserialize)]
 pub struct EditParams {
-    /// Which one.
+    /// The draft to replace.
     draft_id: i64,
-    /// What it is from now on, whole.
+    /// The new contents of the draft.
     draft: DraftParams,
 }
 
@@ -156,7 +155,7 @@ pub struct EditParams {
 fn edit_draft(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<Reply> {
     check_synchronized(tx, caller)?;
     check_exists(tx, caller.user_id, params.draft_id)?;
-    let draft = Draft { id: params.draft_id, ..checked(tx, caller, tx.now(), params.draft)? };
+    let draft = Draft { id: params.draft_id, ..check_draft(tx, caller, tx.now(), params.draft)? };
     update(tx, &draft)?;
     let event = DraftChanged { draft };
     tx.emit(event, Audience::user(caller.user_id));
@@ -166,7 +165,7 @@ fn edit_draft(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<R
 /// Parameters of `DELETE /drafts/{draft_id}`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// Which one.
+    /// The draft to delete.
     draft_id: i64,
 }
 
@@ -180,10 +179,10 @@ fn delete_draft(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResu
     Ok(Reply::ok())
 }
 
-/// Word `drafts`: none, for whoever does not want them on the server.
+/// State part `drafts`: empty for users who disabled the synchronization of drafts.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let drafts = if is_synchronized(request.connection, request.caller)? {
-        newest(request.connection, request.caller.user_id, MAX_IN_STATE)?
+        list(request.connection, request.caller.user_id, MAX_IN_STATE)?
     } else {
         Vec::new()
     };
@@ -202,9 +201,9 @@ fn check_synchronized(connection: &Connection, caller: &Caller) -> ApiResult<()>
     Err(ApiError::bad_request("User has disabled synchronizing drafts."))
 }
 
-/// Reads a draft as clients send it, with id 0. What may not be sent may still be drafted: only that its place exists is
-/// asked.
-fn checked(connection: &Connection, caller: &Caller, now: i64, params: DraftParams) -> ApiResult<Draft> {
+/// Checks a draft and returns it with id 0. The recipient has to exist, but the caller need not be allowed to send
+/// there.
+fn check_draft(connection: &Connection, caller: &Caller, now: i64, params: DraftParams) -> ApiResult<Draft> {
     let content = rules::content(&params.content)?;
     let timestamp = params.timestamp.map_or(now, |timestamp| timestamp.floor() as i64);
     if timestamp < 0 {
@@ -223,13 +222,13 @@ fn checked(connection: &Connection, caller: &Caller, now: i64, params: DraftPara
             let stream = channels::find_for_content(Ctx::new(connection, caller, now), StreamId(stream_id))?;
             (vec![stream.stream_id.0], destination::read_topic(&params.topic)?.as_str().to_owned())
         }
-        DraftType::Private => (people(connection, caller, params.to)?, String::new()),
+        DraftType::Private => (check_people(connection, caller, params.to)?, String::new()),
     };
     Ok(Draft { id: 0, r#type: params.r#type, to, topic, content, timestamp })
 }
 
-/// The people of a direct message, ascending; the caller only when alone.
-fn people(connection: &Connection, caller: &Caller, mut to: Vec<i64>) -> ApiResult<Vec<i64>> {
+/// Checks that the people exist and returns their ids ascending, without the caller unless alone.
+fn check_people(connection: &Connection, caller: &Caller, mut to: Vec<i64>) -> ApiResult<Vec<i64>> {
     for id in &to {
         if users::by_id(connection, UserId(*id))?.is_none() {
             return Err(ApiError::bad_request(format!("Invalid user ID {id}")));
@@ -261,7 +260,8 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<Draft> {
     })
 }
 
-fn newest(connection: &Connection, user_id: UserId, limit: usize) -> rusqlite::Result<Vec<Draft>> {
+/// Lists a user's drafts, the last edited first.
+fn list(connection: &Connection, user_id: UserId, limit: usize) -> rusqlite::Result<Vec<Draft>> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     connection
         .prepare_cached(
@@ -272,7 +272,7 @@ fn newest(connection: &Connection, user_id: UserId, limit: usize) -> rusqlite::R
         .collect()
 }
 
-/// Another user's draft does not exist for the caller.
+/// Checks that a draft exists and belongs to the user.
 fn check_exists(connection: &Connection, user_id: UserId, id: i64) -> ApiResult<()> {
     connection
         .prepare_cached("SELECT 1 FROM draft WHERE id = ?1 AND user_id = ?2")?
@@ -281,8 +281,8 @@ fn check_exists(connection: &Connection, user_id: UserId, id: i64) -> ApiResult<
         .ok_or_else(|| ApiError::no_such_resource("Draft does not exist"))
 }
 
-/// The columns `stream_id` and `user_ids` of a draft.
-fn place(draft: &Draft) -> (Option<i64>, Option<String>) {
+/// Returns the columns `stream_id` and `user_ids` of a draft.
+fn recipient_columns(draft: &Draft) -> (Option<i64>, Option<String>) {
     match draft.r#type {
         DraftType::Unaddressed => (None, None),
         DraftType::Stream => (draft.to.first().copied(), None),
@@ -291,7 +291,7 @@ fn place(draft: &Draft) -> (Option<i64>, Option<String>) {
 }
 
 fn insert(connection: &Connection, user_id: UserId, draft: &Draft) -> rusqlite::Result<i64> {
-    let (stream_id, user_ids) = place(draft);
+    let (stream_id, user_ids) = recipient_columns(draft);
     connection
         .prepare_cached(
             "INSERT INTO draft (user_id, stream_id, user_ids, topic, content, last_edit_time)
@@ -301,7 +301,7 @@ fn insert(connection: &Connection, user_id: UserId, draft: &Draft) -> rusqlite::
 }
 
 fn update(connection: &Connection, draft: &Draft) -> rusqlite::Result<()> {
-    let (stream_id, user_ids) = place(draft);
+    let (stream_id, user_ids) = recipient_columns(draft);
     connection
         .prepare_cached(
             "UPDATE draft SET stream_id = ?2, user_ids = ?3, topic = ?4, content = ?5, last_edit_time = ?6

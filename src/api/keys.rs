@@ -1,8 +1,7 @@
-//! API keys: `POST /fetch_api_key`, `POST /users/me/api_key/regenerate`.
+//! `POST /fetch_api_key` and `POST /users/me/api_key/regenerate`.
 //!
-//! A user has as many keys as clients: each login mints one under the client's name, so that a lost phone costs one key
-//! and nothing else. Only digests are stored (`DESIGN.md`, "Who may"), but for the key of a bot, which its owner may read
-//! again (`bots`).
+//! Every login creates a key under the client's name, so a lost phone costs one key and no other client is logged out.
+//! Only digests are stored, except for the key of a bot, which its owner may read again.
 
 use crate::domain::access::user_rows;
 use crate::domain::keys::{delete_all, mint};
@@ -16,7 +15,7 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-/// API keys.
+/// The resource of API keys.
 pub const RESOURCE: Resource = Resource { name: "keys", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
@@ -29,42 +28,42 @@ fn routes() -> Vec<Route> {
 /// Parameters of `POST /fetch_api_key`.
 #[derive(Deserialize)]
 pub struct LoginParams {
-    /// The real email.
+    /// The real email, in any case.
     username: String,
-    /// The password.
+    /// The password. Attempts are rate-limited by account and by address.
     password: String,
 }
 
-/// `POST /fetch_api_key`: email and password to a key of its own for this client. A wrong password, an unknown email and
-/// an account in no use take the same time.
+/// `POST /fetch_api_key`: returns a new key for this client. A wrong password, an unknown email and a deactivated
+/// account take the same time.
 pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult<Reply> {
     let (app, info) = (&call.app, &call.info);
     let account = params.username.trim().to_lowercase();
     let now = app.clock.milliseconds();
     app.rate_limiter.check_password_attempt(&account, info.peer, now)?;
-    let (found, allowed, is_closed) = app
+    let (found, is_enabled, is_deactivated) = app
         .readers
         .read(|snapshot| -> ApiResult<_> {
-            let allowed: bool = realm::settings::PASSWORD_AUTH_ENABLED.get(snapshot)?;
-            let is_closed = realm::is_deactivated(snapshot)?;
-            Ok((users::password_of(snapshot, &account)?, allowed, is_closed))
+            let is_enabled: bool = realm::settings::PASSWORD_AUTH_ENABLED.get(snapshot)?;
+            let is_deactivated = realm::is_deactivated(snapshot)?;
+            Ok((users::load_password(snapshot, &account)?, is_enabled, is_deactivated))
         })
         .await?;
     let (user_id, stored, is_active) = match found {
         Some((user_id, stored, is_active)) => (Some(user_id), stored, is_active),
         None => (None, None, false),
     };
-    let right = passwords::verify(params.password, stored).await?;
-    if !allowed {
+    let is_correct = passwords::verify(params.password, stored).await?;
+    if !is_enabled {
         let msg = "Password authentication is disabled in this organization";
         return Err(ApiError::new(401, "PASSWORD_AUTH_DISABLED", msg));
     }
-    let Some(user_id) = user_id.filter(|_| right) else {
+    let Some(user_id) = user_id.filter(|_| is_correct) else {
         app.rate_limiter.record_password_failure(&account, info.peer, now);
         let msg = "Your username or password is incorrect";
         return Err(ApiError::new(401, "AUTHENTICATION_FAILED", msg));
     };
-    if is_closed {
+    if is_deactivated {
         return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
     }
     if !is_active {
@@ -81,7 +80,7 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
     .await
 }
 
-/// `POST /users/me/api_key/regenerate`: a new key; all others of the user stop working.
+/// `POST /users/me/api_key/regenerate`: creates a key. All other keys of the user stop working.
 pub fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply> {
     let client: String = tx
         .prepare_cached("SELECT client FROM api_key WHERE id = ?1")?

@@ -96,5 +96,7 @@ fn list_unseen(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec
         .collect::<rusqlite::Result<_>>()?;
     let is_unseen = |name: &str| name != VIDEO && !seen.iter().any(|step| step == name);
     let unseen = STEPS.iter().filter(|(name, _)| is_unseen(name));
-    Ok(unseen.map(|(name, r#type)| OnboardingStep { r#type: (*r#type).into(), name: (*name).into() }).collect())
+    Ok(unseen
+        .map(|(name, r#type)| OnboardingStep { r#type: (*r#type).into(), name: (*name).into() })
+        .collect())
 }

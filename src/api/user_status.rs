@@ -1,12 +1,12 @@
-//! What people say they are doing: `/users/me/status` and `/users/{user_id}/status`.
+//! `/users/me/status` and `/users/{user_id}/status`: a short text and an emoji.
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::Accessible;
 use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::emoji::resolve::{UNICODE, choose};
-use crate::domain::user_status::{EmojiParts, StatusChanged, UserStatus, load, put, read_status, wire};
+use crate::domain::user_status::{EmojiParts, StatusChanged, UserStatus, load, read_status, save, to_wire};
 use crate::domain::users::find;
-use crate::domain::{accounts, user_settings as domain_user_settings};
+use crate::domain::{accounts, user_settings};
 use crate::http::Resource;
 use crate::http::params::Trimmed;
 use crate::http::{
@@ -19,7 +19,7 @@ use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::{Map, json};
 
-/// Statuses.
+/// The resource of user statuses.
 pub const RESOURCE: Resource = Resource { name: "user_status", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "user_status", fetch: state }];
@@ -28,43 +28,38 @@ fn routes() -> Vec<Route> {
     vec![
         Route::write(Method::POST, "/users/me/status", USER, update_status),
         Route::read(Method::GET, "/users/{user_id}/status", USER, get_status),
-        // Also members may ask: they are told in other words than elsewhere that they may not.
-        Route::write(Method::POST, "/users/{user_id}/status", USER, update_status_of),
+        // Not `ADMINISTRATOR`, because the published error for members is another one here.
+        Route::write(Method::POST, "/users/{user_id}/status", USER, update_status_of_user),
     ]
 }
 
-/// The longest text, in characters.
+/// The maximum length of a text, in characters.
 const MAX_TEXT_LENGTH: usize = 60;
 
-/// Parameters about the status, of both endpoints that change one.
+/// Parameters of both endpoints that change a status.
 #[derive(Deserialize)]
 pub struct StatusParams {
-    /// Whose, where the path says it.
+    /// The user. Absent for `POST /users/me/status`.
     #[serde(default)]
     user_id: UserId,
-    /// A text; empty for none.
-    #[serde(default)]
+    /// The new text, at most 60 characters. Empty: none.
     status_text: Option<Trimmed>,
-    /// A name of an emoji; empty for none.
-    #[serde(default)]
+    /// The name of the new emoji. Empty: none.
     emoji_name: Option<String>,
-    /// What identifies the emoji within its type; found by the name when absent.
-    #[serde(default)]
+    /// Identifies the emoji within its type. Looked up by the name when absent.
     emoji_code: Option<String>,
-    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`; found by the name when absent.
-    #[serde(default)]
+    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`. Looked up by the name when absent.
     reaction_type: Option<String>,
 }
 
 /// Parameters of `POST /users/me/status`.
 #[derive(Deserialize)]
 pub struct OwnStatusParams {
-    /// Deprecated: whether the caller's presence is hidden.
-    #[serde(default)]
+    /// Deprecated: whether to hide the caller's presence.
     away: Option<bool>,
 }
 
-/// `POST /users/me/status`: changes what is given of the caller's own.
+/// `POST /users/me/status`: changes the given parts of the caller's status.
 fn update_status(
     tx: &mut Tx<'_>,
     caller: &User,
@@ -73,29 +68,28 @@ fn update_status(
     if caller.is_bot() {
         return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
     }
-    let change = Change::read(tx, &params, own.away.is_some())?;
+    let change = StatusChange::check(tx, &params, own.away.is_some())?;
     if let Some(away) = own.away {
         let user = users::by_id(tx, caller.user_id)?
             .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
-        let is_visible: bool = domain_user_settings::PRESENCE_ENABLED.get(tx, user.user_id)?;
+        let is_visible: bool = user_settings::PRESENCE_ENABLED.get(tx, user.user_id)?;
         if is_visible == away {
-            let name = domain_user_settings::PRESENCE_ENABLED.name();
-            accounts::settings::setting(tx, &user, name, &json!(!away))?;
+            accounts::change::set_setting(tx, &user, user_settings::PRESENCE_ENABLED.name(), &json!(!away))?;
         }
     }
     apply(tx, caller.user_id, change)?;
     Ok(Reply::ok())
 }
 
-/// `POST /users/{user_id}/status`: changes what is given of somebody's, on behalf of an administrator.
-fn update_status_of(tx: &mut Tx<'_>, caller: &User, params: StatusParams) -> ApiResult<Reply> {
+/// `POST /users/{user_id}/status`: changes the given parts of a person's status. Only administrators may.
+fn update_status_of_user(tx: &mut Tx<'_>, caller: &User, params: StatusParams) -> ApiResult<Reply> {
     let user = find::by_id(tx, params.user_id)?;
     if user.is_bot() {
         return Err(find::no_such_user());
     }
     check_is_active(&user)?;
-    may_administer(caller)?;
-    let change = Change::read(tx, &params, false)?;
+    check_administrator(caller)?;
+    let change = StatusChange::check(tx, &params, false)?;
     apply(tx, user.user_id, change)?;
     Ok(Reply::ok())
 }
@@ -103,43 +97,44 @@ fn update_status_of(tx: &mut Tx<'_>, caller: &User, params: StatusParams) -> Api
 /// Parameters of `GET /users/{user_id}/status`.
 #[derive(Deserialize)]
 pub struct GetParams {
-    /// Whose.
+    /// The user, who has to be active.
     user_id: UserId,
 }
 
-/// `GET /users/{user_id}/status`: an empty object of whoever says nothing.
+/// `GET /users/{user_id}/status`: an empty object if the user has no status.
 fn get_status(read: &Read<'_, User>, params: GetParams) -> ApiResult<Reply> {
     let user = find::by_id(read, params.user_id)?;
     check_is_active(&user)?;
     access::check(read, read.caller, &user)?;
-    let is_visible: bool = domain_user_settings::PRESENCE_ENABLED.get(read, user.user_id)?;
+    let is_visible: bool = user_settings::PRESENCE_ENABLED.get(read, user.user_id)?;
     let status = load(read, user.user_id)?;
-    Reply::field("status", &wire(&status, !is_visible))
+    Reply::field("status", &to_wire(&status, !is_visible))
 }
 
 fn check_is_active(user: &UserRow) -> ApiResult<()> {
     if user.is_active { Ok(()) } else { Err(ApiError::bad_request("User is deactivated")) }
 }
 
-fn may_administer(caller: &Caller) -> ApiResult<()> {
+fn check_administrator(caller: &Caller) -> ApiResult<()> {
     if caller.role.is_administrator() { Ok(()) } else { Err(ApiError::insufficient_permission()) }
 }
 
-/// What a client wants to change, checked.
-struct Change {
+/// The checked change of a status.
+struct StatusChange {
     status_text: Option<String>,
     emoji: Option<EmojiParts>,
 }
 
-impl Change {
-    fn read(connection: &Connection, params: &StatusParams, changes_more: bool) -> ApiResult<Self> {
+impl StatusChange {
+    /// Checks the parameters. At least one is required unless `has_other_change`.
+    fn check(connection: &Connection, params: &StatusParams, has_other_change: bool) -> ApiResult<Self> {
         let status_text = params.status_text.as_ref().map(|text| text.0.clone());
         if status_text.as_ref().is_some_and(|text| text.chars().count() > MAX_TEXT_LENGTH) {
             let msg = format!("status_text is too long (limit: {MAX_TEXT_LENGTH} characters)");
             return Err(ApiError::bad_request(msg));
         }
         let StatusParams { emoji_name, emoji_code, reaction_type, .. } = params;
-        if !changes_more && status_text.is_none() && emoji_name.is_none() {
+        if !has_other_change && status_text.is_none() && emoji_name.is_none() {
             return Err(ApiError::bad_request("Client did not pass any new values."));
         }
         let emoji = match emoji_name {
@@ -167,8 +162,8 @@ impl Change {
     }
 }
 
-/// Changes a status and tells those who can access the user, if it is another one now.
-fn apply(tx: &mut Tx<'_>, user_id: UserId, change: Change) -> ApiResult<()> {
+/// Changes a status and, if it differs, emits it to the users who can access the user.
+fn apply(tx: &mut Tx<'_>, user_id: UserId, change: StatusChange) -> ApiResult<()> {
     let before = load(tx, user_id)?;
     let mut status = before.clone();
     if let Some(text) = &change.status_text {
@@ -182,7 +177,7 @@ fn apply(tx: &mut Tx<'_>, user_id: UserId, change: Change) -> ApiResult<()> {
     if status == before {
         return Ok(());
     }
-    put(tx, user_id, &status)?;
+    save(tx, user_id, &status)?;
     let event =
         StatusChanged { status_text: change.status_text, emoji: change.emoji, ..StatusChanged::of(user_id) };
     let user = users::by_id(tx, user_id)?
@@ -192,12 +187,12 @@ fn apply(tx: &mut Tx<'_>, user_id: UserId, change: Change) -> ApiResult<()> {
     Ok(())
 }
 
-/// Word `user_status`: whoever says something or is away, by id.
+/// State part `user_status`: the users with a status or a hidden presence, by id.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let accessible = Accessible::to(request.connection, request.caller)?;
     let mut all = Map::new();
-    for (user_id, status, away) in all_of_active(request.connection)? {
-        let object = wire(&status, away);
+    for (user_id, status, away) in list_active(request.connection)? {
+        let object = to_wire(&status, away);
         if !object.is_empty() && accessible.contains(user_id) {
             all.insert(user_id.to_string(), object.into());
         }
@@ -206,8 +201,8 @@ fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     Ok(())
 }
 
-/// The active users who say something or hide their presence: what they say, and whether they hide.
-fn all_of_active(connection: &Connection) -> ApiResult<Vec<(UserId, UserStatus, bool)>> {
+/// Lists the active users with a status or a hidden presence: id, status, and whether the presence is hidden.
+fn list_active(connection: &Connection) -> ApiResult<Vec<(UserId, UserStatus, bool)>> {
     let rows = connection
         .prepare_cached(
             "WITH hidden AS MATERIALIZED

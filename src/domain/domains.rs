@@ -1,23 +1,23 @@
-//! Domains whose addresses may join while the organization is restricted to some: statements and rules.
+//! Email domains that may join while the organization is restricted to some: rules and SQL statements.
 
 use crate::domain::realm;
 use crate::http::ApiResult;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-/// A domain on the wire.
+/// A domain, in responses and events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RealmDomain {
-    /// Lower case.
+    /// The domain in lower case.
     pub domain: String,
-    /// Whether addresses of its subdomains may join too.
+    /// Whether emails of its subdomains may join too.
     pub allow_subdomains: bool,
 }
 
-/// The longest domain, in characters.
+/// The maximum length of a domain, in characters.
 const MAX_LENGTH: usize = 255;
 
-/// Checks a domain in lower case; the reason is the published one.
+/// Checks a domain in lower case. The error is the published text.
 pub fn check_domain(domain: &str) -> Result<(), &'static str> {
     if domain.is_empty() {
         return Err("Domain can't be empty.");
@@ -45,17 +45,17 @@ pub fn check_domain(domain: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Why an address may not join.
+/// Why an email may not join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Its domain is none of the organization's.
+    /// Its domain is not one of the organization's.
     Domain,
-    /// It has a `+`: one person could join as many.
+    /// It has a `+`, with which one person could join several times.
     Plus,
 }
 
 impl Refusal {
-    /// The published words for an address that somebody wants to change to.
+    /// Returns the published text for the email of an existing user.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Domain => "Outside your domain.",
@@ -63,8 +63,8 @@ impl Refusal {
         }
     }
 
-    /// The published words for an address of a new user.
-    pub fn of_new_user(self, email: &str) -> String {
+    /// Returns the published text for the email of a new user.
+    pub fn reason_for_new_user(self, email: &str) -> String {
         match self {
             Self::Domain => format!("Email '{email}' not allowed in this organization"),
             Self::Plus => self.reason().to_owned(),
@@ -72,16 +72,16 @@ impl Refusal {
     }
 }
 
-/// Whether an address may join the organization, invited or not: everybody's may, unless it is restricted to domains
-/// and has some.
-pub fn may_join(connection: &Connection, email: &str) -> ApiResult<Result<(), Refusal>> {
+/// Checks whether an email may join the organization, invited or not. Any may, unless the organization is restricted to
+/// domains and has at least one.
+pub fn check_may_join(connection: &Connection, email: &str) -> ApiResult<Result<(), Refusal>> {
     if !realm::settings::EMAILS_RESTRICTED_TO_DOMAINS.get(connection)? {
         return Ok(Ok(()));
     }
-    Ok(is_allowed(email, &all(connection)?))
+    Ok(check_domains(email, &list(connection)?))
 }
 
-fn is_allowed(email: &str, domains: &[RealmDomain]) -> Result<(), Refusal> {
+fn check_domains(email: &str, domains: &[RealmDomain]) -> Result<(), Refusal> {
     if domains.is_empty() {
         return Ok(());
     }
@@ -97,22 +97,22 @@ fn is_allowed(email: &str, domains: &[RealmDomain]) -> Result<(), Refusal> {
     if domains.iter().any(covers) { Ok(()) } else { Err(Refusal::Domain) }
 }
 
-/// All of them, the oldest first.
-pub fn all(connection: &Connection) -> rusqlite::Result<Vec<RealmDomain>> {
+/// Lists all domains, the oldest first.
+pub fn list(connection: &Connection) -> rusqlite::Result<Vec<RealmDomain>> {
     connection
         .prepare_cached("SELECT domain, allow_subdomains FROM realm_domain ORDER BY id")?
         .query_map([], |row| Ok(RealmDomain { domain: row.get(0)?, allow_subdomains: row.get(1)? }))?
         .collect()
 }
 
-/// Adds one; answers its id.
+/// Inserts a domain and returns its id.
 pub fn insert(connection: &Connection, domain: &RealmDomain) -> rusqlite::Result<i64> {
     connection
         .prepare_cached("INSERT INTO realm_domain (domain, allow_subdomains) VALUES (?1, ?2)")?
         .insert((&domain.domain, domain.allow_subdomains))
 }
 
-/// Changes one; answers whether it was there.
+/// Updates a domain. Returns whether it existed.
 pub fn update(connection: &Connection, domain: &RealmDomain) -> rusqlite::Result<bool> {
     let changed = connection
         .prepare_cached("UPDATE realm_domain SET allow_subdomains = ?2 WHERE domain = ?1")?
@@ -120,7 +120,7 @@ pub fn update(connection: &Connection, domain: &RealmDomain) -> rusqlite::Result
     Ok(changed > 0)
 }
 
-/// Removes one; answers whether it was there.
+/// Deletes a domain. Returns whether it existed.
 pub fn delete(connection: &Connection, domain: &str) -> rusqlite::Result<bool> {
     Ok(connection.prepare_cached("DELETE FROM realm_domain WHERE domain = ?1")?.execute([domain])? > 0)
 }
@@ -167,9 +167,9 @@ mod tests {
             ("ada+1@example.com", Err(Refusal::Plus)),
             ("no address", Err(Refusal::Domain)),
         ] {
-            assert_eq!(is_allowed(email, &domains), expected, "{email}");
+            assert_eq!(check_domains(email, &domains), expected, "{email}");
         }
-        assert_eq!(is_allowed("ada+1@example.net", &[]), Ok(()), "nothing to be restricted to");
+        assert_eq!(check_domains("ada+1@example.net", &[]), Ok(()), "nothing to be restricted to");
     }
 
     #[test]
@@ -178,9 +178,9 @@ mod tests {
         connection.execute_batch(crate::store::SCHEMA).unwrap();
         let example = RealmDomain { domain: "example.com".to_owned(), allow_subdomains: false };
         insert(&connection, &example).unwrap();
-        assert_eq!(may_join(&connection, "ada@example.net").unwrap(), Ok(()));
+        assert_eq!(check_may_join(&connection, "ada@example.net").unwrap(), Ok(()));
         realm::settings::set(&connection, "emails_restricted_to_domains", &true.into()).unwrap();
-        assert_eq!(may_join(&connection, "ada@example.net").unwrap(), Err(Refusal::Domain));
-        assert_eq!(may_join(&connection, "ada@example.com").unwrap(), Ok(()));
+        assert_eq!(check_may_join(&connection, "ada@example.net").unwrap(), Err(Refusal::Domain));
+        assert_eq!(check_may_join(&connection, "ada@example.com").unwrap(), Ok(()));
     }
 }

@@ -1,4 +1,4 @@
-//! API keys: minting, listing and revoking them.
+//! API keys: creation, checks, listing and revocation.
 
 use crate::auth::credentials::{API_KEY_LENGTH, digest};
 use crate::http::ApiResult;
@@ -9,13 +9,13 @@ use rand::distr::Alphanumeric;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-/// Removes all keys of a user.
+/// Deletes all keys of a user.
 pub fn delete_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1")?.execute([user_id])?;
     Ok(())
 }
 
-/// Makes a key and answers it. It cannot be read again.
+/// Creates a key and returns it. Only its digest is stored, so it cannot be read again.
 pub fn mint(tx: &Tx<'_>, user_id: UserId, client: &str) -> ApiResult<String> {
     let key: String = rand::rng().sample_iter(Alphanumeric).take(API_KEY_LENGTH).map(char::from).collect();
     tx.prepare_cached("INSERT INTO api_key (user_id, digest, client, date_created) VALUES (?1, ?2, ?3, ?4)")?
@@ -23,24 +23,24 @@ pub fn mint(tx: &Tx<'_>, user_id: UserId, client: &str) -> ApiResult<String> {
     Ok(key)
 }
 
-/// Whether a key is one of a user's.
-pub fn works(connection: &Connection, user_id: UserId, api_key: &str) -> ApiResult<bool> {
+/// Whether a key is one of the user's.
+pub fn is_valid(connection: &Connection, user_id: UserId, api_key: &str) -> ApiResult<bool> {
     let statement = "SELECT EXISTS (SELECT 1 FROM api_key WHERE user_id = ?1 AND digest = ?2)";
     Ok(connection.prepare_cached(statement)?.query_row((user_id, digest(api_key)), |row| row.get(0))?)
 }
 
-/// A key as it can still be told of.
+/// A key in lists, without the secret.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KeyRecord {
-    /// Names the key in commands.
+    /// Identifies the key in commands.
     pub id: i64,
-    /// The program that asked for it.
+    /// The client that the key was created for.
     pub client: String,
-    /// UNIX seconds.
+    /// When the key was created, in UNIX seconds.
     pub date_created: i64,
 }
 
-/// A user's keys, the oldest first.
+/// Lists a user's keys, the oldest first.
 pub fn list(connection: &Connection, user_id: UserId) -> ApiResult<Vec<KeyRecord>> {
     let mut statement = connection
         .prepare_cached("SELECT id, client, date_created FROM api_key WHERE user_id = ?1 ORDER BY id")?;
@@ -50,7 +50,7 @@ pub fn list(connection: &Connection, user_id: UserId) -> ApiResult<Vec<KeyRecord
     Ok(keys.collect::<Result<_, _>>()?)
 }
 
-/// Removes one of a user's keys; answers whether there was one.
+/// Deletes one of a user's keys. Returns whether it existed.
 pub fn revoke(tx: &Tx<'_>, user_id: UserId, id: i64) -> ApiResult<bool> {
     let removed =
         tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1 AND id = ?2")?.execute((user_id, id))?;

@@ -136,7 +136,8 @@ fn apply_report(before: Option<Times>, status: Status, now: i64) -> Option<Prese
 /// Whether a report would change anything. Lets the caller skip the job of the writer.
 pub fn would_change(connection: &Connection, user_id: UserId, status: Status, now: i64) -> ApiResult<bool> {
     let before = load(connection, user_id)?.map(|presence| presence.times);
-    Ok(apply_report(before, status, now).is_some() && user_settings::PRESENCE_ENABLED.get(connection, user_id)?)
+    Ok(apply_report(before, status, now).is_some()
+        && user_settings::PRESENCE_ENABLED.get(connection, user_id)?)
 }
 
 /// Stores a client's report, and emits it if the user comes online. Ignored for users who hide their presence.

@@ -1,4 +1,4 @@
-//! User statuses: the row, and `user_status` events.
+//! User statuses: SQL statements, the wire form, and `user_status` events.
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users;
@@ -12,10 +12,10 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What somebody says. Texts are empty for what they do not say.
+/// A user's status. Absent parts are empty strings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserStatus {
-    /// At most 60 characters.
+    /// The text, at most 60 characters.
     pub status_text: String,
     /// Empty without an emoji.
     pub emoji_name: String,
@@ -68,7 +68,7 @@ pub fn away_changed(tx: &mut Tx<'_>, user: &UserRow, away: bool) -> ApiResult<()
     Ok(())
 }
 
-/// Tells others, who can access a user from now on, what they say, if they say anything.
+/// Emits a status, if there is one, to users who can access the user from now on.
 pub fn introduce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResult<()> {
     let UserStatus { status_text, emoji_name, emoji_code, reaction_type } = load(tx, user.user_id)?;
     let is_hidden = !user_settings::PRESENCE_ENABLED.get(tx, user.user_id)?;
@@ -85,8 +85,8 @@ pub fn introduce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResu
     Ok(())
 }
 
-/// A status as clients see it: only what is there.
-pub fn wire(status: &UserStatus, away: bool) -> Map<String, Value> {
+/// Returns the wire form of a status, which has only the present parts. `away` is whether the presence is hidden.
+pub fn to_wire(status: &UserStatus, away: bool) -> Map<String, Value> {
     let mut object = Map::new();
     if away {
         object.insert("away".into(), true.into());
@@ -104,7 +104,7 @@ pub fn wire(status: &UserStatus, away: bool) -> Map<String, Value> {
     object
 }
 
-/// Reads a status from four columns, starting with `first`.
+/// Reads a status from four columns, the first of which is `first`.
 pub fn read_status(row: &Row<'_>, first: usize) -> rusqlite::Result<UserStatus> {
     Ok(UserStatus {
         status_text: row.get(first)?,
@@ -114,7 +114,7 @@ pub fn read_status(row: &Row<'_>, first: usize) -> rusqlite::Result<UserStatus> 
     })
 }
 
-/// Loads the status of a user; the default if there is none.
+/// Loads a user's status; the default if there is none.
 pub fn load(connection: &Connection, user_id: UserId) -> ApiResult<UserStatus> {
     let found = connection
         .prepare_cached(
@@ -125,8 +125,8 @@ pub fn load(connection: &Connection, user_id: UserId) -> ApiResult<UserStatus> {
     Ok(found.unwrap_or_default())
 }
 
-/// Stores the status of a user.
-pub fn put(connection: &Connection, user_id: UserId, status: &UserStatus) -> ApiResult<()> {
+/// Stores a user's status.
+pub fn save(connection: &Connection, user_id: UserId, status: &UserStatus) -> ApiResult<()> {
     connection
         .prepare_cached(
             "INSERT INTO user_status (user_id, status_text, emoji_name, emoji_code, reaction_type)

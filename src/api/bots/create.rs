@@ -1,9 +1,9 @@
-//! `POST /bots`: makes a bot.
+//! `POST /bots`.
 
 use crate::auth::credentials::API_KEY_LENGTH;
+use crate::domain::accounts::avatar;
 use crate::domain::accounts::avatar::AvatarImage;
-use crate::domain::accounts::create::NewUser;
-use crate::domain::accounts::{avatar, create_bot as make};
+use crate::domain::accounts::create::{NewUser, create_bot as create_account};
 use crate::domain::bots::record::OwnBotRecord;
 use crate::domain::bots::sql::{NewBotRow, Service};
 use crate::domain::bots::{rules, sql};
@@ -21,45 +21,40 @@ use std::collections::BTreeMap;
 /// Parameters of `POST /bots`.
 #[derive(Deserialize)]
 pub struct CreateBotParams {
-    /// The name shown.
+    /// The display name. No active user may have it.
     full_name: String,
-    /// The first part of its email, before `-bot`.
+    /// The part of the bot's email before `-bot@`.
     short_name: String,
-    /// 1 generic, 2 incoming webhook, 3 outgoing webhook.
-    #[serde(default = "generic")]
+    /// 1: generic (default), 2: incoming webhook, 3: outgoing webhook.
+    #[serde(default = "default_bot_type")]
     bot_type: i64,
-    /// Where the messages of an outgoing webhook are posted.
-    #[serde(default)]
+    /// The http or https URL that messages are posted to. Required for outgoing webhooks.
     payload_url: Option<JsonOrText>,
-    /// The integration, for an incoming webhook.
-    #[serde(default)]
+    /// The integration, for incoming webhooks.
     service_name: Option<Trimmed>,
-    /// The format in which they are posted.
-    #[serde(default = "own_interface")]
+    /// The payload format of an outgoing webhook. 1: the published one (default), 2: one like another chat's.
+    #[serde(default = "default_interface")]
     interface_type: i64,
-    /// What an integration has to know.
+    /// Configuration of the integration, for incoming webhooks.
     #[serde(default)]
     config_data: BTreeMap<String, String>,
-    /// The name of the channel that it sends to by default.
-    #[serde(default)]
+    /// The name of the bot's default channel to send to.
     default_sending_stream: Option<String>,
-    /// The name of the channel whose messages it hears by default.
-    #[serde(default)]
+    /// The name of the bot's default channel for events.
     default_events_register_stream: Option<String>,
-    /// Whether it hears all public channels by default.
-    #[serde(default)]
+    /// Whether the bot receives events of all public channels by default.
     default_all_public_streams: Option<bool>,
 }
 
-fn generic() -> i64 {
+fn default_bot_type() -> i64 {
     BotType::Generic.code()
 }
 
-fn own_interface() -> i64 {
+fn default_interface() -> i64 {
     rules::INTERFACES[0]
 }
 
-/// `POST /bots`: a bot of the caller's. A multipart body may bring its image.
+/// `POST /bots`: creates a bot owned by the caller. A multipart body may have its avatar.
 pub async fn create_bot(mut call: Call<User>, params: CreateBotParams) -> ApiResult<Reply> {
     let image = avatar::from_files(std::mem::take(&mut call.files)).await?;
     let domain = bot_domain(&call.info.origin);
@@ -73,14 +68,14 @@ fn create(
     domain: &str,
     image: Option<&AvatarImage>,
 ) -> ApiResult<Reply> {
-    rules::require_person(caller)?;
-    let full_name = names::full_name(&params.full_name)?;
-    let email = rules::email(tx, &params.short_name, domain)?;
+    rules::check_can_own_bots(caller)?;
+    let full_name = names::check_full_name(&params.full_name)?;
+    let email = rules::bot_email(tx, &params.short_name, domain)?;
     rules::check_name(tx, &full_name)?;
-    let bot_type = rules::check_kind(tx, caller, tx.now(), params.bot_type)?;
+    let bot_type = rules::check_bot_type(tx, caller, tx.now(), params.bot_type)?;
     rules::check_interface(params.interface_type)?;
     let channel = |name: Option<&String>| match name {
-        Some(name) => rules::default_stream(tx, caller, tx.now(), name),
+        Some(name) => rules::find_default_channel(tx, caller, tx.now(), name),
         None => Ok(None),
     };
     let default_sending_stream = channel(params.default_sending_stream.as_ref())?;
@@ -102,7 +97,7 @@ fn create(
         BotType::OutgoingWebhook => {
             let url = params.payload_url.unwrap_or(JsonOrText::Text(String::new()));
             bot.service = Some(Service {
-                base_url: rules::payload_url("payload_url", url)?,
+                base_url: rules::check_payload_url("payload_url", url)?,
                 interface: params.interface_type,
                 token: rand::rng().sample_iter(Alphanumeric).take(API_KEY_LENGTH).map(char::from).collect(),
             });
@@ -111,11 +106,11 @@ fn create(
     }
     let kind = Some((bot_type, caller.user_id));
     let user = NewUser { email, full_name, role: Role::Member, bot: kind, password_hash: None };
-    let (mut user, _) = make::create(tx, &user, domain, &bot)?;
+    let (mut user, _) = create_account(tx, &user, domain, &bot)?;
     if image.is_some() {
         user.avatar = avatar::set(tx, &user, image)?;
     }
-    let row = sql::by_id(tx, user.user_id)?
+    let row = sql::load(tx, user.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that was just made has no row"))?;
     let record = members_of(&OwnBotRecord::new(&user, row).without_names())?;
     Ok(Reply::members(format!("\"user_id\":{},{record}", user.user_id)))

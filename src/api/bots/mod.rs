@@ -1,21 +1,20 @@
-//! Bots: programs with an account, and what those who own them can do (feature levels 222 and 463).
-//!
-//! - [`make`] and [`change`]: what can happen to a bot, whoever asks for it;
-//! - [`events`]: `realm_bot`, which tells owners and administrators what `realm_user` does not tell everybody.
+//! `/bots`: accounts for programs, administered by their owners and by administrators (feature levels 222 and 463).
 
 mod create;
-mod keys;
-mod list;
 mod update;
 
-use crate::domain::bots::{change, events, sql};
+use crate::domain::bots::record::OwnBotRecord;
+use crate::domain::bots::{change, events, rules, sql};
 use crate::domain::images::upload::BODY_LIMIT;
 use crate::http::Resource;
-use crate::http::{ApiResult, Route, StatePart, USER};
+use crate::http::params::NoParams;
+use crate::http::{ApiError, ApiResult, Read, Reply, Route, StatePart, USER, User};
 use crate::store::Tx;
+use crate::types::UserId;
 use hyper::Method;
+use serde::Deserialize;
 
-/// Bots.
+/// The resource of `/bots`.
 pub const RESOURCE: Resource = Resource { name: "bots", routes, state: STATE, set_up, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
@@ -26,18 +25,56 @@ const STATE: &[StatePart] = &[
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::GET, "/bots", USER, list::get_bots),
+        Route::read(Method::GET, "/bots", USER, get_bots),
         Route::call(Method::POST, "/bots", USER, create::create_bot).body_limit(BODY_LIMIT),
         Route::call(Method::PATCH, "/bots/{bot_id}", USER, update::update_bot).body_limit(BODY_LIMIT),
         Route::call(Method::DELETE, "/bots/{bot_id}", USER, update::deactivate_bot),
-        Route::write(Method::GET, "/bots/{bot_id}/api_key", USER, keys::get_bot_api_key),
-        Route::write(Method::POST, "/bots/{bot_id}/api_key/regenerate", USER, keys::regenerate_bot_api_key),
+        Route::write(Method::GET, "/bots/{bot_id}/api_key", USER, get_bot_api_key),
+        Route::write(Method::POST, "/bots/{bot_id}/api_key/regenerate", USER, regenerate_bot_api_key),
     ]
 }
 
-/// Gives a row and a key that can be read to the bots of a file that is older than both.
+/// `GET /bots`: lists the caller's active bots, the oldest first.
+fn get_bots(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    rules::check_can_own_bots(read.caller)?;
+    let mut bots = sql::list(read, Some(read.caller.user_id))?;
+    bots.retain(|(user, _)| user.is_active);
+    let bots: Vec<_> = bots.into_iter().map(|(user, bot)| OwnBotRecord::new(&user, bot)).collect();
+    Reply::field("bots", &bots)
+}
+
+/// Parameters of `GET /bots/{bot_id}/api_key` and `POST /bots/{bot_id}/api_key/regenerate`.
+#[derive(Deserialize)]
+pub struct BotKeyParams {
+    /// The bot, which the caller has to administer.
+    bot_id: UserId,
+}
+
+/// `GET /bots/{bot_id}/api_key` (feature level 463). Creates a key if the last one was revoked.
+fn get_bot_api_key(tx: &mut Tx<'_>, caller: &User, params: BotKeyParams) -> ApiResult<Reply> {
+    let bot = rules::find(tx, caller, params.bot_id)?;
+    let row = sql::load(tx, bot.user_id)?
+        .ok_or_else(|| ApiError::internal("a bot that is a user has no bot row"))?;
+    let api_key = match row.api_key {
+        Some(api_key) => api_key,
+        None => {
+            let api_key = change::mint_key(tx, bot.user_id)?;
+            events::updated(tx, &bot, "api_key", api_key.as_str())?;
+            api_key
+        }
+    };
+    Reply::field("api_key", &api_key)
+}
+
+/// `POST /bots/{bot_id}/api_key/regenerate`: creates a key. All other keys of the bot stop working.
+fn regenerate_bot_api_key(tx: &mut Tx<'_>, caller: &User, params: BotKeyParams) -> ApiResult<Reply> {
+    let bot = rules::find(tx, caller, params.bot_id)?;
+    Reply::field("api_key", &change::regenerate_key(tx, &bot)?)
+}
+
+/// Adds the `bot` row and a readable API key to bots of databases that are older than both.
 fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
-    for user_id in sql::without_row(tx)? {
+    for user_id in sql::list_without_row(tx)? {
         sql::insert(tx, &sql::NewBotRow { user_id, ..sql::NewBotRow::default() })?;
         change::mint_key(tx, user_id)?;
     }

@@ -1,6 +1,6 @@
 //! `PATCH /bots/{bot_id}` and `DELETE /bots/{bot_id}`.
 
-use crate::domain::access::user_rows as users;
+use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::avatar::AvatarImage;
 use crate::domain::accounts::{avatar, change as change_user, deactivation, role};
@@ -19,42 +19,34 @@ use std::sync::Arc;
 /// Parameters of `PATCH /bots/{bot_id}`.
 #[derive(Deserialize)]
 pub struct UpdateBotParams {
-    /// Which bot.
+    /// The bot, which the caller has to administer.
     bot_id: UserId,
-    /// The name shown.
-    #[serde(default)]
+    /// The new display name. No other active user may have it.
     full_name: Option<String>,
-    /// The role; only for administrators.
-    #[serde(default)]
+    /// The new role. Only administrators may change it.
     role: Option<Role>,
-    /// Whose it is from now on.
-    #[serde(default)]
+    /// The new owner, an active person.
     bot_owner_id: Option<UserId>,
-    /// What an integration has to know: these names get these values.
-    #[serde(default)]
+    /// Configuration to merge into that of the integration.
     config_data: Option<BTreeMap<String, String>>,
-    /// Where the messages of an outgoing webhook are posted.
-    #[serde(default)]
+    /// The new http or https URL of an outgoing webhook.
     service_payload_url: Option<JsonOrText>,
-    /// The format in which they are posted. Only together with the address.
-    #[serde(default = "own_interface")]
+    /// The payload format of an outgoing webhook, applied together with `service_payload_url`.
+    #[serde(default = "default_interface")]
     service_interface: i64,
-    /// The name of the channel that it sends to by default; empty: none.
-    #[serde(default)]
+    /// The name of the bot's default channel to send to. Empty: none.
     default_sending_stream: Option<String>,
-    /// The name of the channel whose messages it hears by default; empty: none.
-    #[serde(default)]
+    /// The name of the bot's default channel for events. Empty: none.
     default_events_register_stream: Option<String>,
-    /// Whether it hears all public channels by default.
-    #[serde(default)]
+    /// Whether the bot receives events of all public channels by default.
     default_all_public_streams: Option<bool>,
 }
 
-fn own_interface() -> i64 {
+fn default_interface() -> i64 {
     rules::INTERFACES[0]
 }
 
-/// `PATCH /bots/{bot_id}`: changes a bot, also one that is not in use. A multipart body may bring an image.
+/// `PATCH /bots/{bot_id}`: changes a bot, active or not. A multipart body may have a new avatar.
 pub async fn update_bot(mut call: Call<User>, params: UpdateBotParams) -> ApiResult<Reply> {
     let image = avatar::from_files(std::mem::take(&mut call.files)).await?;
     call.write(move |tx, caller| update(tx, caller, params, image.as_ref())).await
@@ -80,16 +72,16 @@ fn update(
         bot.bot_owner_id = Some(owner_id);
     }
     if let Some(name) = &params.default_sending_stream {
-        let stream_id = rules::default_stream(tx, caller, tx.now(), name)?;
+        let stream_id = rules::find_default_channel(tx, caller, tx.now(), name)?;
         sql::set_default_sending_stream(tx, bot.user_id, stream_id)?;
-        let row = sql::by_id(tx, bot.user_id)?
+        let row = sql::load(tx, bot.user_id)?
             .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
         events::updated(tx, &bot, "default_sending_stream", row.default_sending_stream)?;
     }
     if let Some(name) = &params.default_events_register_stream {
-        let stream_id = rules::default_stream(tx, caller, tx.now(), name)?;
+        let stream_id = rules::find_default_channel(tx, caller, tx.now(), name)?;
         sql::set_default_events_register_stream(tx, bot.user_id, stream_id)?;
-        let row = sql::by_id(tx, bot.user_id)?
+        let row = sql::load(tx, bot.user_id)?
             .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
         events::updated(tx, &bot, "default_events_register_stream", row.default_events_register_stream)?;
     }
@@ -99,7 +91,7 @@ fn update(
     }
     let mut service_payload_url = None;
     if let Some(url) = params.service_payload_url {
-        let url = rules::payload_url("service_payload_url", url)?;
+        let url = rules::check_payload_url("service_payload_url", url)?;
         rules::check_interface(params.service_interface)?;
         change_service(tx, &bot, &url, params.service_interface)?;
         service_payload_url = Some(url);
@@ -109,16 +101,16 @@ fn update(
         let merged = sql::merge_config_data(tx, bot.user_id, &serde_json::to_string(&wanted)?)?;
         config_data = Some(serde_json::from_str::<Value>(&merged)?);
     }
-    let bot = users::by_id(tx, bot.user_id)?
+    let bot = user_rows::by_id(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no user row"))?;
     if image.is_some() {
         avatar::set(tx, &bot, image)?;
     }
-    let bot = users::by_id(tx, bot.user_id)?
+    let bot = user_rows::by_id(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no user row"))?;
-    let row = sql::by_id(tx, bot.user_id)?
+    let row = sql::load(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
-    let mut answer = json!({
+    let mut response = json!({
         "full_name": bot.full_name,
         "avatar_url": bot.avatar.url(),
         "service_interface": params.service_interface,
@@ -128,30 +120,30 @@ fn update(
         "default_events_register_stream": row.default_events_register_stream,
         "default_all_public_streams": row.default_all_public_streams,
     });
-    if let Some(owner) = bot.bot_owner_id.map(|owner| users::by_id(tx, owner)).transpose()?.flatten() {
-        answer["bot_owner"] = owner.email.into();
+    if let Some(owner) = bot.bot_owner_id.map(|owner| user_rows::by_id(tx, owner)).transpose()?.flatten() {
+        response["bot_owner"] = owner.email.into();
     }
-    Reply::data(&answer)
+    Reply::data(&response)
 }
 
 fn change_name(tx: &mut Tx<'_>, bot: &UserRow, full_name: &str) -> ApiResult<()> {
-    let full_name = names::full_name(full_name)?;
+    let full_name = names::check_full_name(full_name)?;
     if full_name == bot.full_name {
         return Ok(());
     }
     rules::check_name(tx, &full_name)?;
-    change_user::full_name(tx, bot, &full_name)
+    change_user::set_full_name(tx, bot, &full_name)
 }
 
 fn change_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<()> {
     let refused = |msg: &'static str| Err(ApiError::bad_request(msg));
-    match users::by_id(tx, owner_id)? {
+    match user_rows::by_id(tx, owner_id)? {
         None => refused("Failed to change owner, no such user"),
         Some(owner) if owner.is_system_bot => refused("Failed to change owner, no such user"),
         Some(owner) if !owner.is_active => refused("Failed to change owner, user is deactivated"),
         Some(owner) if owner.is_bot() => refused("Failed to change owner, bots can't own other bots"),
         Some(_) if bot.bot_owner_id == Some(owner_id) => Ok(()),
-        Some(_) => change::owner(tx, bot, owner_id),
+        Some(_) => change::set_owner(tx, bot, owner_id),
     }
 }
 
@@ -160,27 +152,27 @@ fn change_service(tx: &mut Tx<'_>, bot: &UserRow, url: &str, interface: i64) -> 
         return Err(ApiError::bad_request("Invalid bot type"));
     }
     sql::set_service(tx, bot.user_id, url, interface)?;
-    let row = sql::by_id(tx, bot.user_id)?
+    let row = sql::load(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
-    let services = serde_json::to_value(ServiceRecord::of(row.service.as_ref()))?;
+    let services = serde_json::to_value(ServiceRecord::list(row.service.as_ref()))?;
     events::updated(tx, bot, "services", services)
 }
 
 /// Parameters of `DELETE /bots/{bot_id}`.
 #[derive(Deserialize)]
 pub struct DeactivateBotParams {
-    /// Which bot.
+    /// The bot, which the caller has to administer.
     bot_id: UserId,
 }
 
-/// `DELETE /bots/{bot_id}`: takes a bot out of use, and ends its polls. One that is not in use stays so.
+/// `DELETE /bots/{bot_id}`: deactivates a bot and ends its pending polls. Does nothing for a deactivated bot.
 pub async fn deactivate_bot(call: Call<User>, params: DeactivateBotParams) -> ApiResult<Reply> {
     let app = Arc::clone(&call.app);
     let job = move |tx: &mut Tx<'_>, caller: &User| {
         let bot = rules::find(tx, caller, params.bot_id)?;
         if bot.is_active { deactivation::deactivate(tx, &bot) } else { Ok(Vec::new()) }
     };
-    let gone = call.write(job).await?;
-    app.hub.remove_of(&gone);
+    let deactivated = call.write(job).await?;
+    app.hub.remove_of(&deactivated);
     Ok(Reply::ok())
 }

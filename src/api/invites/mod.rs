@@ -1,28 +1,94 @@
-//! Invitations: links by which people get an account. `join` has the page behind them.
+//! `/invites`: invitation links. [`join`](crate::api::join) has the page that a link opens.
 //!
-//! No email leaves this server. An invitation by email is a link for one person all the same: the notification bot
-//! gives it to the inviter, who hands it over.
+//! This server sends no email. An invitation by email is a link for one person, which the notification bot sends to the
+//! inviter to pass on.
 
-mod create;
-mod list;
-mod revoke;
 mod rules;
 mod send;
 
+use crate::api::invites::rules::InviteParams;
+use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::invites::record::InviteRecord;
+use crate::domain::invites::{events, sql};
 use crate::http::Resource;
-use crate::http::{Route, USER};
+use crate::http::params::NoParams;
+use crate::http::{ApiError, ApiResult, Call, Params2, Read, Reply, Route, USER, User};
+use crate::store::Tx;
+use crate::types::StreamId;
 use hyper::Method;
+use serde::Deserialize;
 
-/// Invitations.
+/// The resource of `/invites`.
 pub const RESOURCE: Resource = Resource { name: "invites", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::GET, "/invites", USER, list::get_invites),
+        Route::read(Method::GET, "/invites", USER, get_invites),
         Route::call(Method::POST, "/invites", USER, send::send_invites),
-        Route::call(Method::POST, "/invites/multiuse", USER, create::create_invite_link),
-        Route::write(Method::DELETE, "/invites/multiuse/{invite_id}", USER, revoke::revoke_invite_link),
-        Route::write(Method::DELETE, "/invites/{invite_id}", USER, revoke::revoke_email_invite),
+        Route::call(Method::POST, "/invites/multiuse", USER, create_invite_link),
+        Route::write(Method::DELETE, "/invites/multiuse/{invite_id}", USER, revoke_invite_link),
+        Route::write(Method::DELETE, "/invites/{invite_id}", USER, revoke_email_invite),
         Route::call(Method::POST, "/invites/{invite_id}/resend", USER, send::resend_email_invite),
     ]
+}
+
+/// `GET /invites`: lists the usable invitations that the caller can manage, the oldest first. Administrators manage
+/// everyone's.
+fn get_invites(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    rules::check_can_manage_invites(read.caller)?;
+    let inviter = (!read.caller.role.is_administrator()).then_some(read.caller.user_id);
+    let invites = sql::list_usable(read, inviter, read.app.clock.seconds())?;
+    let invites: Vec<_> = invites.iter().map(|invite| InviteRecord::new(invite, &read.info.origin)).collect();
+    Reply::field("invites", &invites)
+}
+
+/// Parameters of `POST /invites/multiuse` beyond [`InviteParams`].
+#[derive(Deserialize)]
+pub struct LinkParams {
+    /// Channels to subscribe people to.
+    #[serde(default)]
+    stream_ids: Vec<StreamId>,
+}
+
+/// `POST /invites/multiuse` (spec, "create a reusable invitation link").
+async fn create_invite_link(
+    call: Call<User>,
+    Params2(params, link): Params2<InviteParams, LinkParams>,
+) -> ApiResult<Reply> {
+    let origin = call.info.origin.clone();
+    call.write(move |tx, caller| {
+        let (permission, now) = (RealmGroup::CreateMultiuseInvite, tx.now());
+        rules::check_can_invite(tx, caller, now, permission, params.invite_as)?;
+        let invite = rules::new_invite(tx, caller, now, &params, &link.stream_ids)?;
+        sql::insert(tx, &invite)?;
+        events::changed(tx, Some(caller.user_id))?;
+        Reply::field("invite_link", &invite.link(&origin))
+    })
+    .await
+}
+
+/// Parameters of `DELETE /invites/multiuse/{invite_id}` and `DELETE /invites/{invite_id}`.
+#[derive(Deserialize)]
+pub struct RevokeParams {
+    /// The invitation. A reusable link is not found by the path of email invitations, nor the other way round.
+    invite_id: i64,
+}
+
+/// `DELETE /invites/multiuse/{invite_id}`: revokes a reusable link.
+fn revoke_invite_link(tx: &mut Tx<'_>, caller: &User, params: RevokeParams) -> ApiResult<Reply> {
+    let invite = rules::find(tx, caller, params.invite_id, true)?;
+    if invite.is_revoked {
+        return Err(ApiError::bad_request("Invitation has already been revoked"));
+    }
+    sql::set_revoked(tx, invite.invite_id)?;
+    events::changed(tx, invite.invited_by_user_id)?;
+    Ok(Reply::ok())
+}
+
+/// `DELETE /invites/{invite_id}`: revokes an email invitation.
+fn revoke_email_invite(tx: &mut Tx<'_>, caller: &User, params: RevokeParams) -> ApiResult<Reply> {
+    let invite = rules::find(tx, caller, params.invite_id, false)?;
+    sql::delete(tx, invite.invite_id)?;
+    events::changed(tx, invite.invited_by_user_id)?;
+    Ok(Reply::ok())
 }

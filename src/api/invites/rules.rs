@@ -1,4 +1,4 @@
-//! Who may invite whom to what.
+//! Rules for invitations: permissions, roles, channels and groups.
 
 use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
@@ -10,53 +10,53 @@ use crate::domain::groups::rules as groups;
 use crate::domain::groups::rules::Manager;
 use crate::domain::invites::record::{InviteRow, random_key};
 use crate::domain::invites::sql;
+use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{GroupId, Role, StreamId};
 use rusqlite::Connection;
 use serde::Deserialize;
 
-/// Ten days: how long an invitation is good if nobody says otherwise, in minutes.
-const VALIDITY_MINUTES: i64 = 14_400;
+/// The default validity of an invitation: ten days.
+const DEFAULT_VALIDITY_MINUTES: i64 = 14_400;
 
-/// The longest welcome text, in characters.
+/// The maximum length of a welcome text, in characters.
 pub const MAX_WELCOME_LENGTH: usize = 8000;
 
-/// The parameters that both kinds of invitations have.
+/// The parameters that reusable links and email invitations share.
 #[derive(Clone, Debug, Deserialize)]
 pub struct InviteParams {
-    /// In so many minutes it can no longer be used; null: never.
-    #[serde(default = "validity")]
+    /// Minutes until the invitation expires, at least 1; null: never. Ten days when absent.
+    #[serde(default = "default_validity")]
     pub invite_expires_in_minutes: Option<i64>,
-    /// The role of who comes by it.
-    #[serde(default = "member")]
+    /// The role of the new users.
+    #[serde(default = "default_role")]
     pub invite_as: Role,
-    /// Groups to add them to.
+    /// Groups to add the new users to.
     #[serde(default)]
     pub group_ids: Vec<GroupId>,
-    /// Whether they begin in the default channels.
+    /// Whether to subscribe the new users to the default channels.
     #[serde(default)]
     pub include_realm_default_subscriptions: bool,
-    /// What the welcome bot says to them. Null: the organization's text. Only for administrators.
-    #[serde(default)]
-    pub welcome_message_custom_text: Option<crate::http::params::BoundedText<MAX_WELCOME_LENGTH>>,
+    /// The text of the welcome bot, at most 8000 characters. Null: the organization's text. Only for administrators.
+    pub welcome_message_custom_text: Option<BoundedText<MAX_WELCOME_LENGTH>>,
 }
 
-fn validity() -> Option<i64> {
-    Some(VALIDITY_MINUTES)
+fn default_validity() -> Option<i64> {
+    Some(DEFAULT_VALIDITY_MINUTES)
 }
 
-fn member() -> Role {
+fn default_role() -> Role {
     Role::Member
 }
 
 impl InviteParams {
-    /// The welcome text. Texts are sent as they stand, so that `null` comes as that word.
+    /// Returns the welcome text. String parameters are not JSON, so `null` arrives as that word.
     fn welcome_text(&self) -> Option<String> {
         let text = self.welcome_message_custom_text.clone()?.into_inner();
         (text != "null").then_some(text)
     }
 
-    /// When it can no longer be used, UNIX seconds.
+    /// Returns when the invitation expires, in UNIX seconds.
     fn expiry_date(&self, now: i64) -> ApiResult<Option<i64>> {
         match self.invite_expires_in_minutes {
             Some(..1) => Err(ApiError::bad_request("invite_expires_in_minutes is too small")),
@@ -65,8 +65,8 @@ impl InviteParams {
     }
 }
 
-/// Refuses those who manage no invitations at all.
-pub fn require_person(caller: &Caller) -> ApiResult<()> {
+/// Checks that the caller is neither a guest nor a bot.
+pub fn check_can_manage_invites(caller: &Caller) -> ApiResult<()> {
     if caller.is_guest() {
         return Err(ApiError::bad_request("Not allowed for guest users"));
     }
@@ -76,21 +76,21 @@ pub fn require_person(caller: &Caller) -> ApiResult<()> {
     Ok(())
 }
 
-/// Refuses a caller who may not invite this way, or not to this role. Owners are invited by owners, moderators and
-/// administrators by administrators.
-pub fn require_inviter(
+/// Checks that the caller has the permission to invite, and may invite to this role: only owners invite owners, and
+/// only administrators invite administrators and moderators.
+pub fn check_can_invite(
     connection: &Connection,
     caller: &Caller,
     now: i64,
     permission: RealmGroup,
     invite_as: Role,
 ) -> ApiResult<()> {
-    require_person(caller)?;
+    check_can_manage_invites(caller)?;
     permissions::require(&Viewer::new(Ctx::new(connection, caller, now)), permission)?;
-    require_role(caller, invite_as, invite_as.is_moderator())
+    check_role(caller, invite_as, invite_as.is_moderator())
 }
 
-fn require_role(caller: &Caller, invited_as: Role, only_administrators: bool) -> ApiResult<()> {
+fn check_role(caller: &Caller, invited_as: Role, only_administrators: bool) -> ApiResult<()> {
     if invited_as == Role::Owner && caller.role != Role::Owner {
         return Err(ApiError::owners_only());
     }
@@ -100,26 +100,26 @@ fn require_role(caller: &Caller, invited_as: Role, only_administrators: bool) ->
     Ok(())
 }
 
-/// An invitation that the caller may manage: their own, and for administrators those of others. The first owner's link
-/// is nobody's.
+/// Loads an invitation that the caller may manage: their own, or anyone's for administrators. The link of the first
+/// owner cannot be managed.
 pub fn find(
     connection: &Connection,
     caller: &Caller,
     invite_id: i64,
     is_multiuse: bool,
 ) -> ApiResult<InviteRow> {
-    require_person(caller)?;
-    let invite = sql::by_id(connection, invite_id)?
+    check_can_manage_invites(caller)?;
+    let invite = sql::load(connection, invite_id)?
         .filter(|invite| invite.is_multiuse() == is_multiuse && invite.invited_by_user_id.is_some())
         .ok_or_else(|| ApiError::bad_request("No such invitation"))?;
     if invite.invited_by_user_id != Some(caller.user_id) {
-        require_role(caller, invite.invited_as, true)?;
+        check_role(caller, invite.invited_as, true)?;
     }
     Ok(invite)
 }
 
-/// Checks what is invited to, and makes the invitation of it, without an email and without an id.
-pub fn invitation(
+/// Checks the channels and groups of an invitation, and returns a new one, without email and with id 0.
+pub fn new_invite(
     connection: &Connection,
     caller: &Caller,
     now: i64,
@@ -130,7 +130,7 @@ pub fn invitation(
     for group_id in &params.group_ids {
         check_group(connection, caller, now, *group_id)?;
     }
-    // Of others than administrators the text is null whatever they say, as specified.
+    // Ignored for callers who are not administrators, as specified.
     let welcome_message_custom_text = params.welcome_text().filter(|_| caller.role.is_administrator());
     Ok(InviteRow {
         invite_id: 0,
@@ -149,7 +149,7 @@ pub fn invitation(
     })
 }
 
-/// Channels that people are invited to: default channels, and those to which the caller may add others.
+/// Checks that each channel is a default channel or one that the caller may subscribe others to.
 fn check_channels(
     connection: &Connection,
     caller: &Caller,
@@ -179,7 +179,7 @@ fn check_channels(
     Ok(())
 }
 
-/// A group that people are invited to: one with a name, to which the caller may add others.
+/// Checks that a group is named and active, and that the caller may add members.
 fn check_group(connection: &Connection, caller: &Caller, now: i64, group_id: GroupId) -> ApiResult<()> {
     let group = groups::find_active(connection, group_id)?;
     Manager::new(connection, caller, now)?.require(&group, &[UserGroupSetting::CanAddMembers])

@@ -1,11 +1,11 @@
-//! `POST /invites`: invitations for people by their emails, and `POST /invites/{invite_id}/resend`.
+//! `POST /invites` and `POST /invites/{invite_id}/resend`: invitations by email.
 //!
-//! The server sends no email. Each person gets a link of their own, and the notification bot gives the links to the
-//! inviter to hand over.
+//! This server sends no email. Every person gets a link of their own, and the notification bot sends the links to the
+//! inviter to pass on.
 
 use crate::api::invites::rules;
 use crate::api::invites::rules::InviteParams;
-use crate::domain::domains::may_join;
+use crate::domain::domains::check_may_join;
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::invites::record::{InviteRow, random_key};
 use crate::domain::invites::{events, sql};
@@ -18,26 +18,27 @@ use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Links in one message of the notification bot, so that it stays below the longest message.
-const LINKS_IN_MESSAGE: usize = 40;
+/// How many links the notification bot puts in one message, so that it stays within the maximum length.
+const LINKS_PER_MESSAGE: usize = 40;
 
-/// What `POST /invites` has beside [`InviteParams`].
+/// Parameters of `POST /invites` beyond [`InviteParams`].
 #[derive(Deserialize)]
 pub struct SendParams {
-    /// Emails, separated by commas or line breaks; also in the form `Ada <ada@example.com>`.
+    /// Emails separated by commas or line breaks. `Ada <ada@example.com>` is accepted too.
     invitee_emails: String,
-    /// Channels to subscribe them to.
+    /// Channels to subscribe the new users to.
     stream_ids: Vec<StreamId>,
-    /// Whether the inviter hears that they came.
-    #[serde(default = "yes")]
+    /// Whether to notify the inviter when somebody joins.
+    #[serde(default = "default_true")]
     notify_referrer_on_join: bool,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
-/// `POST /invites`. If some of the people have accounts, the others are invited, and the answer is an error that says so.
+/// `POST /invites`. If some of the people have accounts already, the others are invited and the response is an error
+/// that lists the skipped emails.
 pub async fn send_invites(
     call: Call<User>,
     Params2(params, send): Params2<InviteParams, SendParams>,
@@ -46,7 +47,7 @@ pub async fn send_invites(
     let skipped = call
         .write(move |tx, caller| {
             let (permission, now) = (RealmGroup::CanInviteUsers, tx.now());
-            rules::require_inviter(tx, caller, now, permission, params.invite_as)?;
+            rules::check_can_invite(tx, caller, now, permission, params.invite_as)?;
             invite_all(tx, caller, &params, &send, &origin)
         })
         .await?;
@@ -55,10 +56,10 @@ pub async fn send_invites(
     }
     let msg = "Some of those addresses are already using Zulip, so we didn't send them an invitation. We did send \
                invitations to everyone else!";
-    Err(failed(msg, skipped, true))
+    Err(invitation_failed(msg, skipped, true))
 }
 
-/// Invites everybody who has no account yet, and answers who has one.
+/// Invites the people without an account and returns the others.
 fn invite_all(
     tx: &mut Tx<'_>,
     caller: &Caller,
@@ -66,18 +67,18 @@ fn invite_all(
     send: &SendParams,
     origin: &str,
 ) -> ApiResult<Vec<Skipped>> {
-    let emails = emails(&send.invitee_emails);
+    let emails = parse_emails(&send.invitee_emails);
     if emails.is_empty() {
         return Err(ApiError::bad_request("You must specify at least one email address."));
     }
-    let invitation = rules::invitation(tx, caller, tx.now(), params, &send.stream_ids)?;
-    let Sorted { new, invalid, skipped } = sort(tx, &emails)?;
+    let invitation = rules::new_invite(tx, caller, tx.now(), params, &send.stream_ids)?;
+    let CheckedEmails { new, invalid, skipped } = check_emails(tx, &emails)?;
     if !invalid.is_empty() {
         let msg = "Some emails did not validate, so we didn't send any invitations.";
-        return Err(failed(msg, invalid.into_iter().chain(skipped).collect(), false));
+        return Err(invitation_failed(msg, invalid.into_iter().chain(skipped).collect(), false));
     }
     if new.is_empty() {
-        return Err(failed("We weren't able to invite anyone.", skipped, false));
+        return Err(invitation_failed("We weren't able to invite anyone.", skipped, false));
     }
     let mut invites = Vec::new();
     for email in new {
@@ -90,44 +91,47 @@ fn invite_all(
         invite.invite_id = sql::insert(tx, &invite)?;
         invites.push(invite);
     }
-    hand_over(tx, caller.user_id, &invites, origin)?;
+    send_links(tx, caller.user_id, &invites, origin)?;
     events::changed(tx, Some(caller.user_id))?;
     Ok(skipped)
 }
 
-/// Somebody who was not invited: the email, why, and whether there is an account in no use.
+/// A person who was not invited: the email, the reason, and whether there is a deactivated account.
 type Skipped = (String, &'static str, bool);
 
-struct Sorted {
+/// The emails of a request by outcome.
+struct CheckedEmails {
     new: Vec<String>,
+    /// Malformed, or of a domain that may not join.
     invalid: Vec<Skipped>,
+    /// Of people with an account.
     skipped: Vec<Skipped>,
 }
 
-fn sort(connection: &Connection, emails: &[String]) -> ApiResult<Sorted> {
-    let mut sorted = Sorted { new: Vec::new(), invalid: Vec::new(), skipped: Vec::new() };
+fn check_emails(connection: &Connection, emails: &[String]) -> ApiResult<CheckedEmails> {
+    let mut checked = CheckedEmails { new: Vec::new(), invalid: Vec::new(), skipped: Vec::new() };
     for email in emails {
         if !names::is_email(email) {
-            sorted.invalid.push((email.clone(), "Invalid address.", false));
+            checked.invalid.push((email.clone(), "Invalid address.", false));
             continue;
         }
-        if let Err(refusal) = may_join(connection, email)? {
-            sorted.invalid.push((email.clone(), refusal.reason(), false));
+        if let Err(refusal) = check_may_join(connection, email)? {
+            checked.invalid.push((email.clone(), refusal.reason(), false));
             continue;
         }
         match users::by_delivery_email(connection, email)? {
-            None => sorted.new.push(email.clone()),
+            None => checked.new.push(email.clone()),
             Some(user) if user.is_active => {
-                sorted.skipped.push((email.clone(), "Already has an account.", false));
+                checked.skipped.push((email.clone(), "Already has an account.", false));
             }
-            Some(_) => sorted.skipped.push((email.clone(), "Account has been deactivated.", true)),
+            Some(_) => checked.skipped.push((email.clone(), "Account has been deactivated.", true)),
         }
     }
-    Ok(sorted)
+    Ok(checked)
 }
 
-/// The emails that a text names, each once.
-fn emails(text: &str) -> Vec<String> {
+/// Returns the emails in a text, without duplicates.
+fn parse_emails(text: &str) -> Vec<String> {
     let mut emails: Vec<String> = Vec::new();
     for part in text.split([',', '\n']) {
         let inside = part.split_once('<').and_then(|(_, rest)| rest.rsplit_once('>'));
@@ -139,8 +143,8 @@ fn emails(text: &str) -> Vec<String> {
     emails
 }
 
-/// 400 `INVITATION_FAILED`, for these people.
-fn failed(msg: &'static str, errors: Vec<Skipped>, sent_invitations: bool) -> ApiError {
+/// Returns the error 400 `INVITATION_FAILED`.
+fn invitation_failed(msg: &'static str, errors: Vec<Skipped>, sent_invitations: bool) -> ApiError {
     let errors: Vec<Value> = errors.into_iter().map(|error| json!(error)).collect();
     ApiError::new(400, "INVITATION_FAILED", msg)
         .with("errors", errors)
@@ -149,13 +153,13 @@ fn failed(msg: &'static str, errors: Vec<Skipped>, sent_invitations: bool) -> Ap
         .with("daily_limit_reached", false)
 }
 
-/// Gives links for persons to somebody who knows these.
-fn hand_over(tx: &mut Tx<'_>, to: UserId, invites: &[InviteRow], origin: &str) -> ApiResult<()> {
-    for some in invites.chunks(LINKS_IN_MESSAGE) {
+/// Sends invitation links to a user as direct messages of the notification bot.
+fn send_links(tx: &mut Tx<'_>, to: UserId, invites: &[InviteRow], origin: &str) -> ApiResult<()> {
+    for chunk in invites.chunks(LINKS_PER_MESSAGE) {
         let mut content = "This server does not send email. Please give each of these people their own \
                            invitation link:\n"
             .to_owned();
-        for invite in some {
+        for invite in chunk {
             let email = invite.email.as_deref().unwrap_or_default();
             content.push_str("\n* `");
             content.push_str(email);
@@ -171,16 +175,16 @@ fn hand_over(tx: &mut Tx<'_>, to: UserId, invites: &[InviteRow], origin: &str) -
 /// Parameters of `POST /invites/{invite_id}/resend`.
 #[derive(Deserialize)]
 pub struct ResendParams {
-    /// Which one.
+    /// The email invitation.
     invite_id: i64,
 }
 
-/// `POST /invites/{invite_id}/resend`: gives the link to the caller once more. It expires when it would have.
+/// `POST /invites/{invite_id}/resend`: sends the link to the caller again. Its expiry does not change.
 pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiResult<Reply> {
     let origin = call.info.origin.clone();
     call.write(move |tx, caller| {
         let invite = rules::find(tx, caller, params.invite_id, false)?;
-        hand_over(tx, caller.user_id, &[invite], &origin)?;
+        send_links(tx, caller.user_id, &[invite], &origin)?;
         Ok(Reply::ok())
     })
     .await
@@ -188,7 +192,7 @@ pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiR
 
 #[cfg(test)]
 mod tests {
-    use crate::api::invites::send::emails;
+    use crate::api::invites::send::parse_emails;
 
     #[test]
     fn emails_are_found_in_what_people_paste() {
@@ -204,7 +208,7 @@ mod tests {
             ("no address", &["no address"]),
         ];
         for (text, expected) in cases {
-            assert_eq!(emails(text), expected, "{text:?}");
+            assert_eq!(parse_emails(text), expected, "{text:?}");
         }
     }
 }

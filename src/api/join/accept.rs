@@ -1,10 +1,10 @@
-//! A newcomer becomes a user: one job, with everything that belongs to it.
+//! Accepting an invitation: creates the user with subscriptions, groups and an API key, in one job.
 
 use crate::api::join::form::{FieldErrors, SignupForm, is_for_owner};
 use crate::api::join::welcome;
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::accounts::create::{NewUser, create_outside_channels};
+use crate::domain::accounts::create::{NewUser, create_without_channels};
 use crate::domain::channels::sql as channels;
 use crate::domain::groups::events::MembersChanged;
 use crate::domain::groups::sql as groups;
@@ -15,62 +15,62 @@ use crate::domain::realm::bot_domain;
 use crate::domain::realm::user_ids;
 use crate::domain::users::sql as users;
 use crate::domain::visibility::Scope;
-use crate::domain::{keys, realm as domain_realm, visibility};
+use crate::domain::{keys, realm, visibility};
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
 use rusqlite::Connection;
 
-/// What the key of the new user is called in the list of keys.
+/// The client of the new user's key in lists of keys.
 const CLIENT: &str = "join page";
 
-/// A new user, and what they need to connect a client.
+/// What a new user needs to connect a client.
 #[derive(Clone, Debug)]
 pub struct Joined {
     /// The email to log in with.
     pub email: String,
-    /// The name shown.
+    /// The display name.
     pub full_name: String,
-    /// A key, shown this once.
+    /// The API key, which is shown only once.
     pub api_key: String,
-    /// What they joined.
+    /// The name of the organization.
     pub organization: String,
 }
 
-/// What became of a submitted form.
-pub enum Accepted {
-    /// There is a new user.
+/// The result of a submitted form.
+pub enum AcceptResult {
+    /// The user was created.
     Joined(Joined),
-    /// Something was wrong.
+    /// The form has errors.
     Invalid(Box<(InviteRow, FieldErrors)>),
-    /// The link does not work any more.
+    /// The link is unknown, expired or revoked.
     NoSuchInvite,
 }
 
-/// The invitation of a link that somebody may use now. That of the first owner works until somebody can log in.
+/// Loads the invitation of a link if it is usable at `now`. The link of the first owner works until anyone can log in.
 pub fn find(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<InviteRow>> {
-    let invite = sql::by_key(connection, key)?.filter(|invite| invite.is_open(now));
+    let invite = sql::load_by_key(connection, key)?.filter(|invite| invite.is_usable(now));
     Ok(match invite {
-        Some(invite) if is_for_owner(&invite) && users::somebody_can_log_in(connection)? => None,
+        Some(invite) if is_for_owner(&invite) && users::can_anyone_log_in(connection)? => None,
         found => found,
     })
 }
 
-/// Makes the user, with channels, groups and a key, and tells whom it concerns.
+/// Creates the user with subscriptions, groups and a key, and sends the events and messages that follow.
 pub fn accept(
     tx: &mut Tx<'_>,
     form: &SignupForm,
     password_hash: String,
     origin: &str,
-) -> ApiResult<Accepted> {
-    let Some(invite) = find(tx, &form.key, tx.now())? else { return Ok(Accepted::NoSuchInvite) };
+) -> ApiResult<AcceptResult> {
+    let Some(invite) = find(tx, &form.key, tx.now())? else { return Ok(AcceptResult::NoSuchInvite) };
     let errors = form.check(tx, &invite)?;
     if !errors.is_empty() {
-        return Ok(Accepted::Invalid(Box::new((invite, errors))));
+        return Ok(AcceptResult::Invalid(Box::new((invite, errors))));
     }
     if is_for_owner(&invite) {
-        domain_realm::settings::set(tx, "name", &form.organization.trim().into())?;
+        realm::settings::set(tx, "name", &form.organization.trim().into())?;
         sql::delete_owner_links(tx)?;
     }
     let new = NewUser {
@@ -80,27 +80,27 @@ pub fn accept(
         bot: None,
         password_hash: Some(password_hash),
     };
-    let user = create_outside_channels(tx, &new, &bot_domain(origin))?;
-    let streams = channels_of(tx, &invite)?;
+    let user = create_without_channels(tx, &new, &bot_domain(origin))?;
+    let streams = invited_channels(tx, &invite)?;
     if !streams.is_empty() {
         subscribe::subscribe(tx, &streams, &[user.user_id], &subscribe::Colors::new())?;
     }
     add_to_groups(tx, &invite, user.user_id)?;
-    sql::delete_for(tx, &user.delivery_email)?;
+    sql::delete_for_email(tx, &user.delivery_email)?;
     if invite.invited_by_user_id.is_some() {
         events::changed(tx, invite.invited_by_user_id)?;
     }
-    welcome::say(tx, &invite, &user)?;
-    Ok(Accepted::Joined(Joined {
+    welcome::send(tx, &invite, &user)?;
+    Ok(AcceptResult::Joined(Joined {
         api_key: keys::mint(tx, user.user_id, CLIENT)?,
         email: user.delivery_email,
         full_name: user.full_name,
-        organization: domain_realm::settings::NAME.get(tx)?,
+        organization: realm::settings::NAME.get(tx)?,
     }))
 }
 
-/// The channels of an invitation that are still in use, with the default ones if it includes them.
-fn channels_of(connection: &Connection, invite: &InviteRow) -> ApiResult<Vec<StreamRow>> {
+/// Returns the active channels of an invitation, and the default channels if it includes them.
+fn invited_channels(connection: &Connection, invite: &InviteRow) -> ApiResult<Vec<StreamRow>> {
     let mut ids = invite.stream_ids.clone();
     if invite.include_realm_default_subscriptions {
         ids.extend(channels::default_streams(connection)?);
@@ -114,7 +114,7 @@ fn channels_of(connection: &Connection, invite: &InviteRow) -> ApiResult<Vec<Str
     Ok(streams)
 }
 
-/// Groups that are no longer in use are left out. Some channels may be seen by a group.
+/// Adds the user to the active groups of an invitation.
 fn add_to_groups(tx: &mut Tx<'_>, invite: &InviteRow, user_id: UserId) -> ApiResult<()> {
     if invite.group_ids.is_empty() {
         return Ok(());

@@ -1,7 +1,10 @@
-//! The page behind an invitation link, `/join/{key}/`: a person becomes a user there, without a client and without a
-//! script. The first owner of a new file comes the same way, by the link that `teamchat serve` prints.
+//! `/join/{key}/`, the page that an invitation link opens: sign-up without a client and without scripts. The first
+//! owner of a new database signs up by the link that `teamchat serve` prints.
 //!
-//! The page loads nothing from elsewhere, may not be framed, is kept by no cache, and tells no other site where it was.
+//! - `page`: the handlers; `form`: the submitted fields and their checks; `accept`: creating the user;
+//! - `welcome`: messages of the bots to the new user and to others; `view`: the HTML.
+//!
+//! The page loads nothing from other sites, cannot be framed, is not cached, and sends no referrer.
 
 mod accept;
 mod form;
@@ -13,13 +16,13 @@ use super::Resource;
 use crate::http::{ANYONE, Route};
 use hyper::Method;
 
-/// The page for newcomers.
+/// The resource of `/join`.
 pub const RESOURCE: Resource = Resource { name: "join", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
     vec![
         Route::read(Method::GET, "/join/{key}/", ANYONE, page::show).outside(),
-        Route::read(Method::GET, "/join/{key}", ANYONE, page::without_slash).outside(),
+        Route::read(Method::GET, "/join/{key}", ANYONE, page::redirect_to_slash).outside(),
         Route::call(Method::POST, "/join/{key}/", ANYONE, page::submit).outside(),
     ]
 }

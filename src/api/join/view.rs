@@ -1,6 +1,4 @@
-//! The HTML of the pages. One style sheet for all, in the page itself.
-//!
-//! Everything that is shown goes through `maud`, which escapes it.
+//! The HTML of the pages, each with the style sheet inline. `maud` escapes all values.
 
 use crate::api::join::accept::Joined;
 use crate::api::join::form::{FieldErrors, SignupForm, is_for_owner};
@@ -17,13 +15,13 @@ use std::sync::LazyLock;
 /// The media type of pages.
 pub const HTML: &str = "text/html; charset=utf-8";
 
-/// Where the published clients are.
-const CLIENTS: &str = "https://zulip.com/apps/";
+/// The download page of the published clients.
+const CLIENTS_URL: &str = "https://zulip.com/apps/";
 
 const STYLE: &str = include_str!("style.css");
 
-/// What the browser may do with the page: show it with our style and our image, and send it back to us.
-static POLICY: LazyLock<String> = LazyLock::new(|| {
+/// The content security policy: only the inline style sheet, images of this server, and forms sent to this server.
+static CONTENT_SECURITY_POLICY: LazyLock<String> = LazyLock::new(|| {
     let digest = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
     format!(
         "default-src 'none'; style-src 'sha256-{digest}'; img-src 'self'; form-action 'self'; base-uri 'none'; \
@@ -33,62 +31,65 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 
 /// The organization, as the pages show it.
 pub struct Organization {
-    /// Its name.
+    /// The name of the organization.
     pub name: String,
-    /// Where its icon is.
+    /// The URL of the organization's icon.
     pub icon_url: String,
 }
 
-/// What the page to fill in shows.
-pub struct Shown<'a> {
-    /// What there is to join.
+/// The contents of the sign-up page.
+pub struct SignupPage<'a> {
+    /// The organization to join.
     pub organization: Organization,
-    /// The invitation.
+    /// The invitation of the link.
     pub invite: &'a InviteRow,
-    /// Whose it is.
+    /// The inviter's display name; `None` for the first owner.
     pub inviter: Option<String>,
-    /// What was filled in before.
+    /// The submitted values, or the initial ones.
     pub form: &'a SignupForm,
-    /// What was wrong with it.
+    /// The errors of the submitted values.
     pub errors: &'a FieldErrors,
-    /// The token that the cookie has, too.
+    /// The token of the form, which the cookie has to match.
     pub token: &'a str,
 }
 
-/// The page to fill in. With errors its status is 400.
-pub fn form(shown: &Shown<'_>, cookie: String) -> Reply {
-    let is_owner = is_for_owner(shown.invite);
-    let title =
-        if is_owner { "Set up your server".to_owned() } else { format!("Join {}", shown.organization.name) };
+/// Renders the sign-up page. Its status is 400 if there are errors.
+pub fn signup(contents: &SignupPage<'_>, cookie: String) -> Reply {
+    let is_owner = is_for_owner(contents.invite);
+    let title = if is_owner {
+        "Set up your server".to_owned()
+    } else {
+        format!("Join {}", contents.organization.name)
+    };
     let body = html! {
         h1 { (title) }
-        p.lead { (lead(shown)) }
-        form method="post" novalidate { (fields(shown, is_owner)) }
+        p.lead { (lead(contents)) }
+        form method="post" novalidate { (fields(contents, is_owner)) }
     };
-    let status = if shown.errors.is_empty() { 200 } else { 400 };
-    page(status, &title, &shown.organization, &body, vec![("Set-Cookie", cookie)])
+    let status = if contents.errors.is_empty() { 200 } else { 400 };
+    page(status, &title, &contents.organization, &body, vec![("Set-Cookie", cookie)])
 }
 
-/// The sentence below the title.
-fn lead(shown: &Shown<'_>) -> String {
-    if is_for_owner(shown.invite) {
+/// Returns the sentence below the title.
+fn lead(contents: &SignupPage<'_>) -> String {
+    if is_for_owner(contents.invite) {
         return "Nobody is here yet. You will be the first, and the owner.".to_owned();
     }
-    let role = match shown.invite.invited_as {
+    let role = match contents.invite.invited_as {
         Role::Owner => " as an owner",
         Role::Administrator => " as an administrator",
         Role::Moderator => " as a moderator",
         Role::Member => "",
         Role::Guest => " as a guest",
     };
-    match &shown.inviter {
+    match &contents.inviter {
         Some(inviter) => format!("{inviter} invited you{role}."),
         None => format!("You are invited{role}."),
     }
 }
 
-fn fields(shown: &Shown<'_>, is_owner: bool) -> Markup {
-    let (form, errors) = (shown.form, shown.errors);
+fn fields(contents: &SignupPage<'_>, is_owner: bool) -> Markup {
+    let (form, errors) = (contents.form, contents.errors);
     let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
     let organization = Field {
         name: "organization",
@@ -114,9 +115,9 @@ fn fields(shown: &Shown<'_>, is_owner: bool) -> Markup {
         label: "Email",
         kind: "email",
         autocomplete: "username",
-        value: Some(form.email_for(shown.invite)),
+        value: Some(form.email_for(contents.invite)),
         error: errors.email.as_deref(),
-        is_read_only: shown.invite.email.is_some(),
+        is_read_only: contents.invite.email.is_some(),
         ..full_name
     };
     let password = Field {
@@ -130,7 +131,7 @@ fn fields(shown: &Shown<'_>, is_owner: bool) -> Markup {
         is_read_only: false,
     };
     html! {
-        input type="hidden" name="token" value=(shown.token);
+        input type="hidden" name="token" value=(contents.token);
         @if let Some(words) = &errors.page { p.problem role="alert" { (words) } }
         @if is_owner { (organization.render()) }
         (full_name.render())
@@ -154,7 +155,7 @@ struct Field<'a> {
 }
 
 impl Field<'_> {
-    /// The input, with its error or else its hint, which screen readers read out with the label.
+    /// Renders the input with its error or else its hint, which screen readers read with the label.
     fn render(self) -> Markup {
         let note = self.error.unwrap_or(self.hint);
         let note_id = (!note.is_empty()).then(|| format!("{}-note", self.name));
@@ -173,7 +174,7 @@ impl Field<'_> {
     }
 }
 
-/// The page after joining: how to connect a client. The key is on it this once.
+/// Renders the page after sign-up: how to connect a client. It is the only page that shows the API key.
 pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Reply {
     let title = format!("Welcome, {}", joined.full_name);
     let file = format!("[api]\nemail={}\nkey={}\nsite={origin}\n", joined.email, joined.api_key);
@@ -182,7 +183,7 @@ pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Rep
         p.lead { "You are in " (joined.organization) "." }
         h2 { "On your phone" }
         p {
-            "Open the " a href=(CLIENTS) rel="noreferrer" target="_blank" { "Zulip app" }
+            "Open the " a href=(CLIENTS_URL) rel="noreferrer" target="_blank" { "Zulip app" }
             ", add this server, and log in with your email and password."
         }
         dl {
@@ -199,7 +200,7 @@ pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Rep
     page(200, &title, organization, &body, Vec::new())
 }
 
-/// The page of a link that does not work, or not any more: 404.
+/// Renders the page for an unknown, expired or revoked link, with status 404.
 pub fn no_such_invite(organization: &Organization) -> Reply {
     let title = "This invitation does not work";
     let words =
@@ -207,8 +208,8 @@ pub fn no_such_invite(organization: &Organization) -> Reply {
     notice(404, title, words, organization, Vec::new())
 }
 
-/// The page for an address that tried too often: 429.
-pub fn too_many(organization: &Organization, error: &ApiError) -> Reply {
+/// Renders the page for a rate-limited client, with status 429.
+pub fn too_many_attempts(organization: &Organization, error: &ApiError) -> Reply {
     let words = "Please wait some minutes, and then try again.";
     notice(429, "Too many attempts", words, organization, error.headers().to_vec())
 }
@@ -227,7 +228,7 @@ fn notice(
     page(status, title, organization, &body, headers)
 }
 
-/// A whole page.
+/// Renders the frame of a page and its headers.
 fn page(
     status: u16,
     title: &str,
@@ -256,7 +257,7 @@ fn page(
         }
     };
     headers.extend([
-        ("Content-Security-Policy", POLICY.clone()),
+        ("Content-Security-Policy", CONTENT_SECURITY_POLICY.clone()),
         ("X-Frame-Options", "DENY".to_owned()),
         ("Referrer-Policy", "no-referrer".to_owned()),
         ("Cache-Control", "no-store".to_owned()),

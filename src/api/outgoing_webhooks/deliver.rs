@@ -133,7 +133,7 @@ fn outcome_of(interface: i64, answer: Result<Answer, Failure>) -> Outcome {
 /// Looks up what is to be posted; `None` if there is nothing any more.
 fn prepare(app: &App, connection: &Connection, row: &QueuedRow, now: i64) -> ApiResult<Option<Prepared>> {
     let bot = users::by_id(connection, row.bot_id)?.filter(|bot| bot.is_active);
-    let service = bots::by_id(connection, row.bot_id)?.and_then(|bot| bot.service);
+    let service = bots::load(connection, row.bot_id)?.and_then(|bot| bot.service);
     let message = messages::by_id(connection, row.message_id)?;
     let (Some(bot), Some(service), Some(message)) = (bot, service, message) else { return Ok(None) };
     let caller = users::caller(connection, bot.user_id)?;

@@ -1,16 +1,19 @@
-//! What each user chose: the table of settings, the defaults of new users, and the changes.
+//! `/settings` and `/realm/user_settings_defaults`: users' settings, and the organization's defaults for new users.
 
-mod consents;
-pub mod defaults;
-pub mod params;
+mod params;
 mod update;
 
-use crate::domain::user_settings::events;
+use crate::api::user_settings::params::SettingValues;
+use crate::domain::user_settings::{defaults, events, sql};
 use crate::http::Resource;
-use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
+use crate::http::params::NoParams;
+use crate::http::{ADMINISTRATOR, Administrator, ApiResult, Read, Reply, Route, StatePart, USER};
+use crate::store::Tx;
+use crate::types::UserId;
 use hyper::Method;
+use serde::Serialize;
 
-/// User settings.
+/// The resource of `/settings`.
 pub const RESOURCE: Resource = Resource { name: "user_settings", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
@@ -25,7 +28,37 @@ fn routes() -> Vec<Route> {
         Route::call(Method::PATCH, "/settings", USER, update::update),
         Route::call(Method::PATCH, "/settings/display", USER, update::update),
         Route::call(Method::PATCH, "/settings/notifications", USER, update::update),
-        Route::read(Method::GET, "/export/realm/consents", ADMINISTRATOR, consents::get_consents),
-        Route::write(Method::PATCH, "/realm/user_settings_defaults", ADMINISTRATOR, defaults::update),
+        Route::read(Method::GET, "/export/realm/consents", ADMINISTRATOR, get_consents),
+        Route::write(Method::PATCH, "/realm/user_settings_defaults", ADMINISTRATOR, update_defaults),
     ]
+}
+
+/// `PATCH /realm/user_settings_defaults`: sets any of the settings for users who join later.
+fn update_defaults(tx: &mut Tx<'_>, _caller: &Administrator, settings: SettingValues) -> ApiResult<Reply> {
+    settings.check()?;
+    let current = defaults::all(tx)?;
+    for (property, value) in &settings.0 {
+        if current.value(property.name) != value {
+            sql::set_default(tx, property.name, value)?;
+            events::default_updated(tx, property.name, value)?;
+        }
+    }
+    Ok(Reply::ok())
+}
+
+/// Whether a user consents to exports of their private data.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Consent {
+    user_id: UserId,
+    consented: bool,
+}
+
+/// `GET /export/realm/consents`: lists all active people with their setting `allow_private_data_export` (feature level
+/// 295).
+fn get_consents(read: &Read<'_, Administrator>, _params: NoParams) -> ApiResult<Reply> {
+    let consents: Vec<Consent> = sql::list_by_person(read, "allow_private_data_export")?
+        .into_iter()
+        .map(|(user_id, value)| Consent { user_id, consented: value.as_deref() == Some("true") })
+        .collect();
+    Reply::field("export_consents", &consents)
 }

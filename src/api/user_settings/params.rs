@@ -1,4 +1,4 @@
-//! The settings among the parameters of a request. The table is the list of parameters: a new row is a new one.
+//! The settings among the parameters of a request. Every row of the settings table is a parameter.
 
 use crate::domain::user_settings::languages;
 use crate::domain::user_settings::table::{NAMES, NOTIFICATION_SOUNDS, PROPERTIES};
@@ -10,31 +10,31 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::fmt;
 
-/// The longest time over which email notifications may be collected, in seconds: a week.
+/// The maximum of `email_notifications_batching_period_seconds`: a week.
 const MAX_BATCHING_PERIOD_SECONDS: i64 = 7 * 24 * 60 * 60;
 
-/// What the published database holds of a size: more is an error there.
+/// The maximum of sizes, which are 16-bit columns on the published server.
 const MAX_SIZE: i64 = 32_767;
 
-/// Settings with the values that a request gives them, each of its kind.
-pub struct Changes(pub Vec<(&'static Property, Value)>);
+/// The settings of a request and their new values, each of the setting's kind.
+pub struct SettingValues(pub Vec<(&'static Property, Value)>);
 
-impl<'de> Deserialize<'de> for Changes {
+impl<'de> Deserialize<'de> for SettingValues {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_struct("Changes", &NAMES, ChangesVisitor)
+        deserializer.deserialize_struct("SettingValues", &NAMES, SettingValuesVisitor)
     }
 }
 
-struct ChangesVisitor;
+struct SettingValuesVisitor;
 
-impl<'de> Visitor<'de> for ChangesVisitor {
-    type Value = Changes;
+impl<'de> Visitor<'de> for SettingValuesVisitor {
+    type Value = SettingValues;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("settings")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Changes, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SettingValues, A::Error> {
         let mut changes = Vec::new();
         while let Some(name) = map.next_key::<&str>()? {
             let property = PROPERTIES.iter().find(|property| property.name == name);
@@ -43,11 +43,11 @@ impl<'de> Visitor<'de> for ChangesVisitor {
                 changes.push((property, value));
             }
         }
-        Ok(Changes(changes))
+        Ok(SettingValues(changes))
     }
 }
 
-/// Reads a value of a setting's kind. JSON `null` changes nothing.
+/// Reads a value of the setting's kind. JSON `null` leaves the setting unchanged.
 struct ValueSeed(&'static Property);
 
 impl<'de> DeserializeSeed<'de> for ValueSeed {
@@ -70,8 +70,8 @@ impl<'de> DeserializeSeed<'de> for ValueSeed {
     }
 }
 
-impl Changes {
-    /// Checks what a kind cannot say, in the published words.
+impl SettingValues {
+    /// Checks the rules of single settings beyond their kind.
     pub fn check(&self) -> ApiResult<()> {
         for (property, value) in &self.0 {
             check(property.name, value).map_err(ApiError::bad_request)?;
@@ -109,7 +109,7 @@ mod tests {
 
     fn read(query: &str) -> Result<Vec<(&'static str, Value)>, String> {
         let form = Form::new(Some(query), None, bytes::Bytes::new(), vec![]).unwrap();
-        let changes: Changes = form.parse().map_err(|error| error.to_string())?;
+        let changes: SettingValues = form.parse().map_err(|error| error.to_string())?;
         changes.check().map_err(|error| error.msg().to_owned())?;
         Ok(changes.0.into_iter().map(|(property, value)| (property.name, value)).collect())
     }

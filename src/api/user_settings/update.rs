@@ -1,11 +1,11 @@
-//! `PATCH /settings`, and its older names `PATCH /settings/display` and `PATCH /settings/notifications`.
+//! `PATCH /settings` and its older aliases `/settings/display` and `/settings/notifications`.
 
-use crate::api::user_settings::params::Changes;
+use crate::api::user_settings::params::SettingValues;
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
-use crate::domain::accounts::{change, settings};
-use crate::domain::domains::may_join;
-use crate::domain::realm as domain_realm;
+use crate::domain::accounts::change;
+use crate::domain::domains::check_may_join;
+use crate::domain::realm;
 use crate::domain::realm::bot_domain;
 use crate::domain::realm::settings::{EMAIL_CHANGES_DISABLED, NAME_CHANGES_DISABLED, RealmSetting};
 use crate::domain::user_settings::{all, events};
@@ -16,41 +16,36 @@ use crate::store::Tx;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Parameters of `PATCH /settings` beside the settings themselves.
+/// Parameters of `PATCH /settings` other than the settings.
 #[derive(Deserialize)]
 pub struct AccountParams {
-    /// The name shown to others.
-    #[serde(default)]
+    /// The new display name. Ignored if the organization has disabled name changes.
     full_name: Option<String>,
-    /// The real email. The published server first sends a mail with a link; this one sends no mail, so it is at once.
-    #[serde(default)]
+    /// The new real email. It changes at once, since this server sends no confirmation mail.
     email: Option<Trimmed>,
-    /// The password so far.
-    #[serde(default)]
+    /// The current password.
     old_password: Option<String>,
-    /// A new password, which needs the old one.
-    #[serde(default)]
+    /// The new password, 6 to 100 characters. Requires `old_password`.
     new_password: Option<String>,
-    /// IANA identifier.
-    #[serde(default)]
+    /// The new time zone, an IANA identifier.
     timezone: Option<String>,
 }
 
-/// What is to change, after what takes time.
+/// The checked changes, with the password already hashed.
 struct Update {
-    settings: Changes,
+    settings: SettingValues,
     full_name: Option<String>,
     email: Option<String>,
     password_hash: Option<String>,
     timezone: Option<String>,
-    /// Hidden emails get a stand-in at this domain.
+    /// The domain of dummy emails.
     domain: String,
 }
 
-/// `PATCH /settings`: changes the caller's settings, name, email and password. All of it is done, or nothing.
+/// `PATCH /settings`: changes the caller's settings, name, email and password, all or none.
 pub async fn update(
     call: Call<User>,
-    Params2(settings, account): Params2<Changes, AccountParams>,
+    Params2(settings, account): Params2<SettingValues, AccountParams>,
 ) -> ApiResult<Reply> {
     if call.caller.is_bot() {
         return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
@@ -77,7 +72,7 @@ pub async fn update(
     Ok(Reply::ok())
 }
 
-/// Checks the old password and answers the new one's hash.
+/// Checks the old password and returns the hash of the new one.
 async fn new_password(call: &Call<User>, old: String, new: String) -> ApiResult<String> {
     let app = &call.app;
     let user_id = call.caller.user_id;
@@ -86,8 +81,8 @@ async fn new_password(call: &Call<User>, old: String, new: String) -> ApiResult<
         .read(|snapshot| -> ApiResult<_> {
             let user = user_rows::by_id(snapshot, user_id)?
                 .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
-            let stored = users::password_of(snapshot, &user.delivery_email)?.and_then(|(_, hash, _)| hash);
-            let enabled: bool = domain_realm::settings::PASSWORD_AUTH_ENABLED.get(snapshot)?;
+            let stored = users::load_password(snapshot, &user.delivery_email)?.and_then(|(_, hash, _)| hash);
+            let enabled: bool = realm::settings::PASSWORD_AUTH_ENABLED.get(snapshot)?;
             Ok((user, stored, enabled))
         })
         .await?;
@@ -102,10 +97,10 @@ async fn new_password(call: &Call<User>, old: String, new: String) -> ApiResult<
         return Err(ApiError::bad_request("Wrong password!"));
     }
     app.rate_limiter.reset_password_failures(&account);
-    if !passwords::is_allowed(&new) {
+    if !passwords::has_allowed_length(&new) {
         return Err(ApiError::bad_request("New password is too weak!"));
     }
-    passwords::hash_apart(new).await
+    passwords::hash_async(new).await
 }
 
 fn too_many_attempts(error: &ApiError) -> ApiError {
@@ -127,15 +122,15 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
         may_change(tx, caller, &EMAIL_CHANGES_DISABLED)?.then_some(()).ok_or_else(|| {
             ApiError::bad_request("Email address changes are disabled in this organization.")
         })?;
-        may_join(tx, email)?.map_err(|refusal| ApiError::bad_request(refusal.reason()))?;
+        check_may_join(tx, email)?.map_err(|refusal| ApiError::bad_request(refusal.reason()))?;
         emails::change_own(tx, &user, email)?;
     }
     if let Some(full_name) = &update.full_name
         && *full_name != user.full_name
-        // Refused without a word, as the published server does: no client offers it.
+        // Ignored rather than refused, as on the published server.
         && may_change(tx, caller, &NAME_CHANGES_DISABLED)?
     {
-        change::full_name(tx, &user, full_name)?;
+        change::set_full_name(tx, &user, full_name)?;
     }
     if let Some(timezone) = &update.timezone
         && *timezone != user.timezone
@@ -143,26 +138,26 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
         users::set_timezone(tx, user.user_id, timezone)?;
         let value = Value::from(timezone.as_str());
         events::setting_updated(tx, user.user_id, &user.email, "timezone", &value)?;
-        change::announce_timezone(tx, &user, timezone)?;
+        change::emit_timezone(tx, &user, timezone)?;
     }
     set(tx, &user, &update.settings, &update.domain)
 }
 
-/// Whether a caller may do what the organization has disabled for most.
+/// Whether a caller may make a change that the setting `disabled` reserves for administrators.
 fn may_change(tx: &Tx<'_>, caller: &Caller, disabled: &RealmSetting<bool>) -> ApiResult<bool> {
     Ok(caller.role.is_administrator() || !disabled.get(tx)?)
 }
 
-/// Sets a user's settings and tells of those that are different now.
-fn set(tx: &mut Tx<'_>, user: &UserRow, changes: &Changes, domain: &str) -> ApiResult<()> {
+/// Sets the settings whose values differ, and emits them.
+fn set(tx: &mut Tx<'_>, user: &UserRow, changes: &SettingValues, domain: &str) -> ApiResult<()> {
     let current = all(tx, user.user_id)?;
     for (property, value) in &changes.0 {
         if current.value(property.name) == value {
             continue;
         }
-        settings::setting(tx, user, property.name, value)?;
+        change::set_setting(tx, user, property.name, value)?;
         if property.name == "email_address_visibility" {
-            emails::visibility_changed(tx, user.user_id, current.value(property.name), domain)?;
+            emails::apply_visibility_change(tx, user.user_id, current.value(property.name), domain)?;
         }
     }
     Ok(())

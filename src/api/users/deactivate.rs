@@ -17,10 +17,10 @@ use std::sync::Arc;
 /// Parameters of `DELETE /users/{user_id}`.
 #[derive(Deserialize)]
 pub struct DeactivateUserParams {
-    /// Who.
+    /// The person to deactivate.
     user_id: UserId,
-    /// What the published server mails to the user, where it is not absent. This server sends no mail.
-    #[serde(default, rename = "deactivation_notification_comment")]
+    /// A comment to mail to the user. Accepted and ignored: this server sends no mail.
+    #[serde(rename = "deactivation_notification_comment")]
     _deactivation_notification_comment: Option<BoundedText<2000>>,
 }
 
@@ -28,7 +28,7 @@ pub struct DeactivateUserParams {
 pub async fn deactivate_user(call: Call<User>, params: DeactivateUserParams) -> ApiResult<Reply> {
     deactivate(call, move |tx, caller| {
         let user = find::by_id(tx, params.user_id)?;
-        // Bots are deactivated as bots.
+        // Bots are deactivated with `DELETE /bots/{bot_id}`.
         if user.is_bot() {
             return Err(find::no_such_user());
         }
@@ -54,7 +54,7 @@ pub async fn deactivate_own_user(call: Call<User>, _params: NoParams) -> ApiResu
     .await
 }
 
-/// Deactivates whom `choose` answers, and ends their polls.
+/// Deactivates the user that `choose` returns and ends their pending polls.
 async fn deactivate(
     call: Call<User>,
     choose: impl FnOnce(&mut Tx<'_>, &Caller) -> ApiResult<UserRow> + Send + 'static,
@@ -64,19 +64,19 @@ async fn deactivate(
         let user = choose(tx, caller)?;
         deactivation::deactivate(tx, &user)
     };
-    let gone = call.write(job).await?;
-    app.hub.remove_of(&gone);
+    let deactivated = call.write(job).await?;
+    app.hub.remove_of(&deactivated);
     Ok(Reply::ok())
 }
 
 /// Parameters of `POST /users/{user_id}/reactivate`.
 #[derive(Deserialize)]
 pub struct ReactivateUserParams {
-    /// Who.
+    /// The person or bot to reactivate.
     user_id: UserId,
 }
 
-/// `POST /users/{user_id}/reactivate`: takes a person or bot into use again. One in use stays as it is.
+/// `POST /users/{user_id}/reactivate`: reactivates a person or bot. Does nothing for an active one.
 pub fn reactivate_user(tx: &mut Tx<'_>, caller: &User, params: ReactivateUserParams) -> ApiResult<Reply> {
     let user = find::by_id(tx, params.user_id)?;
     if user.is_system_bot {

@@ -1,5 +1,6 @@
 //! `GET /users/me`, `GET /users`, `GET /users/{user_id}` and `GET /users/{email}`.
 
+use crate::domain::access::users;
 use crate::domain::access::users::Accessible;
 use crate::domain::messages::access::Sight;
 use crate::domain::messages::plan::newest_received;
@@ -15,17 +16,16 @@ use serde::{Deserialize, Serialize};
 /// Parameters of `GET /users` and `GET /users/{user_id_or_email}`.
 #[derive(Deserialize)]
 pub struct UserParams {
-    /// Which user: an id, or an API email.
+    /// An id or an email. Absent for `GET /users`.
     #[serde(default)]
     user_id_or_email: String,
-    /// Accepted for older clients; our image addresses do not depend on it.
-    #[serde(default, rename = "client_gravatar")]
+    /// Accepted and ignored: avatars are always served by this server.
+    #[serde(rename = "client_gravatar")]
     _client_gravatar: Option<bool>,
-    /// Whether to add the values of the custom profile fields.
+    /// Whether to include `profile_data`.
     #[serde(default)]
     include_custom_profile_fields: bool,
-    /// Only these users; all when absent.
-    #[serde(default)]
+    /// The users to list; all when absent.
     user_ids: Option<Vec<UserId>>,
 }
 
@@ -33,7 +33,7 @@ pub struct UserParams {
 struct OwnUser {
     #[serde(flatten)]
     user: UserRecord,
-    /// Deprecated, and still read by the terminal client.
+    /// The newest message the caller received. Deprecated, but the terminal client reads it.
     max_message_id: i64,
 }
 
@@ -45,8 +45,8 @@ pub fn own_user(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     Reply::data(&OwnUser { user, max_message_id })
 }
 
-/// `GET /users`: all users; stand-ins for those whom the caller cannot access.
-pub fn users(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
+/// `GET /users`: lists all users, with placeholders for those the caller cannot access.
+pub fn list_users(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
     let accessible = Accessible::to(read, read.caller)?;
     let mut profiles = if params.include_custom_profile_fields { Some(values::all(read)?) } else { None };
     let members: Vec<UserRecord> = sql::all(read)?
@@ -68,11 +68,11 @@ pub fn users(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
     Reply::field("members", &members)
 }
 
-/// `GET /users/{user_id}` and `GET /users/{email}`: one user.
+/// `GET /users/{user_id}` and `GET /users/{email}`.
 pub fn user(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
     let domain = bot_domain(&read.info.origin);
-    let user = find::named(read, read.caller, &params.user_id_or_email, &domain)?;
-    let user = find::accessible(read, read.caller, user)?;
+    let user = find::by_id_or_email(read, read.caller, &params.user_id_or_email, &domain)?;
+    users::check(read, read.caller, &user)?;
     let mut record = UserRecord::for_caller(&user, read.caller);
     if params.include_custom_profile_fields {
         record = record.with_profile_data(values::of(read, user.user_id)?);

@@ -1,8 +1,5 @@
-//! Users: people and bots.
-//!
-//! - [`access`]: whom guests know, and who may hear of whom; every event about a user goes to [`access::audience`];
-//! - [`create`], [`activity`], [`role`], [`change`], [`emails`]: what can happen to an account, whoever asks for it;
-//! - [`find`] and [`rules`]: which user is meant, and who may.
+//! `/users`: listing, creating, updating and deactivating users. `domain::accounts` has the commands that these
+//! operations share with others, `domain::access::users` the rule of who can access whom.
 
 mod create_user;
 mod deactivate;
@@ -16,7 +13,7 @@ use crate::http::Resource;
 use crate::http::{ADMINISTRATOR, Route, StatePart, USER};
 use hyper::Method;
 
-/// Users.
+/// The resource of `/users`.
 pub const RESOURCE: Resource = Resource { name: "users", routes, state: STATE, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_user", fetch: events::state }];
@@ -27,7 +24,7 @@ fn routes() -> Vec<Route> {
         Route::call(Method::DELETE, "/users/me", USER, deactivate::deactivate_own_user),
         Route::call(Method::POST, "/users/me/avatar", USER, own_avatar::upload_avatar).body_limit(BODY_LIMIT),
         Route::write(Method::DELETE, "/users/me/avatar", USER, own_avatar::delete_avatar),
-        Route::read(Method::GET, "/users", USER, get::users),
+        Route::read(Method::GET, "/users", USER, get::list_users),
         Route::call(Method::POST, "/users", ADMINISTRATOR, create_user::create_user),
         Route::read(Method::GET, "/users/{user_id_or_email}", USER, get::user),
         Route::call(Method::PATCH, "/users/{user_id_or_email}", USER, update::update_user),

@@ -10,7 +10,7 @@ use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use crate::store::Tx;
 use rusqlite::Connection;
 
-/// `POST /users/me/avatar`, with the image as the one file of a multipart body.
+/// `POST /users/me/avatar`: the image is the only file of a multipart body.
 pub async fn upload_avatar(mut call: Call<User>, _params: NoParams) -> ApiResult<Reply> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one avatar.")?;
     call.app.readers.read(|snapshot| check_allowed(snapshot, &call.caller)).await?;
@@ -18,7 +18,7 @@ pub async fn upload_avatar(mut call: Call<User>, _params: NoParams) -> ApiResult
     call.write(move |tx, caller| set(tx, caller, Some(&image))).await
 }
 
-/// `DELETE /users/me/avatar`: back to the image that is drawn for the caller.
+/// `DELETE /users/me/avatar`: restores the generated image.
 pub fn delete_avatar(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply> {
     set(tx, caller, None)
 }
@@ -31,7 +31,7 @@ fn set(tx: &mut Tx<'_>, caller: &User, image: Option<&AvatarImage>) -> ApiResult
     Reply::field("avatar_url", &avatar.url())
 }
 
-/// Administrators may where others may not.
+/// Checks that avatar changes are enabled, or that the caller is an administrator.
 fn check_allowed(connection: &Connection, caller: &User) -> ApiResult<()> {
     if realm::settings::AVATAR_CHANGES_DISABLED.get(connection)? && !caller.role.is_administrator() {
         return Err(ApiError::bad_request("Avatar changes are disabled in this organization."));

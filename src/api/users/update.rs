@@ -1,4 +1,4 @@
-//! `PATCH /users/{user_id}` and `PATCH /users/{email}`: an administrator changes somebody's account.
+//! `PATCH /users/{user_id}` and `PATCH /users/{email}`: an administrator changes an account.
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::{change, role};
@@ -15,23 +15,19 @@ use serde::Deserialize;
 /// Parameters of `PATCH /users/{user_id}` and `PATCH /users/{email}`.
 #[derive(Deserialize)]
 pub struct UpdateUserParams {
-    /// Which user: an id, or an email.
+    /// An id or an email.
     user_id_or_email: String,
-    /// The name shown. A blank one changes nothing.
-    #[serde(default)]
+    /// The new display name. A blank one changes nothing.
     full_name: Option<String>,
-    /// The role.
-    #[serde(default)]
+    /// The new role.
     role: Option<Role>,
-    /// Values of custom profile fields, those to be changed.
-    #[serde(default)]
+    /// New values of custom profile fields. Other fields keep their values.
     profile_data: Option<Vec<ValueChange>>,
-    /// The real email; only for owners.
-    #[serde(default)]
+    /// The new real email. Only owners may change it.
     new_email: Option<Trimmed>,
 }
 
-/// `PATCH /users/{user_id}` and `PATCH /users/{email}`: changes a user, who may be a bot, or deactivated.
+/// `PATCH /users/{user_id}` and `PATCH /users/{email}`: changes a person or a bot, active or not.
 pub async fn update_user(call: Call<User>, params: UpdateUserParams) -> ApiResult<Reply> {
     let domain = bot_domain(&call.info.origin);
     call.write(move |tx, caller| apply(tx, caller, &params, &domain)).await?;
@@ -39,7 +35,7 @@ pub async fn update_user(call: Call<User>, params: UpdateUserParams) -> ApiResul
 }
 
 fn apply(tx: &mut Tx<'_>, caller: &Caller, params: &UpdateUserParams, domain: &str) -> ApiResult<()> {
-    let user = find::named(tx, caller, &params.user_id_or_email, domain)?;
+    let user = find::by_id_or_email(tx, caller, &params.user_id_or_email, domain)?;
     if user.is_system_bot {
         return Err(find::no_such_user());
     }
@@ -54,11 +50,11 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, params: &UpdateUserParams, domain: &s
         rules::check_role(caller.role, user.role, wanted, is_only_owner && !user.is_bot())?;
         role::change(tx, &user, wanted)?;
     }
-    // That the organization lets nobody change their own name does not concern its administrators.
+    // `name_changes_disabled` does not apply to administrators.
     if let Some(full_name) = &params.full_name
         && !full_name.trim().is_empty()
     {
-        change::full_name(tx, &user, full_name)?;
+        change::set_full_name(tx, &user, full_name)?;
     }
     if let Some(profile_data) = &params.profile_data {
         if user.is_bot() {
@@ -78,7 +74,7 @@ fn change_email(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<(
     if !names::is_email(new_email) {
         return Err(ApiError::bad_request("Invalid new email address."));
     }
-    if let Some(msg) = emails::taken(tx, user, new_email)? {
+    if let Some(msg) = emails::find_conflict(tx, user, new_email)? {
         return Err(ApiError::bad_request(format!("New email value error: {msg}")));
     }
     emails::change(tx, user, new_email)

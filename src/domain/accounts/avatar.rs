@@ -1,7 +1,7 @@
-//! A user's image: where it is, and changing it, whoever asks for it.
+//! Avatars: reading and scaling an uploaded image, and setting it.
 //!
-//! Users who uploaded none have one that is drawn for them. All are ours to serve, so `avatar_url` is never left for
-//! clients to work out, whatever they declare: nothing is asked of a third party.
+//! Users without an uploaded image have a generated one. This server serves them all, so `avatar_url` is always present
+//! and no third party is asked, whatever `client_gravatar` says.
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users;
@@ -19,13 +19,13 @@ use crate::store::Tx;
 use rand::RngExt;
 use serde_json::json;
 
-/// An uploaded image in our sizes, as PNG.
+/// An uploaded image in the two served sizes, as PNG.
 pub struct AvatarImage {
     usual: Vec<u8>,
     medium: Vec<u8>,
 }
 
-/// Scales an uploaded file, which is checked first: 400, `BAD_IMAGE` if it is no image.
+/// Checks and scales an uploaded file. Fails with 400 `BAD_IMAGE` if it is not an image.
 pub async fn from_file(file: UploadedFile) -> ApiResult<AvatarImage> {
     upload::check(&file, MAX_AVATAR_FILE_SIZE_MIB)?;
     upload::make(file, scale).await
@@ -37,7 +37,7 @@ fn scale(file: &[u8]) -> Result<AvatarImage, ImageError> {
     Ok(AvatarImage { usual: png(SIDE)?, medium: png(MEDIUM_SIDE)? })
 }
 
-/// The image of a form that may do without one. Several are refused.
+/// Scales the image of a form that has at most one file.
 pub async fn from_files(mut files: Vec<UploadedFile>) -> ApiResult<Option<AvatarImage>> {
     match (files.pop(), files.is_empty()) {
         (None, _) => Ok(None),
@@ -46,7 +46,8 @@ pub async fn from_files(mut files: Vec<UploadedFile>) -> ApiResult<Option<Avatar
     }
 }
 
-/// Gives a user or bot an uploaded image, or the drawn one back, and tells everybody who may hear of them. Answers where it is now.
+/// Sets the avatar of a person or bot, or restores the generated one, and emits it to the users who can access them.
+/// Returns the new avatar.
 pub fn set(tx: &mut Tx<'_>, user: &UserRow, image: Option<&AvatarImage>) -> ApiResult<Avatar> {
     let old = user.avatar;
     if old.key.is_some() {

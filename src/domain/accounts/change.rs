@@ -1,17 +1,17 @@
-//! Changing a user, whoever asks for it: the user, or an administrator.
+//! Changes to accounts by the user or by an administrator: name, time zone and settings, with the events that follow.
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users;
-use crate::domain::bots;
 use crate::domain::users::events::UserUpdated;
 use crate::domain::users::{names, sql};
+use crate::domain::{bots, drafts, presence, user_settings, user_status};
 use crate::http::ApiResult;
 use crate::store::Tx;
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// Changes the name shown, and tells everybody who can access the user.
-pub fn full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiResult<()> {
-    let full_name = names::full_name(full_name)?;
+/// Checks and sets the display name, and emits `realm_user` to the users who can access the user.
+pub fn set_full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiResult<()> {
+    let full_name = names::check_full_name(full_name)?;
     if full_name == user.full_name {
         return Ok(());
     }
@@ -23,15 +23,31 @@ pub fn full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiResult<
     Ok(())
 }
 
-/// Tells everybody who can access a user where they are now.
-pub fn announce_timezone(tx: &mut Tx<'_>, user: &UserRow, timezone: &str) -> ApiResult<()> {
+/// Emits a new time zone to the users who can access the user.
+pub fn emit_timezone(tx: &mut Tx<'_>, user: &UserRow, timezone: &str) -> ApiResult<()> {
     let audience = users::audience(tx, user)?;
     let person = json!({"user_id": user.user_id, "email": user.email, "timezone": timezone});
     tx.emit(UserUpdated::new(person), audience);
     Ok(())
 }
 
-/// Whether a text names a time zone, as the IANA spells them.
+/// Sets a user's setting to another value, emits it, and applies what depends on it: turning off the synchronization of
+/// drafts deletes them, and the visibility of presence changes the user's status and presence.
+pub fn set_setting(tx: &mut Tx<'_>, user: &UserRow, name: &str, value: &Value) -> ApiResult<()> {
+    user_settings::sql::set(tx, user.user_id, name, value)?;
+    user_settings::events::setting_updated(tx, user.user_id, &user.email, name, value)?;
+    if name == user_settings::ENABLE_DRAFTS_SYNCHRONIZATION.name() && *value == false {
+        drafts::delete_all(tx, user.user_id)?;
+    }
+    if name == user_settings::PRESENCE_ENABLED.name() {
+        let is_visible = *value == true;
+        user_status::away_changed(tx, user, !is_visible)?;
+        presence::visibility_changed(tx, user.user_id, is_visible)?;
+    }
+    Ok(())
+}
+
+/// Whether a text is an IANA time zone identifier, in its exact case.
 pub fn is_timezone(text: &str) -> bool {
     jiff::tz::db().get(text).is_ok_and(|zone| zone.iana_name() == Some(text))
 }

@@ -1,37 +1,38 @@
-//! Making a user, whoever asks for it: the command line, an administrator, an invitation.
+//! Creating people and bots, for the command line, administrators, owners of bots and invitations.
 
 use crate::domain::access::channel_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{user_rows, users};
+use crate::domain::bots::sql::NewBotRow;
 use crate::domain::membership::subscribe;
 use crate::domain::realm::{DUMMY_DOMAIN, user_ids};
 use crate::domain::users::events::{UserAdded, announce};
 use crate::domain::users::{names, sql as users_sql};
-use crate::domain::{channels, groups, notices, user_settings};
+use crate::domain::{bots, channels, groups, notices, user_settings};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{BotType, Role, UserId};
 use rusqlite::Connection;
 
-/// Who is to be made.
+/// The user to create.
 #[derive(Clone, Debug)]
 pub struct NewUser {
-    /// The real email.
+    /// The real email, also the API email unless the organization hides it.
     pub email: String,
-    /// The name shown.
+    /// The display name.
     pub full_name: String,
-    /// The role.
+    /// The role in the organization.
     pub role: Role,
-    /// For bots: the kind, and the owner.
+    /// The type and the owner, for bots.
     pub bot: Option<(BotType, UserId)>,
-    /// argon2id hash; without one the user logs in with keys only.
+    /// The argon2id hash of the password. Without one the user has only API keys.
     pub password_hash: Option<String>,
 }
 
-/// Checks what a new user is to be called, and answers it stripped: the name shown, and the real email.
-pub fn check(connection: &Connection, email: &str, full_name: &str) -> ApiResult<(String, String)> {
-    let full_name = names::full_name(full_name)?;
+/// Checks the name and the real email of a new user, and returns them in this order without surrounding white space.
+pub fn check_new_user(connection: &Connection, email: &str, full_name: &str) -> ApiResult<(String, String)> {
+    let full_name = names::check_full_name(full_name)?;
     names::check_unique(connection, &full_name, None)?;
     let email = email.trim();
     if !names::is_email(email) {
@@ -43,14 +44,15 @@ pub fn check(connection: &Connection, email: &str, full_name: &str) -> ApiResult
     Ok((full_name, email.to_owned()))
 }
 
-/// Makes a user in the default channels, and tells everybody.
+/// Creates a user like [`create_with_domain`], where the domain of the server is not known.
 pub fn create(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
-    create_at(tx, new, DUMMY_DOMAIN)
+    create_with_domain(tx, new, DUMMY_DOMAIN)
 }
 
-/// The same where the domain of the server is known: hidden emails get a stand-in there.
-pub fn create_at(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<UserRow> {
-    let user = create_outside_channels(tx, new, domain)?;
+/// Creates a user, subscribes members to the default channels and sends people the welcome message. `domain` is the
+/// domain of dummy emails.
+pub fn create_with_domain(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<UserRow> {
+    let user = create_without_channels(tx, new, domain)?;
     if !user.is_bot() && user.role != Role::Guest {
         subscribe_to_defaults(tx, user.user_id)?;
     }
@@ -60,9 +62,9 @@ pub fn create_at(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<User
     Ok(user)
 }
 
-/// The same, in no channel yet.
-pub fn create_outside_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<UserRow> {
-    let (full_name, email) = check(tx, &new.email, &new.full_name)?;
+/// Creates a user without subscriptions and welcome message, and emits `realm_user` events to everyone.
+pub fn create_without_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<UserRow> {
+    let (full_name, email) = check_new_user(tx, &new.email, &new.full_name)?;
     let row = users_sql::NewUserRow {
         email: &email,
         full_name: &full_name,
@@ -84,7 +86,7 @@ pub fn create_outside_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> 
     Ok(user)
 }
 
-/// The new user's row, with a stand-in for the real email if the organization's defaults hide it.
+/// Returns the new user's row, after setting a dummy email if the organization's defaults hide the real one.
 fn hide_email(tx: &Tx<'_>, user_id: UserId, domain: &str) -> ApiResult<UserRow> {
     let mut user = user_rows::by_id(tx, user_id)?
         .ok_or_else(|| ApiError::internal("the user who was just made has no row"))?;
@@ -96,7 +98,6 @@ fn hide_email(tx: &Tx<'_>, user_id: UserId, domain: &str) -> ApiResult<UserRow> 
     Ok(user)
 }
 
-/// New members begin in the default channels.
 fn subscribe_to_defaults(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
     let mut streams = Vec::new();
     for stream_id in channels::sql::default_streams(tx)? {
@@ -106,4 +107,19 @@ fn subscribe_to_defaults(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
         subscribe::subscribe(tx, &streams, &[user_id], &subscribe::Colors::new())?;
     }
     Ok(())
+}
+
+/// Creates a bot with its first API key, emits `realm_user` and `realm_bot` events, and returns the bot and the key.
+/// `user.bot` has its type and owner.
+pub fn create_bot(
+    tx: &mut Tx<'_>,
+    user: &NewUser,
+    domain: &str,
+    bot: &NewBotRow,
+) -> ApiResult<(UserRow, String)> {
+    let user = create_with_domain(tx, user, domain)?;
+    bots::sql::insert(tx, &NewBotRow { user_id: user.user_id, ..bot.clone() })?;
+    let api_key = bots::change::mint_key(tx, user.user_id)?;
+    bots::events::added(tx, &user)?;
+    Ok((user, api_key))
 }

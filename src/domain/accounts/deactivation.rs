@@ -1,8 +1,7 @@
-//! Accounts in use, and no longer: deactivation and reactivation, whoever asks for it.
+//! Deactivation and reactivation of accounts.
 //!
-//! What belongs to a deactivated user stays, and nobody counts it: subscriptions, groups, settings that name them. They
-//! cannot call, hear nothing, and are called by nobody. Their keys stay too: whoever comes with one is told why it does
-//! not work, and it works again after the return.
+//! A deactivated user keeps subscriptions, group memberships and settings, but they have no effect. API keys stay too:
+//! requests with one are refused with the reason, and it works again after reactivation.
 
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_viewers::ChannelViewers;
@@ -23,8 +22,8 @@ use crate::store::Tx;
 use crate::types::UserId;
 use serde_json::json;
 
-/// Deactivates a user and their bots, and takes their invitations back. Answers who is deactivated now: their event
-/// queues go with [`crate::events::Hub::remove_of`] once the job is done.
+/// Deactivates a user and their bots, and revokes their invitations. Returns the deactivated users, whose event queues
+/// the caller removes with [`crate::events::Hub::remove_of`] after the job.
 pub fn deactivate(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<Vec<UserId>> {
     if invites::sql::revoke_all_of(tx, user.user_id, tx.now())? {
         invites::events::changed(tx, None)?;
@@ -63,7 +62,7 @@ fn emit_channels_left(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     Ok(())
 }
 
-/// Takes an account into use again. A bot whose owner is not active becomes `by`'s.
+/// Reactivates an account. A bot whose owner is deactivated gets `by` as its owner.
 pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: UserId) -> ApiResult<()> {
     let set_active = |tx: &mut Tx<'_>| Ok(users_sql::set_active(tx, user.user_id, true)?);
     visibility::with_own_events(tx, Scope::Account(user), set_active, |tx, (), changes| {
@@ -87,7 +86,7 @@ fn give_to_active_owner(tx: &mut Tx<'_>, bot: &UserRow, by: UserId) -> ApiResult
     if owner.is_some_and(|owner| owner.is_active) {
         return Ok(());
     }
-    bots::change::owner(tx, bot, by)
+    bots::change::set_owner(tx, bot, by)
 }
 
 fn activity(user_id: UserId, is_active: bool) -> UserUpdated {

@@ -1,9 +1,7 @@
-//! Commands on accounts: creating, changing and deactivating users and bots, with every event that follows.
+//! Commands on accounts: creating, changing and deactivating people and bots, with the events that follow.
 
 pub mod avatar;
 pub mod change;
 pub mod create;
-pub mod create_bot;
 pub mod deactivation;
 pub mod role;
-pub mod settings;

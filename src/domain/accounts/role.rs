@@ -26,7 +26,7 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
         if !user.is_active {
             return Ok(());
         }
-        emails::emit_role_changed(tx, user, &after)?;
+        emails::emit_visible_to_role(tx, user, &after)?;
         if (user.role == Role::Guest) != (role == Role::Guest) {
             emit_default_streams_to(tx, user.user_id, role)?;
         }

@@ -1,4 +1,4 @@
-//! What can happen to a bot, whoever asks for it.
+//! Commands on bots: keys, owner, and what a person's role changes.
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users as access;
@@ -11,17 +11,17 @@ use crate::store::Tx;
 use crate::types::{Role, UserId};
 use serde_json::json;
 
-/// What a bot's own key is called in the list of keys.
+/// The client of a bot's key in lists of keys.
 const CLIENT: &str = "bot";
 
-/// Makes a key for a bot, the one that its owner can read.
+/// Creates a bot's API key and stores it where the owner can read it.
 pub fn mint_key(tx: &Tx<'_>, bot_id: UserId) -> ApiResult<String> {
     let api_key = keys::mint(tx, bot_id, CLIENT)?;
     sql::set_api_key(tx, bot_id, Some(&api_key))?;
     Ok(api_key)
 }
 
-/// A new key for a bot: all others stop working. Tells those who administer it.
+/// Replaces all keys of a bot with a new one, and emits it to those who administer the bot.
 pub fn regenerate_key(tx: &mut Tx<'_>, bot: &UserRow) -> ApiResult<String> {
     keys::delete_all(tx, bot.user_id)?;
     let api_key = mint_key(tx, bot.user_id)?;
@@ -29,18 +29,18 @@ pub fn regenerate_key(tx: &mut Tx<'_>, bot: &UserRow) -> ApiResult<String> {
     Ok(api_key)
 }
 
-/// Forgets a bot's key if it is the one that was revoked.
-pub fn key_revoked(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
-    if let Some(api_key) = sql::by_id(tx, user_id)?.and_then(|bot| bot.api_key)
-        && !keys::works(tx, user_id, &api_key)?
+/// Clears the readable copy of a bot's key if that key has been revoked.
+pub fn clear_revoked_key(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    if let Some(api_key) = sql::load(tx, user_id)?.and_then(|bot| bot.api_key)
+        && !keys::is_valid(tx, user_id, &api_key)?
     {
         sql::set_api_key(tx, user_id, None)?;
     }
     Ok(())
 }
 
-/// Gives a bot to another owner, and tells everybody.
-pub fn owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<()> {
+/// Sets a bot's owner and emits it to the users who can access the bot.
+pub fn set_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<()> {
     users::set_bot_owner(tx, bot.user_id, owner_id)?;
     let after = UserRow { bot_owner_id: Some(owner_id), ..bot.clone() };
     events::owner_changed(tx, &after, bot.bot_owner_id)?;
@@ -49,12 +49,12 @@ pub fn owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<()> 
     Ok(())
 }
 
-/// Tells a person whose role changed of the bots that they can administer now, or can no longer.
+/// Emits to a person whose role changed the bots that they may administer from now on, or no longer.
 pub fn role_changed(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
     if user.role.is_administrator() == role.is_administrator() || !user.is_active {
         return Ok(());
     }
-    for (bot, _) in sql::all(tx, None)? {
+    for (bot, _) in sql::list(tx, None)? {
         if bot.bot_owner_id == Some(user.user_id) {
             continue;
         }

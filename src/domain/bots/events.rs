@@ -51,7 +51,7 @@ fn administrators(connection: &Connection, bot: &UserRow) -> ApiResult<RoaringBi
 
 /// Tells these users of a bot that they can administer now.
 pub fn added_for(tx: &mut Tx<'_>, bot: &UserRow, user_ids: RoaringBitmap) -> ApiResult<()> {
-    if let Some(row) = sql::by_id(tx, bot.user_id)? {
+    if let Some(row) = sql::load(tx, bot.user_id)? {
         tx.emit(BotAdded { bot: BotRecord::new(bot, &row) }, Audience::set(user_ids));
     }
     Ok(())
@@ -103,7 +103,7 @@ pub fn owner_changed(tx: &mut Tx<'_>, bot: &UserRow, former: Option<UserId>) -> 
 /// Word `realm_bot`: the bots that the caller can administer, deactivated ones too.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let owner = (!request.caller.role.is_administrator()).then_some(request.caller.user_id);
-    let bots = sql::all(request.connection, owner)?;
+    let bots = sql::list(request.connection, owner)?;
     let records: Vec<_> = bots.iter().map(|(user, bot)| BotRecord::new(user, bot)).collect();
     state.insert("realm_bots".into(), serde_json::to_value(records)?);
     Ok(())

@@ -1,4 +1,4 @@
-//! Bots: rows, rules, the `realm_bot` event, and changes of key and owner.
+//! Bots: rows, rules, changes of key and owner, wire forms, and `realm_bot` events.
 
 pub mod change;
 pub mod events;

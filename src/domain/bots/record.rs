@@ -1,4 +1,4 @@
-//! A bot as those who administer it see it.
+//! The wire forms of a bot for those who administer it.
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::sql::{BotRow, Service};
@@ -13,12 +13,12 @@ pub struct BotRecord {
     full_name: String,
     bot_type: Option<BotType>,
     is_active: bool,
-    /// Absent if it was revoked and nobody asked for another one since.
+    /// Absent if it was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     api_key: Option<String>,
-    /// A channel's name.
+    /// The name of a channel.
     default_sending_stream: Option<String>,
-    /// A channel's name.
+    /// The name of a channel.
     default_events_register_stream: Option<String>,
     default_all_public_streams: bool,
     avatar_url: String,
@@ -26,7 +26,7 @@ pub struct BotRecord {
     services: Vec<ServiceRecord>,
 }
 
-/// Where an outgoing webhook posts.
+/// The service of an outgoing webhook.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ServiceRecord {
     base_url: String,
@@ -35,8 +35,8 @@ pub struct ServiceRecord {
 }
 
 impl ServiceRecord {
-    /// The services of a bot: one or none.
-    pub fn of(service: Option<&Service>) -> Vec<Self> {
+    /// Returns the list of a bot's services, which has at most one.
+    pub fn list(service: Option<&Service>) -> Vec<Self> {
         let record = |service: &Service| Self {
             base_url: service.base_url.clone(),
             interface: service.interface,
@@ -47,7 +47,7 @@ impl ServiceRecord {
 }
 
 impl BotRecord {
-    /// The record.
+    /// Returns the record of a bot.
     pub fn new(user: &UserRow, bot: &BotRow) -> Self {
         Self {
             email: user.email.clone(),
@@ -61,18 +61,18 @@ impl BotRecord {
             default_all_public_streams: bot.default_all_public_streams,
             avatar_url: user.avatar.url(),
             owner_id: user.bot_owner_id,
-            services: ServiceRecord::of(bot.service.as_ref()),
+            services: ServiceRecord::list(bot.service.as_ref()),
         }
     }
 }
 
-/// A bot in `GET /bots`.
+/// A bot in the responses of `GET /bots` and `POST /bots`.
 #[derive(Clone, Debug, Serialize)]
 pub struct OwnBotRecord {
-    /// Only in the list.
+    /// The API email. Absent in `POST /bots`.
     #[serde(skip_serializing_if = "Option::is_none")]
     username: Option<String>,
-    /// Only in the list.
+    /// Absent in `POST /bots`.
     #[serde(skip_serializing_if = "Option::is_none")]
     full_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ pub struct OwnBotRecord {
 }
 
 impl OwnBotRecord {
-    /// The record.
+    /// Returns the record of a bot, as in `GET /bots`.
     pub fn new(user: &UserRow, bot: BotRow) -> Self {
         Self {
             username: Some(user.email.clone()),
@@ -97,7 +97,7 @@ impl OwnBotRecord {
         }
     }
 
-    /// As the answer of `POST /bots` has it.
+    /// Leaves out the names, as in `POST /bots`.
     #[must_use]
     pub fn without_names(mut self) -> Self {
         (self.username, self.full_name) = (None, None);

@@ -1,4 +1,4 @@
-//! Who may do what with bots, and what is valid.
+//! Rules for bots: permissions, and checks of values.
 
 use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
@@ -14,14 +14,14 @@ use crate::types::{BotType, StreamId, UserId};
 use rusqlite::Connection;
 use serde_json::Value;
 
-/// The published formats of outgoing webhooks: our own, and one that is like another chat's.
+/// The payload formats of outgoing webhooks: the published one, and one like another chat's.
 pub const INTERFACES: [i64; 2] = [1, 2];
 
-/// What bots of type [`BotType::IncomingWebhook`] can be for: names, and names for people.
+/// The integrations for bots of type [`BotType::IncomingWebhook`]: names and display names.
 pub const INTEGRATIONS: &[(&str, &str)] = &[("json", "JSON formatter")];
 
-/// Refuses those who have no bots at all.
-pub fn require_person(caller: &Caller) -> ApiResult<()> {
+/// Checks that the caller is neither a guest nor a bot.
+pub fn check_can_own_bots(caller: &Caller) -> ApiResult<()> {
     if caller.is_guest() {
         return Err(ApiError::bad_request("Not allowed for guest users"));
     }
@@ -31,17 +31,17 @@ pub fn require_person(caller: &Caller) -> ApiResult<()> {
     Ok(())
 }
 
-/// A bot that the caller may administer: their own, and for administrators each.
+/// Loads a bot that the caller may administer: their own, or any bot for administrators.
 pub fn find(connection: &Connection, caller: &Caller, bot_id: UserId) -> ApiResult<UserRow> {
-    require_person(caller)?;
+    check_can_own_bots(caller)?;
     let bot = user_rows::by_id(connection, bot_id)?.filter(|user| user.is_bot() && !user.is_system_bot);
     let bot = bot.ok_or_else(|| ApiError::bad_request("No such bot"))?;
     users_rules::check_may_administer(caller, &bot)?;
     Ok(bot)
 }
 
-/// Checks that the caller may make bots of this type, and returns the type. Unknown types are refused.
-pub fn check_kind(connection: &Connection, caller: &Caller, now: i64, code: i64) -> ApiResult<BotType> {
+/// Checks that the type exists and that the caller may create bots of it, and returns it.
+pub fn check_bot_type(connection: &Connection, caller: &Caller, now: i64, code: i64) -> ApiResult<BotType> {
     let bot_type = BotType::try_from(code);
     let viewer = Viewer::new(Ctx::new(connection, caller, now));
     let may = |permission| permissions::is_held(&viewer, permission);
@@ -56,7 +56,7 @@ pub fn check_kind(connection: &Connection, caller: &Caller, now: i64, code: i64)
     }
 }
 
-/// Refuses formats that there are not.
+/// Checks that a payload format exists.
 pub fn check_interface(interface: i64) -> ApiResult<()> {
     if INTERFACES.contains(&interface) {
         Ok(())
@@ -65,7 +65,7 @@ pub fn check_interface(interface: i64) -> ApiResult<()> {
     }
 }
 
-/// Refuses the name of somebody who is active, as it is spelt.
+/// Checks that no active user has exactly this name.
 pub fn check_name(connection: &Connection, full_name: &str) -> ApiResult<()> {
     if sql::is_name_in_use(connection, full_name)? {
         return Err(ApiError::bad_request("Name is already in use!"));
@@ -73,8 +73,8 @@ pub fn check_name(connection: &Connection, full_name: &str) -> ApiResult<()> {
     Ok(())
 }
 
-/// The email of a new bot: `ada` becomes `ada-bot@...`.
-pub fn email(connection: &Connection, short_name: &str, domain: &str) -> ApiResult<String> {
+/// Returns the email of a new bot, `ada-bot@...` for the short name `ada`. Fails if it is invalid or in use.
+pub fn bot_email(connection: &Connection, short_name: &str, domain: &str) -> ApiResult<String> {
     let email = format!("{}-bot@{domain}", short_name.trim());
     if short_name.trim().is_empty() || !names::is_email(&email) {
         return Err(ApiError::bad_request("Bad name or username"));
@@ -85,8 +85,8 @@ pub fn email(connection: &Connection, short_name: &str, domain: &str) -> ApiResu
     Ok(email)
 }
 
-/// An address that messages can be posted to. Clients send it as JSON or as it stands.
-pub fn payload_url(name: &str, text: JsonOrText) -> ApiResult<String> {
+/// Checks the http or https URL of an outgoing webhook. Clients send it as JSON or as plain text.
+pub fn check_payload_url(name: &str, text: JsonOrText) -> ApiResult<String> {
     let text = match text {
         JsonOrText::Text(text) | JsonOrText::Json(Value::String(text)) => text,
         JsonOrText::Json(_) => return Err(ApiError::bad_request(format!("{name} is not a string"))),
@@ -96,8 +96,8 @@ pub fn payload_url(name: &str, text: JsonOrText) -> ApiResult<String> {
     if fits { Ok(text) } else { Err(ApiError::bad_request(format!("{name} is not a URL"))) }
 }
 
-/// The channel that a caller names for a bot; the empty name is none.
-pub fn default_stream(
+/// Returns the id of a channel that the caller can read, by name; `None` for the empty name.
+pub fn find_default_channel(
     connection: &Connection,
     caller: &Caller,
     now: i64,
@@ -116,7 +116,7 @@ pub fn default_stream(
     Err(ApiError::bad_request(format!("Invalid channel name '{name}'")))
 }
 
-/// Refuses an integration that there is not.
+/// Checks that an integration exists.
 pub fn check_integration(name: &str) -> ApiResult<()> {
     if INTEGRATIONS.iter().any(|(known, _)| *known == name) {
         return Ok(());
@@ -140,7 +140,7 @@ mod tests {
             (text(""), Err("payload_url is not a URL")),
         ];
         for (given, expected) in cases {
-            let found = payload_url("payload_url", given);
+            let found = check_payload_url("payload_url", given);
             assert_eq!(found.as_deref().map_err(ApiError::msg), expected);
         }
     }

@@ -1,35 +1,35 @@
-//! Every statement about bots.
+//! SQL statements on the `bot` table.
 
 use crate::domain::access::user_rows as users;
 use crate::domain::access::user_rows::UserRow;
 use crate::types::{StreamId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// What a bot has beside its [`UserRow`].
+/// The columns of a bot beyond its [`UserRow`].
 #[derive(Clone, Debug)]
 pub struct BotRow {
-    /// The bot.
+    /// The user id of the bot.
     pub user_id: UserId,
-    /// Its key, unless that was revoked.
+    /// The API key that the owner can read; `None` if it was revoked.
     pub api_key: Option<String>,
-    /// The name of the channel that it sends to by default.
+    /// The name of the default channel to send to.
     pub default_sending_stream: Option<String>,
-    /// The name of the channel whose messages it hears by default.
+    /// The name of the default channel for events.
     pub default_events_register_stream: Option<String>,
-    /// Whether it hears all public channels by default.
+    /// Whether the bot receives events of all public channels by default.
     pub default_all_public_streams: bool,
-    /// Where its messages are posted, for outgoing webhooks.
+    /// The service, for outgoing webhooks.
     pub service: Option<Service>,
 }
 
-/// Where the messages of an outgoing webhook are posted, and how.
+/// The service that an outgoing webhook posts messages to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// The address.
+    /// The http or https URL.
     pub base_url: String,
-    /// 1: the published format; 2: like another chat's.
+    /// The payload format. 1: the published one, 2: one like another chat's.
     pub interface: i64,
-    /// By which the receiver knows us.
+    /// A secret in the payload by which the service recognizes this server.
     pub token: String,
 }
 
@@ -56,16 +56,16 @@ fn read(row: &Row<'_>) -> rusqlite::Result<BotRow> {
     })
 }
 
-/// What a bot has; `None` for people and the server's own bots.
-pub fn by_id(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<BotRow>> {
+/// Loads a bot's row; `None` for people and system bots.
+pub fn load(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<BotRow>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM {TABLES} WHERE bot.user_id = ?1"))?
         .query_row([user_id], read)
         .optional()
 }
 
-/// The bots of an owner, or all bots, by id; deactivated ones too.
-pub fn all(connection: &Connection, owner: Option<UserId>) -> rusqlite::Result<Vec<(UserRow, BotRow)>> {
+/// Lists the bots of an owner, or all bots, by id, deactivated ones included.
+pub fn list(connection: &Connection, owner: Option<UserId>) -> rusqlite::Result<Vec<(UserRow, BotRow)>> {
     let rows: Vec<BotRow> = connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM {TABLES} JOIN user ON user.user_id = bot.user_id
@@ -80,8 +80,8 @@ pub fn all(connection: &Connection, owner: Option<UserId>) -> rusqlite::Result<V
     Ok(bots)
 }
 
-/// The bots that have no row yet.
-pub fn without_row(connection: &Connection) -> rusqlite::Result<Vec<UserId>> {
+/// Lists the bots without a row in `bot`.
+pub fn list_without_row(connection: &Connection) -> rusqlite::Result<Vec<UserId>> {
     connection
         .prepare_cached(
             "SELECT user_id FROM user WHERE bot_type IS NOT NULL AND NOT is_system_bot
@@ -91,26 +91,26 @@ pub fn without_row(connection: &Connection) -> rusqlite::Result<Vec<UserId>> {
         .collect()
 }
 
-/// A bot's row to be made.
+/// The values of a new row.
 #[derive(Clone, Debug, Default)]
 pub struct NewBotRow {
-    /// The bot.
+    /// The user id of the bot.
     pub user_id: UserId,
-    /// The channel that it sends to by default.
+    /// The default channel to send to.
     pub default_sending_stream: Option<StreamId>,
-    /// The channel whose messages it hears by default.
+    /// The default channel for events.
     pub default_events_register_stream: Option<StreamId>,
-    /// Whether it hears all public channels by default.
+    /// Whether the bot receives events of all public channels by default.
     pub default_all_public_streams: bool,
     /// The integration, for incoming webhooks.
     pub service_name: Option<String>,
-    /// Where its messages are posted, for outgoing webhooks.
+    /// The service, for outgoing webhooks.
     pub service: Option<Service>,
-    /// A JSON object of texts; empty means none.
+    /// The configuration, a JSON object of strings. The empty string means no configuration.
     pub config_data: String,
 }
 
-/// Makes a bot's row.
+/// Inserts a bot's row.
 pub fn insert(connection: &Connection, bot: &NewBotRow) -> rusqlite::Result<()> {
     let service = bot.service.as_ref();
     connection
@@ -133,13 +133,13 @@ pub fn insert(connection: &Connection, bot: &NewBotRow) -> rusqlite::Result<()> 
         .map(|_| ())
 }
 
-/// Keeps a bot's key.
+/// Sets the API key that a bot's owner can read.
 pub fn set_api_key(connection: &Connection, user_id: UserId, api_key: Option<&str>) -> rusqlite::Result<()> {
     let statement = "UPDATE bot SET api_key = ?2 WHERE user_id = ?1";
     connection.prepare_cached(statement)?.execute((user_id, api_key)).map(|_| ())
 }
 
-/// Sets the channel that a bot sends to by default.
+/// Sets a bot's default channel to send to.
 pub fn set_default_sending_stream(
     connection: &Connection,
     user_id: UserId,
@@ -149,7 +149,7 @@ pub fn set_default_sending_stream(
     connection.prepare_cached(statement)?.execute((user_id, stream_id)).map(|_| ())
 }
 
-/// Sets the channel whose messages a bot hears by default.
+/// Sets a bot's default channel for events.
 pub fn set_default_events_register_stream(
     connection: &Connection,
     user_id: UserId,
@@ -159,7 +159,7 @@ pub fn set_default_events_register_stream(
     connection.prepare_cached(statement)?.execute((user_id, stream_id)).map(|_| ())
 }
 
-/// Sets whether a bot hears all public channels by default.
+/// Sets whether a bot receives events of all public channels by default.
 pub fn set_default_all_public_streams(
     connection: &Connection,
     user_id: UserId,
@@ -169,7 +169,7 @@ pub fn set_default_all_public_streams(
     connection.prepare_cached(statement)?.execute((user_id, on)).map(|_| ())
 }
 
-/// Sets where an outgoing webhook posts, and how.
+/// Sets the URL and the payload format of an outgoing webhook.
 pub fn set_service(
     connection: &Connection,
     user_id: UserId,
@@ -180,7 +180,7 @@ pub fn set_service(
     connection.prepare_cached(statement)?.execute((user_id, base_url, interface)).map(|_| ())
 }
 
-/// Adds to a bot's configuration: names that are there get the new values. Both are JSON objects.
+/// Merges a JSON object into a bot's configuration and returns the result.
 pub fn merge_config_data(
     connection: &Connection,
     user_id: UserId,

@@ -15,8 +15,8 @@ use crate::types::{GroupId, Role, UserId};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// A group on the wire.
 #[derive(Clone, Debug, Serialize, Deserialize)]

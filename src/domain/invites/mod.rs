@@ -1,4 +1,4 @@
-//! Invitations: rows and links, and the `invites_changed` event.
+//! Invitations: rows, the link of the first owner, and `invites_changed` events.
 
 pub mod events;
 pub mod owner_link;

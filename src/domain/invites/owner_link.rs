@@ -1,4 +1,4 @@
-//! The link with which the first owner signs up.
+//! The link of the first owner.
 
 use crate::domain::invites::record::{InviteRow, random_key};
 use crate::domain::invites::sql;
@@ -7,11 +7,11 @@ use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::Role;
 
-/// Where a first owner is made; `None` if somebody can log in. Each call makes a new link, and the one before works no
-/// more: a link that was printed long ago is nobody's key to the organization.
-pub fn new_path(tx: &Tx<'_>) -> ApiResult<Option<String>> {
+/// Creates the link of the first owner and returns its path; `None` if anyone can log in already. The previous link
+/// stops working, so that one printed long ago does not give access.
+pub fn create(tx: &Tx<'_>) -> ApiResult<Option<String>> {
     sql::delete_owner_links(tx)?;
-    if users::somebody_can_log_in(tx)? {
+    if users::can_anyone_log_in(tx)? {
         return Ok(None);
     }
     let invite = InviteRow {

@@ -1,63 +1,63 @@
-//! An invitation as it is stored, and as clients see it.
+//! The row and the wire form of an invitation.
 
 use crate::types::{GroupId, Role, StreamId, UserId};
 use rand::RngExt;
 use serde::Serialize;
 
-/// Characters of a link's key: lower-case base32, 120 bits in all.
+/// The length of a link's key in base32 characters: 120 bits.
 const KEY_LENGTH: usize = 24;
 
 const KEY_LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// An invitation's row.
+/// A row of `invite`.
 #[derive(Clone, Debug)]
 pub struct InviteRow {
-    /// The id.
+    /// Identifies the invitation; 0 before it is inserted.
     pub invite_id: i64,
     /// The secret part of the link.
     pub key: String,
-    /// Whom it is for; `None` for a link that many may use.
+    /// The email of the invited person; `None` for a reusable link.
     pub email: Option<String>,
-    /// Who made it; `None` for the link by which the first owner comes.
+    /// The inviter; `None` for the link of the first owner.
     pub invited_by_user_id: Option<UserId>,
-    /// When it was made, UNIX seconds.
+    /// When it was created, in UNIX seconds.
     pub invited: i64,
-    /// UNIX seconds; `None`: never.
+    /// When it expires, in UNIX seconds; `None`: never.
     pub expiry_date: Option<i64>,
-    /// The role of who comes by it.
+    /// The role of the new users.
     pub invited_as: Role,
-    /// Channels to subscribe them to.
+    /// Channels to subscribe the new users to.
     pub stream_ids: Vec<StreamId>,
-    /// Groups to add them to.
+    /// Groups to add the new users to.
     pub group_ids: Vec<GroupId>,
-    /// Whether they begin in the default channels.
+    /// Whether to subscribe the new users to the default channels.
     pub include_realm_default_subscriptions: bool,
-    /// Whether the inviter hears that they came.
+    /// Whether to notify the inviter when somebody joins.
     pub notify_referrer_on_join: bool,
-    /// What the welcome bot says to them; `None`: the organization's text, empty: nothing.
+    /// The text of the welcome bot; `None`: the organization's text, empty: no text.
     pub welcome_message_custom_text: Option<String>,
-    /// Whether it was taken back.
+    /// Whether it was revoked.
     pub is_revoked: bool,
 }
 
 impl InviteRow {
-    /// Whether many people may use it.
+    /// Whether it is a reusable link.
     pub fn is_multiuse(&self) -> bool {
         self.email.is_none()
     }
 
-    /// Whether somebody may come by it at this time, in UNIX seconds.
-    pub fn is_open(&self, now: i64) -> bool {
+    /// Whether it is neither revoked nor expired at `now`, in UNIX seconds.
+    pub fn is_usable(&self, now: i64) -> bool {
         !self.is_revoked && self.expiry_date.is_none_or(|expiry| now < expiry)
     }
 
-    /// The whole link.
+    /// Returns the link. `origin` is the URL at which clients reach the server.
     pub fn link(&self, origin: &str) -> String {
         format!("{origin}/join/{}/", self.key)
     }
 }
 
-/// A new key.
+/// Returns a new key for a link.
 pub fn random_key() -> String {
     let mut random = rand::rng();
     (0..KEY_LENGTH).map(|_| char::from(KEY_LETTERS[random.random_range(0..KEY_LETTERS.len())])).collect()
@@ -73,16 +73,16 @@ pub struct InviteRecord {
     invited_as: Role,
     is_multiuse: bool,
     notify_referrer_on_join: bool,
-    /// Only of a link for one person.
+    /// Absent for reusable links.
     #[serde(skip_serializing_if = "Option::is_none")]
     email: Option<String>,
-    /// Only of a link for many.
+    /// Absent for email invitations.
     #[serde(skip_serializing_if = "Option::is_none")]
     link_url: Option<String>,
 }
 
 impl InviteRecord {
-    /// The record; `origin` is where clients reach the server.
+    /// Returns the record. `origin` is the URL at which clients reach the server.
     pub fn new(invite: &InviteRow, origin: &str) -> Self {
         Self {
             id: invite.invite_id,

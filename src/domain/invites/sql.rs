@@ -1,4 +1,4 @@
-//! Every statement about invitations.
+//! SQL statements on the `invite` table.
 
 use crate::domain::invites::record::InviteRow;
 use crate::types::UserId;
@@ -17,8 +17,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<InviteRow> {
         invited: row.get(4)?,
         expiry_date: row.get(5)?,
         invited_as: row.get(6)?,
-        stream_ids: list(row, 7)?,
-        group_ids: list(row, 8)?,
+        stream_ids: read_list(row, 7)?,
+        group_ids: read_list(row, 8)?,
         include_realm_default_subscriptions: row.get(9)?,
         notify_referrer_on_join: row.get(10)?,
         welcome_message_custom_text: row.get(11)?,
@@ -26,31 +26,36 @@ fn read(row: &Row<'_>) -> rusqlite::Result<InviteRow> {
     })
 }
 
-fn list<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<T>> {
+/// Reads a column with a JSON list.
+fn read_list<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<T>> {
     let text = row.get_ref(column)?.as_str()?;
     serde_json::from_str(text).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
     })
 }
 
-/// An invitation by id.
-pub fn by_id(connection: &Connection, invite_id: i64) -> rusqlite::Result<Option<InviteRow>> {
+/// Loads an invitation by id.
+pub fn load(connection: &Connection, invite_id: i64) -> rusqlite::Result<Option<InviteRow>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM invite WHERE invite_id = ?1"))?
         .query_row([invite_id], read)
         .optional()
 }
 
-/// An invitation by the secret part of its link.
-pub fn by_key(connection: &Connection, key: &str) -> rusqlite::Result<Option<InviteRow>> {
+/// Loads an invitation by the secret part of its link.
+pub fn load_by_key(connection: &Connection, key: &str) -> rusqlite::Result<Option<InviteRow>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM invite WHERE key = ?1"))?
         .query_row([key], read)
         .optional()
 }
 
-/// The invitations that may still be used, of one inviter or of all, the oldest first.
-pub fn open(connection: &Connection, inviter: Option<UserId>, now: i64) -> rusqlite::Result<Vec<InviteRow>> {
+/// Lists the usable invitations of one inviter or of all, the oldest first.
+pub fn list_usable(
+    connection: &Connection,
+    inviter: Option<UserId>,
+    now: i64,
+) -> rusqlite::Result<Vec<InviteRow>> {
     connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM invite
@@ -62,7 +67,7 @@ pub fn open(connection: &Connection, inviter: Option<UserId>, now: i64) -> rusql
         .collect()
 }
 
-/// Stores a new invitation and answers its id.
+/// Inserts an invitation and returns its id.
 pub fn insert(connection: &Connection, invite: &InviteRow) -> rusqlite::Result<i64> {
     let json = |ids: Vec<i64>| serde_json::Value::from(ids).to_string();
     connection
@@ -86,34 +91,34 @@ pub fn insert(connection: &Connection, invite: &InviteRow) -> rusqlite::Result<i
         ))
 }
 
-/// Takes a link for many back. Its row stays, so that who revokes it again hears of it.
+/// Revokes a reusable link. The row stays, so that revoking it again can be refused with the reason.
 pub fn set_revoked(connection: &Connection, invite_id: i64) -> rusqlite::Result<()> {
     let statement = "UPDATE invite SET is_revoked = 1 WHERE invite_id = ?1";
     connection.prepare_cached(statement)?.execute([invite_id]).map(|_| ())
 }
 
-/// Removes an invitation for one person.
+/// Deletes an email invitation.
 pub fn delete(connection: &Connection, invite_id: i64) -> rusqlite::Result<()> {
     connection.prepare_cached("DELETE FROM invite WHERE invite_id = ?1")?.execute([invite_id]).map(|_| ())
 }
 
-/// Removes all invitations for a person who has come.
-pub fn delete_for(connection: &Connection, email: &str) -> rusqlite::Result<()> {
+/// Deletes all invitations for an email, once the person has joined.
+pub fn delete_for_email(connection: &Connection, email: &str) -> rusqlite::Result<()> {
     let statement = "DELETE FROM invite WHERE email IS NOT NULL AND lower(email) = lower(?1)";
     connection.prepare_cached(statement)?.execute([email]).map(|_| ())
 }
 
-/// Takes all invitations of a user back; answers whether there were any that could still be used.
+/// Revokes all invitations of a user. Returns whether any of them was usable.
 pub fn revoke_all_of(connection: &Connection, user_id: UserId, now: i64) -> rusqlite::Result<bool> {
-    let were_open = !open(connection, Some(user_id), now)?.is_empty();
+    let had_usable = !list_usable(connection, Some(user_id), now)?.is_empty();
     let statement = "DELETE FROM invite WHERE invited_by_user_id = ?1 AND email IS NOT NULL";
     connection.prepare_cached(statement)?.execute([user_id])?;
     let statement = "UPDATE invite SET is_revoked = 1 WHERE invited_by_user_id = ?1";
     connection.prepare_cached(statement)?.execute([user_id])?;
-    Ok(were_open)
+    Ok(had_usable)
 }
 
-/// Removes the link by which the first owner comes.
+/// Deletes the link of the first owner.
 pub fn delete_owner_links(connection: &Connection) -> rusqlite::Result<()> {
     connection.prepare_cached("DELETE FROM invite WHERE invited_by_user_id IS NULL")?.execute([]).map(|_| ())
 }

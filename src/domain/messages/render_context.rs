@@ -146,7 +146,7 @@ impl Organization<'_> {
         if let Some(names) = self.other_names.get() {
             return Ok(names);
         }
-        let mut names = users::with_other_letters(self.connection)?;
+        let mut names = users::with_non_ascii_names(self.connection)?;
         for (_, name) in &mut names {
             *name = name.to_lowercase();
         }

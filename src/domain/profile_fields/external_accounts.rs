@@ -1,23 +1,23 @@
-//! Accounts elsewhere that a field can name without saying where they are.
+//! The built-in external accounts: sites whose URL pattern a profile field does not have to define.
 
 use serde_json::{Map, Value, json};
 
-/// A site that clients know how to link to.
+/// A site that clients can link to.
 #[derive(Clone, Copy, Debug)]
 pub struct ExternalAccount {
-    /// What `field_data` names it by.
+    /// The `subtype` in `field_data`.
     pub subtype: &'static str,
-    /// What administrators choose from.
+    /// The display name in the list of choices.
     pub text: &'static str,
-    /// The field's name.
+    /// The name of a field of this type.
     pub name: &'static str,
-    /// The field's hint.
+    /// The hint of a field of this type.
     pub hint: &'static str,
-    /// An account's address.
+    /// The URL of an account, with [`USERNAME`] in place of the name.
     pub url_pattern: &'static str,
 }
 
-/// All of them.
+/// All built-in external accounts.
 pub const ALL: &[ExternalAccount] = &[
     ExternalAccount {
         subtype: "twitter",
@@ -35,14 +35,14 @@ pub const ALL: &[ExternalAccount] = &[
     },
 ];
 
-/// The subtype of accounts that a field describes itself.
+/// The subtype of fields that define their own URL pattern.
 pub const CUSTOM: &str = "custom";
 
-/// Where the user's name stands in an address.
+/// The placeholder for the user's name in a URL pattern.
 pub const USERNAME: &str = "%(username)s";
 
-/// The site that a field's data names, if it is one of these.
-pub fn default_of(field_data: &Map<String, Value>) -> Option<&'static ExternalAccount> {
+/// Returns the built-in account that a field's data refers to.
+pub fn find_built_in(field_data: &Map<String, Value>) -> Option<&'static ExternalAccount> {
     let subtype = field_data.get("subtype")?.as_str()?;
     ALL.iter().find(|account| account.subtype == subtype)
 }

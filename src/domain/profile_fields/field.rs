@@ -1,30 +1,30 @@
-//! A field as clients see it, and the types of fields.
+//! A profile field and its type.
 
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
-/// A field on the wire, in lists and events.
+/// A profile field, in responses and events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileField {
-    /// The id.
+    /// Identifies the field. Ids are not reused.
     pub id: i64,
-    /// What it is called.
+    /// The name, at most 40 characters.
     pub name: String,
-    /// What its values are.
+    /// The type of the values. It never changes.
     pub r#type: FieldType,
-    /// What people are told about filling it in.
+    /// A hint for people who fill in the field, at most 80 characters.
     pub hint: String,
-    /// The choices of a list, or where an external account is: an object as JSON text. Empty for other types.
+    /// The options of a list, or the URL pattern of an external account, as JSON text. Empty for other types.
     pub field_data: String,
-    /// Fields are shown in ascending order.
+    /// The position in the list of fields, ascending.
     pub order: i64,
-    /// Whether people are urged to fill it in. They need not.
+    /// Whether clients ask people to fill in the field. The server does not enforce it.
     pub required: bool,
-    /// Whether people may change their own; administrators always may.
+    /// Whether people may change their own value. Administrators always may.
     pub editable_by_user: bool,
-    /// Whether it is shown where there is little room. Left out when it is not.
+    /// Whether clients show the field in the summary of a profile. Absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub display_in_profile_summary: bool,
 }
@@ -34,7 +34,7 @@ pub const COLUMNS: &str = "id, name, type, hint, field_data, position, required,
     display_in_profile_summary";
 
 impl ProfileField {
-    /// Reads [`COLUMNS`].
+    /// Reads a row of [`COLUMNS`].
     pub fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get(0)?,
@@ -49,35 +49,35 @@ impl ProfileField {
         })
     }
 
-    /// `field_data` as an object; an empty one for types that have none.
+    /// Returns `field_data` as an object, which is empty for types without data.
     pub fn data(&self) -> Map<String, Value> {
         serde_json::from_str(&self.field_data).unwrap_or_default()
     }
 }
 
-/// What the values of a field are.
+/// The type of a field's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldType {
     /// 1: a line of Markdown.
     ShortText,
-    /// 2: some lines of Markdown.
+    /// 2: several lines of Markdown.
     LongText,
-    /// 3: one of the field's choices.
+    /// 3: one of the field's options.
     Select,
-    /// 4: a day.
+    /// 4: a date.
     Date,
-    /// 5: an address.
+    /// 5: a URL.
     Url,
-    /// 6: some people of the organization.
+    /// 6: people of the organization.
     User,
-    /// 7: a name on another site.
+    /// 7: a user name on another site.
     ExternalAccount,
     /// 8: a line of text.
     Pronouns,
 }
 
 impl FieldType {
-    /// All types, by their numbers.
+    /// All types, in the order of their codes.
     pub const ALL: [Self; 8] = [
         Self::ShortText,
         Self::LongText,
@@ -89,12 +89,12 @@ impl FieldType {
         Self::Pronouns,
     ];
 
-    /// The type with this number.
+    /// Returns the type with this code.
     pub fn from_code(code: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 
-    /// The number on the wire and in the file.
+    /// Returns the code of the type, on the wire and in the database.
     pub fn code(self) -> i64 {
         match self {
             Self::ShortText => 1,
@@ -108,7 +108,7 @@ impl FieldType {
         }
     }
 
-    /// The key in `custom_profile_field_types`, and the text for people.
+    /// Returns the key in `custom_profile_field_types` and the display name.
     pub fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::ShortText => ("SHORT_TEXT", "Text (short)"),
@@ -132,7 +132,7 @@ impl FieldType {
         matches!(self, Self::Select | Self::ExternalAccount)
     }
 
-    /// Whether values can be shown where there is little room.
+    /// Whether fields of the type can be shown in the summary of a profile.
     pub fn fits_in_summary(self) -> bool {
         !matches!(self, Self::LongText | Self::User)
     }
@@ -164,7 +164,7 @@ impl FromSql for FieldType {
     }
 }
 
-/// Whether a text is the whole address of something on the web.
+/// Whether a text is an absolute http, https, ftp or ftps URL.
 pub fn is_url(text: &str) -> bool {
     if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
         return false;

@@ -1,4 +1,4 @@
-//! What may be a field. The texts of refusals are the published ones.
+//! Rules for the definition of a profile field. Error texts are the published ones.
 
 use crate::domain::profile_fields::external_accounts;
 use crate::domain::profile_fields::external_accounts::{CUSTOM, USERNAME};
@@ -7,46 +7,46 @@ use crate::http::{ApiError, ApiResult};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// The longest name, in characters.
+/// The maximum length of a name, in characters.
 const MAX_NAME_LENGTH: usize = 40;
 
-/// The longest hint, in characters.
+/// The maximum length of a hint, in characters.
 const MAX_HINT_LENGTH: usize = 80;
 
-/// So many fields may be shown where there is little room.
+/// How many fields clients may show in the summary of a profile.
 pub const MAX_IN_SUMMARY: i64 = 2;
 
-/// A field as it would be.
+/// The definition of a new or changed field, before it is checked.
 #[derive(Clone, Copy, Debug)]
-pub struct Draft<'a> {
-    /// What it is called.
+pub struct FieldDefinition<'a> {
+    /// The name, at most 40 characters.
     pub name: &'a str,
-    /// What people are told about filling it in.
+    /// The hint, at most 80 characters.
     pub hint: &'a str,
-    /// `None` for a number that no type has.
+    /// The type; `None` for an unknown code.
     pub kind: Option<FieldType>,
-    /// `field_data`.
+    /// The `field_data` object.
     pub data: &'a Map<String, Value>,
-    /// Whether it is shown where there is little room.
+    /// Whether clients show the field in the summary of a profile.
     pub display_in_profile_summary: bool,
 }
 
-/// Checks a field, whether it is new or changed.
-pub fn check(draft: &Draft<'_>) -> ApiResult<()> {
+/// Checks the definition of a new or changed field.
+pub fn check(field: &FieldDefinition<'_>) -> ApiResult<()> {
     let mut is_default = false;
-    match draft.kind {
-        Some(FieldType::Select) => check_choices(draft.data)?,
+    match field.kind {
+        Some(FieldType::Select) => check_options(field.data)?,
         Some(FieldType::ExternalAccount) => {
-            check_external_account(draft.data)?;
-            is_default = external_accounts::default_of(draft.data).is_some();
+            check_external_account(field.data)?;
+            is_default = external_accounts::find_built_in(field.data).is_some();
         }
         _ => {}
     }
     if !is_default {
-        check_texts(draft.name, draft.hint)?;
+        check_texts(field.name, field.hint)?;
     }
-    let kind = draft.kind.ok_or_else(|| ApiError::bad_request("Invalid field type."))?;
-    if draft.display_in_profile_summary && !kind.fits_in_summary() {
+    let kind = field.kind.ok_or_else(|| ApiError::bad_request("Invalid field type."))?;
+    if field.display_in_profile_summary && !kind.fits_in_summary() {
         return Err(ApiError::bad_request("Field type not supported for display in profile summary."));
     }
     Ok(())
@@ -64,8 +64,8 @@ fn check_texts(name: &str, hint: &str) -> ApiResult<()> {
     Ok(())
 }
 
-/// The choices of a list: `{key: {text, order}}`.
-fn check_choices(data: &Map<String, Value>) -> ApiResult<()> {
+/// Checks the options of a list: `{key: {text, order}}`.
+fn check_options(data: &Map<String, Value>) -> ApiResult<()> {
     if data.is_empty() {
         return Err(ApiError::bad_request("Field must have at least one choice."));
     }
@@ -79,7 +79,7 @@ fn check_choices(data: &Map<String, Value>) -> ApiResult<()> {
         };
         texts.insert(required_text(choice, "text")?);
         required_text(choice, "order")?;
-        refuse_others(choice, &["text", "order"])?;
+        check_no_other_keys(choice, &["text", "order"])?;
     }
     if texts.len() < data.len() {
         return Err(ApiError::bad_request("Field must not have duplicate choices."));
@@ -87,7 +87,7 @@ fn check_choices(data: &Map<String, Value>) -> ApiResult<()> {
     Ok(())
 }
 
-/// Where an external account is: `{subtype, url_pattern?}`.
+/// Checks the data of an external account: `{subtype, url_pattern?}`.
 fn check_external_account(data: &Map<String, Value>) -> ApiResult<()> {
     let subtype = required_text(data, "subtype")?;
     if let Some(pattern) = data.get("url_pattern") {
@@ -99,12 +99,12 @@ fn check_external_account(data: &Map<String, Value>) -> ApiResult<()> {
             return Err(ApiError::bad_request("field_data[\"url_pattern\"] is not a URL"));
         }
     }
-    refuse_others(data, &["subtype", "url_pattern"])?;
+    check_no_other_keys(data, &["subtype", "url_pattern"])?;
     if subtype == CUSTOM {
         if !data.contains_key("url_pattern") {
             return Err(ApiError::bad_request("Custom external account must define URL pattern"));
         }
-    } else if external_accounts::default_of(data).is_none() {
+    } else if external_accounts::find_built_in(data).is_none() {
         return Err(ApiError::bad_request("Invalid external account type"));
     }
     Ok(())
@@ -125,7 +125,7 @@ fn not_text(key: &str) -> ApiError {
     ApiError::bad_request(format!("field_data[\"{key}\"] is not a string"))
 }
 
-fn refuse_others(object: &Map<String, Value>, known: &[&str]) -> ApiResult<()> {
+fn check_no_other_keys(object: &Map<String, Value>, known: &[&str]) -> ApiResult<()> {
     let mut others = object.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect::<Vec<_>>();
     if others.is_empty() {
         return Ok(());
@@ -141,8 +141,8 @@ mod tests {
 
     fn refusal(kind: Option<FieldType>, data: &Value, name: &str, hint: &str) -> Option<String> {
         let data = data.as_object().unwrap();
-        let draft = Draft { name, hint, kind, data, display_in_profile_summary: true };
-        check(&draft).err().map(|error| error.msg().to_owned())
+        let field = FieldDefinition { name, hint, kind, data, display_in_profile_summary: true };
+        check(&field).err().map(|error| error.msg().to_owned())
     }
 
     #[test]

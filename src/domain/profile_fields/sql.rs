@@ -1,4 +1,4 @@
-//! Every statement about profile fields and their values.
+//! SQL statements on profile fields and their values.
 
 use crate::domain::profile_fields::field::{COLUMNS, ProfileField};
 use crate::domain::profile_fields::values::StoredValue;
@@ -6,16 +6,16 @@ use crate::http::{ApiError, ApiResult};
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 
-/// All fields, as they are shown.
-pub fn all(connection: &Connection) -> rusqlite::Result<Vec<ProfileField>> {
+/// Lists all fields in display order.
+pub fn list(connection: &Connection) -> rusqlite::Result<Vec<ProfileField>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM profile_field ORDER BY position, id"))?
         .query_map([], ProfileField::read)?
         .collect()
 }
 
-/// A field by id.
-pub fn find(connection: &Connection, id: i64) -> ApiResult<ProfileField> {
+/// Loads a field. Fails with 400 if there is none.
+pub fn load(connection: &Connection, id: i64) -> ApiResult<ProfileField> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM profile_field WHERE id = ?1"))?
         .query_row([id], ProfileField::read)
@@ -23,23 +23,24 @@ pub fn find(connection: &Connection, id: i64) -> ApiResult<ProfileField> {
         .ok_or_else(|| ApiError::bad_request(format!("Field id {id} not found.")))
 }
 
-/// How many other fields are shown where there is little room.
-pub fn in_summary(connection: &Connection, but: Option<i64>) -> rusqlite::Result<i64> {
+/// Counts the fields in the summary of a profile, without `except`.
+pub fn count_in_summary(connection: &Connection, except: Option<i64>) -> rusqlite::Result<i64> {
     connection
         .prepare_cached(
             "SELECT count(*) FROM profile_field WHERE display_in_profile_summary AND id IS NOT ?1",
         )?
-        .query_row([but], |row| row.get(0))
+        .query_row([except], |row| row.get(0))
 }
 
-/// Whether another field has this name.
-pub fn is_taken(connection: &Connection, name: &str, but: Option<i64>) -> rusqlite::Result<bool> {
+/// Whether a field besides `except` has this name.
+pub fn is_name_in_use(connection: &Connection, name: &str, except: Option<i64>) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM profile_field WHERE name = ?1 AND id IS NOT ?2)")?
-        .query_row((name, but), |row| row.get(0))
+        .query_row((name, except), |row| row.get(0))
 }
 
-/// Makes a field, after all others, and answers its id. Its order is its id, which is larger than any order so far.
+/// Inserts a field after all others and returns its id. Its position is its id, which is larger than any other
+/// position.
 pub fn insert(connection: &Connection, field: &ProfileField) -> rusqlite::Result<i64> {
     let id = connection
         .prepare_cached(
@@ -60,7 +61,7 @@ pub fn insert(connection: &Connection, field: &ProfileField) -> rusqlite::Result
     Ok(id)
 }
 
-/// Changes all of a field but its type and its place.
+/// Updates a field except its type and position.
 pub fn update(connection: &Connection, field: &ProfileField) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -80,28 +81,32 @@ pub fn update(connection: &Connection, field: &ProfileField) -> rusqlite::Result
         .map(|_| ())
 }
 
-/// Puts a field at a place.
+/// Sets the position of a field.
 pub fn set_position(connection: &Connection, id: i64, position: i64) -> rusqlite::Result<()> {
     let statement = "UPDATE profile_field SET position = ?2 WHERE id = ?1";
     connection.prepare_cached(statement)?.execute((id, position)).map(|_| ())
 }
 
-/// Removes a field and all its values.
+/// Deletes a field and all its values.
 pub fn delete(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     connection.prepare_cached("DELETE FROM profile_value WHERE field_id = ?1")?.execute([id])?;
     connection.prepare_cached("DELETE FROM profile_field WHERE id = ?1")?.execute([id]).map(|_| ())
 }
 
-/// A value.
-pub fn value(connection: &Connection, user_id: UserId, field_id: i64) -> rusqlite::Result<Option<String>> {
+/// Loads a user's value of a field.
+pub fn load_value(
+    connection: &Connection,
+    user_id: UserId,
+    field_id: i64,
+) -> rusqlite::Result<Option<String>> {
     connection
         .prepare_cached("SELECT value FROM profile_value WHERE user_id = ?1 AND field_id = ?2")?
         .query_row((user_id, field_id), |row| row.get(0))
         .optional()
 }
 
-/// Sets a value.
-pub fn put_value(
+/// Sets a user's value of a field.
+pub fn set_value(
     connection: &Connection,
     user_id: UserId,
     field_id: i64,
@@ -117,22 +122,22 @@ pub fn put_value(
         .map(|_| ())
 }
 
-/// Takes a value away.
-pub fn remove_value(connection: &Connection, user_id: UserId, field_id: i64) -> rusqlite::Result<()> {
+/// Deletes a user's value of a field.
+pub fn delete_value(connection: &Connection, user_id: UserId, field_id: i64) -> rusqlite::Result<()> {
     let statement = "DELETE FROM profile_value WHERE user_id = ?1 AND field_id = ?2";
     connection.prepare_cached(statement)?.execute((user_id, field_id)).map(|_| ())
 }
 
-/// Who has which value of a field.
-pub fn holders(connection: &Connection, field_id: i64) -> rusqlite::Result<Vec<(UserId, String)>> {
+/// Lists the users who have a value of a field.
+pub fn list_values(connection: &Connection, field_id: i64) -> rusqlite::Result<Vec<(UserId, String)>> {
     connection
         .prepare_cached("SELECT user_id, value FROM profile_value WHERE field_id = ?1")?
         .query_map([field_id], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
 }
 
-/// A user's values.
-pub fn values_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<StoredValue>> {
+/// Lists a user's values.
+pub fn list_for_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<StoredValue>> {
     connection
         .prepare_cached(
             "SELECT user_id, field_id, value, rendered_value FROM profile_value WHERE user_id = ?1",
@@ -141,8 +146,8 @@ pub fn values_of(connection: &Connection, user_id: UserId) -> rusqlite::Result<V
         .collect()
 }
 
-/// Everybody's values.
-pub fn all_values(connection: &Connection) -> rusqlite::Result<Vec<(UserId, StoredValue)>> {
+/// Lists everyone's values.
+pub fn list_for_all_users(connection: &Connection) -> rusqlite::Result<Vec<(UserId, StoredValue)>> {
     connection
         .prepare_cached("SELECT user_id, field_id, value, rendered_value FROM profile_value")?
         .query_map([], read_value)?

@@ -7,33 +7,33 @@ use rusqlite::Connection;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// A user's `profile_data`, by field.
+/// Returns a user's `profile_data`, by field.
 pub fn of(connection: &Connection, user_id: UserId) -> ApiResult<Map<String, Value>> {
-    Ok(sql::values_of(connection, user_id)?.iter().map(StoredValue::entry).collect())
+    Ok(sql::list_for_user(connection, user_id)?.iter().map(StoredValue::entry).collect())
 }
 
-/// Everybody's `profile_data`, by user and field. Who said nothing is not in it.
+/// Returns everyone's `profile_data`, by user and field. Users without values are left out.
 pub fn all(connection: &Connection) -> ApiResult<HashMap<UserId, Map<String, Value>>> {
     let mut all: HashMap<UserId, Map<String, Value>> = HashMap::new();
-    for (user_id, value) in sql::all_values(connection)? {
+    for (user_id, value) in sql::list_for_all_users(connection)? {
         all.entry(user_id).or_default().extend([value.entry()]);
     }
     Ok(all)
 }
 
-/// A value as it is stored.
+/// A row of `profile_value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredValue {
-    /// Of which field.
+    /// The field that it is a value of.
     pub field_id: i64,
-    /// The text.
+    /// The value as text; JSON for a list of users.
     pub value: String,
-    /// HTML, for types that are Markdown.
+    /// The value as HTML, for types that are Markdown.
     pub rendered_value: Option<String>,
 }
 
 impl StoredValue {
-    /// The member of `profile_data`.
+    /// Returns the key and value in `profile_data`.
     fn entry(&self) -> (String, Value) {
         let mut entry = json!({"value": self.value});
         if let Some(rendered_value) = &self.rendered_value {

@@ -22,7 +22,7 @@ uniform_event!(FieldsChanged: "custom_profile_fields", version 1);
 
 /// Tells everybody of the fields.
 pub fn fields_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let event = FieldsChanged { fields: sql::all(tx)? };
+    let event = FieldsChanged { fields: sql::list(tx)? };
     let audience = everyone(tx)?;
     tx.emit(event, audience);
     Ok(())
@@ -53,7 +53,7 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         (key.to_owned(), json!({"id": kind.code(), "name": name}))
     };
     let types: Map<String, Value> = FieldType::ALL.into_iter().map(kind).collect();
-    state.insert("custom_profile_fields".into(), json!(sql::all(request.connection)?));
+    state.insert("custom_profile_fields".into(), json!(sql::list(request.connection)?));
     state.insert("custom_profile_field_types".into(), types.into());
     Ok(())
 }

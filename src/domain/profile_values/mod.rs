@@ -1,4 +1,4 @@
-//! Changing the values of custom profile fields.
+//! Changing the values of custom profile fields: commands, rules and events.
 
 pub mod change;
 pub mod events;

@@ -1,26 +1,26 @@
-//! What may be a value of a field, by its type.
+//! Rules for the values of profile fields, by type.
 
-use crate::domain::access::user_rows as users;
+use crate::domain::access::user_rows;
 use crate::domain::profile_fields::field::{FieldType, ProfileField, is_url};
 use crate::domain::profile_values::change::NewValue;
 use crate::http::{ApiError, ApiResult};
 use crate::types::UserId;
 use rusqlite::Connection;
 
-/// The longest value of a line, in characters.
+/// The maximum length of one-line values, in characters.
 const MAX_SHORT_LENGTH: usize = 50;
 
-/// The longest value of some lines, in characters.
+/// The maximum length of [`FieldType::LongText`] values, in characters.
 const MAX_LONG_LENGTH: usize = 500;
 
-/// The value as it is stored; `None` if it is empty, which takes the value away.
+/// Checks a value and returns the text to store; `None` if it is empty, which deletes the value.
 pub fn check(connection: &Connection, field: &ProfileField, value: &NewValue) -> ApiResult<Option<String>> {
     let text = match value {
-        NewValue::Nothing => return Ok(None),
+        NewValue::Null => return Ok(None),
         NewValue::Text(text) if text.trim().is_empty() => return Ok(None),
         NewValue::UserIds(ids) if ids.is_empty() => return Ok(None),
         NewValue::UserIds(ids) if field.r#type == FieldType::User => {
-            return people(connection, ids).map(Some);
+            return check_people(connection, ids).map(Some);
         }
         NewValue::UserIds(_) => return Err(invalid(field, "is not a string")),
         NewValue::Text(text) => text,
@@ -49,7 +49,7 @@ pub fn check(connection: &Connection, field: &ProfileField, value: &NewValue) ->
         FieldType::User => {
             let ids: Vec<UserId> =
                 serde_json::from_str(text).map_err(|_| ApiError::bad_request("User IDs is not a list"))?;
-            return if ids.is_empty() { Ok(None) } else { people(connection, &ids).map(Some) };
+            return if ids.is_empty() { Ok(None) } else { check_people(connection, &ids).map(Some) };
         }
     }
     Ok(Some(text.clone()))
@@ -66,12 +66,12 @@ fn invalid(field: &ProfileField, what: &str) -> ApiError {
     ApiError::bad_request(format!("{} {what}", field.name))
 }
 
-/// A JSON list of people who use the organization.
-fn people(connection: &Connection, ids: &[UserId]) -> ApiResult<String> {
+/// Checks that the ids are of active people and returns them as JSON.
+fn check_people(connection: &Connection, ids: &[UserId]) -> ApiResult<String> {
     let mut unknown = Vec::new();
     let mut found = Vec::new();
     for id in ids {
-        match users::by_id(connection, *id)?.filter(|user| !user.is_system_bot) {
+        match user_rows::by_id(connection, *id)?.filter(|user| !user.is_system_bot) {
             Some(user) => found.push(user),
             None => unknown.push(id.to_string()),
         }
@@ -91,7 +91,7 @@ fn people(connection: &Connection, ids: &[UserId]) -> ApiResult<String> {
     Ok(serde_json::to_string(ids)?)
 }
 
-/// Whether a text is a day, as `2026-09-21`.
+/// Whether a text is a date of the form `2026-09-21`.
 fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let number = |text: &str, digits| {

@@ -1,6 +1,6 @@
-//! The languages that a user can choose. Clients bring the translations along; the server itself speaks English.
+//! The languages of clients. The translations are in the clients; the server's own texts are English.
 
-/// Codes, and the languages' own names, as clients of release 11.0 have them.
+/// Language codes and native names, as in clients of release 11.0.
 const LANGUAGES: &[(&str, &str)] = &[
     ("ar", "العربيّة"),
     ("be", "беларуская"),
@@ -52,7 +52,7 @@ const LANGUAGES: &[(&str, &str)] = &[
     ("zh-hant", "繁體中文"),
 ];
 
-/// The name of a language; `None` for one that nobody can choose.
+/// Returns the native name of a language; `None` for an unknown code.
 pub fn name(code: &str) -> Option<&'static str> {
     LANGUAGES.iter().find(|(known, _)| *known == code).map(|(_, name)| *name)
 }

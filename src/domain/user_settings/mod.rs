@@ -50,7 +50,7 @@ settings! {
     TRANSLATE_EMOTICONS: bool = "translate_emoticons";
 }
 
-/// All settings of a user.
+/// Returns all settings of a user.
 pub fn all(connection: &Connection, user_id: UserId) -> ApiResult<Values> {
     Ok(Values::new(table::PROPERTIES, sql::all(connection, user_id)?))
 }

@@ -1,10 +1,10 @@
-//! Every statement about user settings.
+//! SQL statements on user settings and their defaults.
 
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::Value;
 
-/// A user's value of a setting, as JSON text, if it ever was another than the default.
+/// Loads a user's value of a setting as JSON text; `None` if it was never set.
 pub fn get(connection: &Connection, user_id: UserId, name: &str) -> rusqlite::Result<Option<String>> {
     connection
         .prepare_cached("SELECT value FROM user_setting WHERE user_id = ?1 AND property = ?2")?
@@ -12,7 +12,7 @@ pub fn get(connection: &Connection, user_id: UserId, name: &str) -> rusqlite::Re
         .optional()
 }
 
-/// All of a user's values that ever were others than the defaults.
+/// Lists the settings that a user has ever set, with their values.
 pub fn all(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<(String, Value)>> {
     connection
         .prepare_cached("SELECT property, value FROM user_setting WHERE user_id = ?1")?
@@ -20,8 +20,11 @@ pub fn all(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<(St
         .collect()
 }
 
-/// The values of a setting that ever were others than the default, as JSON text, of all people whose accounts are in use.
-pub fn of_all_people(connection: &Connection, name: &str) -> rusqlite::Result<Vec<(UserId, Option<String>)>> {
+/// Lists all active people with their values of a setting as JSON text; `None` where it was never set.
+pub fn list_by_person(
+    connection: &Connection,
+    name: &str,
+) -> rusqlite::Result<Vec<(UserId, Option<String>)>> {
     connection
         .prepare_cached(
             "SELECT user.user_id, value FROM user
@@ -32,8 +35,8 @@ pub fn of_all_people(connection: &Connection, name: &str) -> rusqlite::Result<Ve
         .collect()
 }
 
-/// Sets a user's value.
-pub fn put(connection: &Connection, user_id: UserId, name: &str, value: &Value) -> rusqlite::Result<()> {
+/// Sets a user's value of a setting.
+pub fn set(connection: &Connection, user_id: UserId, name: &str, value: &Value) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO user_setting (user_id, property, value) VALUES (?1, ?2, ?3)
@@ -43,7 +46,7 @@ pub fn put(connection: &Connection, user_id: UserId, name: &str, value: &Value) 
         .map(|_| ())
 }
 
-/// Gives a new user the organization's defaults.
+/// Copies the organization's defaults to a new user.
 pub fn copy_defaults(connection: &Connection, user_id: UserId) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -54,7 +57,7 @@ pub fn copy_defaults(connection: &Connection, user_id: UserId) -> rusqlite::Resu
         .map(|_| ())
 }
 
-/// The organization's defaults that ever were others than the program's.
+/// Lists the defaults that the organization has set.
 pub fn defaults(connection: &Connection) -> rusqlite::Result<Vec<(String, Value)>> {
     connection
         .prepare_cached("SELECT property, value FROM realm_user_setting_default")?
@@ -63,7 +66,7 @@ pub fn defaults(connection: &Connection) -> rusqlite::Result<Vec<(String, Value)
 }
 
 /// Sets one of the organization's defaults.
-pub fn put_default(connection: &Connection, name: &str, value: &Value) -> rusqlite::Result<()> {
+pub fn set_default(connection: &Connection, name: &str, value: &Value) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO realm_user_setting_default (property, value) VALUES (?1, ?2)

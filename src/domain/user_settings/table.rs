@@ -1,5 +1,5 @@
-//! The table of user settings: everything in `user_settings` of `POST /register` but the time zone, which is also part
-//! of the user as others see them.
+//! The definitions of user settings: everything in `user_settings` of `POST /register` except `timezone`, which is a
+//! column of the user because others see it.
 
 use crate::types::Kind::{Bool, Number, NumberOf, Text, WordOf};
 use crate::types::{Kind, Property};
@@ -8,9 +8,9 @@ const fn row(name: &'static str, kind: Kind) -> Property {
     Property { name, kind }
 }
 
-/// All of them, with the program's defaults. An organization may have its own for new users.
+/// All settings, with the server's defaults. An organization can set its own for new users.
 pub const PROPERTIES: &[Property] = &[
-    // What things look like, and where keys and links lead.
+    // Display and navigation.
     row("color_scheme", NumberOf(&[1, 2, 3], 1)),
     row("default_language", Text("en")),
     row("demote_inactive_streams", NumberOf(&[1, 2, 3], 1)),
@@ -42,7 +42,7 @@ pub const PROPERTIES: &[Property] = &[
     row("web_navigate_to_sent_message", Bool(true)),
     row("web_stream_unreads_count_display_policy", NumberOf(&[1, 2, 3], 2)),
     row("web_suggest_update_timezone", Bool(true)),
-    // What notifies, and how.
+    // Notifications.
     row("automatically_follow_topics_policy", NumberOf(&[1, 2, 3, 4], 3)),
     row("automatically_follow_topics_where_mentioned", Bool(true)),
     row("automatically_unmute_topics_in_muted_streams_policy", NumberOf(&[1, 2, 3, 4], 2)),
@@ -70,7 +70,7 @@ pub const PROPERTIES: &[Property] = &[
     row("pm_content_in_desktop_notifications", Bool(true)),
     row("realm_name_in_email_notifications_policy", NumberOf(&[1, 2, 3], 1)),
     row("wildcard_mentions_notify", Bool(true)),
-    // What others may know.
+    // Privacy.
     row("allow_private_data_export", Bool(false)),
     row("email_address_visibility", NumberOf(&[1, 2, 3, 4, 5], 1)),
     row("presence_enabled", Bool(true)),
@@ -91,8 +91,8 @@ pub const NAMES: [&str; PROPERTIES.len()] = {
     names
 };
 
-/// Settings that clients without the capability `user_settings_object` hear of as `update_display_settings`; the time
-/// zone is one of them too.
+/// Settings sent as `update_display_settings` to clients without the capability `user_settings_object`, together with
+/// the time zone.
 pub const LEGACY_DISPLAY: &[&str] = &[
     "color_scheme",
     "default_language",
@@ -110,7 +110,7 @@ pub const LEGACY_DISPLAY: &[&str] = &[
     "web_home_view",
 ];
 
-/// Settings that clients without the capability `user_settings_object` hear of as `update_global_notifications`.
+/// Settings sent as `update_global_notifications` to clients without the capability `user_settings_object`.
 pub const LEGACY_NOTIFICATIONS: &[&str] = &[
     "desktop_icon_count_display",
     "email_notifications_batching_period_seconds",
@@ -134,14 +134,14 @@ pub const LEGACY_NOTIFICATIONS: &[&str] = &[
     "wildcard_mentions_notify",
 ];
 
-/// `available_notification_sounds`. Clients bring the sounds along.
+/// `available_notification_sounds`. The sound files are in the clients.
 pub const NOTIFICATION_SOUNDS: &[&str] = &["ding", "zulip"];
 
-/// `emojiset_choices`: keys, and texts for people.
+/// `emojiset_choices`: keys and display names.
 pub const EMOJISET_CHOICES: &[(&str, &str)] =
     &[("google", "Google"), ("twitter", "Twitter"), ("text", "Plain text"), ("google-blob", "Google blobs")];
 
-/// The row of a setting.
+/// Returns the definition of a setting.
 pub fn property(name: &str) -> Option<&'static Property> {
     PROPERTIES.iter().find(|property| property.name == name)
 }

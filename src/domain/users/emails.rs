@@ -1,7 +1,7 @@
-//! Real emails: who sees a user's, the stand-in for a hidden one, and changing it.
+//! Real emails: their visibility, dummy emails, and changes.
 //!
-//! Others see `email`, the API email, always: it is the real one, or `user7@...` when not everyone may see that.
-//! `delivery_email` is the real one, and null for those who may not see it.
+//! Every user has two emails on the wire. `delivery_email` is the real one, null for users who may not see it. `email`,
+//! the API email, is always present: it is the real one if everyone may see that, else a dummy email like `user7@...`.
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{user_rows, users};
@@ -17,16 +17,21 @@ use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-/// The user whose stand-in an email is, whether or not their real email is hidden: `user7@` the server's domain.
-pub fn dummy(email: &str, domain: &str) -> Option<UserId> {
+/// Parses a dummy email, `user7@` followed by `domain` or [`DUMMY_DOMAIN`], into the user's id. It matches also while
+/// the user's real email is visible.
+pub fn parse_dummy(email: &str, domain: &str) -> Option<UserId> {
     let (name, of_domain) = email.trim().rsplit_once('@')?;
     let is_ours = of_domain.eq_ignore_ascii_case(domain) || of_domain.eq_ignore_ascii_case(DUMMY_DOMAIN);
     let digits = name.strip_prefix("user").filter(|digits| is_ours && !digits.starts_with(['+', '-']))?;
     digits.parse().ok().map(UserId)
 }
 
-/// Why somebody cannot have an email that is somebody else's.
-pub fn taken(connection: &Connection, user: &UserRow, new_email: &str) -> ApiResult<Option<&'static str>> {
+/// Returns why a user cannot take an email that another account has, in the published words; `None` if it is free.
+pub fn find_conflict(
+    connection: &Connection,
+    user: &UserRow,
+    new_email: &str,
+) -> ApiResult<Option<&'static str>> {
     let other = users_sql::by_delivery_email(connection, new_email)?;
     let other = other.filter(|other| other.user_id != user.user_id);
     Ok(other.map(
@@ -34,34 +39,40 @@ pub fn taken(connection: &Connection, user: &UserRow, new_email: &str) -> ApiRes
     ))
 }
 
-/// Changes the real email, which was checked. It follows to the API email if that is the real one.
+/// Changes a user's real email, and the API email if it is the real one. The caller has checked `new_email`.
 pub fn change(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()> {
     let is_shown = user.email_visibility == EmailVisibility::Everyone;
     let api_email = if is_shown { new_email } else { &user.email };
     users_sql::set_emails(tx, user.user_id, api_email, new_email)?;
     let audience = users::who_can_access(tx, user)?;
-    let (who_see, _) = split(tx, user, &audience)?;
+    let (who_see, _) = split_by_visibility(tx, user, &audience)?;
     let person = json!({"user_id": user.user_id, "delivery_email": new_email});
     tx.emit(UserUpdated::new(person), Audience::set(who_see));
     if is_shown {
-        announce_api_email(tx, user, new_email)?;
+        emit_api_email(tx, user, new_email)?;
     }
     Ok(())
 }
 
-/// Changes the user's own real email.
+/// Checks `new_email` and changes the real email of the user who asks for it.
 pub fn change_own(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()> {
     if !names::is_email(new_email) {
         return Err(ApiError::bad_request("Invalid address."));
     }
-    match taken(tx, user, new_email)? {
+    match find_conflict(tx, user, new_email)? {
         Some(msg) => Err(ApiError::bad_request(msg)),
         None => change(tx, user, new_email),
     }
 }
 
-/// Brings the API email to what `email_address_visibility` says now, and tells those for whom something changed.
-pub fn visibility_changed(tx: &mut Tx<'_>, user_id: UserId, before: &Value, domain: &str) -> ApiResult<()> {
+/// Updates the API email after a change of `email_address_visibility`, and emits events to the users who gain or lose
+/// sight of the real email. `before` is the old value of the setting.
+pub fn apply_visibility_change(
+    tx: &mut Tx<'_>,
+    user_id: UserId,
+    before: &Value,
+    domain: &str,
+) -> ApiResult<()> {
     let before = EmailVisibility::from_code(before.as_i64().unwrap_or_default());
     let user = user_rows::by_id(tx, user_id)?
         .ok_or_else(|| ApiError::internal("the user whose setting changed has no row"))?;
@@ -76,20 +87,20 @@ pub fn visibility_changed(tx: &mut Tx<'_>, user_id: UserId, before: &Value, doma
     let api_email = after.api_email(user_id, &user.delivery_email, domain);
     if (before == EmailVisibility::Everyone) != (after == EmailVisibility::Everyone) {
         users_sql::set_emails(tx, user_id, &api_email, &user.delivery_email)?;
-        announce_api_email(tx, &user, &api_email)?;
+        emit_api_email(tx, &user, &api_email)?;
     }
     Ok(())
 }
 
-fn announce_api_email(tx: &mut Tx<'_>, user: &UserRow, email: &str) -> ApiResult<()> {
+fn emit_api_email(tx: &mut Tx<'_>, user: &UserRow, email: &str) -> ApiResult<()> {
     let audience = users::audience(tx, user)?;
     tx.emit(UserUpdated::new(json!({"user_id": user.user_id, "new_email": email})), audience);
     Ok(())
 }
 
-/// Tells a user of the real emails that their new role shows or hides, of those whom they could access before and can
-/// still.
-pub fn emit_role_changed(tx: &mut Tx<'_>, before: &UserRow, after: &UserRow) -> ApiResult<()> {
+/// Emits to a user whose role changed the real emails that the new role shows or hides, of users who were accessible
+/// before and still are.
+pub fn emit_visible_to_role(tx: &mut Tx<'_>, before: &UserRow, after: &UserRow) -> ApiResult<()> {
     let accessible = users::Accessible::to_user(tx, after.user_id, after.role)?;
     let could = users::Accessible::to_user(tx, before.user_id, before.role)?;
     for user in users_sql::all(tx)? {
@@ -105,8 +116,8 @@ pub fn emit_role_changed(tx: &mut Tx<'_>, before: &UserRow, after: &UserRow) -> 
     Ok(())
 }
 
-/// Parts some users who can access a user into those who see the real email, the user among them, and the others.
-pub fn split(
+/// Splits users who can access `user` into those who may see the real email, `user` included, and the others.
+pub fn split_by_visibility(
     connection: &Connection,
     user: &UserRow,
     all: &RoaringBitmap,
@@ -124,7 +135,7 @@ pub fn split(
     Ok((who_see, others))
 }
 
-/// Those of some users, but for the user, whose roles are admitted.
+/// Returns the users of `all` whose roles are admitted, except `user`.
 fn audience(
     connection: &Connection,
     user: &UserRow,
@@ -155,7 +166,7 @@ mod tests {
             ("user-7@chat.example.com", None),
             ("user7", None),
         ] {
-            assert_eq!(dummy(email, domain), user_id.map(UserId), "{email}");
+            assert_eq!(parse_dummy(email, domain), user_id.map(UserId), "{email}");
         }
     }
 

@@ -94,7 +94,8 @@ impl UserRemoved {
     }
 }
 
-/// Everybody with an account in use: for what is not about one user. That has [`crate::domain::access::users::audience`].
+/// Everybody with an account in use: for what is not about one user. That has
+/// [`crate::domain::access::users::audience`].
 pub fn everyone(connection: &Connection) -> ApiResult<Audience> {
     Ok(Audience::set(user_ids::active_ids(connection)?))
 }
@@ -102,7 +103,7 @@ pub fn everyone(connection: &Connection) -> ApiResult<Audience> {
 /// Introduces a user to others who can access them, with the real email or without.
 pub fn announce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResult<()> {
     let whole = UserRecord::new(user).with_profile_data(values::of(tx, user.user_id)?);
-    let (who_see, others) = emails::split(tx, user, to)?;
+    let (who_see, others) = emails::split_by_visibility(tx, user, to)?;
     tx.emit(UserAdded::new(whole.clone()), Audience::set(who_see));
     tx.emit(UserAdded::new(whole.without_delivery_email()), Audience::set(others));
     Ok(())

@@ -1,4 +1,8 @@
-//! Users: statements, rules of names, emails and passwords, the record on the wire, and `realm_user` events.
+//! Users: what other resources need of them.
+//!
+//! - [`find`]: the user that a request identifies; [`rules`]: who may change or deactivate whom;
+//! - [`names`], [`emails`], [`passwords`]: checks of these values, and who may see a real email;
+//! - [`sql`]: statements; [`record`]: the wire form; [`events`]: `realm_user` events and initial state.
 
 pub mod emails;
 pub mod events;

@@ -1,4 +1,4 @@
-//! What may be a name, and what may be an email address.
+//! Rules for display names and email addresses.
 
 use crate::domain::realm;
 use crate::domain::users::sql;
@@ -7,14 +7,14 @@ use crate::types::UserId;
 use rusqlite::Connection;
 use unicode_normalization::UnicodeNormalization;
 
-/// The longest name, in characters.
+/// The maximum length of a name, in characters.
 const MAX_NAME_LENGTH: usize = 100;
 
-/// Characters that would break mentions.
+/// Characters that are part of the syntax of mentions or quotes.
 const FORBIDDEN_IN_NAMES: &[char] = &['*', '`', '\\', '>', '"', '@'];
 
-/// Checks a name as a person or administrator gives it; answers it stripped.
-pub fn full_name(text: &str) -> ApiResult<String> {
+/// Checks a display name and returns it without surrounding white space.
+pub fn check_full_name(text: &str) -> ApiResult<String> {
     let name = text.trim();
     if name.chars().count() > MAX_NAME_LENGTH {
         return Err(ApiError::bad_request("Name too long!"));
@@ -25,7 +25,7 @@ pub fn full_name(text: &str) -> ApiResult<String> {
     if name.chars().any(|character| character.is_control() || FORBIDDEN_IN_NAMES.contains(&character)) {
         return Err(ApiError::bad_request("Invalid characters in name!"));
     }
-    // `@**name|7**` means the user with id 7.
+    // In a mention, `@**name|7**` is the user with id 7.
     let digits = name.rsplit_once('|').map(|(_, digits)| digits);
     if digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())) {
         return Err(ApiError::bad_request("Invalid format!"));
@@ -33,21 +33,21 @@ pub fn full_name(text: &str) -> ApiResult<String> {
     Ok(name.to_owned())
 }
 
-/// Refuses a name that another active user has, where the organization wants names to be unique. Upper and lower case are
-/// equal, and so are two ways to write the same characters.
-pub fn check_unique(connection: &Connection, name: &str, but: Option<UserId>) -> ApiResult<()> {
+/// Checks that no active user except `except` has this name, if the organization requires unique names. Names are
+/// compared after NFKC normalization, ignoring case.
+pub fn check_unique(connection: &Connection, name: &str, except: Option<UserId>) -> ApiResult<()> {
     if !realm::settings::REQUIRE_UNIQUE_NAMES.get(connection)? {
         return Ok(());
     }
     let fold = |name: &str| name.nfkc().collect::<String>().to_lowercase();
     let name = fold(name);
-    if sql::other_names(connection, but)?.iter().any(|other| fold(other) == name) {
+    if sql::other_names(connection, except)?.iter().any(|other| fold(other) == name) {
         return Err(ApiError::bad_request("Unique names required in this organization."));
     }
     Ok(())
 }
 
-/// Whether a text can be an email address: something, an `@`, and a domain. Whether mail arrives is not asked.
+/// Whether a text has the form of an email address: a local part, an `@`, and a domain.
 pub fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let plain = |part: &str| {
@@ -77,7 +77,7 @@ mod tests {
             ("Ada\nLovelace", Err("Invalid characters in name!")),
         ];
         for (text, expected) in cases {
-            let checked = full_name(text);
+            let checked = check_full_name(text);
             let checked = checked.as_ref().map(String::as_str).map_err(ApiError::msg);
             assert_eq!(checked, expected, "{text:?}");
         }

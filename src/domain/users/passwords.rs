@@ -1,4 +1,4 @@
-//! Passwords: argon2id, on threads that may take their time.
+//! Password hashing with argon2id, on blocking threads.
 
 use crate::http::{ApiError, ApiResult};
 use argon2::Argon2;
@@ -7,24 +7,25 @@ use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use std::sync::LazyLock;
 use tokio::sync::Semaphore;
 
-/// Each takes 19 MiB and a core for some 20 ms; more at a time would only make a small machine swap.
-static AT_ONCE: Semaphore = Semaphore::const_new(2);
+/// Limits concurrent hashing. Each hash takes 19 MiB and about 20 ms of a core, so more would only make a small machine
+/// swap.
+static HASHING_PERMITS: Semaphore = Semaphore::const_new(2);
 
-/// What is compared when there is no account or no password, so that the answer takes the same time.
-static NOBODY: LazyLock<String> = LazyLock::new(|| hash("nobody has this password").unwrap_or_default());
+/// Verified instead of a missing hash, so that the response time does not reveal whether an account exists.
+static DUMMY_HASH: LazyLock<String> = LazyLock::new(|| hash("nobody has this password").unwrap_or_default());
 
-/// The shortest password, in characters (`password_min_length`).
+/// The minimum length of a password, in characters (`password_min_length`).
 pub const MIN_LENGTH: usize = 6;
 
-/// The longest password, in characters (`password_max_length`).
+/// The maximum length of a password, in characters (`password_max_length`).
 pub const MAX_LENGTH: usize = 100;
 
-/// Whether a text is long enough to be a password, and no longer than one may be.
-pub fn is_allowed(password: &str) -> bool {
+/// Whether the length of a password is within the limits.
+pub fn has_allowed_length(password: &str) -> bool {
     (MIN_LENGTH..=MAX_LENGTH).contains(&password.chars().count())
 }
 
-/// The hash of a password, in PHC form.
+/// Returns the hash of a password as a PHC string. Blocks for about 20 ms; async code calls [`hash_async`].
 pub fn hash(password: &str) -> ApiResult<String> {
     let hashed = Argon2::default().hash_password(password.as_bytes());
     hashed
@@ -32,12 +33,12 @@ pub fn hash(password: &str) -> ApiResult<String> {
         .map_err(|error| ApiError::internal(format_args!("a password could not be hashed: {error}")))
 }
 
-/// Whether a password is the one that was hashed. Without a hash it takes as long and answers no.
+/// Whether a password matches its stored hash. Without a hash it takes the same time and returns `false`.
 pub async fn verify(password: String, stored: Option<String>) -> ApiResult<bool> {
-    let _permit = AT_ONCE.acquire().await.map_err(ApiError::internal)?;
+    let _permit = HASHING_PERMITS.acquire().await.map_err(ApiError::internal)?;
     let verified = tokio::task::spawn_blocking(move || {
         let known = stored.is_some();
-        let stored = stored.unwrap_or_else(|| NOBODY.clone());
+        let stored = stored.unwrap_or_else(|| DUMMY_HASH.clone());
         let right = PasswordHash::new(&stored)
             .is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok());
         known && right
@@ -45,9 +46,9 @@ pub async fn verify(password: String, stored: Option<String>) -> ApiResult<bool>
     verified.await.map_err(ApiError::internal)
 }
 
-/// The same as [`hash`], for async code.
-pub async fn hash_apart(password: String) -> ApiResult<String> {
-    let _permit = AT_ONCE.acquire().await.map_err(ApiError::internal)?;
+/// Like [`hash`], on a blocking thread.
+pub async fn hash_async(password: String) -> ApiResult<String> {
+    let _permit = HASHING_PERMITS.acquire().await.map_err(ApiError::internal)?;
     tokio::task::spawn_blocking(move || hash(&password)).await.map_err(ApiError::internal)?
 }
 

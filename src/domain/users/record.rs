@@ -1,4 +1,4 @@
-//! A user as clients see them (spec, "User").
+//! The wire form of a user (spec, "User").
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users;
@@ -7,16 +7,16 @@ use crate::types::{BotType, Role, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A user on the wire, in lists, events and answers.
+/// A user in responses and events.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UserRecord {
     user_id: UserId,
-    /// Null where the viewer may not see it.
+    /// Null if the receiver may not see it.
     delivery_email: Option<String>,
     email: String,
     full_name: String,
     date_joined: String,
-    /// Absent in the lists of `POST /register`, one of which is of active users and one of others.
+    /// Absent in `POST /register`, which lists active and deactivated users apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_active: Option<bool>,
     is_owner: bool,
@@ -31,26 +31,26 @@ pub struct UserRecord {
     timezone: String,
     avatar_url: String,
     avatar_version: i64,
-    /// People only, and only where it was asked for.
+    /// Only for people, and only if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     profile_data: Option<Map<String, Value>>,
 }
 
 impl UserRecord {
-    /// The record as a caller may see it, without profile data.
+    /// Returns the record as the caller may see it, without profile data.
     pub fn for_caller(user: &UserRow, caller: &Caller) -> Self {
         let record = Self::new(user);
         if user.shows_email_to(caller) { record } else { record.without_delivery_email() }
     }
 
-    /// The record for those who may not see the real email.
+    /// Hides the real email.
     #[must_use]
     pub fn without_delivery_email(mut self) -> Self {
         self.delivery_email = None;
         self
     }
 
-    /// The whole record, without profile data.
+    /// Returns the record with the real email, without profile data.
     pub fn new(user: &UserRow) -> Self {
         Self {
             user_id: user.user_id,
@@ -74,7 +74,7 @@ impl UserRecord {
         }
     }
 
-    /// The stand-in for a user whom the reader cannot access.
+    /// Returns the placeholder for a user whom the receiver cannot access.
     pub fn unknown(user_id: UserId) -> Self {
         Self {
             user_id,
@@ -98,7 +98,7 @@ impl UserRecord {
         }
     }
 
-    /// The record in a list that says itself whether its users are active.
+    /// Leaves out `is_active`, for lists of only active or only deactivated users.
     #[must_use]
     pub fn without_is_active(mut self) -> Self {
         self.is_active = None;
@@ -113,7 +113,7 @@ impl UserRecord {
     }
 }
 
-/// A time as the interface writes joining dates: ISO 8601 with minutes, UTC.
+/// Formats a time as `date_joined` does: ISO 8601 to the minute, in UTC.
 fn iso_minutes(seconds: i64) -> String {
     let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
     time.strftime("%Y-%m-%dT%H:%M+00:00").to_string()

@@ -1,10 +1,10 @@
-//! Who may administer whom.
+//! Rules for administering users and bots.
 
 use crate::domain::access::user_rows::UserRow;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::Role;
 
-/// Refuses a caller who is neither an administrator nor the owner of this bot.
+/// Requires that the caller is an administrator, or the owner of the bot `user`.
 pub fn check_may_administer(caller: &Caller, user: &UserRow) -> ApiResult<()> {
     if caller.role.is_administrator() || user.bot_owner_id == Some(caller.user_id) {
         Ok(())
@@ -13,8 +13,8 @@ pub fn check_may_administer(caller: &Caller, user: &UserRow) -> ApiResult<()> {
     }
 }
 
-/// Refuses a change of a person's or bot's role: only owners make owners and take the role away, the only owner keeps
-/// it, and guests become members before they become more (spec, `PATCH /users/{user_id}`).
+/// Checks a change of role. Only owners may grant or remove the owner role, the only owner keeps it, and a guest has to
+/// become a member before becoming an administrator (spec, `PATCH /users/{user_id}`).
 pub fn check_role(caller: Role, from: Role, to: Role, is_only_owner: bool) -> ApiResult<()> {
     if [from, to].contains(&Role::Owner) && caller != Role::Owner {
         return Err(ApiError::owners_only());
@@ -32,7 +32,8 @@ pub fn check_role(caller: Role, from: Role, to: Role, is_only_owner: bool) -> Ap
     Ok(())
 }
 
-/// Refuses the deactivation of somebody else: of an owner by others than owners, and of the only owner.
+/// Checks the deactivation of another user. Only owners may deactivate owners, and the only owner stays. `owners` is
+/// the number of active owners.
 pub fn check_deactivation(caller: &Caller, user: &UserRow, owners: i64) -> ApiResult<()> {
     check_may_administer(caller, user)?;
     if user.role == Role::Owner && caller.role != Role::Owner {
@@ -44,7 +45,7 @@ pub fn check_deactivation(caller: &Caller, user: &UserRow, owners: i64) -> ApiRe
     Ok(())
 }
 
-/// Refuses somebody's own deactivation, if they are the only person or the only owner.
+/// Checks that a person who deactivates their own account is neither the only person nor the only owner.
 pub fn check_own_deactivation(caller: &Caller, people: i64, owners: i64) -> ApiResult<()> {
     let is_last_owner = caller.role == Role::Owner && owners == 1;
     let entity = match (people, is_last_owner) {

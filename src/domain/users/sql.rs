@@ -1,11 +1,11 @@
-//! Every statement about users.
+//! SQL statements on the `user` table.
 
 use crate::domain::access::user_rows::{COLUMNS, UserRow};
 use crate::domain::images::avatar::Avatar;
 use crate::types::{BotType, Role, UserId};
 use rusqlite::{Connection, OptionalExtension};
 
-/// A user by real email, upper and lower case alike.
+/// Loads a user by real email, ignoring case.
 pub fn by_delivery_email(connection: &Connection, email: &str) -> rusqlite::Result<Option<UserRow>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM user WHERE delivery_email_key = ?1"))?
@@ -13,7 +13,7 @@ pub fn by_delivery_email(connection: &Connection, email: &str) -> rusqlite::Resu
         .optional()
 }
 
-/// A user by API email, upper and lower case alike.
+/// Loads a user by API email, ignoring case.
 pub fn by_email(connection: &Connection, email: &str) -> rusqlite::Result<Option<UserRow>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM user WHERE lower(email) = ?1"))?
@@ -21,7 +21,7 @@ pub fn by_email(connection: &Connection, email: &str) -> rusqlite::Result<Option
         .optional()
 }
 
-/// All users but the server's own bots, in the order of their ids.
+/// Lists all users except system bots, by id.
 pub fn all(connection: &Connection) -> rusqlite::Result<Vec<UserRow>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM user WHERE NOT is_system_bot ORDER BY user_id"))?
@@ -29,7 +29,7 @@ pub fn all(connection: &Connection) -> rusqlite::Result<Vec<UserRow>> {
         .collect()
 }
 
-/// The server's own bots.
+/// Lists the system bots, by id.
 pub fn system_bots(connection: &Connection) -> rusqlite::Result<Vec<UserRow>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM user WHERE is_system_bot ORDER BY user_id"))?
@@ -37,7 +37,7 @@ pub fn system_bots(connection: &Connection) -> rusqlite::Result<Vec<UserRow>> {
         .collect()
 }
 
-/// The active users and their roles.
+/// Lists the active users with their roles.
 pub fn active_roles(connection: &Connection) -> rusqlite::Result<Vec<(UserId, Role)>> {
     connection
         .prepare_cached("SELECT user_id, role FROM user WHERE is_active AND NOT is_system_bot")?
@@ -45,35 +45,35 @@ pub fn active_roles(connection: &Connection) -> rusqlite::Result<Vec<(UserId, Ro
         .collect()
 }
 
-/// The names of all active users but one.
-pub fn other_names(connection: &Connection, but: Option<UserId>) -> rusqlite::Result<Vec<String>> {
+/// Lists the names of all active users except one.
+pub fn other_names(connection: &Connection, except: Option<UserId>) -> rusqlite::Result<Vec<String>> {
     connection
         .prepare_cached(
             "SELECT full_name FROM user WHERE is_active AND NOT is_system_bot AND user_id IS NOT ?1",
         )?
-        .query_map([but], |row| row.get(0))?
+        .query_map([except], |row| row.get(0))?
         .collect()
 }
 
-/// Sets the role.
+/// Sets a user's role.
 pub fn set_role(connection: &Connection, user_id: UserId, role: Role) -> rusqlite::Result<()> {
     let statement = "UPDATE user SET role = ?2 WHERE user_id = ?1";
     connection.prepare_cached(statement)?.execute((user_id, role)).map(|_| ())
 }
 
-/// Says whether the account is in use.
+/// Sets whether an account is active.
 pub fn set_active(connection: &Connection, user_id: UserId, is_active: bool) -> rusqlite::Result<()> {
     let statement = "UPDATE user SET is_active = ?2 WHERE user_id = ?1";
     connection.prepare_cached(statement)?.execute((user_id, is_active)).map(|_| ())
 }
 
-/// Gives a bot to another owner.
+/// Sets the owner of a bot.
 pub fn set_bot_owner(connection: &Connection, bot_id: UserId, owner_id: UserId) -> rusqlite::Result<()> {
     let statement = "UPDATE user SET bot_owner_id = ?2 WHERE user_id = ?1";
     connection.prepare_cached(statement)?.execute((bot_id, owner_id)).map(|_| ())
 }
 
-/// The active bots of an owner.
+/// Lists the active bots of an owner, by id.
 pub fn active_bots_of(connection: &Connection, owner_id: UserId) -> rusqlite::Result<Vec<UserRow>> {
     connection
         .prepare_cached(&format!(
@@ -83,7 +83,7 @@ pub fn active_bots_of(connection: &Connection, owner_id: UserId) -> rusqlite::Re
         .collect()
 }
 
-/// How many active people there are, and how many of them are owners.
+/// Counts the active people, and the owners among them.
 pub fn count_people(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
     connection
         .prepare_cached(
@@ -92,31 +92,31 @@ pub fn count_people(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
         .query_row([Role::Owner], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Sets the name shown.
+/// Sets a user's display name.
 pub fn set_full_name(connection: &Connection, user_id: UserId, full_name: &str) -> rusqlite::Result<()> {
     let statement = "UPDATE user SET full_name = ?2 WHERE user_id = ?1";
     connection.prepare_cached(statement)?.execute((user_id, full_name)).map(|_| ())
 }
 
-/// Sets the time zone.
+/// Sets a user's time zone, an IANA identifier.
 pub fn set_timezone(connection: &Connection, user_id: UserId, timezone: &str) -> rusqlite::Result<()> {
     let statement = "UPDATE user SET timezone = ?2 WHERE user_id = ?1";
     connection.prepare_cached(statement)?.execute((user_id, timezone)).map(|_| ())
 }
 
-/// Sets the image.
+/// Sets a user's avatar.
 pub fn set_avatar(connection: &Connection, avatar: Avatar) -> rusqlite::Result<()> {
     let statement = "UPDATE user SET avatar_version = ?2, avatar_key = ?3 WHERE user_id = ?1";
     connection.prepare_cached(statement)?.execute((avatar.user_id, avatar.version, avatar.key)).map(|_| ())
 }
 
-/// Sets the password's hash.
+/// Sets a user's password hash.
 pub fn set_password(connection: &Connection, user_id: UserId, hash: &str) -> rusqlite::Result<()> {
     let statement = "UPDATE user SET password_hash = ?2 WHERE user_id = ?1";
     connection.prepare_cached(statement)?.execute((user_id, hash)).map(|_| ())
 }
 
-/// Sets the API email and the real email.
+/// Sets a user's API email and real email.
 pub fn set_emails(
     connection: &Connection,
     user_id: UserId,
@@ -131,8 +131,8 @@ pub fn set_emails(
         .map(|_| ())
 }
 
-/// Whether somebody could log in: an active person with a password or a key.
-pub fn somebody_can_log_in(connection: &Connection) -> rusqlite::Result<bool> {
+/// Whether any active person has a password or an API key.
+pub fn can_anyone_log_in(connection: &Connection) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM user WHERE is_active AND bot_type IS NULL AND NOT is_system_bot
@@ -141,28 +141,28 @@ pub fn somebody_can_log_in(connection: &Connection) -> rusqlite::Result<bool> {
         .query_row([], |row| row.get(0))
 }
 
-/// A user to be made.
+/// The values of a new row.
 #[derive(Clone, Debug)]
 pub struct NewUserRow<'a> {
     /// The real email; also the API email.
     pub email: &'a str,
-    /// The name shown.
+    /// The display name.
     pub full_name: &'a str,
-    /// The role.
+    /// The role in the organization.
     pub role: Role,
     /// Set for bots.
     pub bot_type: Option<BotType>,
-    /// A bot's owner.
+    /// The owner, for bots.
     pub bot_owner_id: Option<UserId>,
-    /// One of the server's own bots.
+    /// Whether this is one of the server's own bots.
     pub is_system_bot: bool,
-    /// argon2id hash.
+    /// The argon2id hash of the password.
     pub password_hash: Option<&'a str>,
-    /// UNIX seconds.
+    /// When the account was created, in UNIX seconds.
     pub date_joined: i64,
 }
 
-/// Makes a user and answers the id.
+/// Inserts a user and returns the id.
 pub fn insert(connection: &Connection, user: &NewUserRow<'_>) -> rusqlite::Result<UserId> {
     connection
         .prepare_cached(
@@ -184,8 +184,8 @@ pub fn insert(connection: &Connection, user: &NewUserRow<'_>) -> rusqlite::Resul
     Ok(UserId(connection.last_insert_rowid()))
 }
 
-/// The password's hash of the account with this email, and whether the account is active.
-pub fn password_of(
+/// Loads the id, the password hash and the active flag of the person with this real email.
+pub fn load_password(
     connection: &Connection,
     email: &str,
 ) -> rusqlite::Result<Option<(UserId, Option<String>, bool)>> {
@@ -197,8 +197,8 @@ pub fn password_of(
         .optional()
 }
 
-/// Two users of a name, or fewer if there are fewer; active ones come first. Upper and lower case are alike in ASCII
-/// only: that is what the index can compare.
+/// Lists at most two users with this name, active ones first. Case is ignored for ASCII letters only, because the index
+/// folds no others.
 pub fn by_full_name(connection: &Connection, name: &str) -> rusqlite::Result<Vec<UserRow>> {
     connection
         .prepare_cached(&format!(
@@ -209,8 +209,8 @@ pub fn by_full_name(connection: &Connection, name: &str) -> rusqlite::Result<Vec
         .collect()
 }
 
-/// The users whose names are not ASCII, active ones first.
-pub fn with_other_letters(connection: &Connection) -> rusqlite::Result<Vec<(UserId, String)>> {
+/// Lists the users whose names have characters outside ASCII, active ones first.
+pub fn with_non_ascii_names(connection: &Connection) -> rusqlite::Result<Vec<(UserId, String)>> {
     connection
         .prepare_cached(
             "SELECT user_id, full_name FROM user WHERE full_name GLOB '*[^ -~]*'

@@ -1,0 +1,299 @@
+//! Custom profile fields, which the organization defines, and their values, which people set (spec, "Custom profile
+//! field").
+
+use crate::domain::profile_fields::external_accounts::ExternalAccount;
+use crate::domain::profile_fields::field::{FieldType, ProfileField};
+use crate::domain::profile_fields::rules::FieldDefinition;
+use crate::domain::profile_fields::{external_accounts, rules, sql};
+use crate::domain::profile_values::change::ValueChange;
+use crate::domain::profile_values::{change, events};
+use crate::http::params::{NoParams, Trimmed};
+use crate::http::{
+    ADMINISTRATOR, Administrator, ApiError, ApiResult, Caller, Read, Reply, Resource, Route, StatePart, USER,
+    User,
+};
+use crate::store::Tx;
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// The resource of custom profile fields.
+pub const RESOURCE: Resource = Resource { name: "profile_fields", routes, state: STATE, ..Resource::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "custom_profile_fields", fetch: events::state }];
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::read(Method::GET, "/realm/profile_fields", USER, get_profile_fields),
+        Route::write(Method::POST, "/realm/profile_fields", ADMINISTRATOR, create_profile_field),
+        Route::write(Method::PATCH, "/realm/profile_fields", ADMINISTRATOR, reorder_profile_fields),
+        Route::write(Method::PATCH, "/realm/profile_fields/{field_id}", ADMINISTRATOR, update_profile_field),
+        Route::write(Method::DELETE, "/realm/profile_fields/{field_id}", ADMINISTRATOR, delete_profile_field),
+        Route::write(Method::PATCH, "/users/me/profile_data", USER, update_profile_data),
+        Route::write(Method::DELETE, "/users/me/profile_data", USER, delete_profile_data),
+    ]
+}
+
+/// `GET /realm/profile_fields`: lists all fields in display order.
+fn get_profile_fields(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    Reply::field("custom_fields", &sql::list(read)?)
+}
+
+/// Parameters of `POST /realm/profile_fields`.
+#[derive(Deserialize)]
+pub struct CreateParams {
+    /// The name, at most 40 characters. Ignored for the built-in external accounts, which have their own.
+    #[serde(default)]
+    name: Trimmed,
+    /// A hint for people who fill in the field, at most 80 characters.
+    #[serde(default)]
+    hint: String,
+    /// The [`FieldType`], 1 to 8.
+    field_type: i64,
+    /// The options of a list, or the URL pattern of an external account.
+    #[serde(default)]
+    field_data: Map<String, Value>,
+    /// Whether clients show the field in the summary of a profile. At most two fields can be.
+    #[serde(default)]
+    display_in_profile_summary: bool,
+    /// Whether clients ask people to fill in the field.
+    #[serde(default)]
+    required: bool,
+    /// Whether people may change their own value. Administrators always may.
+    #[serde(default = "default_true")]
+    editable_by_user: bool,
+}
+
+fn default_true() -> bool {
+    true
+}
+
+/// `POST /realm/profile_fields`: adds a field after all others and returns its id.
+fn create_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: CreateParams) -> ApiResult<Reply> {
+    if params.display_in_profile_summary {
+        check_summary_has_room(tx, None)?;
+    }
+    let kind = FieldType::from_code(params.field_type);
+    rules::check(&FieldDefinition {
+        name: &params.name,
+        hint: &params.hint,
+        kind,
+        data: &params.field_data,
+        display_in_profile_summary: params.display_in_profile_summary,
+    })?;
+    let kind = kind.ok_or_else(|| ApiError::internal("a field type passed its check and is unknown"))?;
+    let mut field = ProfileField {
+        id: 0,
+        name: params.name.into_inner(),
+        r#type: kind,
+        hint: params.hint,
+        field_data: if kind.has_data() { json!(params.field_data).to_string() } else { String::new() },
+        order: 0,
+        required: params.required,
+        editable_by_user: params.editable_by_user,
+        display_in_profile_summary: params.display_in_profile_summary,
+    };
+    if let Some(account) = external_accounts::find_built_in(&params.field_data)
+        && kind == FieldType::ExternalAccount
+    {
+        apply_external_account(&mut field, account);
+    }
+    check_name_is_free(tx, &field.name, None)?;
+    let id = sql::insert(tx, &field)?;
+    events::fields_changed(tx)?;
+    Reply::field("id", &id)
+}
+
+/// Sets the name, the hint and the data of a built-in external account.
+fn apply_external_account(field: &mut ProfileField, account: &ExternalAccount) {
+    account.name.clone_into(&mut field.name);
+    account.hint.clone_into(&mut field.hint);
+    field.field_data = json!({"subtype": account.subtype}).to_string();
+}
+
+/// Checks that another field besides `except` fits in the summary of a profile.
+fn check_summary_has_room(tx: &Tx<'_>, except: Option<i64>) -> ApiResult<()> {
+    if sql::count_in_summary(tx, except)? >= rules::MAX_IN_SUMMARY {
+        return Err(ApiError::bad_request(
+            "Only 2 custom profile fields can be displayed in the profile summary.",
+        ));
+    }
+    Ok(())
+}
+
+/// Checks that no field besides `except` has this name.
+fn check_name_is_free(tx: &Tx<'_>, name: &str, except: Option<i64>) -> ApiResult<()> {
+    if sql::is_name_in_use(tx, name, except)? {
+        return Err(ApiError::bad_request("A field with that label already exists."));
+    }
+    Ok(())
+}
+
+/// Parameters of `PATCH /realm/profile_fields/{field_id}`. The type of a field never changes.
+#[derive(Deserialize)]
+pub struct UpdateParams {
+    /// The field to change.
+    field_id: i64,
+    /// The new name, at most 40 characters.
+    name: Option<Trimmed>,
+    /// The new hint, at most 80 characters.
+    hint: Option<String>,
+    /// The options of a list, or the URL pattern of an external account. Values whose option is removed are deleted.
+    field_data: Option<Map<String, Value>>,
+    /// Whether clients show the field in the summary of a profile. At most two fields can be.
+    display_in_profile_summary: Option<bool>,
+    /// Whether clients ask people to fill in the field.
+    required: Option<bool>,
+    /// Whether people may change their own value.
+    editable_by_user: Option<bool>,
+}
+
+/// `PATCH /realm/profile_fields/{field_id}`: changes the given properties.
+fn update_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: UpdateParams) -> ApiResult<Reply> {
+    let before = sql::load(tx, params.field_id)?;
+    if params.display_in_profile_summary == Some(true) {
+        check_summary_has_room(tx, Some(before.id))?;
+    }
+    let data_before = before.data();
+    let field = with_changes(&before, params);
+    let data = field.data();
+    let is_default = before.r#type == FieldType::ExternalAccount
+        && external_accounts::find_built_in(&data_before).is_some();
+    let is_same = field.name == before.name && field.hint == before.hint && data == data_before;
+    if is_default && !is_same {
+        return Err(ApiError::bad_request("Default custom field cannot be updated."));
+    }
+    rules::check(&FieldDefinition {
+        name: &field.name,
+        hint: &field.hint,
+        kind: Some(field.r#type),
+        data: &data,
+        display_in_profile_summary: field.display_in_profile_summary,
+    })?;
+    check_name_is_free(tx, &field.name, Some(field.id))?;
+    if field == before {
+        return Ok(Reply::ok());
+    }
+    if field.r#type == FieldType::Select {
+        delete_removed_options(tx, &field, &data)?;
+    }
+    sql::update(tx, &field)?;
+    events::fields_changed(tx)?;
+    Ok(Reply::ok())
+}
+
+/// Returns the field with the given properties changed.
+fn with_changes(before: &ProfileField, params: UpdateParams) -> ProfileField {
+    let mut field = before.clone();
+    if let Some(name) = params.name {
+        field.name = name.into_inner();
+    }
+    if let Some(hint) = params.hint {
+        field.hint = hint;
+    }
+    if let Some(data) = params.field_data
+        && field.r#type.has_data()
+        && data != before.data()
+    {
+        field.field_data = json!(data).to_string();
+    }
+    field.display_in_profile_summary =
+        params.display_in_profile_summary.unwrap_or(field.display_in_profile_summary);
+    field.required = params.required.unwrap_or(field.required);
+    field.editable_by_user = params.editable_by_user.unwrap_or(field.editable_by_user);
+    field
+}
+
+/// Deletes the values that are no longer an option of the list.
+fn delete_removed_options(
+    tx: &mut Tx<'_>,
+    field: &ProfileField,
+    options: &Map<String, Value>,
+) -> ApiResult<()> {
+    for (user_id, value) in sql::list_values(tx, field.id)? {
+        if !options.contains_key(&value) {
+            sql::delete_value(tx, user_id, field.id)?;
+            events::value_changed(tx, user_id, field.id, None, None)?;
+        }
+    }
+    Ok(())
+}
+
+/// Parameters of `DELETE /realm/profile_fields/{field_id}`.
+#[derive(Deserialize)]
+pub struct DeleteParams {
+    /// The field to delete.
+    field_id: i64,
+}
+
+/// `DELETE /realm/profile_fields/{field_id}`: deletes the field and everyone's values.
+fn delete_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: DeleteParams) -> ApiResult<Reply> {
+    let field = sql::load(tx, params.field_id)?;
+    sql::delete(tx, field.id)?;
+    events::fields_changed(tx)?;
+    Ok(Reply::ok())
+}
+
+/// Parameters of `PATCH /realm/profile_fields`.
+#[derive(Deserialize)]
+pub struct ReorderParams {
+    /// The ids of all fields in the new order. Unknown ids are ignored.
+    order: Vec<i64>,
+}
+
+/// `PATCH /realm/profile_fields`: reorders the fields.
+fn reorder_profile_fields(
+    tx: &mut Tx<'_>,
+    _caller: &Administrator,
+    params: ReorderParams,
+) -> ApiResult<Reply> {
+    let mut has_changed = false;
+    for field in sql::list(tx)? {
+        let position = params.order.iter().rposition(|id| *id == field.id);
+        let position = position.and_then(|position| i64::try_from(position).ok());
+        let position = position.ok_or_else(|| ApiError::bad_request("Invalid order mapping."))?;
+        if position != field.order {
+            sql::set_position(tx, field.id, position)?;
+            has_changed = true;
+        }
+    }
+    if has_changed {
+        events::fields_changed(tx)?;
+    }
+    Ok(Reply::ok())
+}
+
+/// Parameters of `PATCH /users/me/profile_data`.
+#[derive(Deserialize)]
+pub struct UpdateDataParams {
+    /// Fields and their new values.
+    data: Vec<ValueChange>,
+}
+
+/// `PATCH /users/me/profile_data`: sets the caller's own values.
+fn update_profile_data(tx: &mut Tx<'_>, caller: &User, params: UpdateDataParams) -> ApiResult<Reply> {
+    check_person(caller)?;
+    change::set(tx, caller, caller.user_id, &params.data)?;
+    Ok(Reply::ok())
+}
+
+/// Parameters of `DELETE /users/me/profile_data`.
+#[derive(Deserialize)]
+pub struct DeleteDataParams {
+    /// The ids of the fields to clear.
+    data: Vec<i64>,
+}
+
+/// `DELETE /users/me/profile_data`: deletes the caller's own values.
+fn delete_profile_data(tx: &mut Tx<'_>, caller: &User, params: DeleteDataParams) -> ApiResult<Reply> {
+    check_person(caller)?;
+    change::delete(tx, caller, caller.user_id, &params.data)?;
+    Ok(Reply::ok())
+}
+
+fn check_person(caller: &Caller) -> ApiResult<()> {
+    if caller.is_bot() {
+        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
+    }
+    Ok(())
+}
