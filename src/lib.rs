@@ -16,15 +16,26 @@
 //!
 //! `ARCHITECTURE.md` follows a request through them.
 
-pub mod api;
-pub mod app;
-pub mod auth;
-pub mod domain;
-pub mod error;
-pub mod events;
-pub mod http;
-pub mod markdown;
-pub mod scheduler;
-pub mod server;
-pub mod store;
 pub mod types;
+
+pub mod markdown;
+
+pub mod error;
+
+pub mod store;
+
+pub mod events;
+
+pub mod auth;
+
+pub mod app;
+
+pub mod http;
+
+pub mod domain;
+
+pub mod scheduler;
+
+pub mod api;
+
+pub mod server;
