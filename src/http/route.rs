@@ -138,9 +138,9 @@ impl<P: DeserializeOwned> Parameters for P {
 /// Parameters in two structs, for endpoints that share some of their parameters with others.
 pub struct Params2<A, B>(pub A, pub B);
 
-impl<A: DeserializeOwned, B: DeserializeOwned> Parameters for Params2<A, B> {
+impl<A: Parameters, B: Parameters> Parameters for Params2<A, B> {
     fn read(form: &Form) -> Result<Self, ParamError> {
-        Ok(Self(form.parse()?, form.parse()?))
+        Ok(Self(A::read(form)?, B::read(form)?))
     }
 }
 

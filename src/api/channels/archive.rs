@@ -1,6 +1,6 @@
-//! `DELETE /streams/{stream_id}`: archiving a channel. Its messages stay and can be read; nothing can be sent to it.
+//! `DELETE /streams/{stream_id}`: archives a channel. Its messages can still be read, but none can be sent.
 
-use crate::api::channels::default;
+use crate::api::channels::default_streams;
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
@@ -11,7 +11,7 @@ use crate::domain::channels::{default_groups, sql};
 use crate::domain::messages::events::FlagsChanged;
 use crate::domain::messages::{moved_receipts, unread};
 use crate::domain::notices::channels as notices;
-use crate::domain::{membership, subscriptions as domain_subscriptions};
+use crate::domain::{membership, subscriptions};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 /// Parameters of `DELETE /streams/{stream_id}`.
 #[derive(Deserialize)]
 pub struct ArchiveParams {
-    /// The channel.
+    /// The channel to archive.
     stream_id: StreamId,
 }
 
@@ -33,11 +33,11 @@ pub fn archive(tx: &mut Tx<'_>, caller: &User, params: ArchiveParams) -> ApiResu
     Ok(Reply::ok())
 }
 
-/// Archives a channel, or brings it back.
+/// Archives or unarchives a channel. Archiving also takes it out of the default channels and marks its messages as read.
 pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {
-    check(tx, stream, is_archived)?;
+    check_set_archived(tx, stream, is_archived)?;
     if is_archived {
-        default::set(tx, stream.stream_id, false)?;
+        default_streams::set_default(tx, stream.stream_id, false)?;
         default_groups::forget(tx, stream.stream_id)?;
     }
     let mut changed = stream.clone();
@@ -50,14 +50,14 @@ pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived
         membership::subscribe::emit_unarchived(tx, &changed, &record)?;
     }
     notices::send(tx, vec![notices::archived(&changed)], by)?;
-    if is_archived { read_by_everybody(tx, stream) } else { Ok(()) }
+    if is_archived { mark_read_for_subscribers(tx, stream) } else { Ok(()) }
 }
 
-/// Nothing of an archived channel stays unread: many clients show no way to it any more.
-fn read_by_everybody(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
+/// Marks all messages of a channel as read: many clients do not show archived channels, so nobody could read them there.
+fn mark_read_for_subscribers(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
     let arrivals = moved_receipts::of(tx, stream.recipient_id)?;
     let mut unread_by: BTreeMap<Vec<MessageId>, Vec<UserId>> = BTreeMap::new();
-    for user_id in domain_subscriptions::sql::subscribers_with_deactivated(tx, stream.stream_id)? {
+    for user_id in subscriptions::sql::subscribers_with_deactivated(tx, stream.stream_id)? {
         let user_id = UserId::from(user_id);
         let read = unread::read_all(tx, user_id, stream, &arrivals)?;
         if !read.is_empty() {
@@ -70,14 +70,14 @@ fn read_by_everybody(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
     Ok(())
 }
 
-fn check(tx: &Tx<'_>, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {
+fn check_set_archived(tx: &Tx<'_>, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {
     if stream.is_archived && is_archived {
         return Err(ApiError::bad_request("Channel is already deactivated"));
     }
     if !stream.is_archived && !is_archived {
         return Err(ApiError::bad_request("Channel is not currently deactivated"));
     }
-    // Bringing it back would show it to nobody but administrators who cannot read it.
+    // Only administrators could see it, and nobody could read it.
     let subscribers = channel_rows::subscribers(tx, stream.stream_id)?;
     if !is_archived && stream.invite_only && subscribers.is_empty() {
         return Err(ApiError::bad_request("Channel is private and have no subscribers"));

@@ -1,11 +1,11 @@
-//! `POST /channels/create`: one new channel with its first subscribers (feature level 417).
+//! `POST /channels/create`: creates one channel with its first subscribers (feature level 417).
 
 use crate::domain::channels::{rules, sql};
 use crate::domain::limits::MAX_STREAM_DESCRIPTION_LENGTH;
 use crate::domain::membership::create_channel::{CreationParams, NewChannel};
 use crate::domain::membership::{create_channel, subscribe};
-use crate::domain::notices as domain_notices;
-use crate::domain::notices::channels;
+use crate::domain::notices;
+use crate::domain::notices::channels as channel_notices;
 use crate::domain::subscriptions::principals;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
@@ -17,12 +17,12 @@ use std::collections::HashMap;
 /// Parameters of `POST /channels/create`, beside those of a new channel.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// The name.
+    /// Unique among the channels, upper and lower case alike; at most 60 characters.
     name: String,
-    /// Markdown.
+    /// Markdown, one line.
     #[serde(default)]
     description: BoundedText<MAX_STREAM_DESCRIPTION_LENGTH>,
-    /// Who is subscribed; may be nobody.
+    /// The users to subscribe; may be empty.
     #[serde(default)]
     subscribers: Vec<UserId>,
     /// Whether the notification bot announces the channel.
@@ -30,21 +30,21 @@ pub struct CreateParams {
     announce: bool,
 }
 
-/// `POST /channels/create`: makes a channel and answers its `id`.
+/// `POST /channels/create`: creates a channel and returns its `id`.
 pub async fn create(
     call: Call<User>,
     Params2(params, creation): Params2<CreateParams, CreationParams>,
 ) -> ApiResult<Reply> {
     let named = (rules::name(&params.name)?, rules::description(&params.description));
-    let channel = create_channel::new_channels(&call, vec![named])
+    let channel = create_channel::prepare_channels(&call, vec![named])
         .await?
         .pop()
         .ok_or_else(|| ApiError::internal("one channel was asked for and none was prepared"))?;
-    let job = move |tx: &mut Tx<'_>, caller: &User| make_one(tx, caller, &params, &creation, channel);
+    let job = move |tx: &mut Tx<'_>, caller: &User| create_one(tx, caller, &params, &creation, channel);
     Reply::field("id", &call.write(job).await?)
 }
 
-fn make_one(
+fn create_one(
     tx: &mut Tx<'_>,
     caller: &Caller,
     params: &CreateParams,
@@ -57,18 +57,18 @@ fn make_one(
     if sql::by_name(tx, &channel.name)?.is_some() {
         return Err(already_exists(&channel.name));
     }
-    let subscribers = principals::by_ids(tx, &params.subscribers)?;
-    let made = create_channel::channels(tx, caller, &[channel], creation)?;
-    let [stream] = made.as_slice() else {
+    let subscribers = principals::resolve_ids(tx, &params.subscribers)?;
+    let created = create_channel::create_channels(tx, caller, &[channel], creation)?;
+    let [stream] = created.as_slice() else {
         return Err(ApiError::internal("one new channel did not give one row"));
     };
-    subscribe::subscribe(tx, &made, &subscribers, &HashMap::new())?;
-    let by = domain_notices::name_of(tx, caller)?;
-    let mut notices = vec![channels::created(stream, &by)];
+    subscribe::subscribe_users(tx, &created, &subscribers, &HashMap::new())?;
+    let by = notices::name_of(tx, caller)?;
+    let mut notices = vec![channel_notices::created(stream, &by)];
     if params.announce {
-        notices.extend(channels::announced(tx, &made, &by)?);
+        notices.extend(channel_notices::announced(tx, &created, &by)?);
     }
-    channels::send(tx, notices, caller.user_id)?;
+    channel_notices::send(tx, notices, caller.user_id)?;
     Ok(stream.stream_id)
 }
 

@@ -1,7 +1,7 @@
-//! `GET /streams/{stream_id}/email_address`: where mail to a channel arrives (feature levels 226 and 335).
+//! `GET /streams/{stream_id}/email_address`: the email address of a channel (feature levels 226 and 335).
 //!
-//! The address is for a gateway that hands mail on; this server does not take mail itself. It is made when it is first
-//! asked for, and stays the same for who asked and whom it shows as the sender.
+//! The address is for a gateway that forwards mail; this server does not receive mail itself. It is created at the first
+//! request and stays the same for each pair of caller and sender.
 
 use crate::auth::Ctx;
 use crate::domain::access::{channels, user_rows};
@@ -17,26 +17,25 @@ use serde::Deserialize;
 /// Parameters of `GET /streams/{stream_id}/email_address`.
 #[derive(Deserialize)]
 pub struct EmailParams {
-    /// The channel.
+    /// A channel whose messages the caller may read.
     stream_id: StreamId,
-    /// Who is shown as the sender: the caller, a bot of theirs, or the gateway's bot.
-    #[serde(default)]
+    /// The sender of the messages: the caller, a bot of theirs, or the gateway's bot, which is the default.
     sender_id: Option<UserId>,
 }
 
-/// `GET /streams/{stream_id}/email_address`: the `email` of a channel that the caller may read.
+/// `GET /streams/{stream_id}/email_address`: returns the `email` of a channel.
 pub async fn email_address(call: Call<User>, params: EmailParams) -> ApiResult<Reply> {
     let host = host_of(&call.info.origin).to_owned();
     let email = call.write(move |tx, caller| {
         let stream = channels::find_for_content(Ctx::in_job(tx, caller), params.stream_id)?;
-        let sender_id = sender(tx, caller, params.sender_id)?;
-        let token = token(tx, stream.stream_id, caller.user_id, sender_id)?;
+        let sender_id = resolve_sender(tx, caller, params.sender_id)?;
+        let token = load_or_insert_token(tx, stream.stream_id, caller.user_id, sender_id)?;
         Ok(address(&stream.name, &token, &host))
     });
     Reply::field("email", &email.await?)
 }
 
-fn sender(tx: &Tx<'_>, caller: &Caller, sender_id: Option<UserId>) -> ApiResult<UserId> {
+fn resolve_sender(tx: &Tx<'_>, caller: &Caller, sender_id: Option<UserId>) -> ApiResult<UserId> {
     let gateway = users::by_delivery_email(tx, notices::EMAIL_GATEWAY)?
         .ok_or_else(|| ApiError::internal("the organization has no email gateway bot"))?;
     let Some(sender_id) = sender_id.filter(|sender_id| *sender_id != gateway.user_id) else {
@@ -54,15 +53,20 @@ fn sender(tx: &Tx<'_>, caller: &Caller, sender_id: Option<UserId>) -> ApiResult<
     }
 }
 
-/// The token of an address; a new one if nobody asked before.
-fn token(tx: &Tx<'_>, stream_id: StreamId, creator_id: UserId, sender_id: UserId) -> ApiResult<String> {
-    let known = tx
+/// The secret part of an address, created when there is none yet.
+fn load_or_insert_token(
+    tx: &Tx<'_>,
+    stream_id: StreamId,
+    creator_id: UserId,
+    sender_id: UserId,
+) -> ApiResult<String> {
+    let stored = tx
         .prepare_cached(
             "SELECT token FROM channel_email_address WHERE stream_id = ?1 AND creator_id = ?2 AND sender_id = ?3",
         )?
         .query_row((stream_id, creator_id, sender_id), |row| row.get(0))
         .optional()?;
-    if let Some(token) = known {
+    if let Some(token) = stored {
         return Ok(token);
     }
     let token = format!("{:032x}", rand::rng().random::<u128>());
@@ -79,8 +83,8 @@ fn address(name: &str, token: &str, host: &str) -> String {
     format!("{name}{dot}{token}.show-sender@{host}")
 }
 
-/// The channel's name as far as an address can have it, for people who look at the address: with a hyphen for what
-/// stands between its words. A name that would lose letters is left out.
+/// The channel's name as a readable part of the address, with hyphens between words. Empty if the name has letters that
+/// an address cannot have.
 fn name_in_address(name: &str) -> String {
     let mut slug = String::new();
     for character in name.chars() {
@@ -96,14 +100,14 @@ fn name_in_address(name: &str) -> String {
     if is_mangled { String::new() } else { slug }
 }
 
-/// The host of an address of the web, without the port.
+/// The host of a URL, without the port.
 fn host_of(origin: &str) -> &str {
-    let (_, place) = origin.split_once("://").unwrap_or(("", origin));
-    let place = place.split('/').next().unwrap_or(place);
-    match place.rsplit_once(':') {
-        // What stands behind the colon of [::1] is no port.
+    let (_, authority) = origin.split_once("://").unwrap_or(("", origin));
+    let authority = authority.split('/').next().unwrap_or(authority);
+    match authority.rsplit_once(':') {
+        // In [::1] the last colon does not precede a port.
         Some((host, port)) if !port.ends_with(']') => host,
-        _ => place,
+        _ => authority,
     }
 }
 

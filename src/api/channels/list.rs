@@ -15,23 +15,23 @@ use std::collections::HashSet;
 #[derive(Deserialize)]
 #[serde(default)]
 pub struct StreamsParams {
-    /// Public channels.
+    /// Include public channels, unless the caller is a guest. True by default.
     include_public: bool,
-    /// Channels that can be read without an account.
+    /// Include channels that can be read without an account.
     include_web_public: bool,
-    /// Channels that the caller is subscribed to.
+    /// Include channels that the caller is subscribed to. True by default.
     include_subscribed: bool,
-    /// No archived channels.
+    /// Leave out archived channels. True by default.
     exclude_archived: bool,
-    /// Everything that the caller may know of.
+    /// Include all channels whose metadata the caller may see.
     include_all: bool,
-    /// Deprecated name of `include_all`, for administrators.
+    /// Deprecated name of `include_all`; administrators only.
     include_all_active: bool,
-    /// The default channels, and `is_default` on each channel.
+    /// Include the default channels, and add `is_default` to each channel.
     include_default: bool,
-    /// For a bot: channels that its owner is subscribed to.
+    /// For a bot: include channels that its owner is subscribed to.
     include_owner_subscribed: bool,
-    /// Channels that the caller may read.
+    /// Include channels whose messages the caller may read.
     include_can_access_content: bool,
 }
 
@@ -51,27 +51,27 @@ impl Default for StreamsParams {
     }
 }
 
-/// `GET /streams`: the channels that the switches choose, by name.
+/// `GET /streams`: the channels that match any of the filters, by name.
 pub fn streams(read: &Read<'_, User>, params: StreamsParams) -> ApiResult<Reply> {
     if params.include_all_active && !read.caller.role.is_administrator() {
         return Err(ApiError::bad_request("User not authorized for this query"));
     }
     let now = read.app.clock.seconds();
-    let choice = Choice::new(read, &params)?;
+    let filter = ChannelFilter::new(read, &params)?;
     let records = Records::new(read, now)?;
     let mut streams = Vec::new();
     for stream in sql::all(read)? {
-        if choice.includes(&stream)? {
+        if filter.includes(&stream)? {
             let mut record = records.of(&stream)?;
-            record.is_default = params.include_default.then(|| choice.defaults.contains(&stream.stream_id));
+            record.is_default = params.include_default.then(|| filter.defaults.contains(&stream.stream_id));
             streams.push(record);
         }
     }
     Reply::field("streams", &streams)
 }
 
-/// The switches of `GET /streams`, and the sets that they name.
-struct Choice<'a> {
+/// The filters of `GET /streams`, with the sets of channels that they need loaded.
+struct ChannelFilter<'a> {
     params: &'a StreamsParams,
     viewer: Viewer<'a>,
     is_guest: bool,
@@ -80,7 +80,7 @@ struct Choice<'a> {
     defaults: HashSet<StreamId>,
 }
 
-impl<'a> Choice<'a> {
+impl<'a> ChannelFilter<'a> {
     fn new(read: &'a Read<'_, User>, params: &'a StreamsParams) -> ApiResult<Self> {
         let subscribed_to = |user_id: UserId| -> ApiResult<HashSet<StreamId>> {
             let own = subscriptions::sql::own(read, user_id)?;
@@ -120,14 +120,14 @@ impl<'a> Choice<'a> {
         {
             return Ok(true);
         }
-        let everything = self.params.include_all || self.params.include_all_active;
-        if !everything
+        let includes_all = self.params.include_all || self.params.include_all_active;
+        if !includes_all
             && !self.params.include_can_access_content
             && !self.defaults.contains(&stream.stream_id)
         {
             return Ok(false);
         }
-        if self.params.include_can_access_content && !everything {
+        if self.params.include_can_access_content && !includes_all {
             self.viewer.can_read(stream)
         } else {
             self.viewer.can_see(stream)
@@ -138,11 +138,11 @@ impl<'a> Choice<'a> {
 /// Parameters of `GET /streams/{stream_id}`.
 #[derive(Deserialize)]
 pub struct StreamParams {
-    /// The channel.
+    /// A channel whose metadata the caller may see.
     stream_id: StreamId,
 }
 
-/// `GET /streams/{stream_id}`: one channel that the caller may know of.
+/// `GET /streams/{stream_id}`: one channel.
 pub fn stream(read: &Read<'_, User>, params: StreamParams) -> ApiResult<Reply> {
     let now = read.app.clock.seconds();
     let stream = channels::find_for_metadata(read.ctx(), params.stream_id)?;
@@ -152,7 +152,7 @@ pub fn stream(read: &Read<'_, User>, params: StreamParams) -> ApiResult<Reply> {
 /// Parameters of `GET /get_stream_id`.
 #[derive(Deserialize)]
 pub struct StreamIdParams {
-    /// The channel's name.
+    /// The channel's name, upper and lower case alike.
     stream: String,
 }
 

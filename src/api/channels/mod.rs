@@ -1,14 +1,8 @@
-//! Channels (streams): their rows, their group settings, and who may see them.
-//!
-//! - [`row`], [`settings`]: what the file knows of a channel; [`record`]: what clients see of it;
-//! - [`rules`], [`access`], [`permissions`]: what a channel may be, and who may see, read, post to and change it;
-//! - [`visible`]: who may see it, as a set, for events; [`events`]: the events;
-//! - [`make`], [`notices`]: making channels, and what the notification bot says about it;
-//! - the others are operations.
+//! Channels (streams): listing, creating, changing and archiving them, the default channels, and email addresses.
 
 mod archive;
 mod create;
-mod default;
+mod default_streams;
 mod email_address;
 mod list;
 mod update;
@@ -35,7 +29,7 @@ fn routes() -> Vec<Route> {
         Route::call(Method::GET, "/streams/{stream_id}/email_address", USER, email_address::email_address),
         Route::read(Method::GET, "/get_stream_id", USER, list::stream_id),
         Route::call(Method::POST, "/channels/create", USER, create::create),
-        Route::write(Method::POST, "/default_streams", USER, default::add),
-        Route::write(Method::DELETE, "/default_streams", USER, default::remove),
+        Route::write(Method::POST, "/default_streams", USER, default_streams::add),
+        Route::write(Method::DELETE, "/default_streams", USER, default_streams::remove),
     ]
 }

@@ -83,7 +83,7 @@ pub fn accept(
     let user = create_without_channels(tx, &new, &bot_domain(origin))?;
     let streams = invited_channels(tx, &invite)?;
     if !streams.is_empty() {
-        subscribe::subscribe(tx, &streams, &[user.user_id], &subscribe::Colors::new())?;
+        subscribe::subscribe_users(tx, &streams, &[user.user_id], &subscribe::Colors::new())?;
     }
     add_to_groups(tx, &invite, user.user_id)?;
     sql::delete_for_email(tx, &user.delivery_email)?;

@@ -1,15 +1,14 @@
 //! `GET /users/me/subscriptions`, `GET /users/{user_id}/subscriptions/{stream_id}`, `GET /streams/{stream_id}/members`,
-//! and the subscriptions in the answer of `POST /register`.
+//! and the subscriptions in the state of `POST /register`.
 
 use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
-use crate::domain::access::user_rows;
-use crate::domain::access::{channel_rows, channels as access};
+use crate::domain::access::{channel_rows, channels as access, user_rows, users};
+use crate::domain::channels;
 use crate::domain::channels::record::Records;
 use crate::domain::subscriptions::record::{SubscriberLists, SubscriptionRecord};
-use crate::domain::subscriptions::sql as subscriptions_sql;
-use crate::domain::subscriptions::sql::{Defaults, OwnSubscription};
-use crate::domain::{access as domain_access, channels};
+use crate::domain::subscriptions::sql;
+use crate::domain::subscriptions::sql::{NotificationDefaults, OwnSubscription};
 use crate::http::{ApiError, ApiResult, Read, Reply, State, StateRequest, Subscribers, User};
 use crate::types::{StreamId, UserId};
 use serde::Deserialize;
@@ -19,7 +18,7 @@ use std::sync::Arc;
 /// Parameters of `GET /users/me/subscriptions`.
 #[derive(Deserialize)]
 pub struct SubscriptionsParams {
-    /// Whether each subscription names its subscribers: `true`, `false` or `partial`.
+    /// Whether each subscription includes its list of subscribers: `true`, `false` or `partial`.
     #[serde(default)]
     include_subscribers: Subscribers,
 }
@@ -27,7 +26,7 @@ pub struct SubscriptionsParams {
 /// `GET /users/me/subscriptions`: the caller's subscriptions to channels that are not archived, by name.
 pub fn subscriptions(read: &Read<'_, User>, params: SubscriptionsParams) -> ApiResult<Reply> {
     let now = read.app.clock.seconds();
-    let own = subscriptions_sql::own(read, read.caller.user_id)?;
+    let own = sql::own(read, read.caller.user_id)?;
     let own: HashMap<StreamId, OwnSubscription> = own.into_iter().map(|own| (own.stream_id, own)).collect();
     let records = Records::new(read, now)?;
     let mut lists = SubscriberLists::load(read, params.include_subscribers, now)?;
@@ -35,7 +34,7 @@ pub fn subscriptions(read: &Read<'_, User>, params: SubscriptionsParams) -> ApiR
     for stream in channels::sql::all(read)?.iter().filter(|stream| !stream.is_archived) {
         if let Some(own) = own.get(&stream.stream_id) {
             let mut record = SubscriptionRecord::new(Arc::new(records.of(stream)?), Some(own));
-            lists.add(&mut record);
+            lists.add_to(&mut record);
             subscriptions.push(record);
         }
     }
@@ -45,20 +44,20 @@ pub fn subscriptions(read: &Read<'_, User>, params: SubscriptionsParams) -> ApiR
 /// Parameters of `GET /users/{user_id}/subscriptions/{stream_id}`.
 #[derive(Deserialize)]
 pub struct StatusParams {
-    /// The user.
+    /// An active user whom the caller can access.
     user_id: UserId,
-    /// The channel.
+    /// A channel whose metadata the caller may see.
     stream_id: StreamId,
 }
 
-/// `GET /users/{user_id}/subscriptions/{stream_id}`: whether a user is subscribed to a channel.
+/// `GET /users/{user_id}/subscriptions/{stream_id}`: returns `is_subscribed`.
 pub fn status(read: &Read<'_, User>, params: StatusParams) -> ApiResult<Reply> {
     let user = user_rows::by_id(read, params.user_id)?.filter(|user| !user.is_system_bot);
     let user = user.ok_or_else(|| ApiError::bad_request("No such user"))?;
     if !user.is_active {
         return Err(ApiError::bad_request("User is deactivated"));
     }
-    domain_access::users::check(read, read.caller, &user)?;
+    users::check(read, read.caller, &user)?;
     let stream = access::find_for_metadata(read.ctx(), params.stream_id)?;
     Reply::field("is_subscribed", &channel_rows::is_subscribed(read, user.user_id, stream.stream_id)?)
 }
@@ -66,7 +65,7 @@ pub fn status(read: &Read<'_, User>, params: StatusParams) -> ApiResult<Reply> {
 /// Parameters of `GET /streams/{stream_id}/members`.
 #[derive(Deserialize)]
 pub struct MembersParams {
-    /// The channel.
+    /// A channel whose metadata the caller may see.
     stream_id: StreamId,
 }
 
@@ -77,17 +76,17 @@ pub fn members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply>
     Reply::field("subscribers", &subscribers)
 }
 
-/// `subscriptions`, `unsubscribed` and `never_subscribed` in the answer of `POST /register`: every channel that the
-/// caller may know of, in one of the three, by name.
+/// The `subscriptions`, `unsubscribed` and `never_subscribed` of `POST /register`. Every channel whose metadata the
+/// caller may see is in one of the three lists, which are sorted by name.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let (connection, capabilities) = (request.connection, request.registration.client_capabilities);
     let viewer = Viewer::new(Ctx::new(connection, request.caller, request.now));
     let records = Records::new(connection, request.now)?;
     let mut lists = SubscriberLists::load(connection, request.include_subscribers, request.now)?;
-    let own = subscriptions_sql::own_with_ended(connection, request.caller.user_id)?;
+    let own = sql::own_with_ended(connection, request.caller.user_id)?;
     let mut own: HashMap<StreamId, _> = own.into_iter().map(|own| (own.0.stream_id, own)).collect();
     if !capabilities.notification_settings_null {
-        let defaults = Defaults::of(connection, request.caller.user_id)?;
+        let defaults = NotificationDefaults::load(connection, request.caller.user_id)?;
         for (own, _) in own.values_mut() {
             defaults.fill(own);
         }
@@ -99,7 +98,7 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         }
         let own = own.get(&stream.stream_id);
         let mut record = SubscriptionRecord::new(Arc::new(records.of(&stream)?), own.map(|(own, _)| own));
-        lists.add(&mut record);
+        lists.add_to(&mut record);
         match own {
             Some((_, true)) => subscribed.push(record),
             Some((_, false)) => unsubscribed.push(record),

@@ -1,12 +1,7 @@
-//! Subscriptions: who is in which channel, since when, and how they want to see it.
-//!
-//! - [`sql`]: the rows; a stay is a span of message ids, so that sending writes nothing for its receivers;
-//! - [`members`]: the audience of a channel's messages, remembered on the writer;
-//! - [`join`], [`leave`]: what subscribing and unsubscribing do, whoever asks;
-//! - [`rules`], [`principals`], [`record`], [`events`]; the others are operations.
+//! Subscriptions of users to channels: listing, subscribing, unsubscribing, and a user's properties of a subscription.
 
-mod bulk;
 mod list;
+mod patch;
 mod properties;
 pub mod subscribe;
 mod unsubscribe;
@@ -24,7 +19,7 @@ fn routes() -> Vec<Route> {
     vec![
         Route::read(Method::GET, "/users/me/subscriptions", USER, list::subscriptions),
         Route::call(Method::POST, "/users/me/subscriptions", USER, subscribe::subscribe),
-        Route::call(Method::PATCH, "/users/me/subscriptions", USER, bulk::update),
+        Route::call(Method::PATCH, "/users/me/subscriptions", USER, patch::patch),
         Route::write(Method::DELETE, "/users/me/subscriptions", USER, unsubscribe::unsubscribe),
         Route::write(Method::POST, "/users/me/subscriptions/properties", USER, properties::update_many),
         Route::write(Method::PATCH, "/users/me/subscriptions/{stream_id}", USER, properties::update_one),

@@ -1,11 +1,11 @@
-//! `POST /users/me/subscriptions/properties` and `PATCH /users/me/subscriptions/{stream_id}`: colour, muting, pinning
-//! and notifications of one's own subscriptions.
+//! `POST /users/me/subscriptions/properties` and `PATCH /users/me/subscriptions/{stream_id}`: changes the colour, muting,
+//! pinning and notifications of the caller's subscriptions.
 
 use crate::auth::Ctx;
 use crate::domain::access::{channel_rows, channels};
 use crate::domain::subscriptions::events::SubscriptionUpdated;
-use crate::domain::subscriptions::rules::Choice;
-use crate::domain::subscriptions::sql as subscriptions_sql;
+use crate::domain::subscriptions::rules::SubscriptionProperty;
+use crate::domain::subscriptions::sql;
 use crate::events::Audience;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
@@ -14,31 +14,29 @@ use crate::types::StreamId;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One change.
+/// An element of `subscription_data`.
 #[derive(Deserialize)]
 struct PropertyChange {
-    /// The channel.
     stream_id: StreamId,
-    /// What of the subscription.
     property: String,
-    /// A boolean, or a colour.
     value: Value,
 }
 
 /// Parameters of `POST /users/me/subscriptions/properties`.
 #[derive(Deserialize)]
 pub struct PropertiesParams {
-    /// The changes, in order.
+    /// The changes, which are made in this order: objects with `stream_id`, `property` and `value`.
     subscription_data: Vec<PropertyChange>,
 }
 
-/// `POST /users/me/subscriptions/properties`: many changes, all or none.
+/// `POST /users/me/subscriptions/properties`. If one change fails, none is made.
 pub fn update_many(tx: &mut Tx<'_>, caller: &User, params: PropertiesParams) -> ApiResult<Reply> {
-    let read =
-        |change: PropertyChange| Ok((change.stream_id, Choice::read(&change.property, &change.value)?));
-    let choices = params.subscription_data.into_iter().map(read).collect::<ApiResult<Vec<_>>>()?;
-    for (stream_id, choice) in &choices {
-        choose(tx, caller, *stream_id, choice)?;
+    let parse = |change: PropertyChange| {
+        Ok((change.stream_id, SubscriptionProperty::parse(&change.property, &change.value)?))
+    };
+    let changes = params.subscription_data.into_iter().map(parse).collect::<ApiResult<Vec<_>>>()?;
+    for (stream_id, property) in &changes {
+        update(tx, caller, *stream_id, property)?;
     }
     Ok(Reply::ok())
 }
@@ -46,31 +44,36 @@ pub fn update_many(tx: &mut Tx<'_>, caller: &User, params: PropertiesParams) -> 
 /// Parameters of `PATCH /users/me/subscriptions/{stream_id}`.
 #[derive(Deserialize)]
 pub struct PropertyParams {
-    /// The channel.
+    /// A channel that the caller is subscribed to.
     stream_id: StreamId,
-    /// What of the subscription.
+    /// `color`, `is_muted`, `in_home_view`, `pin_to_top`, or the name of a notification setting.
     property: String,
-    /// A boolean, or a colour.
+    /// A colour for `color`, a boolean for the others.
     value: JsonOrText,
 }
 
-/// `PATCH /users/me/subscriptions/{stream_id}`: one change.
+/// `PATCH /users/me/subscriptions/{stream_id}`.
 pub fn update_one(tx: &mut Tx<'_>, caller: &User, params: PropertyParams) -> ApiResult<Reply> {
     let value = match params.value {
         JsonOrText::Json(value) => value,
         JsonOrText::Text(text) => text.into(),
     };
-    choose(tx, caller, params.stream_id, &Choice::read(&params.property, &value)?)?;
+    update(tx, caller, params.stream_id, &SubscriptionProperty::parse(&params.property, &value)?)?;
     Ok(Reply::ok())
 }
 
-fn choose(tx: &mut Tx<'_>, caller: &Caller, stream_id: StreamId, choice: &Choice) -> ApiResult<()> {
+fn update(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    stream_id: StreamId,
+    property: &SubscriptionProperty,
+) -> ApiResult<()> {
     let stream = channels::find_for_content(Ctx::in_job(tx, caller), stream_id)?;
     if !channel_rows::is_subscribed(tx, caller.user_id, stream_id)? {
         return Err(ApiError::bad_request(format!("Not subscribed to channel ID {stream_id}")));
     }
-    subscriptions_sql::set_choice(tx, caller.user_id, stream_id, choice)?;
-    for (property, value) in choice.told() {
+    sql::update_property(tx, caller.user_id, stream_id, property)?;
+    for (property, value) in property.event_values() {
         let event = SubscriptionUpdated::new(stream_id, property, value, stream.is_archived);
         tx.emit(event, Audience::user(caller.user_id));
     }

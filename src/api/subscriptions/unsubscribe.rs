@@ -1,4 +1,4 @@
-//! `DELETE /users/me/subscriptions`: ending one's own subscriptions, or those of others.
+//! `DELETE /users/me/subscriptions`: unsubscribes the caller or other users from channels.
 
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
@@ -6,7 +6,7 @@ use crate::domain::access::channels::Viewer;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::channels;
 use crate::domain::groups::channel_settings::StreamSetting;
-use crate::domain::membership::unsubscribe as leave;
+use crate::domain::membership::unsubscribe::{UnsubscribeResult, unsubscribe_users};
 use crate::domain::subscriptions::principals;
 use crate::domain::subscriptions::principals::Principals;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
@@ -17,32 +17,35 @@ use serde::Deserialize;
 /// Parameters of `DELETE /users/me/subscriptions`.
 #[derive(Deserialize)]
 pub struct UnsubscribeParams {
-    /// The channels, by name.
+    /// The names of the channels.
     subscriptions: Vec<String>,
-    /// The users; the caller when absent.
-    #[serde(default)]
+    /// The users, by id or API email; by default the caller.
     principals: Option<Principals>,
 }
 
 /// `DELETE /users/me/subscriptions`.
 pub fn unsubscribe(tx: &mut Tx<'_>, caller: &User, params: UnsubscribeParams) -> ApiResult<Reply> {
-    let users = principals::users(tx, caller, params.principals.as_ref())?;
-    let streams = find(tx, caller, &params.subscriptions)?;
+    let users = principals::resolve(tx, caller, params.principals.as_ref())?;
+    let streams = channels_by_name(tx, caller, &params.subscriptions)?;
     if users.iter().any(|user| !controls(caller, user)) && !may_remove_others(tx, caller, &streams)? {
         return Err(ApiError::insufficient_permission());
     }
     let user_ids: Vec<UserId> = users.iter().map(|user| user.user_id).collect();
-    Reply::data(&leave::unsubscribe(tx, &streams, &user_ids)?)
+    Reply::data(&unsubscribe_users(tx, &streams, &user_ids)?)
 }
 
-/// Ends the caller's own subscriptions to channels with these names.
-pub fn leave_own(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<leave::Outcome> {
-    let streams = find(tx, caller, names)?;
-    leave::unsubscribe(tx, &streams, &[caller.user_id])
+/// Unsubscribes the caller from the channels with these names.
+pub fn unsubscribe_caller(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    names: &[String],
+) -> ApiResult<UnsubscribeResult> {
+    let streams = channels_by_name(tx, caller, names)?;
+    unsubscribe_users(tx, &streams, &[caller.user_id])
 }
 
-/// The channels with these names, each once. What the caller may not know of is not there.
-fn find(tx: &Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<Vec<StreamRow>> {
+/// Loads the channels with these names, each once. Fails if one does not exist, or not for the caller.
+fn channels_by_name(tx: &Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<Vec<StreamRow>> {
     let viewer = Viewer::new(Ctx::in_job(tx, caller));
     let mut streams: Vec<StreamRow> = Vec::new();
     let mut missing = Vec::new();

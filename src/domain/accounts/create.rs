@@ -104,7 +104,7 @@ fn subscribe_to_defaults(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
         streams.extend(channel_rows::by_id(tx, stream_id)?);
     }
     if !streams.is_empty() {
-        subscribe::subscribe(tx, &streams, &[user_id], &subscribe::Colors::new())?;
+        subscribe::subscribe_users(tx, &streams, &[user_id], &subscribe::Colors::new())?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 pub mod default_groups;
 pub mod events;
+pub mod group_params;
 pub mod record;
 pub mod rules;
 pub mod sql;

@@ -93,6 +93,11 @@ impl RealmGroup {
         Self::DirectMessagePermission,
     ];
 
+    /// The permission to create a private or a public channel.
+    pub fn to_create_channel(is_private: bool) -> Self {
+        if is_private { Self::CanCreatePrivateChannel } else { Self::CanCreatePublicChannel }
+    }
+
     /// The name in the file, and on the wire after `realm_`.
     pub fn name(self) -> &'static str {
         match self {

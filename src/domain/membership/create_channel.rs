@@ -7,6 +7,7 @@ use crate::domain::access::channels::Viewer;
 use crate::domain::access::{channel_rows, permissions};
 use crate::domain::channel_folders;
 use crate::domain::channels::events::StreamCreated;
+use crate::domain::channels::group_params::GroupParams;
 use crate::domain::channels::record::record;
 use crate::domain::channels::rules::Privacy;
 use crate::domain::channels::{events, rules, sql as channels_sql};
@@ -18,107 +19,71 @@ use crate::domain::groups::system::SystemGroup;
 use crate::domain::groups::{channel_settings, setting};
 use crate::domain::messages::channel_description;
 use crate::events::Audience;
+use crate::http::form::Form;
 use crate::http::params::JsonOrText;
-use crate::http::{ApiError, ApiResult, Call, Caller, User};
+use crate::http::params::ParamError;
+use crate::http::{ApiError, ApiResult, Call, Caller, Parameters, User};
 use crate::store::Tx;
 use serde::Deserialize;
 
 /// Parameters of a new channel (spec, "subscribe users to channels"). They do not apply to existing channels.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub struct CreationParams {
-    /// A private channel.
+pub struct PropertyParams {
+    /// Whether the channel is private.
     #[serde(default)]
     invite_only: bool,
-    /// Readable without an account.
+    /// Whether it can be read without an account.
     #[serde(default)]
     is_web_public: bool,
-    /// New users will be subscribed; administrators only.
+    /// Whether new users are subscribed; administrators only.
     #[serde(default)]
     is_default_stream: bool,
-    /// Whether subscribers of a private channel read what was sent before they came.
-    #[serde(default)]
+    /// Whether subscribers of a private channel can read messages that were sent before they subscribed.
     history_public_to_subscribers: Option<bool>,
     /// Days, `realm_default` or `unlimited`; owners only.
-    #[serde(default)]
     message_retention_days: Option<JsonOrText>,
     /// Whether the empty topic may be used.
-    #[serde(default)]
     topics_policy: Option<TopicsPolicy>,
     /// The folder to show it in.
-    #[serde(default)]
     folder_id: Option<i64>,
-    /// Who may subscribe others.
-    #[serde(default)]
-    can_add_subscribers_group: Option<GroupSetting>,
-    /// Who may change the channel; its creator when absent.
-    #[serde(default)]
-    can_administer_channel_group: Option<GroupSetting>,
-    /// Who may start topics.
-    #[serde(default)]
-    can_create_topic_group: Option<GroupSetting>,
-    /// Who may delete anybody's messages.
-    #[serde(default)]
-    can_delete_any_message_group: Option<GroupSetting>,
-    /// Who may delete their own messages.
-    #[serde(default)]
-    can_delete_own_message_group: Option<GroupSetting>,
-    /// Who may move messages to other channels.
-    #[serde(default)]
-    can_move_messages_out_of_channel_group: Option<GroupSetting>,
-    /// Who may move messages to other topics.
-    #[serde(default)]
-    can_move_messages_within_channel_group: Option<GroupSetting>,
-    /// Who may unsubscribe others.
-    #[serde(default)]
-    can_remove_subscribers_group: Option<GroupSetting>,
-    /// Who may resolve topics.
-    #[serde(default)]
-    can_resolve_topics_group: Option<GroupSetting>,
-    /// Who may post.
-    #[serde(default)]
-    can_send_message_group: Option<GroupSetting>,
-    /// Who may subscribe themselves to a private channel.
-    #[serde(default)]
-    can_subscribe_group: Option<GroupSetting>,
+}
+
+/// The parameters for channels to be created.
+#[derive(Clone, Debug, Default)]
+pub struct CreationParams {
+    properties: PropertyParams,
+    groups: Option<GroupParams<GroupSetting>>,
 }
 
 impl CreationParams {
     /// The group settings that were given.
-    fn settings(&self) -> impl Iterator<Item = (StreamSetting, &GroupSetting)> {
-        StreamSetting::ALL.into_iter().filter_map(|setting| Some((setting, self.setting(setting)?)))
+    fn groups(&self) -> impl Iterator<Item = (StreamSetting, &GroupSetting)> {
+        self.groups.iter().flat_map(GroupParams::given)
     }
+}
 
-    fn setting(&self, setting: StreamSetting) -> Option<&GroupSetting> {
-        let value = match setting {
-            StreamSetting::CanAddSubscribers => &self.can_add_subscribers_group,
-            StreamSetting::CanAdministerChannel => &self.can_administer_channel_group,
-            StreamSetting::CanCreateTopic => &self.can_create_topic_group,
-            StreamSetting::CanDeleteAnyMessage => &self.can_delete_any_message_group,
-            StreamSetting::CanDeleteOwnMessage => &self.can_delete_own_message_group,
-            StreamSetting::CanMoveMessagesOutOfChannel => &self.can_move_messages_out_of_channel_group,
-            StreamSetting::CanMoveMessagesWithinChannel => &self.can_move_messages_within_channel_group,
-            StreamSetting::CanRemoveSubscribers => &self.can_remove_subscribers_group,
-            StreamSetting::CanResolveTopics => &self.can_resolve_topics_group,
-            StreamSetting::CanSendMessage => &self.can_send_message_group,
-            StreamSetting::CanSubscribe => &self.can_subscribe_group,
-        };
-        value.as_ref()
+impl Parameters for CreationParams {
+    fn read(form: &Form) -> Result<Self, ParamError> {
+        Ok(Self { properties: form.parse()?, groups: Some(form.parse()?) })
     }
 }
 
 /// A new channel's name and description, checked and rendered outside the writer.
 #[derive(Clone, Debug)]
 pub struct NewChannel {
-    /// The name, checked.
+    /// Trimmed, at most [`rules::MAX_NAME_LENGTH`] characters.
     pub name: String,
     /// Markdown, one line.
     pub description: String,
-    /// The same as HTML.
+    /// The description in HTML.
     pub rendered_description: String,
 }
 
-/// Prepares channels of these names and descriptions.
-pub async fn new_channels(call: &Call<User>, channels: Vec<(String, String)>) -> ApiResult<Vec<NewChannel>> {
+/// Renders the descriptions of new channels; `channels` are pairs of name and description.
+pub async fn prepare_channels(
+    call: &Call<User>,
+    channels: Vec<(String, String)>,
+) -> ApiResult<Vec<NewChannel>> {
     let (names, descriptions): (Vec<_>, Vec<_>) = channels.into_iter().unzip();
     let rendered = channel_description::render(call, &descriptions).await?;
     let texts = descriptions.into_iter().zip(rendered);
@@ -134,7 +99,7 @@ pub async fn new_channels(call: &Call<User>, channels: Vec<(String, String)>) ->
 }
 
 /// Creates channels, or none if the caller may not create one of them. Returns their rows.
-pub fn channels(
+pub fn create_channels(
     tx: &mut Tx<'_>,
     caller: &Caller,
     channels: &[NewChannel],
@@ -143,39 +108,35 @@ pub fn channels(
     if channels.is_empty() {
         return Ok(Vec::new());
     }
-    let plan = check(tx, caller, params)?;
-    let mut made = Vec::with_capacity(channels.len());
+    let checked = check(tx, caller, params)?;
+    let mut created = Vec::with_capacity(channels.len());
     for channel in channels {
-        made.push(insert(tx, caller, channel, params, plan)?);
+        created.push(insert(tx, caller, channel, params, checked)?);
     }
     let mut viewers = ChannelViewers::load(tx, Among::Everyone, tx.now())?;
-    for stream in &made {
+    for stream in &created {
         let record = record(tx, tx.now(), stream)?;
         let audience = viewers.users_who_can_see(tx, stream)?;
         tx.emit(StreamCreated::new(record), Audience::set(audience));
     }
-    if params.is_default_stream {
+    if params.properties.is_default_stream {
         events::emit_default_streams(tx)?;
     }
-    Ok(made)
+    Ok(created)
 }
 
 /// The checked parameters of new channels.
 #[derive(Clone, Copy)]
-struct Plan {
+struct CheckedProperties {
     privacy: Privacy,
     message_retention_days: Option<i64>,
 }
 
 /// Checks that the caller may create such channels.
-fn check(tx: &Tx<'_>, caller: &Caller, params: &CreationParams) -> ApiResult<Plan> {
+fn check(tx: &Tx<'_>, caller: &Caller, creation: &CreationParams) -> ApiResult<CheckedProperties> {
+    let params = &creation.properties;
     let viewer = Viewer::new(Ctx::in_job(tx, caller));
-    let creating = if params.invite_only {
-        RealmGroup::CanCreatePrivateChannel
-    } else {
-        RealmGroup::CanCreatePublicChannel
-    };
-    permissions::require(&viewer, creating)?;
+    permissions::require(&viewer, RealmGroup::to_create_channel(params.invite_only))?;
     if params.is_default_stream {
         permissions::require_administrator(caller)?;
         if params.invite_only {
@@ -198,39 +159,40 @@ fn check(tx: &Tx<'_>, caller: &Caller, params: &CreationParams) -> ApiResult<Pla
         permissions::require(&viewer, RealmGroup::CanSetTopicsPolicy)?;
     }
     let nobody = GroupSetting::Group(SystemGroup::Nobody.id());
-    if params
-        .settings()
+    if creation
+        .groups()
         .any(|(setting, value)| setting.is_about_deleting() && setting::normal(value) != nobody)
     {
         permissions::require(&viewer, RealmGroup::CanSetDeleteMessagePolicy)?;
     }
     channel_folders::check_usable(tx, params.folder_id)?;
-    Ok(Plan { privacy, message_retention_days })
+    Ok(CheckedProperties { privacy, message_retention_days })
 }
 
 fn insert(
     tx: &Tx<'_>,
     caller: &Caller,
     channel: &NewChannel,
-    params: &CreationParams,
-    plan: Plan,
+    creation: &CreationParams,
+    checked: CheckedProperties,
 ) -> ApiResult<StreamRow> {
+    let params = &creation.properties;
     let row = channels_sql::NewStreamRow {
         name: &channel.name,
         description: &channel.description,
         rendered_description: &channel.rendered_description,
         date_created: tx.now(),
         creator_id: caller.user_id,
-        privacy: plan.privacy,
-        message_retention_days: plan.message_retention_days,
+        privacy: checked.privacy,
+        message_retention_days: checked.message_retention_days,
         topics_policy: params.topics_policy.unwrap_or_default(),
         folder_id: params.folder_id,
     };
     let stream_id = channels_sql::insert(tx, &row)?;
-    if params.can_administer_channel_group.is_none() {
+    if !creation.groups().any(|(setting, _)| setting == StreamSetting::CanAdministerChannel) {
         channel_settings::set_creator(tx, stream_id, caller.user_id)?;
     }
-    for (setting, value) in params.settings() {
+    for (setting, value) in creation.groups() {
         let group = setting.parse(tx, value)?;
         setting::set(tx, Owner::Stream(stream_id.0), setting.name(), group)?;
     }
@@ -238,5 +200,5 @@ fn insert(
         channels_sql::set_default(tx, stream_id, true)?;
     }
     channel_rows::by_id(tx, stream_id)?
-        .ok_or_else(|| ApiError::internal("the channel that was just made has no row"))
+        .ok_or_else(|| ApiError::internal("the channel that was just created has no row"))
 }

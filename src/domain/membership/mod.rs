@@ -1,4 +1,4 @@
-//! Commands on channels and their members: creating channels, subscribing and unsubscribing users.
+//! Commands that create channels, and subscribe and unsubscribe users.
 
 pub mod create_channel;
 pub mod subscribe;

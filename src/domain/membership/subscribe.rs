@@ -10,7 +10,7 @@ use crate::domain::channels::record::{ChannelRecord, Records};
 use crate::domain::groups::roles::Among;
 use crate::domain::subscriptions::events::{SubscriptionsAdded, set};
 use crate::domain::subscriptions::record::SubscriptionRecord;
-use crate::domain::subscriptions::sql::{Defaults, OwnSubscription};
+use crate::domain::subscriptions::sql::{NotificationDefaults, OwnSubscription};
 use crate::domain::subscriptions::{members, rules, sql as subscriptions_sql};
 use crate::domain::visibility;
 use crate::domain::visibility::{Changes, Scope};
@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 /// Which users were subscribed to which channels, by the channels' names.
 #[derive(Debug, Default, Serialize)]
-pub struct Outcome {
+pub struct SubscribeResult {
     /// Subscribed by the command.
     pub subscribed: BTreeMap<UserId, Vec<String>>,
     /// Subscribed already.
@@ -36,7 +36,7 @@ pub struct Outcome {
 pub type Colors = HashMap<StreamId, String>;
 
 /// What decides the content of an event about new subscriptions: users with equal keys share one.
-type EventGroupKey = (Vec<OwnSubscription>, Defaults);
+type EventGroupKey = (Vec<OwnSubscription>, NotificationDefaults);
 
 /// Users by the content of their event.
 type EventGroups = BTreeMap<EventGroupKey, Vec<UserId>>;
@@ -48,46 +48,46 @@ struct NewSubscribers<'a> {
 }
 
 /// Subscribes active users to channels. Permissions have to be checked before. Colors are picked where none is given.
-pub fn subscribe(
+pub fn subscribe_users(
     tx: &mut Tx<'_>,
     streams: &[StreamRow],
     users: &[UserId],
     colors: &Colors,
-) -> ApiResult<Outcome> {
+) -> ApiResult<SubscribeResult> {
     visibility::with_own_events(
         tx,
         Scope::Subscriptions(users, streams),
-        |tx| subscribe_users(tx, streams, users, colors),
-        |tx, (outcome, joined, groups), changes| {
+        |tx| insert_subscriptions(tx, streams, users, colors),
+        |tx, (result, joined, groups), changes| {
             emit_subscribed(tx, &joined, groups, changes)?;
-            Ok(outcome)
+            Ok(result)
         },
     )
 }
 
 /// Changes the rows. Returns the channels that have new subscribers, and the users by the events that they get.
-fn subscribe_users<'a>(
+fn insert_subscriptions<'a>(
     tx: &mut Tx<'_>,
     streams: &'a [StreamRow],
     users: &[UserId],
     colors: &Colors,
-) -> ApiResult<(Outcome, Vec<NewSubscribers<'a>>, EventGroups)> {
+) -> ApiResult<(SubscribeResult, Vec<NewSubscribers<'a>>, EventGroups)> {
     let mut joined: Vec<_> =
         streams.iter().map(|stream| NewSubscribers { stream, users: Vec::new() }).collect();
     let next = subscriptions_sql::next_message_id(tx)?;
-    let mut outcome = Outcome::default();
+    let mut result = SubscribeResult::default();
     let mut groups = EventGroups::new();
     for &user_id in users {
-        let own = subscribe_user(tx, user_id, &mut joined, next, colors, &mut outcome)?;
+        let own = subscribe_user(tx, user_id, &mut joined, next, colors, &mut result)?;
         if !own.is_empty() {
-            groups.entry((own, Defaults::of(tx, user_id)?)).or_default().push(user_id);
+            groups.entry((own, NotificationDefaults::load(tx, user_id)?)).or_default().push(user_id);
         }
     }
     joined.retain(|joined| !joined.users.is_empty());
     for NewSubscribers { stream, users } in &joined {
-        members::changed(tx, stream.stream_id, users, &[]);
+        members::update(tx, stream.stream_id, users, &[]);
     }
-    Ok((outcome, joined, groups))
+    Ok((result, joined, groups))
 }
 
 /// Subscribes one user and returns the new subscriptions.
@@ -97,14 +97,14 @@ fn subscribe_user(
     joined: &mut [NewSubscribers<'_>],
     next: MessageId,
     colors: &Colors,
-    outcome: &mut Outcome,
+    result: &mut SubscribeResult,
 ) -> ApiResult<Vec<OwnSubscription>> {
     let mut own = Vec::new();
     let mut used_colors = None;
     for NewSubscribers { stream, users } in joined {
         let before = subscriptions_sql::one(tx, user_id, stream.stream_id)?;
         if matches!(before, Some((_, true))) {
-            outcome.already_subscribed.entry(user_id).or_default().push(stream.name.clone());
+            result.already_subscribed.entry(user_id).or_default().push(stream.name.clone());
             continue;
         }
         if before.is_some() {
@@ -124,7 +124,7 @@ fn subscribe_user(
             .ok_or_else(|| ApiError::internal("a subscription that was just made has no row"))?;
         users.push(user_id);
         own.push(after);
-        outcome.subscribed.entry(user_id).or_default().push(stream.name.clone());
+        result.subscribed.entry(user_id).or_default().push(stream.name.clone());
     }
     Ok(own)
 }
@@ -178,10 +178,10 @@ fn emit_subscribed(
 pub fn emit_unarchived(tx: &mut Tx<'_>, stream: &StreamRow, record: &ChannelRecord) -> ApiResult<()> {
     let subscribers: Arc<[UserId]> =
         channel_rows::subscribers(tx, stream.stream_id)?.into_iter().map(UserId::from).collect();
-    let mut groups: BTreeMap<(OwnSubscription, Defaults), Vec<UserId>> = BTreeMap::new();
+    let mut groups: BTreeMap<(OwnSubscription, NotificationDefaults), Vec<UserId>> = BTreeMap::new();
     for &user_id in &*subscribers {
         if let Some((own, true)) = subscriptions_sql::one(tx, user_id, stream.stream_id)? {
-            groups.entry((own, Defaults::of(tx, user_id)?)).or_default().push(user_id);
+            groups.entry((own, NotificationDefaults::load(tx, user_id)?)).or_default().push(user_id);
         }
     }
     let record = Arc::new(record.clone());

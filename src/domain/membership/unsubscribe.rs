@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 /// The ended subscriptions by the channels' names, one for each user and channel.
 #[derive(Debug, Default, Serialize)]
-pub struct Outcome {
+pub struct UnsubscribeResult {
     /// Subscriptions that ended.
     pub removed: Vec<String>,
     /// Subscriptions that did not exist.
@@ -35,7 +35,7 @@ struct Leavers<'a> {
 
 /// What happened to the rows, and the events to emit for it.
 struct Done<'a> {
-    outcome: Outcome,
+    result: UnsubscribeResult,
     left: Vec<Leavers<'a>>,
     /// Users by the channels that they left, as indexes of `left`.
     by_channels: BTreeMap<Vec<usize>, Vec<UserId>>,
@@ -44,7 +44,7 @@ struct Done<'a> {
 }
 
 /// Unsubscribes users from channels.
-pub fn unsubscribe(tx: &mut Tx<'_>, streams: &[StreamRow], users: &[UserId]) -> ApiResult<Outcome> {
+pub fn unsubscribe_users(tx: &mut Tx<'_>, streams: &[StreamRow], users: &[UserId]) -> ApiResult<UnsubscribeResult> {
     let scope = Scope::Subscriptions(users, streams);
     visibility::with_own_events(tx, scope, |tx| remove(tx, streams, users), |tx, done, _| emit(tx, done))
 }
@@ -54,20 +54,20 @@ fn remove<'a>(tx: &mut Tx<'_>, streams: &'a [StreamRow], users: &[UserId]) -> Ap
     let receipts = streams.iter().map(|stream| moved_receipts::of(tx, stream.recipient_id));
     let receipts = receipts.collect::<Result<Vec<_>, _>>()?;
     let next = subscriptions_sql::next_message_id(tx)?;
-    let mut outcome = Outcome::default();
+    let mut result = UnsubscribeResult::default();
     let (mut by_channels, mut by_unread) = (BTreeMap::<_, Vec<_>>::new(), BTreeMap::<_, Vec<_>>::new());
     for &user_id in users {
         let (mut channels, mut unread) = (Vec::new(), Vec::new());
         for (index, (Leavers { stream, users }, receipts)) in left.iter_mut().zip(&receipts).enumerate() {
             if !channel_rows::is_subscribed(tx, user_id, stream.stream_id)? {
-                outcome.not_removed.push(stream.name.clone());
+                result.not_removed.push(stream.name.clone());
                 continue;
             }
             subscriptions_sql::set_active(tx, user_id, stream.stream_id, false)?;
             subscriptions_sql::close_span(tx, user_id, stream.stream_id, next)?;
             // Unread messages there no longer count, not even if the user subscribes again.
             unread.extend(unread::read_all(tx, user_id, stream, receipts)?);
-            outcome.removed.push(stream.name.clone());
+            result.removed.push(stream.name.clone());
             users.push(user_id);
             channels.push(index);
         }
@@ -80,12 +80,12 @@ fn remove<'a>(tx: &mut Tx<'_>, streams: &'a [StreamRow], users: &[UserId]) -> Ap
         }
     }
     for Leavers { stream, users } in &left {
-        members::changed(tx, stream.stream_id, &[], users);
+        members::update(tx, stream.stream_id, &[], users);
     }
-    Ok(Done { outcome, left, by_channels, by_unread })
+    Ok(Done { result, left, by_channels, by_unread })
 }
 
-fn emit(tx: &mut Tx<'_>, done: Done<'_>) -> ApiResult<Outcome> {
+fn emit(tx: &mut Tx<'_>, done: Done<'_>) -> ApiResult<UnsubscribeResult> {
     for (indexes, users) in done.by_channels {
         let streams: Vec<&StreamRow> = indexes.iter().map(|index| done.left[*index].stream).collect();
         emit_removed(tx, &streams, &users);
@@ -102,7 +102,7 @@ fn emit(tx: &mut Tx<'_>, done: Done<'_>) -> ApiResult<Outcome> {
         let event = PeersChanged::removed(vec![stream.stream_id], &users, stream.is_archived);
         tx.emit(event, Audience::set(audience));
     }
-    Ok(done.outcome)
+    Ok(done.result)
 }
 
 /// Emits to users which channels they left. Archived channels have an event of their own: not every client has them.

@@ -1,5 +1,7 @@
-//! What the notification bot says about channels: the texts, and where they go.
+//! Notices of the notification bot about channels: their texts and destinations.
 
+use crate::domain::access::channel_rows;
+use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::groups::setting::GroupSetting;
 use crate::domain::messages::destination::Address;
@@ -9,7 +11,7 @@ use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, StreamId, Topic, UserId};
 use rusqlite::Connection;
 
-/// The topic of notices in the channel that they are about.
+/// The topic of notices that are sent to the channel that they are about.
 const CHANNEL_EVENTS_TOPIC: &str = "channel events";
 
 /// The topic of announcements of new channels.
@@ -18,37 +20,34 @@ const NEW_CHANNELS_TOPIC: &str = "new channels";
 /// A message of the notification bot that is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// Where it goes.
-    pub to: Place,
+    /// A topic or a user.
+    pub to: NoticeDestination,
     /// Markdown.
     pub content: String,
 }
 
-/// Where a notice goes.
+/// The destination of a notice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum NoticeDestination {
     /// A topic of a channel.
     Topic(StreamId, String),
-    /// One user.
+    /// A direct message to one user.
     Direct(UserId),
 }
 
-/// Sends notices of what a user did, in the job that did it: there is neither one without the other. They have read
-/// what they did.
+/// Sends notices about an action of the user `by`, in the job of the action. For that user they are marked as read.
 pub fn send(tx: &mut Tx<'_>, notices: Vec<Notice>, by: UserId) -> ApiResult<()> {
     notices.into_iter().try_for_each(|notice| send_one(tx, notice, by))
 }
 
 fn send_one(tx: &mut Tx<'_>, notice: Notice, by: UserId) -> ApiResult<()> {
     let address = match notice.to {
-        Place::Topic(stream_id, topic) => {
-            // A channel that is gone has nobody to hear of it.
-            let Some(stream) = crate::domain::access::channel_rows::by_id(tx, stream_id)? else {
-                return Ok(());
-            };
+        NoticeDestination::Topic(stream_id, topic) => {
+            // The announcement channel of the setting may not exist any more.
+            let Some(stream) = channel_rows::by_id(tx, stream_id)? else { return Ok(()) };
             Address::Channel(Box::new(stream), Topic::stored(topic))
         }
-        Place::Direct(user_id) => notices::direct_address(tx, user_id)?,
+        NoticeDestination::Direct(user_id) => notices::direct_address(tx, user_id)?,
     };
     notices::send_and_read(tx, address, notice.content, vec![by]).map(|_| ())
 }
@@ -59,10 +58,10 @@ fn link(stream: &StreamRow) -> String {
 
 fn in_channel(stream: &StreamRow, content: String) -> Notice {
     let topic = if stream.topics_policy == TopicsPolicy::EmptyTopicOnly { "" } else { CHANNEL_EVENTS_TOPIC };
-    Notice { to: Place::Topic(stream.stream_id, topic.to_owned()), content }
+    Notice { to: NoticeDestination::Topic(stream.stream_id, topic.to_owned()), content }
 }
 
-/// In a new channel: what it is, and who made it.
+/// To a new channel: its privacy, creator and description.
 pub fn created(stream: &StreamRow, by: &str) -> Notice {
     let content = format!(
         "**{}** channel created by {by}. **Description:**\n{}",
@@ -72,7 +71,7 @@ pub fn created(stream: &StreamRow, by: &str) -> Notice {
     in_channel(stream, content)
 }
 
-/// In the organization's announcement channel, if it has one: new channels.
+/// To the organization's announcement channel, if it has one: a list of new channels.
 pub fn announced(connection: &Connection, streams: &[StreamRow], by: &str) -> ApiResult<Option<Notice>> {
     let target: i64 = realm::settings::NEW_STREAM_ANNOUNCEMENTS_STREAM_ID.get(connection)?;
     if target < 0 || streams.is_empty() {
@@ -83,10 +82,11 @@ pub fn announced(connection: &Connection, streams: &[StreamRow], by: &str) -> Ap
         [only] => format!("{by} created a new channel {only}."),
         several => format!("{by} created the following channels: {}.", several.join(", ")),
     };
-    Ok(Some(Notice { to: Place::Topic(StreamId(target), NEW_CHANNELS_TOPIC.to_owned()), content }))
+    let to = NoticeDestination::Topic(StreamId(target), NEW_CHANNELS_TOPIC.to_owned());
+    Ok(Some(Notice { to, content }))
 }
 
-/// To somebody whom another user subscribed to channels that were there before.
+/// To a user whom another user subscribed to existing channels.
 pub fn subscribed(user_id: UserId, names: &[String], by: &str) -> Notice {
     let mut names = names.to_vec();
     names.sort_unstable();
@@ -97,15 +97,15 @@ pub fn subscribed(user_id: UserId, names: &[String], by: &str) -> Notice {
             format!("{by} subscribed you to the following channels:\n\n* #**{list}**")
         }
     };
-    Notice { to: Place::Direct(user_id), content }
+    Notice { to: NoticeDestination::Direct(user_id), content }
 }
 
-/// In a renamed channel.
+/// To a renamed channel.
 pub fn renamed(stream: &StreamRow, old_name: &str, by: &str) -> Notice {
     in_channel(stream, format!("{by} renamed channel **{old_name}** to **{}**.", stream.name))
 }
 
-/// In a channel that other people can see now.
+/// To a channel whose privacy changed.
 pub fn privacy_changed(old: &StreamRow, new: &StreamRow, by: &str) -> Notice {
     let (before, after) = (privacy_of(old), privacy_of(new));
     in_channel(
@@ -126,7 +126,7 @@ fn privacy_of(stream: &StreamRow) -> &'static str {
     }
 }
 
-/// In a channel with another description.
+/// To a channel whose description changed.
 pub fn description_changed(old: &StreamRow, new: &StreamRow, by: &str) -> Notice {
     let (before, after) = (quote(&old.description), quote(&new.description));
     let content = format!(
@@ -141,8 +141,8 @@ fn quote(description: &str) -> String {
     format!("```` quote\n{text}\n````")
 }
 
-/// In a channel whose messages are kept for another time; `None` when the time is the same, by another word.
-/// `realm_days` is the organization's setting, -1 for ever.
+/// To a channel whose message retention changed; `None` if the new value means the same number of days. `realm_days` is
+/// the organization's setting, -1 for unlimited.
 pub fn retention_changed(old: &StreamRow, new: &StreamRow, realm_days: i64, by: &str) -> Option<Notice> {
     let before = old.message_retention_days.unwrap_or(realm_days);
     let after = new.message_retention_days.unwrap_or(realm_days);
@@ -166,7 +166,7 @@ pub fn retention_changed(old: &StreamRow, new: &StreamRow, realm_days: i64, by: 
     Some(in_channel(new, content))
 }
 
-/// In a channel where other people may post. Who they are is told by [`who`].
+/// To a channel whose posting permission changed; `before` and `after` are texts of [`group_mentions`].
 pub fn posting_changed(stream: &StreamRow, before: &str, after: &str, by: &str) -> Notice {
     let content = format!(
         "{by} changed the [posting permissions](/help/channel-posting-policy) for this channel:\n\n* **Old**: \
@@ -175,8 +175,8 @@ pub fn posting_changed(stream: &StreamRow, before: &str, after: &str, by: &str) 
     in_channel(stream, content)
 }
 
-/// The people of a group setting's value, for a notice: groups first.
-pub fn who(connection: &Connection, value: &GroupSetting) -> ApiResult<String> {
+/// The groups and users of a group setting as silent mentions, groups first.
+pub fn group_mentions(connection: &Connection, value: &GroupSetting) -> ApiResult<String> {
     let (groups, users) = match value {
         GroupSetting::Group(group) => (std::slice::from_ref(group), [].as_slice()),
         GroupSetting::Direct(direct) => {
@@ -193,7 +193,7 @@ pub fn who(connection: &Connection, value: &GroupSetting) -> ApiResult<String> {
     Ok(names.join(", "))
 }
 
-/// In a channel with another rule for the empty topic.
+/// To a channel whose policy for the empty topic changed.
 pub fn topics_policy_changed(old: &StreamRow, new: &StreamRow, by: &str) -> Notice {
     let name = |policy: TopicsPolicy| match policy {
         TopicsPolicy::Inherit => "Automatic".to_owned(),
@@ -209,7 +209,7 @@ pub fn topics_policy_changed(old: &StreamRow, new: &StreamRow, by: &str) -> Noti
     in_channel(new, content)
 }
 
-/// In an archived channel, or one that is no longer.
+/// To a channel that was archived or unarchived.
 pub fn archived(stream: &StreamRow) -> Notice {
     let what = if stream.is_archived { "archived" } else { "unarchived" };
     in_channel(stream, format!("Channel {} has been {what}.", link(stream)))
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_channel_says_what_it_is() {
+    fn notices_of_new_channels_name_privacy_and_description() {
         let by = "@_**Ada|9**";
         let cases = [
             (false, false, true, "Public"),
@@ -267,19 +267,19 @@ mod tests {
         }
         let notice = created(&stream("Verona"), by);
         assert!(notice.content.contains("*No description.*"), "{notice:?}");
-        assert_eq!(notice.to, Place::Topic(StreamId(7), "channel events".to_owned()));
+        assert_eq!(notice.to, NoticeDestination::Topic(StreamId(7), "channel events".to_owned()));
     }
 
     #[test]
     fn a_channel_of_one_topic_gets_its_notices_there() {
         let stream = StreamRow { topics_policy: TopicsPolicy::EmptyTopicOnly, ..stream("Verona") };
-        assert_eq!(archived(&stream).to, Place::Topic(StreamId(7), String::new()));
+        assert_eq!(archived(&stream).to, NoticeDestination::Topic(StreamId(7), String::new()));
     }
 
     #[test]
-    fn somebody_who_was_subscribed_hears_to_what() {
+    fn subscribed_users_get_a_list_of_channels() {
         let one = subscribed(UserId(8), &["Verona".to_owned()], "@_**Ada|9**");
-        assert_eq!(one.to, Place::Direct(UserId(8)));
+        assert_eq!(one.to, NoticeDestination::Direct(UserId(8)));
         assert_eq!(one.content, "@_**Ada|9** subscribed you to #**Verona**.");
         let two = subscribed(UserId(8), &["Verona".to_owned(), "Denmark".to_owned()], "@_**Ada|9**");
         assert_eq!(
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_in_the_channel() {
+    fn changes_are_announced_in_the_channel() {
         let renamed = renamed(&stream("Rome"), "Verona", "@_**Ada|9**");
         assert_eq!(renamed.content, "@_**Ada|9** renamed channel **Verona** to **Rome**.");
         let archived_stream = StreamRow { is_archived: true, ..stream("Rome") };

@@ -2,7 +2,7 @@
 
 use crate::domain::channels::events::ChannelRouting;
 use crate::domain::subscriptions::record::SubscriptionRecord;
-use crate::domain::subscriptions::sql::Defaults;
+use crate::domain::subscriptions::sql::NotificationDefaults;
 use crate::events::{Event, Form, Receiver, Routed, uniform_event};
 use crate::types::{StreamId, UserId};
 use roaring::RoaringBitmap;
@@ -20,7 +20,7 @@ pub struct SubscriptionsAdded {
 #[derive(Serialize, Deserialize)]
 pub struct SubscriptionsAddedRouting {
     /// What null means, for clients that do not know it.
-    defaults: Defaults,
+    defaults: NotificationDefaults,
     /// The channels are no longer archived, which only clients without archived channels learn in this way.
     is_unarchived: bool,
 }
@@ -38,13 +38,13 @@ pub struct SubscriptionsForm {
 
 impl SubscriptionsAdded {
     /// The event for new subscriptions of users with these defaults.
-    pub fn new(subscriptions: Vec<SubscriptionRecord>, defaults: Defaults) -> Routed<Self> {
+    pub fn new(subscriptions: Vec<SubscriptionRecord>, defaults: NotificationDefaults) -> Routed<Self> {
         let routing = SubscriptionsAddedRouting { defaults, is_unarchived: false };
         Routed { event: Self { subscriptions }, routing }
     }
 
     /// The event for subscriptions that come back with a channel from the archive.
-    pub fn unarchived(subscriptions: Vec<SubscriptionRecord>, defaults: Defaults) -> Routed<Self> {
+    pub fn unarchived(subscriptions: Vec<SubscriptionRecord>, defaults: NotificationDefaults) -> Routed<Self> {
         let routing = SubscriptionsAddedRouting { defaults, is_unarchived: true };
         Routed { event: Self { subscriptions }, routing }
     }

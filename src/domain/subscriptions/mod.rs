@@ -1,4 +1,5 @@
-//! Subscriptions: statements, rules, the record on the wire, and `subscription` events.
+//! Subscriptions: rows and statements, rules, the record on the wire, and `subscription` events. [`members`] caches the
+//! audiences of channel messages.
 
 pub mod events;
 pub mod members;

@@ -1,4 +1,4 @@
-//! The users that a request is about.
+//! The `principals` parameter: the users to subscribe or unsubscribe.
 
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
@@ -8,46 +8,49 @@ use crate::types::UserId;
 use rusqlite::Connection;
 use serde::Deserialize;
 
-/// `principals`: ids, or API emails.
+/// A list of user ids or of API emails.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged, expecting = "{} is not a list")]
 pub enum Principals {
-    /// Ids, which are preferred.
+    /// User ids.
     Ids(Vec<UserId>),
     /// API emails.
     Emails(Vec<String>),
 }
 
-/// The users that are named, each once, by id; the caller when nobody is.
-pub fn users(
+/// Loads the users, without duplicates and sorted by id; the caller if none are given. Fails if one of them does not exist
+/// or is deactivated.
+pub fn resolve(
     connection: &Connection,
     caller: &Caller,
     principals: Option<&Principals>,
 ) -> ApiResult<Vec<UserRow>> {
     let mut users = match principals {
-        Some(Principals::Ids(ids)) => find(ids, |id| user_rows::by_id(connection, *id))?,
-        Some(Principals::Emails(emails)) => find(emails, |email| users_sql::by_email(connection, email))?,
+        Some(Principals::Ids(ids)) => load_active(ids, |id| user_rows::by_id(connection, *id))?,
+        Some(Principals::Emails(emails)) => {
+            load_active(emails, |email| users_sql::by_email(connection, email))?
+        }
         None => Vec::new(),
     };
     if users.is_empty() {
-        users = find(&[caller.user_id], |id| user_rows::by_id(connection, *id))?;
+        users = load_active(&[caller.user_id], |id| user_rows::by_id(connection, *id))?;
     }
     Ok(users)
 }
 
-/// The users with these ids, each once; possibly nobody.
-pub fn by_ids(connection: &Connection, ids: &[UserId]) -> ApiResult<Vec<UserId>> {
-    let users = find(ids, |id| user_rows::by_id(connection, *id))?;
+/// Checks that these users exist and are active. Returns their ids without duplicates, ascending; possibly none.
+pub fn resolve_ids(connection: &Connection, ids: &[UserId]) -> ApiResult<Vec<UserId>> {
+    let users = load_active(ids, |id| user_rows::by_id(connection, *id))?;
     Ok(users.into_iter().map(|user| user.user_id).collect())
 }
 
-fn find<T>(
-    wanted: &[T],
-    look_up: impl Fn(&T) -> rusqlite::Result<Option<UserRow>>,
+fn load_active<T>(
+    keys: &[T],
+    load: impl Fn(&T) -> rusqlite::Result<Option<UserRow>>,
 ) -> ApiResult<Vec<UserRow>> {
-    let mut users = Vec::with_capacity(wanted.len());
-    for name in wanted {
-        let user = look_up(name)?.filter(|user| !user.is_system_bot);
+    let mut users = Vec::with_capacity(keys.len());
+    for key in keys {
+        let user = load(key)?.filter(|user| !user.is_system_bot);
         let user = user.ok_or_else(|| ApiError::bad_request("No such user"))?;
         if !user.is_active {
             return Err(ApiError::bad_request("User is deactivated"));

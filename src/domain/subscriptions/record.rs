@@ -1,9 +1,9 @@
-//! A subscription as clients see it: a channel, what the user chose for it, and who else is there (spec, "Events").
+//! A subscription on the wire: the channel, the user's own properties, and the list of subscribers (spec, "Events").
 
 use crate::domain::channels::record::ChannelRecord;
 use crate::domain::channels::rules::SECONDS_PER_DAY;
 use crate::domain::subscriptions::sql;
-use crate::domain::subscriptions::sql::{Defaults, OwnSubscription};
+use crate::domain::subscriptions::sql::{NotificationDefaults, OwnSubscription};
 use crate::http::{ApiResult, Subscribers};
 use crate::types::{StreamId, UserId};
 use rusqlite::Connection;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A partial list of subscribers names the users of so many days, and bots.
+/// A partial list of subscribers has the bots and the users who were active in this number of days.
 const PARTIAL_DAYS: i64 = 14;
 
 /// A subscription on the wire.
@@ -28,12 +28,12 @@ pub struct SubscriptionRecord {
     partial_subscribers: Option<Arc<[UserId]>>,
 }
 
-/// What a user chose for a channel.
+/// The properties that belong to the user's subscription rather than to the channel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PersonalRecord {
     color: String,
     is_muted: bool,
-    /// Deprecated: the opposite of `is_muted`.
+    /// Deprecated: the negation of `is_muted`.
     in_home_view: bool,
     pin_to_top: bool,
     desktop_notifications: Option<bool>,
@@ -44,7 +44,7 @@ struct PersonalRecord {
 }
 
 impl SubscriptionRecord {
-    /// A channel, and what the user chose for it if they ever were there.
+    /// The record of a channel and of the user's subscription to it; `None` if they never were subscribed.
     pub fn new(channel: Arc<ChannelRecord>, own: Option<&OwnSubscription>) -> Self {
         let personal = own.map(|own| PersonalRecord {
             color: own.color.clone(),
@@ -71,7 +71,7 @@ impl SubscriptionRecord {
     }
 
     /// Puts a user's defaults in place of null, for clients that do not know what null means.
-    pub fn fill_nulls(&mut self, defaults: &Defaults) {
+    pub fn fill_nulls(&mut self, defaults: &NotificationDefaults) {
         if let Some(own) = &mut self.personal {
             own.desktop_notifications.get_or_insert(defaults.desktop_notifications);
             own.audible_notifications.get_or_insert(defaults.audible_notifications);
@@ -89,18 +89,18 @@ impl SubscriptionRecord {
     }
 }
 
-/// The lists of subscribers that a client asked for.
+/// The lists of subscribers requested by `include_subscribers`.
 pub enum SubscriberLists {
-    /// None.
+    /// No lists.
     No,
-    /// Whole ones.
+    /// All active subscribers.
     All(HashMap<StreamId, Vec<UserId>>),
-    /// Of bots and of users who were here lately.
+    /// Bots and recently active users.
     Partial(HashMap<StreamId, Vec<UserId>>),
 }
 
 impl SubscriberLists {
-    /// Loads them for all channels; `now` in UNIX seconds.
+    /// Loads the lists of all channels; `now` in UNIX seconds.
     pub fn load(connection: &Connection, wanted: Subscribers, now: i64) -> ApiResult<Self> {
         if wanted == Subscribers::No {
             return Ok(Self::No);
@@ -117,7 +117,7 @@ impl SubscriberLists {
     }
 
     /// Adds a channel's list to its record.
-    pub fn add(&mut self, record: &mut SubscriptionRecord) {
+    pub fn add_to(&mut self, record: &mut SubscriptionRecord) {
         let stream_id = record.channel.stream_id;
         match self {
             Self::No => {}

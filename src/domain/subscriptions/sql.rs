@@ -1,50 +1,52 @@
-//! Every statement about subscriptions.
+//! Statements on subscriptions and on their spans.
 
+use crate::domain::subscriptions::rules::SubscriptionProperty;
+use crate::domain::subscriptions::rules::SubscriptionProperty;
 use crate::types::{MessageId, RecipientId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// A stay in a channel, counted in messages: those of the channel with `from <= id < until` were sent while
-/// subscribed.
+/// A time during which a user was subscribed to a channel, as a range of message ids: the channel's messages with
+/// `from <= id < until` were sent while the user was subscribed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The first message that could be received.
+    /// The first message id after subscribing.
     pub from: MessageId,
-    /// The first message after the stay; `None` while it lasts.
+    /// The first message id after unsubscribing; `None` while subscribed.
     pub until: Option<MessageId>,
 }
 
 impl Span {
-    /// Whether a message of the channel was sent during the stay.
+    /// Whether a message of the channel was sent during the span.
     pub fn contains(self, message_id: MessageId) -> bool {
         self.from <= message_id && self.until.is_none_or(|until| message_id < until)
     }
 }
 
-/// An active subscription of one user.
+/// A user's row for a channel: the personal properties of the subscription.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OwnSubscription {
     /// The channel.
     pub stream_id: StreamId,
-    /// The channel's set of receivers.
+    /// The recipient id of the channel's messages.
     pub recipient_id: RecipientId,
     /// Lower-case `#rrggbb`.
     pub color: String,
     /// Whether the channel is muted.
     pub is_muted: bool,
-    /// Whether it is shown above the others.
+    /// Whether clients show the channel above the others.
     pub pin_to_top: bool,
-    /// Null: the user's default. So for the next four.
+    /// Desktop notifications of messages. Null means the user's default here and in the next four.
     pub desktop_notifications: Option<bool>,
-    /// Whether messages make a sound.
+    /// Sounds for messages.
     pub audible_notifications: Option<bool>,
-    /// Whether messages are pushed to phones.
+    /// Push notifications of messages.
     pub push_notifications: Option<bool>,
-    /// Whether messages are sent by email.
+    /// Emails about messages.
     pub email_notifications: Option<bool>,
-    /// Whether a mention of everybody notifies like a personal one.
+    /// Whether wildcard mentions notify like personal ones.
     pub wildcard_mentions_notify: Option<bool>,
 }
 
@@ -69,7 +71,7 @@ impl OwnSubscription {
     }
 }
 
-/// A user's stays in a channel, oldest first, also the ended ones.
+/// A user's spans in a channel, oldest first.
 pub fn spans(connection: &Connection, user_id: UserId, stream_id: StreamId) -> rusqlite::Result<Vec<Span>> {
     connection
         .prepare_cached(
@@ -80,7 +82,7 @@ pub fn spans(connection: &Connection, user_id: UserId, stream_id: StreamId) -> r
         .collect()
 }
 
-/// Everybody who is subscribed to a channel, deactivated users too.
+/// All subscribers of a channel, including deactivated users.
 pub fn subscribers_with_deactivated(
     connection: &Connection,
     stream_id: StreamId,
@@ -91,8 +93,8 @@ pub fn subscribers_with_deactivated(
     ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
 }
 
-/// The sets of receivers of every channel that a user ever was subscribed to, or got a single message of: only there can
-/// they have received messages.
+/// The recipient ids of the channels in which a user can have received messages: those that they ever were subscribed to or
+/// have a span in.
 pub fn ever_received(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<RecipientId>> {
     connection
         .prepare_cached(
@@ -116,7 +118,7 @@ pub fn own(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<Own
         .collect()
 }
 
-/// A user's subscriptions with the ended ones, by channel id; each with whether it is active.
+/// A user's active and ended subscriptions, by channel id, each with whether it is active.
 pub fn own_with_ended(
     connection: &Connection,
     user_id: UserId,
@@ -130,7 +132,7 @@ pub fn own_with_ended(
         .collect()
 }
 
-/// A user's subscription to a channel, also an ended one, with whether it is active.
+/// A user's active or ended subscription to a channel, with whether it is active.
 pub fn one(
     connection: &Connection,
     user_id: UserId,
@@ -145,7 +147,7 @@ pub fn one(
         .optional()
 }
 
-/// The active users in each channel that has any, ascending.
+/// The active subscribers of each channel that has any, ascending.
 pub fn all_subscribers(connection: &Connection) -> rusqlite::Result<HashMap<StreamId, Vec<UserId>>> {
     let mut statement = connection.prepare_cached(
         "SELECT stream_id, user_id FROM subscription JOIN user USING (user_id)
@@ -159,8 +161,8 @@ pub fn all_subscribers(connection: &Connection) -> rusqlite::Result<HashMap<Stre
     Ok(channels)
 }
 
-/// Active bots, and users who were here since a time in UNIX seconds: they joined, had a client open,
-/// sent something, or listen now.
+/// Active bots, and users who were active since a time in UNIX seconds: who joined, were present or sent a message since
+/// then, or have an event queue.
 pub fn active_since(connection: &Connection, since: i64) -> rusqlite::Result<RoaringBitmap> {
     let mut statement = connection.prepare_cached(
         "SELECT user_id FROM user WHERE is_active AND (bot_type IS NOT NULL OR date_joined >= ?1
@@ -172,7 +174,7 @@ pub fn active_since(connection: &Connection, since: i64) -> rusqlite::Result<Roa
     ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
 }
 
-/// The id that the next message will have. Deleting the newest message does not give its id away.
+/// The id of the next message. The id of a deleted message is not used again.
 pub fn next_message_id(connection: &Connection) -> rusqlite::Result<MessageId> {
     connection
         .prepare_cached("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'message'), 0) + 1")?
@@ -187,7 +189,7 @@ pub fn used_colors(connection: &Connection, user_id: UserId) -> rusqlite::Result
         .collect()
 }
 
-/// Subscribes a user who never was.
+/// Inserts an active subscription of a user who never was subscribed to the channel.
 pub fn insert(
     connection: &Connection,
     user_id: UserId,
@@ -202,7 +204,7 @@ pub fn insert(
         .map(|_| ())
 }
 
-/// Ends a subscription, or takes an ended one up again.
+/// Ends a subscription, or makes an ended one active again.
 pub fn set_active(
     connection: &Connection,
     user_id: UserId,
@@ -215,20 +217,20 @@ pub fn set_active(
         .map(|_| ())
 }
 
-/// Begins a stay with the next message. A stay that ended with no message since goes on.
+/// Begins a span at the next message, or continues one that ended there.
 pub fn open_span(
     connection: &Connection,
     user_id: UserId,
     stream_id: StreamId,
     next: MessageId,
 ) -> rusqlite::Result<()> {
-    let goes_on = connection
+    let continued = connection
         .prepare_cached(
             "UPDATE subscription_span SET until_message_id = NULL
              WHERE user_id = ?1 AND stream_id = ?2 AND until_message_id = ?3",
         )?
         .execute((user_id, stream_id, next))?;
-    if goes_on == 0 {
+    if continued == 0 {
         connection
             .prepare_cached(
                 "INSERT INTO subscription_span (user_id, stream_id, from_message_id) VALUES (?1, ?2, ?3)",
@@ -238,7 +240,7 @@ pub fn open_span(
     Ok(())
 }
 
-/// A stay for one message that was sent while the user was away.
+/// Inserts a span of a single message that was sent while the user was not subscribed.
 pub fn add_span_of_one(
     connection: &Connection,
     user_id: UserId,
@@ -254,7 +256,7 @@ pub fn add_span_of_one(
         .map(|_| ())
 }
 
-/// A stay without a message: the user has something of the channel that spans cannot tell.
+/// Inserts a span without messages: it marks that the user received messages of the channel in another way.
 pub fn add_empty_span(
     connection: &Connection,
     user_id: UserId,
@@ -270,20 +272,20 @@ pub fn add_empty_span(
         .map(|_| ())
 }
 
-/// Ends a stay before the next message. A stay without a message was none.
+/// Ends the current span before the next message, or deletes it if it has no messages.
 pub fn close_span(
     connection: &Connection,
     user_id: UserId,
     stream_id: StreamId,
     next: MessageId,
 ) -> rusqlite::Result<()> {
-    let was_none = connection
+    let deleted = connection
         .prepare_cached(
             "DELETE FROM subscription_span
              WHERE user_id = ?1 AND stream_id = ?2 AND from_message_id = ?3 AND until_message_id IS NULL",
         )?
         .execute((user_id, stream_id, next))?;
-    if was_none == 0 {
+    if deleted == 0 {
         connection
             .prepare_cached(
                 "UPDATE subscription_span SET until_message_id = ?3
@@ -294,9 +296,9 @@ pub fn close_span(
     Ok(())
 }
 
-/// What a user's null notification settings mean.
+/// A user's settings that apply where the notification properties of a subscription are null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Defaults {
+pub struct NotificationDefaults {
     /// What null means for `desktop_notifications`.
     pub desktop_notifications: bool,
     /// What null means for `audible_notifications`.
@@ -309,8 +311,7 @@ pub struct Defaults {
     pub wildcard_mentions_notify: bool,
 }
 
-impl Default for Defaults {
-    /// Of a user who changed nothing.
+impl Default for NotificationDefaults {
     fn default() -> Self {
         Self {
             desktop_notifications: false,
@@ -322,9 +323,9 @@ impl Default for Defaults {
     }
 }
 
-impl Defaults {
-    /// Loads a user's.
-    pub fn of(connection: &Connection, user_id: UserId) -> rusqlite::Result<Self> {
+impl NotificationDefaults {
+    /// Loads the settings of a user.
+    pub fn load(connection: &Connection, user_id: UserId) -> rusqlite::Result<Self> {
         let mut defaults = Self::default();
         let mut statement = connection.prepare_cached(
             "SELECT property, value = 'true' FROM user_setting WHERE user_id = ?1 AND property IN (
@@ -346,7 +347,7 @@ impl Defaults {
         Ok(defaults)
     }
 
-    /// A subscription without nulls.
+    /// Replaces the nulls of a subscription.
     pub fn fill(self, own: &mut OwnSubscription) {
         own.desktop_notifications.get_or_insert(self.desktop_notifications);
         own.audible_notifications.get_or_insert(self.audible_notifications);
@@ -356,18 +357,18 @@ impl Defaults {
     }
 }
 
-/// Sets what a user chose for a channel.
-pub fn set_choice(
+/// Sets a property of a user's subscription.
+pub fn update_property(
     connection: &Connection,
     user_id: UserId,
     stream_id: StreamId,
-    choice: &crate::domain::subscriptions::rules::Choice,
+    property: &SubscriptionProperty,
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(&format!(
             "UPDATE subscription SET {} = ?3 WHERE user_id = ?1 AND stream_id = ?2",
-            choice.column()
+            property.column()
         ))?
-        .execute((user_id, stream_id, choice.stored()))
+        .execute((user_id, stream_id, property.sql_value()))
         .map(|_| ())
 }

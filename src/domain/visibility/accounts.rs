@@ -33,7 +33,7 @@ impl Changes {
     pub(super) fn between(tx: &mut Tx<'_>, before: ActiveUsersByRole, after: ActiveUsersByRole) -> Self {
         let (departed, returned) = (&before.active - &after.active, &after.active - &before.active);
         if before.active != after.active {
-            members::forget_all(tx);
+            members::invalidate_all(tx);
         }
         Self { before, after, departed, returned }
     }

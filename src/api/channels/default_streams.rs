@@ -1,4 +1,4 @@
-//! `POST /default_streams` and `DELETE /default_streams`: which channels new users are subscribed to.
+//! `POST /default_streams` and `DELETE /default_streams`: the channels that new users are subscribed to.
 
 use crate::auth::Ctx;
 use crate::domain::access::{channels, permissions};
@@ -8,10 +8,10 @@ use crate::store::Tx;
 use crate::types::StreamId;
 use serde::Deserialize;
 
-/// Parameters of both.
+/// Parameters of `POST /default_streams` and `DELETE /default_streams`.
 #[derive(Deserialize)]
 pub struct DefaultStreamParams {
-    /// The channel.
+    /// The channel to add or remove.
     stream_id: StreamId,
 }
 
@@ -25,7 +25,7 @@ pub fn add(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiRe
     if stream.invite_only {
         return Err(ApiError::bad_request("Private channels cannot be made default."));
     }
-    set(tx, stream.stream_id, true)?;
+    set_default(tx, stream.stream_id, true)?;
     Ok(Reply::ok())
 }
 
@@ -33,12 +33,12 @@ pub fn add(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiRe
 pub fn remove(tx: &mut Tx<'_>, caller: &User, params: DefaultStreamParams) -> ApiResult<Reply> {
     permissions::require_default_channels(caller)?;
     let stream = channels::find_for_metadata(Ctx::in_job(tx, caller), params.stream_id)?;
-    set(tx, stream.stream_id, false)?;
+    set_default(tx, stream.stream_id, false)?;
     Ok(Reply::ok())
 }
 
-/// Makes a channel a default one, or not, and tells members if that changed anything.
-pub fn set(tx: &mut Tx<'_>, stream_id: StreamId, is_default: bool) -> ApiResult<()> {
+/// Adds a channel to the default channels or removes it, and emits `default_streams` if that changed anything.
+pub fn set_default(tx: &mut Tx<'_>, stream_id: StreamId, is_default: bool) -> ApiResult<()> {
     if sql::set_default(tx, stream_id, is_default)? {
         events::emit_default_streams(tx)?;
     }

@@ -1,0 +1,45 @@
+//! `PATCH /users/me/subscriptions`: subscribes and unsubscribes the caller in one request, for clients below feature
+//! level 512.
+
+use crate::api::subscriptions::subscribe::{RequestedChannel, SubscribeParams, SubscribeReply};
+use crate::api::subscriptions::{subscribe, unsubscribe};
+use crate::domain::membership::create_channel::CreationParams;
+use crate::domain::membership::unsubscribe::UnsubscribeResult;
+use crate::http::{ApiError, ApiResult, Call, Reply, User};
+use crate::store::Tx;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `PATCH /users/me/subscriptions`.
+#[derive(Deserialize)]
+pub struct PatchParams {
+    /// Channels to subscribe to; those that do not exist are created.
+    #[serde(default)]
+    add: Vec<RequestedChannel>,
+    /// Names of channels to unsubscribe from.
+    #[serde(default)]
+    delete: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct PatchReply {
+    #[serde(flatten)]
+    subscribed: SubscribeReply,
+    #[serde(flatten)]
+    unsubscribed: UnsubscribeResult,
+}
+
+/// `PATCH /users/me/subscriptions`. If one part fails, neither is done.
+pub async fn patch(call: Call<User>, params: PatchParams) -> ApiResult<Reply> {
+    if params.add.is_empty() && params.delete.is_empty() {
+        let msg = r#"Nothing to do. Specify at least one of "add" or "delete"."#;
+        return Err(ApiError::bad_request(msg));
+    }
+    let channels = subscribe::prepare(&call, &params.add).await?;
+    let job = move |tx: &mut Tx<'_>, caller: &User| {
+        let (options, creation) = (SubscribeParams::default(), CreationParams::default());
+        let subscribed = subscribe::subscribe_to_channels(tx, caller, &options, &creation, channels)?;
+        let unsubscribed = unsubscribe::unsubscribe_caller(tx, caller, &params.delete)?;
+        Ok(PatchReply { subscribed, unsubscribed })
+    };
+    Reply::data(&call.write(job).await?)
+}
