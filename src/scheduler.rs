@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::http::ApiResult;
+use crate::store::Snapshot;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +22,8 @@ pub fn wake(app: &App) {
     app.scheduler_wakeup.send_replace(());
 }
 
-/// Calls `run_due` whenever something is due, until the server stops. What became due while the server was down is done at
-/// once.
+/// Calls `run_due` whenever something is due, until the server stops. What became due while the server was down is done
+/// at once.
 pub async fn run(app: Arc<App>, mut stopped: watch::Receiver<bool>, run_due: RunDue) {
     let mut changed = app.scheduler_wakeup.subscribe();
     loop {
@@ -39,6 +40,25 @@ pub async fn run(app: Arc<App>, mut stopped: watch::Receiver<bool>, run_due: Run
             // The sender is in `app`.
             _ = changed.changed() => {}
             _ = stopped.changed() => return,
+        }
+    }
+}
+
+/// Calls `process` with one item after the other as long as the next one is due. `load_next` returns the next item with
+/// its time. Returns the time of the first item that is not due yet, in UNIX seconds.
+pub async fn process_due<T, F>(
+    app: &App,
+    load_next: impl Fn(&Snapshot<'_>) -> ApiResult<Option<(i64, T)>> + Sync,
+    process: impl Fn(T) -> F + Sync,
+) -> ApiResult<Option<i64>>
+where
+    T: Send,
+    F: Future<Output = ApiResult<()>> + Send,
+{
+    loop {
+        match app.readers.read(&load_next).await? {
+            Some((time, item)) if time <= app.clock.seconds() => process(item).await?,
+            next => return Ok(next.map(|(time, _)| time)),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `/channel_folders`: folders that channels are shown in (feature levels 389, 414 and 418). Administrators make them;
-//! everybody sees them.
+//! `/channel_folders`: folders that group channels in the sidebar (feature levels 389, 414 and 418). Administrators
+//! manage them; all users see them.
 
 use crate::domain::channel_folders::{self, ChannelFolder};
 use crate::domain::limits::{MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH};
@@ -8,7 +8,7 @@ use crate::domain::users::events::everyone;
 use crate::events::uniform_event;
 use crate::http::Resource;
 use crate::http::State;
-use crate::http::params::BoundedText;
+use crate::http::params::{BoundedText, Order};
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
 use crate::http::{StatePart, StateRequest};
 use crate::store::Tx;
@@ -39,12 +39,12 @@ fn routes() -> Vec<Route> {
 /// Parameters of `GET /channel_folders`.
 #[derive(Deserialize)]
 pub struct ListParams {
-    /// Whether archived folders are wanted too.
+    /// Include archived folders.
     #[serde(default)]
     include_archived: bool,
 }
 
-/// `GET /channel_folders`: the folders, as they are shown.
+/// `GET /channel_folders`: the folders in display order.
 fn get_channel_folders(read: &Read<'_, User>, params: ListParams) -> ApiResult<Reply> {
     let mut folders = channel_folders::all(read)?;
     folders.retain(|folder| params.include_archived || !folder.is_archived);
@@ -54,13 +54,13 @@ fn get_channel_folders(read: &Read<'_, User>, params: ListParams) -> ApiResult<R
 /// Parameters of `POST /channel_folders/create`.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// The name.
+    /// Unique among the folders that are not archived, upper and lower case alike.
     name: BoundedText<MAX_CHANNEL_FOLDER_NAME_LENGTH>,
     /// Markdown; may be empty.
     description: BoundedText<MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH>,
 }
 
-/// `POST /channel_folders/create`: a new folder, after all others.
+/// `POST /channel_folders/create`: creates a folder after all others.
 async fn create_channel_folder(call: Call<Administrator>, params: CreateParams) -> ApiResult<Reply> {
     let name = checked_name(&params.name)?;
     let description = params.description.into_inner();
@@ -86,7 +86,7 @@ async fn create_channel_folder(call: Call<Administrator>, params: CreateParams) 
     Reply::field("channel_folder_id", &call.write(job).await?)
 }
 
-/// Renders a description before the writer is asked.
+/// Renders a description on a snapshot, before the job on the writer.
 async fn render(call: &Call<Administrator>, description: &str) -> ApiResult<String> {
     let now = call.app.clock.seconds();
     let origin = &call.info.origin;
@@ -96,34 +96,31 @@ async fn render(call: &Call<Administrator>, description: &str) -> ApiResult<Stri
         .await
 }
 
-/// Parameters of `PATCH /channel_folders/{channel_folder_id}`. What is absent stays.
+/// Parameters of `PATCH /channel_folders/{channel_folder_id}`. Absent properties do not change.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// Which folder.
+    /// The folder to change.
     channel_folder_id: i64,
-    /// The name.
-    #[serde(default)]
+    /// Unique among the folders that are not archived, upper and lower case alike.
     name: Option<BoundedText<MAX_CHANNEL_FOLDER_NAME_LENGTH>>,
-    /// Markdown.
-    #[serde(default)]
+    /// Markdown; may be empty.
     description: Option<BoundedText<MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH>>,
-    /// Whether it is out of use.
-    #[serde(default)]
+    /// Whether the folder is archived. A folder with channels cannot be.
     is_archived: Option<bool>,
 }
 
-/// `PATCH /channel_folders/{channel_folder_id}`: changes what is given, each told in an event of its own.
+/// `PATCH /channel_folders/{channel_folder_id}`: changes a folder, with one event for each changed property.
 async fn update_channel_folder(call: Call<Administrator>, params: UpdateParams) -> ApiResult<Reply> {
     let rendered = match &params.description {
         Some(description) => Some(render(&call, description).await?),
         None => None,
     };
-    call.write(move |tx, _caller| change(tx, params, rendered)).await?;
+    call.write(move |tx, _caller| update_folder(tx, params, rendered)).await?;
     Ok(Reply::ok())
 }
 
-fn change(tx: &mut Tx<'_>, params: UpdateParams, rendered: Option<String>) -> ApiResult<()> {
-    let before = channel_folders::find(tx, params.channel_folder_id)?;
+fn update_folder(tx: &mut Tx<'_>, params: UpdateParams, rendered: Option<String>) -> ApiResult<()> {
+    let before = channel_folders::load(tx, params.channel_folder_id)?;
     let mut folder = before.clone();
     if let Some(name) = params.name {
         folder.name = checked_name(&name)?;
@@ -133,9 +130,10 @@ fn change(tx: &mut Tx<'_>, params: UpdateParams, rendered: Option<String>) -> Ap
         folder.rendered_description = rendered;
     }
     folder.is_archived = params.is_archived.unwrap_or(folder.is_archived);
-    let (is_renamed, is_back) = (folder.name != before.name, before.is_archived && !folder.is_archived);
-    // Archived folders do not keep their names from others.
-    if is_renamed || is_back {
+    let is_renamed = folder.name != before.name;
+    let is_unarchived = before.is_archived && !folder.is_archived;
+    // The names of archived folders can be used again.
+    if is_renamed || is_unarchived {
         check_is_free(tx, &folder.name, Some(folder.id))?;
     }
     if folder.is_archived && !before.is_archived && channel_folders::has_channels(tx, folder.id)? {
@@ -163,33 +161,28 @@ fn change(tx: &mut Tx<'_>, params: UpdateParams, rendered: Option<String>) -> Ap
 /// Parameters of `PATCH /channel_folders`.
 #[derive(Deserialize)]
 pub struct ReorderParams {
-    /// The ids of all folders, as they are to be shown.
-    order: Vec<i64>,
+    /// The ids of all folders, in the new order.
+    order: Order,
 }
 
-/// `PATCH /channel_folders`: another order. Ids that are no folder's do no harm.
+/// `PATCH /channel_folders`: changes the display order.
 fn reorder_channel_folders(
     tx: &mut Tx<'_>,
     _caller: &Administrator,
     params: ReorderParams,
 ) -> ApiResult<Reply> {
-    let mut has_changed = false;
-    for folder in channel_folders::all(tx)? {
-        let place = params.order.iter().rposition(|id| *id == folder.id);
-        let place = place.and_then(|place| i64::try_from(place).ok());
-        let place = place.ok_or_else(|| ApiError::bad_request("Invalid order mapping."))?;
-        if place != folder.order {
-            channel_folders::set_position(tx, folder.id, place)?;
-            has_changed = true;
-        }
+    let positions = channel_folders::all(tx)?.into_iter().map(|folder| (folder.id, folder.order));
+    let changes = params.order.changes(positions)?;
+    for (id, position) in &changes {
+        channel_folders::set_position(tx, *id, *position)?;
     }
-    if has_changed {
+    if !changes.is_empty() {
         emit_reordered(tx)?;
     }
     Ok(Reply::ok())
 }
 
-/// Checks a name; answers it stripped.
+/// Checks a name, and returns it without surrounding white space.
 fn checked_name(text: &str) -> ApiResult<String> {
     let name = text.trim();
     if name.is_empty() {
@@ -205,9 +198,9 @@ fn checked_name(text: &str) -> ApiResult<String> {
     Ok(name.to_owned())
 }
 
-/// Refuses a name that another folder in use has, upper and lower case alike.
-fn check_is_free(connection: &Connection, name: &str, but: Option<i64>) -> ApiResult<()> {
-    if channel_folders::is_taken(connection, name, but)? {
+/// Checks that no other folder has a name, except archived ones; upper and lower case alike.
+fn check_is_free(connection: &Connection, name: &str, except: Option<i64>) -> ApiResult<()> {
+    if channel_folders::is_taken(connection, name, except)? {
         return Err(ApiError::bad_request(format!("Channel folder '{name}' already exists")));
     }
     Ok(())
@@ -225,7 +218,7 @@ uniform_event!(FolderAdded: "channel_folder", op "add", version 1);
 #[derive(Serialize, Deserialize)]
 pub struct FolderUpdated {
     channel_folder_id: i64,
-    /// What is new.
+    /// The changed properties.
     data: Value,
 }
 
@@ -234,27 +227,24 @@ uniform_event!(FolderUpdated: "channel_folder", op "update", version 1);
 /// `channel_folder`, `op: reorder` (feature level 418).
 #[derive(Serialize, Deserialize)]
 pub struct FoldersReordered {
-    /// The ids of all folders, as they are shown.
+    /// The ids of all folders, in display order.
     order: Vec<i64>,
 }
 
 uniform_event!(FoldersReordered: "channel_folder", op "reorder", version 1);
 
-/// Tells everybody of a new folder.
 fn emit_added(tx: &mut Tx<'_>, channel_folder: ChannelFolder) -> ApiResult<()> {
     let audience = everyone(tx)?;
     tx.emit(FolderAdded { channel_folder }, audience);
     Ok(())
 }
 
-/// Tells everybody what is new about a folder.
 fn emit_updated(tx: &mut Tx<'_>, channel_folder_id: i64, data: Value) -> ApiResult<()> {
     let audience = everyone(tx)?;
     tx.emit(FolderUpdated { channel_folder_id, data }, audience);
     Ok(())
 }
 
-/// Tells everybody of another order.
 fn emit_reordered(tx: &mut Tx<'_>) -> ApiResult<()> {
     let order = channel_folders::all(tx)?.iter().map(|folder| folder.id).collect();
     let audience = everyone(tx)?;
@@ -262,7 +252,7 @@ fn emit_reordered(tx: &mut Tx<'_>) -> ApiResult<()> {
     Ok(())
 }
 
-/// Word `channel_folders`: all folders, also archived ones.
+/// `channel_folders` of `POST /register`: all folders, including archived ones.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("channel_folders".into(), json!(channel_folders::all(request.connection)?));
     Ok(())
@@ -273,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_can_be_read() {
+    fn names_have_only_visible_characters() {
         let cases = [
             (" Backend ", Ok("Backend")),
             ("", Err("Channel folder name can't be empty.")),

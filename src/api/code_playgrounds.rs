@@ -1,4 +1,4 @@
-//! `/realm/playgrounds`: places where clients can try the code of a block, by language (feature levels 49 and 196).
+//! `/realm/playgrounds`: external sites that can run the code of a code block, by language (feature levels 49 and 196).
 
 use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, uniform_event};
@@ -26,7 +26,7 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// The longest name of a language, in characters.
+/// The longest language name, in characters.
 const MAX_LANGUAGE_LENGTH: usize = 40;
 
 /// A playground on the wire.
@@ -76,14 +76,14 @@ fn add_playground(tx: &mut Tx<'_>, _caller: &Administrator, params: AddParams) -
         return Err(ApiError::invalid_fields(problems));
     }
     let id = insert(tx, &playground)?;
-    tell_changed(tx)?;
+    emit_changed(tx)?;
     Reply::field("id", &id)
 }
 
 /// Parameters of `DELETE /realm/playgrounds/{playground_id}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// Which one.
+    /// The playground to remove.
     playground_id: i64,
 }
 
@@ -94,17 +94,17 @@ fn remove_playground(tx: &mut Tx<'_>, _caller: &Administrator, params: RemovePar
     if removed == 0 {
         return Err(ApiError::bad_request("Invalid playground"));
     }
-    tell_changed(tx)?;
+    emit_changed(tx)?;
     Ok(Reply::ok())
 }
 
-/// Word `realm_playgrounds`.
+/// `realm_playgrounds` of `POST /register`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("realm_playgrounds".into(), json!(all(request.connection)?));
     Ok(())
 }
 
-fn tell_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
+fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
     let event = PlaygroundsChanged { realm_playgrounds: all(tx)? };
     let everybody = Audience::set(users::active_ids(tx)?);
     tx.emit(event, everybody);

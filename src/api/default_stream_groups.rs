@@ -1,10 +1,10 @@
-//! Default channel groups: lists of channels, by name, among which new users may choose when they join. The published
-//! interface calls them experimental; only administrators change them.
+//! Default channel groups: named lists of channels that new users can choose when they join. The published interface
+//! calls them experimental; only administrators can change them.
 
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::{channels as access, permissions};
-use crate::domain::channels::default_groups::{GroupRecord, all, delete_stream, tell};
+use crate::domain::channels::default_groups::{GroupRecord, delete_stream, emit_changed, list};
 use crate::domain::channels::sql as channels;
 use crate::http::Resource;
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, State, StatePart, StateRequest, USER, User};
@@ -21,7 +21,7 @@ pub const RESOURCE: Resource =
 
 const STATE: &[StatePart] = &[StatePart { name: "default_stream_groups", fetch: state }];
 
-/// The longest name, in characters.
+/// The longest name of a group, in characters.
 const MAX_NAME_LENGTH: usize = 60;
 
 fn routes() -> Vec<Route> {
@@ -36,9 +36,9 @@ fn routes() -> Vec<Route> {
 /// Parameters of `POST /default_stream_groups/create`.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// The name.
+    /// Unique, at most 60 characters.
     group_name: String,
-    /// What the channels have in common.
+    /// Plain text.
     description: String,
     /// The channels, by name.
     stream_names: Vec<String>,
@@ -57,20 +57,18 @@ fn create(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Rep
     for stream in &streams {
         insert_stream(tx, group_id, stream.stream_id)?;
     }
-    tell(tx)?;
+    emit_changed(tx)?;
     Ok(Reply::ok())
 }
 
 /// Parameters of `PATCH /default_stream_groups/{group_id}`.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// Which group.
+    /// The group to change.
     group_id: i64,
-    /// The name.
-    #[serde(default)]
+    /// Unique, at most 60 characters.
     new_group_name: Option<String>,
-    /// What the channels have in common.
-    #[serde(default)]
+    /// Plain text.
     new_description: Option<String>,
 }
 
@@ -97,31 +95,31 @@ fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult<Rep
     }
     tx.prepare_cached("UPDATE default_stream_group SET name = ?2, description = ?3 WHERE id = ?1")?
         .execute((group.id, &group.name, &group.description))?;
-    tell(tx)?;
+    emit_changed(tx)?;
     Ok(Reply::ok())
 }
 
 /// Parameters of `DELETE /default_stream_groups/{group_id}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// Which group.
+    /// The group to delete.
     group_id: i64,
 }
 
-/// `DELETE /default_stream_groups/{group_id}`: the channels stay.
+/// `DELETE /default_stream_groups/{group_id}`: deletes a group, but not its channels.
 fn remove(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
     permissions::require_default_channels(caller)?;
     let group = find(tx, params.group_id)?;
     tx.prepare_cached("DELETE FROM default_stream_group_stream WHERE group_id = ?1")?.execute([group.id])?;
     tx.prepare_cached("DELETE FROM default_stream_group WHERE id = ?1")?.execute([group.id])?;
-    tell(tx)?;
+    emit_changed(tx)?;
     Ok(Reply::ok())
 }
 
 /// Parameters of `PATCH /default_stream_groups/{group_id}/streams`.
 #[derive(Deserialize)]
 pub struct StreamsParams {
-    /// Which group.
+    /// The group to change.
     group_id: i64,
     /// `add` or `remove`.
     op: String,
@@ -161,13 +159,13 @@ fn update_streams(tx: &mut Tx<'_>, caller: &User, params: StreamsParams) -> ApiR
             return Err(ApiError::bad_request(msg));
         }
     }
-    tell(tx)?;
+    emit_changed(tx)?;
     Ok(Reply::ok())
 }
 
-/// Word `default_stream_groups`: guests have none.
+/// `realm_default_stream_groups` of `POST /register`; empty for guests.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let groups = if request.caller.is_guest() { Vec::new() } else { all(request.connection)? };
+    let groups = if request.caller.is_guest() { Vec::new() } else { list(request.connection)? };
     state.insert("realm_default_stream_groups".into(), json!(groups));
     Ok(())
 }
@@ -199,7 +197,7 @@ fn check_unique(connection: &Connection, name: &str) -> ApiResult<()> {
     Ok(())
 }
 
-/// Who joins is in the default channels anyway.
+/// Checks that no channel is a default channel: new users are subscribed to those anyway.
 fn check_not_default(connection: &Connection, streams: &[StreamRow], group: &str) -> ApiResult<()> {
     let defaults = channels::default_streams(connection)?;
     match streams.iter().find(|stream| defaults.contains(&stream.stream_id)) {
@@ -242,7 +240,7 @@ fn find(connection: &Connection, group_id: i64) -> ApiResult<GroupRecord> {
     })
 }
 
-/// Answers whether the channel was not there yet.
+/// Adds a channel to a group. Returns whether it was not in the group before.
 fn insert_stream(connection: &Connection, group_id: i64, stream_id: StreamId) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(

@@ -83,14 +83,14 @@ async fn upload_custom_emoji(mut call: Call<User>, params: EmojiParams) -> ApiRe
 }
 
 fn add(tx: &mut Tx<'_>, caller: &User, name: &str, image: &EmojiImage) -> ApiResult<Reply> {
-    let stem = public::secret();
+    let stem = public::random_name();
     let (ending, content_type) =
         if image.still.is_some() { ("gif", "image/gif") } else { ("png", "image/png") };
     let file = format!("{stem}.{ending}");
     sql::insert(tx, name, &file, image.still.is_some(), caller.user_id)?;
-    public::put(tx, &sql::image_path(&file), content_type, &image.content)?;
+    public::store(tx, &sql::image_path(&file), content_type, &image.content)?;
     if let Some(still) = &image.still {
-        public::put(tx, &sql::still_path(&file), "image/png", still)?;
+        public::store(tx, &sql::still_path(&file), "image/png", still)?;
     }
     emit_changed(tx)?;
     Ok(Reply::ok())

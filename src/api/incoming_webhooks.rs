@@ -1,7 +1,7 @@
-//! `POST /external/{integration}`: what other programs deliver through bots that only send. The key is a parameter, so
-//! that an address is all that such a program has to know.
+//! `POST /external/{integration}`: incoming webhooks, with which other programs send messages as a bot. The API key is
+//! a parameter, so that the program needs only a URL.
 //!
-//! Without `stream` the bot's owner gets a direct message.
+//! Without `stream` the message is a direct message to the bot's owner.
 
 use crate::auth::credentials;
 use crate::domain::bots::rules::INTEGRATIONS;
@@ -25,28 +25,26 @@ fn routes() -> Vec<Route> {
     vec![Route::call(Method::POST, "/external/{integration}", ANYONE, deliver)]
 }
 
-/// The topic of messages that do not say another one.
+/// The default topic.
 const JSON_TOPIC: &str = "JSON";
 
-/// The program that messages are sent by, as published.
+/// The published client name of the messages.
 const CLIENT: &str = "ZulipJSONWebhook";
 
-/// Parameters of `POST /external/{integration}`; the body is what the other program tells.
+/// Parameters of `POST /external/{integration}`. The body is the data of the other program.
 #[derive(Deserialize)]
 pub struct DeliverParams {
-    /// What the body is: `json`.
+    /// The format of the body: `json`.
     integration: String,
-    /// The bot's key.
+    /// The bot's API key.
     api_key: String,
-    /// A channel's name or id; absent: a direct message to the bot's owner.
-    #[serde(default)]
+    /// The name or id of a channel; by default the message is a direct message to the bot's owner.
     stream: Option<JsonOrText>,
-    /// The topic.
-    #[serde(default)]
+    /// The topic; by default `JSON`.
     topic: Option<String>,
 }
 
-/// `POST /external/json`: shows any JSON.
+/// `POST /external/json`: sends a message with the JSON of the body in a code block.
 async fn deliver(call: Call<Anyone>, params: DeliverParams) -> ApiResult<Reply> {
     if !INTEGRATIONS.iter().any(|(name, _)| *name == params.integration) {
         return Err(ApiError::not_found());
@@ -68,7 +66,7 @@ async fn deliver(call: Call<Anyone>, params: DeliverParams) -> ApiResult<Reply> 
     app.writer.run(job).await
 }
 
-/// Who delivers, and the message.
+/// Authenticates the bot, and renders the message.
 fn prepare(
     call: &Call<Anyone>,
     snapshot: &Snapshot<'_>,

@@ -1,5 +1,5 @@
-//! `/realm/linkifiers` and `/realm/filters`: patterns that become links in messages and topics. Events and state are for
-//! clients that know URL templates (feature level 176).
+//! `/realm/linkifiers` and `/realm/filters`: patterns that become links in messages and topics. Events and state are
+//! for clients that know URL templates (feature level 176).
 
 use crate::domain::linkifiers::{LinkifierRecord, sql};
 use crate::domain::realm::user_ids;
@@ -36,13 +36,13 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// `GET /realm/linkifiers`: all of them, in the order in which they are tried.
+/// `GET /realm/linkifiers`: all linkifiers, in the order of application.
 fn get_linkifiers(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     Reply::field("linkifiers", &sql::all(read)?)
 }
 
-/// `GET /realm/filters`: the same as triples of pattern, format string and id, for clients from before feature level 54.
-/// A template that no format string can express is left out.
+/// `GET /realm/filters`: the same as triples of pattern, format string and id, for clients from before feature level
+/// 54. A template that no format string can express is left out.
 fn get_filters(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     let filters: Vec<(String, String, i64)> = sql::all(read)?
         .into_iter()
@@ -80,7 +80,7 @@ pub struct AddParams {
     url_template: Trimmed,
 }
 
-/// `POST /realm/filters`: adds a linkifier behind the others.
+/// `POST /realm/filters`: adds a linkifier after the others.
 fn add_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: AddParams) -> ApiResult<Reply> {
     check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, None)?)?;
     let id = sql::insert(tx, &params.pattern, &params.url_template)?;
@@ -91,7 +91,7 @@ fn add_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: AddParams) ->
 /// Parameters of `PATCH /realm/filters/{filter_id}`.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// Which one.
+    /// The linkifier to change.
     filter_id: i64,
     /// A regular expression with named groups.
     pattern: Trimmed,
@@ -99,7 +99,7 @@ pub struct UpdateParams {
     url_template: Trimmed,
 }
 
-/// `PATCH /realm/filters/{filter_id}`: changes a linkifier; it keeps its place.
+/// `PATCH /realm/filters/{filter_id}`: changes a linkifier, but not its position.
 fn update_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: UpdateParams) -> ApiResult<Reply> {
     let id = params.filter_id;
     if !sql::all(tx)?.iter().any(|linkifier| linkifier.id == id) {
@@ -114,7 +114,7 @@ fn update_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: UpdatePara
 /// Parameters of `DELETE /realm/filters/{filter_id}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// Which one.
+    /// The linkifier to remove.
     filter_id: i64,
 }
 
@@ -205,7 +205,6 @@ fn knows_url_templates(receiver: &Receiver<'_>) -> bool {
     receiver.registration.client_capabilities.linkifier_url_template
 }
 
-/// Tells everybody.
 fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
     let event = LinkifiersChanged { realm_linkifiers: sql::all(tx)? };
     let everybody = Audience::set(user_ids::active_ids(tx)?);
@@ -213,7 +212,7 @@ fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
     Ok(())
 }
 
-/// Word `realm_linkifiers`: empty for clients that do not know URL templates.
+/// `realm_linkifiers` of `POST /register`: empty for clients that do not know URL templates.
 fn linkifiers(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let knows = request.registration.client_capabilities.linkifier_url_template;
     let all = if knows { sql::all(request.connection)? } else { Vec::new() };
@@ -221,7 +220,7 @@ fn linkifiers(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     Ok(())
 }
 
-/// Word `realm_filters`: what the linkifiers were before templates; always empty since.
+/// `realm_filters` of `POST /register`: the deprecated form of linkifiers; always empty.
 fn filters(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("realm_filters".into(), json!([]));
     Ok(())

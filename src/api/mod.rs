@@ -104,7 +104,7 @@ pub static RESOURCES: &[Resource] = &[
     control::RESOURCE,
 ];
 
-/// The whole table of routes.
+/// The routes of all slices.
 pub fn routes() -> Vec<Route> {
     RESOURCES.iter().flat_map(|resource| (resource.routes)()).collect()
 }
@@ -114,7 +114,7 @@ pub fn background_tasks() -> impl Iterator<Item = Background> {
     RESOURCES.iter().filter_map(|resource| resource.background)
 }
 
-/// Makes what every file needs: the organization, its system groups, its system bots.
+/// Inserts the rows that every database needs: the organization, the system groups, the system bots and others.
 pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
     RESOURCES.iter().try_for_each(|resource| (resource.set_up)(tx))
 }

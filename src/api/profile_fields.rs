@@ -7,7 +7,7 @@ use crate::domain::profile_fields::rules::FieldDefinition;
 use crate::domain::profile_fields::{external_accounts, rules, sql};
 use crate::domain::profile_values::change::ValueChange;
 use crate::domain::profile_values::{change, events};
-use crate::http::params::{NoParams, Trimmed};
+use crate::http::params::{NoParams, Order, Trimmed};
 use crate::http::{
     ADMINISTRATOR, Administrator, ApiError, ApiResult, Caller, Read, Reply, Resource, Route, StatePart, USER,
     User,
@@ -238,7 +238,7 @@ fn delete_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: Delete
 #[derive(Deserialize)]
 pub struct ReorderParams {
     /// The ids of all fields in the new order. Unknown ids are ignored.
-    order: Vec<i64>,
+    order: Order,
 }
 
 /// `PATCH /realm/profile_fields`: reorders the fields.
@@ -247,17 +247,11 @@ fn reorder_profile_fields(
     _caller: &Administrator,
     params: ReorderParams,
 ) -> ApiResult<Reply> {
-    let mut has_changed = false;
-    for field in sql::list(tx)? {
-        let position = params.order.iter().rposition(|id| *id == field.id);
-        let position = position.and_then(|position| i64::try_from(position).ok());
-        let position = position.ok_or_else(|| ApiError::bad_request("Invalid order mapping."))?;
-        if position != field.order {
-            sql::set_position(tx, field.id, position)?;
-            has_changed = true;
-        }
+    let changes = params.order.changes(sql::list(tx)?.into_iter().map(|field| (field.id, field.order)))?;
+    for (id, position) in &changes {
+        sql::set_position(tx, *id, *position)?;
     }
-    if has_changed {
+    if !changes.is_empty() {
         events::fields_changed(tx)?;
     }
     Ok(Reply::ok())

@@ -26,19 +26,16 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// Parameters of both.
+/// Parameters of `POST` and `DELETE /messages/{message_id}/reactions`.
 #[derive(Deserialize)]
 pub struct ReactionParams {
-    /// Which message.
+    /// A message that the caller can see.
     message_id: MessageId,
-    /// A name of the emoji.
-    #[serde(default)]
+    /// A name of the emoji; required for `POST`.
     emoji_name: Option<String>,
-    /// What identifies it within its type; found by the name when absent.
-    #[serde(default)]
+    /// Identifies the emoji within its type; by default the code of the name.
     emoji_code: Option<String>,
-    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`; found by the name when absent.
-    #[serde(default)]
+    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`; by default the type of the name.
     reaction_type: Option<String>,
 }
 
@@ -110,8 +107,8 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     };
     let name = params.emoji_name.ok_or_else(|| ApiError::missing("emoji_name"))?;
     let (code, kind) = complete(tx, &name, params.emoji_code, params.reaction_type)?;
-    // Whoever joins a reaction that is there already takes its name: it may be another one for the same emoji, or one
-    // that is not given any more.
+    // A reaction with an emoji that the message has already takes its name, which may be an alias or the name of a
+    // deactivated emoji.
     let alike: Vec<Reaction> = messages::reactions(tx, message.id)?
         .into_iter()
         .filter(|there| there.emoji_code == code && there.reaction_type == kind)
@@ -134,15 +131,15 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     insert(tx, message.id, &reaction)?;
     messages::add_attributes(tx, message.id, attribute::HAS_REACTION)?;
     if let Some(stream_id) = messages::stream_of(tx, message.recipient_id)? {
-        auto_follow::at_participation(tx, caller.user_id, stream_id, &message.topic())?;
+        auto_follow::after_participation(tx, caller.user_id, stream_id, &message.topic())?;
     }
-    tell(tx, "add", &message, reaction)
+    emit_changed(tx, "add", &message, reaction)
 }
 
 /// `DELETE /messages/{message_id}/reactions`.
 fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
     let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
-    // What is removed need not be an emoji that could be added: it could when it was.
+    // Reactions with emoji that were deactivated since can be removed too.
     let (code, kind) = match (params.emoji_name, params.emoji_code) {
         (_, Some(code)) => (code, params.reaction_type.unwrap_or_else(|| UNICODE.to_owned())),
         (Some(name), None) => complete(tx, &name, None, params.reaction_type)?,
@@ -162,10 +159,15 @@ fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> Ap
         "DELETE FROM reaction WHERE message_id = ?1 AND user_id = ?2 AND reaction_type = ?3 AND emoji_code = ?4",
     )?
     .execute((message.id, caller.user_id, &reaction.reaction_type, &reaction.emoji_code))?;
-    tell(tx, "remove", &message, reaction)
+    emit_changed(tx, "remove", &message, reaction)
 }
 
-fn tell(tx: &mut Tx<'_>, op: &'static str, message: &MessageRow, reaction: Reaction) -> ApiResult<Reply> {
+fn emit_changed(
+    tx: &mut Tx<'_>,
+    op: &'static str,
+    message: &MessageRow,
+    reaction: Reaction,
+) -> ApiResult<Reply> {
     let user = users::by_id(tx, reaction.user_id)?
         .ok_or_else(|| ApiError::internal("the user who reacted has no row"))?;
     let receivers = receivers::of(tx, message)?;

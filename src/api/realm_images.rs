@@ -111,8 +111,8 @@ fn scale_logo(file: &[u8]) -> Result<Vec<u8>, ImageError> {
 /// Sets an image to a PNG file, or restores the default, and emits it to everyone. Returns the URL.
 fn set_image(tx: &mut Tx<'_>, image: RealmImage, file: Option<&[u8]>) -> ApiResult<String> {
     match file {
-        Some(file) => public::put(tx, &image.path(), "image/png", file)?,
-        None => public::remove(tx, &image.path())?,
+        Some(file) => public::store(tx, &image.path(), "image/png", file)?,
+        None => public::delete(tx, &image.path())?,
     }
     let source = if file.is_some() { "U" } else { image.default_source() };
     let version = image.version().get(tx)?;

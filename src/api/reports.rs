@@ -1,4 +1,4 @@
-//! `POST /messages/{message_id}/report`: tells the moderators of a message (feature level 382).
+//! `POST /messages/{message_id}/report`: reports a message to the moderators (feature level 382).
 
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::access::{channel_rows as channels, user_rows as users};
@@ -29,7 +29,7 @@ fn routes() -> Vec<Route> {
 /// The longest description, in characters.
 const MAX_DESCRIPTION_LENGTH: usize = 1000;
 
-/// Of a long message so much is quoted, in characters, that description and frame fit beside it.
+/// The longest quote of the message, in characters. It leaves space for the description and the rest of the report.
 const MAX_QUOTE_LENGTH: usize = MAX_MESSAGE_LENGTH - MAX_DESCRIPTION_LENGTH - 500;
 
 /// What is wrong with a message.
@@ -38,13 +38,13 @@ const MAX_QUOTE_LENGTH: usize = MAX_MESSAGE_LENGTH - MAX_DESCRIPTION_LENGTH - 50
 pub enum ReportType {
     /// Advertising and the like.
     Spam,
-    /// It is meant to hurt somebody.
+    /// Harassment of a person or a group.
     Harassment,
-    /// It does not belong here.
+    /// Inappropriate content.
     Inappropriate,
-    /// It breaks the organization's own rules.
+    /// A violation of the organization's rules.
     Norms,
-    /// What the description says.
+    /// Another reason, given in the description.
     Other,
 }
 
@@ -63,11 +63,11 @@ impl ReportType {
 /// Parameters of `POST /messages/{message_id}/report`.
 #[derive(Deserialize)]
 pub struct ReportParams {
-    /// Which message.
+    /// A message that the caller can see.
     message_id: MessageId,
-    /// What is wrong with it.
+    /// The reason.
     report_type: ReportType,
-    /// More about that; needed for `other`.
+    /// A description of the problem; required for `other`.
     #[serde(default)]
     description: BoundedText<MAX_DESCRIPTION_LENGTH>,
 }
@@ -111,7 +111,7 @@ fn moderation_channel(connection: &Connection) -> ApiResult<StreamRow> {
     })
 }
 
-/// What the bot writes: who reports what, why, and the message behind a click.
+/// The text of the report: the reporter, the reason, and the message in a spoiler.
 fn text(
     connection: &Connection,
     caller: &Caller,

@@ -21,9 +21,9 @@ fn routes() -> Vec<Route> {
 /// Parameters of `GET /users/me/{stream_id}/topics`.
 #[derive(Deserialize)]
 pub struct TopicsParams {
-    /// The channel.
+    /// A channel whose messages the caller may read.
     stream_id: StreamId,
-    /// The empty topic as an empty text.
+    /// Whether the empty topic is returned as an empty name rather than by its display name.
     #[serde(default)]
     allow_empty_topic_name: bool,
 }
@@ -31,7 +31,7 @@ pub struct TopicsParams {
 /// A topic (spec, "Topic entry").
 #[derive(Serialize)]
 struct TopicEntry {
-    /// As the newest message spells it.
+    /// The spelling of the newest message.
     name: String,
     /// The newest message that the caller may see.
     max_id: MessageId,
@@ -57,7 +57,7 @@ fn get_topics(read: &Read<'_, User>, params: TopicsParams) -> ApiResult<Reply> {
     Reply::field("topics", &topics)
 }
 
-/// Which ids of a channel's messages the caller may see.
+/// The ids of messages of the channel that the caller may see.
 fn visible(connection: &Connection, caller: &Caller, stream: &StreamRow, now: i64) -> ApiResult<Ranges> {
     let view = Sight::new(connection, caller, now).view_of_stream(stream)?;
     if view.stream.is_none() {

@@ -1,4 +1,4 @@
-//! `POST /typing` and `POST /messages/{message_id}/typing`: somebody is writing. Nothing of it is kept.
+//! `POST /typing` and `POST /messages/{message_id}/typing`: typing notifications. They are delivered and not stored.
 
 use crate::auth::Ctx;
 use crate::domain::access::{
@@ -27,27 +27,27 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// In channels with more subscribers than this nobody is told: there it would be noise.
+/// Channels with more subscribers than this get no typing notifications, as published.
 const MAX_SUBSCRIBERS: u64 = 100;
 
-/// Whether somebody begins or ends.
+/// Whether the user starts or stops typing.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Op {
-    /// They type.
+    /// Starts typing.
     Start,
-    /// They do not any more.
+    /// Stops typing.
     Stop,
 }
 
-/// Where somebody types.
+/// The kind of conversation.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TypingType {
-    /// In a direct conversation.
+    /// Direct messages.
     #[default]
     Direct,
-    /// In a channel.
+    /// A topic of a channel.
     #[serde(alias = "stream")]
     Channel,
 }
@@ -55,19 +55,17 @@ pub enum TypingType {
 /// Parameters of `POST /typing`.
 #[derive(Deserialize)]
 pub struct TypingParams {
-    /// Where.
+    /// `direct`, which is the default, or `channel`.
     #[serde(default)]
     r#type: TypingType,
-    /// Whether they begin or end.
+    /// `start` or `stop`.
     op: Op,
-    /// The people, for direct messages.
-    #[serde(default)]
+    /// The recipients; required for direct messages.
     to: Option<Vec<UserId>>,
-    /// For channels.
-    #[serde(default)]
+    /// The channel; required for channel messages.
     stream_id: Option<StreamId>,
-    /// For channels.
-    #[serde(default, alias = "subject")]
+    /// The topic; required for channel messages.
+    #[serde(alias = "subject")]
     topic: Option<String>,
 }
 
@@ -175,13 +173,13 @@ async fn set_typing_status(call: Call<User>, params: TypingParams) -> ApiResult<
 /// Parameters of `POST /messages/{message_id}/typing`.
 #[derive(Deserialize)]
 pub struct EditTypingParams {
-    /// Which message is being edited.
+    /// The message that is being edited.
     message_id: MessageId,
-    /// Whether they begin or end.
+    /// `start` or `stop`.
     op: Op,
 }
 
-/// `POST /messages/{message_id}/typing`: only of whom the edit would be accepted.
+/// `POST /messages/{message_id}/typing`. Requires permission to edit the message.
 async fn set_typing_status_for_edit(call: Call<User>, params: EditTypingParams) -> ApiResult<Reply> {
     let now = call.app.clock.seconds();
     let told = call.app.readers.read(|snapshot| {
@@ -259,7 +257,7 @@ enum Where {
     Channel,
 }
 
-/// Whether the caller wants others to know that they type.
+/// Checks that the caller's settings allow sending typing notifications.
 fn check_shares(connection: &Connection, caller: &Caller, place: Where) -> ApiResult<()> {
     let (setting, kind) = match place {
         Where::Direct => (user_settings::SEND_PRIVATE_TYPING_NOTIFICATIONS, "direct"),
@@ -271,7 +269,7 @@ fn check_shares(connection: &Connection, caller: &Caller, place: Where) -> ApiRe
     Err(ApiError::bad_request(format!("User has disabled typing notifications for {kind} messages")))
 }
 
-/// The subscribers of a channel who want to know; nobody, where there are many.
+/// The subscribers of a channel who receive typing notifications; none if the channel is large.
 fn subscribers(connection: &Connection, caller: &Caller, stream_id: StreamId) -> ApiResult<Audience> {
     let subscribers = subscriptions::subscribers(connection, stream_id)?;
     if subscribers.len() > MAX_SUBSCRIBERS {
@@ -280,8 +278,8 @@ fn subscribers(connection: &Connection, caller: &Caller, stream_id: StreamId) ->
     receivers(connection, subscribers.into_iter().map(UserId::from), &[caller.user_id])
 }
 
-/// Those who want to know that others type, and can access all the people that the event names. The typing user is
-/// among them: their other clients show it too.
+/// The active users among `user_ids` whose settings allow receiving typing notifications, and who can access all users
+/// of the event. They include the caller, for their other clients.
 fn receivers(
     connection: &Connection,
     user_ids: impl IntoIterator<Item = UserId>,

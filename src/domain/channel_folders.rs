@@ -49,7 +49,7 @@ impl ChannelFolder {
 /// Checks a folder that a client names. An archived one takes no channels.
 pub fn check_usable(connection: &Connection, folder_id: Option<i64>) -> ApiResult<()> {
     match folder_id {
-        Some(id) if find(connection, id)?.is_archived => {
+        Some(id) if load(connection, id)?.is_archived => {
             Err(ApiError::bad_request("Invalid channel folder ID"))
         }
         _ => Ok(()),
@@ -65,7 +65,7 @@ pub fn all(connection: &Connection) -> rusqlite::Result<Vec<ChannelFolder>> {
 }
 
 /// A folder by id.
-pub fn find(connection: &Connection, id: i64) -> ApiResult<ChannelFolder> {
+pub fn load(connection: &Connection, id: i64) -> ApiResult<ChannelFolder> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM channel_folder WHERE id = ?1"))?
         .query_row([id], ChannelFolder::read)

@@ -1,18 +1,18 @@
 //! What several operations share: records and statements, rules, access, events, and commands.
 //!
-//! The modules stand in the order of dependence: each imports only those before it, and none imports [`crate::api`]. A
-//! command takes a [`crate::store::Tx`], changes rows and emits events; it never sees parameters or replies. What would
-//! go against the order is put together by the operation, or by a later module: a new channel is announced by a message,
-//! so [`notices`] comes after both.
+//! The modules are declared in the order of dependence: each imports only modules before it, and none imports
+//! [`crate::api`]. A command takes a [`crate::store::Tx`], changes rows and emits events; it never sees replies. Code
+//! that needs several modules is in an operation or in a later module: a new channel is announced by a message, so
+//! [`notices`] comes after both.
 //!
 //! | modules | what they hold |
 //! |---|---|
-//! | `limits`, `realm`, `groups` | the organization's settings, and who is in a group and holds a permission |
-//! | `access` | who sees a channel, a user, a message: the rows that decide it, and one evaluator for each question |
+//! | `limits`, `realm`, `groups` | the organization's settings, membership in groups, and permissions |
+//! | `access` | access to channels, users and messages: the rows it depends on, and one evaluator for each |
 //! | `images` to `profile_fields` | small resources that users, channels and messages refer to |
-//! | `users`, `presence`, `user_status`, `muted_users` | people |
-//! | `channel_folders` to `bots` | channels and their folders, who is in them, and programs with an account |
-//! | `visibility` | what a change makes visible or invisible, and the events that tell it |
+//! | `users`, `presence`, `user_status`, `muted_users` | users |
+//! | `channel_folders` to `bots` | channels and their folders, subscribers, and bots |
+//! | `visibility` | the events about channels and users that become visible or invisible by a change |
 //! | `user_topics`, `domains`, `messages` | topic policies, domains that may join, messages |
 //! | `profile_values` to `accounts` | commands that combine the modules above |
 

@@ -376,7 +376,8 @@ fn owned(names: Vec<&str>) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// Records a failure to authenticate for the client's address. After too many, the error becomes that of the rate limit.
+/// Records a failure to authenticate for the client's address. After too many, the error becomes that of the rate
+/// limit.
 fn record_auth_failure<T>(app: &App, peer: IpAddr, result: ApiResult<T>) -> ApiResult<T> {
     if let Err(error) = &result
         && matches!(error.code(), "INVALID_API_KEY" | "UNAUTHORIZED")

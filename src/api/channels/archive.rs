@@ -33,12 +33,13 @@ pub fn archive(tx: &mut Tx<'_>, caller: &User, params: ArchiveParams) -> ApiResu
     Ok(Reply::ok())
 }
 
-/// Archives or unarchives a channel. Archiving also takes it out of the default channels and marks its messages as read.
+/// Archives or unarchives a channel. Archiving also takes it out of the default channels and marks its messages as
+/// read.
 pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {
     check_set_archived(tx, stream, is_archived)?;
     if is_archived {
         default_streams::set_default(tx, stream.stream_id, false)?;
-        default_groups::forget(tx, stream.stream_id)?;
+        default_groups::remove_from_all(tx, stream.stream_id)?;
     }
     let mut changed = stream.clone();
     changed.is_archived = is_archived;
@@ -53,7 +54,8 @@ pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived
     if is_archived { mark_read_for_subscribers(tx, stream) } else { Ok(()) }
 }
 
-/// Marks all messages of a channel as read: many clients do not show archived channels, so nobody could read them there.
+/// Marks all messages of a channel as read: many clients do not show archived channels, so nobody could read them
+/// there.
 fn mark_read_for_subscribers(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
     let arrivals = moved_receipts::of(tx, stream.recipient_id)?;
     let mut unread_by: BTreeMap<Vec<MessageId>, Vec<UserId>> = BTreeMap::new();

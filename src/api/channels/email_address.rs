@@ -1,7 +1,7 @@
 //! `GET /streams/{stream_id}/email_address`: the email address of a channel (feature levels 226 and 335).
 //!
-//! The address is for a gateway that forwards mail; this server does not receive mail itself. It is created at the first
-//! request and stays the same for each pair of caller and sender.
+//! The address is for a gateway that forwards mail; this server does not receive mail itself. It is created at the
+//! first request and stays the same for each pair of caller and sender.
 
 use crate::auth::Ctx;
 use crate::domain::access::{channels, user_rows};

@@ -4,10 +4,10 @@ use crate::domain::images::scaling::png_encoder;
 use image::{ImageResult, Rgb, RgbImage};
 use sha2::{Digest, Sha256};
 
-/// Squares on a side of a pattern.
+/// The number of squares on a side of a pattern.
 const SQUARES: u32 = 5;
 
-/// Colours that are told apart on light and dark grounds.
+/// Colours that can be distinguished on light and dark backgrounds.
 const COLOURS: [[u8; 3]; 12] = [
     [0x2f, 0x6f, 0xed],
     [0x0b, 0x8a, 0x6b],
@@ -25,7 +25,7 @@ const COLOURS: [[u8; 3]; 12] = [
 
 const GROUND: [u8; 3] = [0xf2, 0xf3, 0xf5];
 
-/// A pattern that belongs to a text: the left half decides, the right half mirrors it.
+/// Draws the pattern of a text: the left half is derived from its hash, the right half mirrors it.
 pub fn pattern(text: &str, side: u32) -> ImageResult<Vec<u8>> {
     let digest = Sha256::digest(text.as_bytes());
     let colour = COLOURS[usize::from(digest[0]) % COLOURS.len()];
@@ -41,7 +41,7 @@ pub fn pattern(text: &str, side: u32) -> ImageResult<Vec<u8>> {
     })
 }
 
-/// A speech bubble with three dots.
+/// Draws a speech bubble with three dots.
 pub fn speech_bubble(side: u32) -> ImageResult<Vec<u8>> {
     let bubble = COLOURS[0];
     draw(side, |x, y| {

@@ -218,9 +218,9 @@ fn summaries(tx: &Tx<'_>, mv: &Move) -> ApiResult<(channel_summary::Summary, cha
     Ok((channel_summary::of(tx, &mv.from)?, channel_summary::of(tx, &mv.to)?))
 }
 
-/// Writes a new content with its history, its words, the files it links to and the flags that follow from it. The message
-/// has moved already. `took_part` is who took part in its topic, if that is known. Answers the caller's files that nothing
-/// links to any more.
+/// Writes a new content with its history, its words, the files it links to and the flags that follow from it. The
+/// message has moved already. `took_part` is who took part in its topic, if that is known. Answers the caller's files
+/// that nothing links to any more.
 fn write_content(
     tx: &mut Tx<'_>,
     caller: &Caller,
@@ -250,7 +250,7 @@ fn write_content(
     replace_flag(tx, id, bit::MENTIONED, &mentioned)?;
     mentioned.retain(|user_id| before_mentioned.binary_search(user_id).is_err());
     if let Some(stream_id) = sql::stream_of(tx, message.recipient_id)? {
-        auto_follow::where_mentioned(tx, &mentioned, stream_id, &message.topic())?;
+        auto_follow::after_mention(tx, &mentioned, stream_id, &message.topic())?;
     }
     let mut topic_wildcard = match message.topic_id {
         Some(topic_id) if rendered.mentions_topic_wildcard => match took_part {

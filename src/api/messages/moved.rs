@@ -22,8 +22,8 @@ use roaring::RoaringBitmap;
 use std::collections::BTreeMap;
 
 /// Moves messages: rows, read state, policies for the topic. Tells those who lose sight of them; answers who is to hear
-/// of the move of which messages, which may be part of a larger edit. `skip_history_of` is a message whose history tells
-/// of the move already.
+/// of the move of which messages, which may be part of a larger edit. `skip_history_of` is a message whose history
+/// tells of the move already.
 pub fn carry_out(
     tx: &mut Tx<'_>,
     caller: &Caller,
@@ -48,7 +48,7 @@ pub fn carry_out(
         let to = TopicPlace { stream_id: mv.to.stream_id, topic: &mv.topic };
         move_policies(tx, from, to, met_others == Some(true), |tx, user_id| may_read(tx, &mv.to, user_id))?;
     } else if begins_topic(tx, mv)? {
-        auto_follow::at_split(tx, mv.sender_id, mv.to.stream_id, &mv.topic)?;
+        auto_follow::after_split(tx, mv.sender_id, mv.to.stream_id, &mv.topic)?;
     }
     Ok(told)
 }

@@ -1,4 +1,4 @@
-//! Posting what is due, and what follows from the answer.
+//! Posts due messages, and handles the responses: replies, retries and reports of failures.
 
 use crate::api::outgoing_webhooks::payload::Payload;
 use crate::api::outgoing_webhooks::post::{Answer, Failure};
@@ -23,16 +23,16 @@ use crate::types::Topic;
 use futures_util::future::join_all;
 use rusqlite::Connection;
 
-/// So many are posted at a time, so that one slow server holds up few.
+/// The number of messages that are posted concurrently, so that a slow server delays few others.
 const AT_ONCE: i64 = 16;
 
-/// The pauses before another try, in seconds; after the last one nobody tries any more.
+/// The delays before the retries, in seconds.
 const PAUSES: [i64; 3] = [2, 10, 60];
 
-/// The program that replies are sent by, as published.
+/// The published client name of replies.
 const CLIENT: &str = "OutgoingWebhookResponse";
 
-/// Posts everything that is due, and answers when the next is, in UNIX seconds.
+/// Posts all due messages. Returns when the next one is due, in UNIX seconds.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     loop {
         let now = app.clock.seconds();
@@ -59,24 +59,24 @@ struct Prepared {
     payload: Option<Payload>,
 }
 
-/// What follows from a try.
+/// The result of one attempt.
 enum Outcome {
-    /// There is nothing to say.
+    /// Posted; the bot does not reply.
     Quiet,
-    /// The bot says this.
+    /// Posted; the bot sends this reply.
     Reply(String, Answer),
-    /// It did not work.
+    /// Failed for good.
     Failed(Report),
-    /// It may work later.
+    /// Failed, to be retried later.
     Later(Failure),
 }
 
-/// Posts one message. An error means that the file could not be read or written.
+/// Posts one message. Returns only errors of the database.
 async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
     let now = app.clock.seconds();
     let prepared = app.readers.read(|snapshot| prepare(app, snapshot, &row, now)).await?;
     let Some(prepared) = prepared else {
-        // The bot or the message is gone.
+        // The bot is deactivated, or the message was deleted.
         return app
             .writer
             .run(move |tx| webhook_queue::remove(tx, row.id).map(|_| ()).map_err(ApiError::from))
@@ -91,7 +91,7 @@ async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
     };
     let report = match outcome {
         Outcome::Quiet => None,
-        Outcome::Reply(content, answer) => match say(app, &row, &prepared, content).await {
+        Outcome::Reply(content, answer) => match send_reply(app, &row, &prepared, content).await {
             Ok(()) => return Ok(()),
             Err(error) if error.status() >= 500 => return Err(error),
             Err(error) => Some(Report::refused(error.msg(), &answer)),
@@ -130,7 +130,7 @@ fn outcome_of(interface: i64, answer: Result<Answer, Failure>) -> Outcome {
     }
 }
 
-/// Looks up what is to be posted; `None` if there is nothing any more.
+/// Loads the bot and the message, and writes the payload; `None` if the bot is deactivated or the message was deleted.
 fn prepare(app: &App, connection: &Connection, row: &QueuedRow, now: i64) -> ApiResult<Option<Prepared>> {
     let bot = users::by_id(connection, row.bot_id)?.filter(|bot| bot.is_active);
     let service = bots::load(connection, row.bot_id)?.and_then(|bot| bot.service);
@@ -143,7 +143,7 @@ fn prepare(app: &App, connection: &Connection, row: &QueuedRow, now: i64) -> Api
     Ok(Some(Prepared { bot, caller, service, message, payload }))
 }
 
-/// Where the bot replies; `None` if nobody can any more.
+/// The conversation of the message, to which the bot replies; `None` if its channel is archived.
 fn address_of(connection: &Connection, message: &MessageRow) -> ApiResult<Option<Address>> {
     Ok(match messages::stream_of(connection, message.recipient_id)? {
         Some(stream_id) => channels::by_id(connection, stream_id)?
@@ -153,8 +153,8 @@ fn address_of(connection: &Connection, message: &MessageRow) -> ApiResult<Option
     })
 }
 
-/// The bot says something in the conversation.
-async fn say(app: &App, row: &QueuedRow, prepared: &Prepared, content: String) -> ApiResult<()> {
+/// Sends the bot's reply to the conversation.
+async fn send_reply(app: &App, row: &QueuedRow, prepared: &Prepared, content: String) -> ApiResult<()> {
     let draft = draft(app, prepared, &content).await?;
     let (id, bot_id) = (row.id, prepared.bot.user_id);
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
@@ -168,7 +168,7 @@ async fn say(app: &App, row: &QueuedRow, prepared: &Prepared, content: String) -
     app.writer.run(job).await
 }
 
-/// What the bot says, rendered.
+/// Renders a reply of the bot.
 async fn draft(app: &App, prepared: &Prepared, content: &str) -> ApiResult<Option<Draft>> {
     let origin = app.options.public_url.clone().unwrap_or_default();
     let now = app.clock.seconds();
@@ -181,7 +181,7 @@ async fn draft(app: &App, prepared: &Prepared, content: &str) -> ApiResult<Optio
     app.readers.read(render).await
 }
 
-/// Tells the conversation and the bot's owner that it did not work.
+/// Reports a failure to the conversation and to the bot's owner.
 async fn fail(app: &App, row: QueuedRow, prepared: Prepared, report: Report) -> ApiResult<()> {
     let draft = draft(app, &prepared, &report.reply).await?;
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {

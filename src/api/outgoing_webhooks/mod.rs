@@ -1,11 +1,11 @@
-//! Outgoing webhooks: a message that mentions such a bot, or is sent to it, is posted to another server, and what that
-//! server answers is the bot's reply.
+//! Outgoing webhooks: messages that mention an outgoing webhook bot, or are sent to it, are posted to another server,
+//! whose response is the bot's reply.
 //!
-//! A row says that a message is to be posted. It is written in the job that sends the message and removed in the job
-//! that sends the reply, so that a restart loses nothing; one in between may post a message a second time.
+//! The messages to post are rows of a queue. A row is inserted in the job that sends the message and deleted in the job
+//! that sends the reply, so a restart loses no message, but may post one twice.
 //!
-//! Only hosts that whoever runs the server allows are posted to, and over `http` only: a program for TLS would cost this
-//! one more than a tenth of its size. A proxy on the same machine speaks `https` where that is needed.
+//! Messages are posted only to hosts that the server's operator allows, and only over `http`: TLS would increase the
+//! size of the binary by more than a tenth. Where `https` is needed, a proxy on the same machine can provide it.
 
 pub mod deliver;
 mod payload;

@@ -1,4 +1,4 @@
-//! What is posted, and what the answer says: our own format, and one that is like another chat's.
+//! The requests and responses of outgoing webhooks, in Zulip's format and in one compatible with Slack.
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::sql::Service;
@@ -11,10 +11,10 @@ use crate::http::{ApiError, ApiResult, Caller};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-/// The number of our own format.
+/// The interface number of Zulip's format.
 const OWN: i64 = 1;
 
-/// What is posted.
+/// The body of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Payload {
     /// The media type.
@@ -23,7 +23,7 @@ pub struct Payload {
     pub body: String,
 }
 
-/// Writes a message for a webhook. `None` where the format has no way to say it: direct messages in the other one.
+/// Writes the payload for a message; `None` for direct messages in the Slack format, which does not support them.
 pub fn write(
     connection: &Connection,
     row: &QueuedRow,
@@ -48,7 +48,7 @@ pub fn write(
     Ok(Some(Payload { content_type: "application/json", body: payload.to_string() }))
 }
 
-/// The message as `GET /messages` has it, as Markdown and as HTML.
+/// The message in the format of `GET /messages`, with both Markdown and HTML.
 fn record(connection: &Connection, caller: &Caller, message: &MessageRow, now: i64) -> ApiResult<Value> {
     let form = Form { apply_markdown: false, allow_empty_topic_name: true };
     let written = write_messages(&Sight::new(connection, caller, now), &[message.id], form)?;
@@ -91,12 +91,12 @@ fn form(
     Ok(Some(Payload { content_type: "application/x-www-form-urlencoded", body }))
 }
 
-/// What the bot replies, by the answer of the other server: nothing, or a text. An answer that makes no sense is
-/// refused in the published words.
+/// Parses the bot's reply, if any, from the response of the other server. Fails with the published message if the
+/// response is invalid.
 pub fn reply(interface: i64, answer: &[u8]) -> Result<Option<String>, &'static str> {
     let answer: Value = serde_json::from_slice(answer).map_err(|_| "Invalid JSON in response")?;
     if answer == "" {
-        // How older servers for bots say that there is nothing to say.
+        // Older bot servers respond with an empty string if there is no reply.
         return Ok(None);
     }
     let answer = answer.as_object().ok_or("Invalid response format")?;

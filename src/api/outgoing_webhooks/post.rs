@@ -1,4 +1,4 @@
-//! One request to another server.
+//! The HTTP client of outgoing webhooks.
 
 use crate::api::outgoing_webhooks::payload::Payload;
 use crate::types::version::VERSION;
@@ -11,13 +11,13 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use url::{Position, Url};
 
-/// How long the other server may take, as published.
+/// The published time limit of a request.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The largest answer that is read, in bytes. A message is far shorter.
+/// The largest response that is read, in bytes. Messages are much shorter.
 const ANSWER_LIMIT: usize = 1 << 20;
 
-/// What the other server answered.
+/// The response of the other server.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The HTTP status.
@@ -26,20 +26,20 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-/// Why there is no answer.
+/// The reason for the lack of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// It took too long.
+    /// The request took longer than [`TIMEOUT`].
     TimedOut,
-    /// The other server is not there, or speaks no HTTP.
+    /// The connection failed, or the other server does not speak HTTP.
     NotConnected,
-    /// Nobody allowed this host.
+    /// The operator does not allow the host.
     NotAllowed,
-    /// The address is one of `https`.
+    /// The URL is an `https` one.
     Encrypted,
 }
 
-/// Posts to an address on a host that is allowed. Redirections are not followed: they would lead to other hosts.
+/// Posts to a URL on an allowed host. Redirects are not followed, since they can lead to other hosts.
 pub async fn post(address: &str, payload: &Payload, allowed: &[String]) -> Result<Answer, Failure> {
     let url = Url::parse(address).map_err(|_| Failure::NotConnected)?;
     if !is_allowed(&url, allowed) {
@@ -55,7 +55,7 @@ pub async fn post(address: &str, payload: &Payload, allowed: &[String]) -> Resul
     })
 }
 
-/// Whether a host is among those that were allowed: `example.com`, `example.com:8080` or `*`.
+/// Whether a host is allowed. Entries are like `example.com`, `example.com:8080` or `*`.
 fn is_allowed(url: &Url, allowed: &[String]) -> bool {
     let Some(host) = url.host_str() else { return false };
     let with_port = format!("{host}:{}", url.port_or_known_default().unwrap_or_default());
@@ -84,7 +84,7 @@ async fn exchange(url: &Url, payload: &Payload) -> Result<Answer, Box<dyn Error 
     tokio::pin!(exchange);
     tokio::select! {
         answered = &mut exchange => answered,
-        // The other side may close as soon as it has answered; what came is still read.
+        // The other side may close the connection right after the response, which is still read.
         closed = connection => { closed?; exchange.await }
     }
 }

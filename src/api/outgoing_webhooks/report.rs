@@ -1,29 +1,28 @@
-//! What is said where posting failed: shortly in the conversation, and with the reasons to the bot's owner. The words are
-//! the published ones.
+//! The published texts about failures: a short one for the conversation, and one with the reasons for the bot's owner.
 
 use crate::api::outgoing_webhooks::post::{Answer, Failure, TIMEOUT};
 use crate::domain::messages::quote::{shortened, unused_fence};
 
-/// What of an answer the owner is shown, in characters.
+/// The longest quote of a response, in characters.
 const SHOWN: usize = 2000;
 
-/// A failure, for those who read of it.
+/// The texts about a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// What the bot says in the conversation.
+    /// The bot's message to the conversation.
     pub reply: String,
-    /// What the owner hears; absent where it is nothing that they could do about.
+    /// The text for the bot's owner; `None` if the owner cannot do anything about it.
     pub reasons: Option<String>,
 }
 
 impl Report {
-    /// Direct messages in the format that has none.
+    /// A direct message in the Slack format, which does not support them.
     pub fn no_direct_messages() -> Self {
         let reply = "Failure! Slack outgoing webhooks don't support direct messages.".to_owned();
         Self { reply, reasons: None }
     }
 
-    /// No answer, and no more tries.
+    /// No response, and no retries left.
     pub fn unavailable(failure: Failure) -> Self {
         let reasons = match failure {
             Failure::TimedOut => format!("Request timed out after {} seconds.", TIMEOUT.as_secs()),
@@ -38,14 +37,14 @@ impl Report {
         Self { reply: "Failure! Bot is unavailable".to_owned(), reasons: Some(reasons) }
     }
 
-    /// An answer with another status than success.
+    /// A response with a status other than 2xx.
     pub fn status(answer: &Answer) -> Self {
         let status = answer.status;
         let reasons = format!("The webhook got a response with status code *{status}*.{}", shown(answer));
         Self { reply: format!("Failure! Third party responded with {status}"), reasons: Some(reasons) }
     }
 
-    /// An answer, or a reply in it, that was refused.
+    /// An invalid response, or a reply that could not be sent.
     pub fn refused(msg: &str, answer: &Answer) -> Self {
         let reasons = format!(
             "The outgoing webhook server attempted to send a message in Zulip, but that request resulted in the \

@@ -20,11 +20,11 @@ use std::time::Duration;
 /// Event queues.
 pub const RESOURCE: Resource = Resource { name: "queues", routes, ..Resource::EMPTY };
 
-/// A poll without events is answered after this many milliseconds. The published server waits 45 to 55 seconds, some
-/// checks want an answer within 50; the spread keeps many clients from coming at once.
+/// A poll without events gets a heartbeat after a random time in this range, in milliseconds. The published server
+/// waits 45 to 55 seconds, but some health checks time out after 50. The range spreads the polls of many clients.
 const HEARTBEAT: std::ops::Range<u64> = 45_000..49_500;
 
-/// How long a heartbeat may take from being written to being delivered.
+/// How long to wait for the delivery of a heartbeat after it was emitted.
 const HEARTBEAT_ON_ITS_WAY: Duration = Duration::from_secs(5);
 
 fn routes() -> Vec<Route> {
@@ -34,16 +34,14 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// Parameters of `GET /events` (spec, "get events from a queue"), to which those of `POST /register` come.
+/// Parameters of `GET /events` (spec, "get events from a queue"), beside those of `POST /register`.
 #[derive(Deserialize)]
 pub struct EventsParams {
-    /// The queue.
-    #[serde(default)]
+    /// A queue of the caller; by default a new one.
     queue_id: Option<String>,
-    /// What the client has; -1 for nothing. Absent acknowledges nothing.
-    #[serde(default)]
+    /// The last event that the client has received; -1 for none. All events up to it are acknowledged.
     last_event_id: Option<i64>,
-    /// Answer at once, also without events.
+    /// Return immediately, even if there are no events.
     #[serde(default)]
     dont_block: bool,
 }
@@ -54,8 +52,8 @@ pub struct Heartbeat {}
 
 uniform_event!(Heartbeat: "heartbeat", version 1);
 
-/// `GET /events`: waits for events, or answers what is there. Thousands wait at a time: what is only needed to make a
-/// queue has no room in their futures.
+/// `GET /events`: returns the events of a queue, and waits if there are none. Thousands of requests wait at a time, so
+/// their futures are small: they do not hold what is only needed to create a queue.
 fn get_events(
     call: Call<User>,
     Params2(params, registration): Params2<EventsParams, RegisterParams>,
@@ -66,8 +64,8 @@ fn get_events(
             let queue_id = QueueId(queue_id.into());
             Box::pin(wait(call.app, call.caller.user_id, queue_id, last_event_id, dont_block))
         }
-        // The spec makes a queue of any such call, the published server only of one that does not block. A call that
-        // says nothing at all more likely forgot its queue, and would wait for nothing.
+        // By the spec any such call creates a queue; the published server requires `dont_block`. A call without
+        // parameters is more likely a mistake, and would wait in vain.
         None if dont_block || registration.is_given() => Box::pin(async move {
             let queue_id = new_queue(&call, &registration).await?.queue_id;
             drop(registration);
@@ -96,7 +94,7 @@ async fn wait(
                 return Ok(Reply::members(format!("\"events\":[{events}],\"queue_id\":{queue_id}")));
             }
             Delivery::TimedOut => {
-                // A heartbeat is an event like any other: it takes a number, so that ids keep growing.
+                // A heartbeat takes an event number as well, so that ids keep growing.
                 let audience = Audience::queue(queue_id.clone());
                 events::broadcast(&app.hub, &app.writer, Heartbeat {}, audience).await?;
                 timeout = Some(HEARTBEAT_ON_ITS_WAY);
@@ -119,11 +117,11 @@ fn refusal(error: QueueError, queue_id: &QueueId) -> ApiError {
 /// Parameters of `DELETE /events`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// The queue.
+    /// A queue of the caller.
     queue_id: String,
 }
 
-/// `DELETE /events`: the client does not need its queue any more.
+/// `DELETE /events`: deletes a queue.
 async fn delete_queue(call: Call<User>, params: DeleteParams) -> ApiResult<Reply> {
     let queue_id = QueueId(params.queue_id.into());
     let owner = call.app.hub.owner(&queue_id).map(|(owner, _)| owner);

@@ -1,7 +1,7 @@
-//! `POST /register`: a queue, and the state of everything that its events will change.
+//! `POST /register`: creates a queue, and returns the state that its events will change.
 //!
-//! The queue is there before the state is read, and the state names the last event it includes: between the two
-//! nothing is lost and nothing comes twice. Slices give their share of the state as [`StatePart`](crate::http::StatePart)s.
+//! The queue is created before the state is read, and the state includes the id of the last event in it, so no event is
+//! lost or delivered twice. The parts of the state are [`StatePart`](crate::http::StatePart)s of the slices.
 
 use crate::events;
 use crate::events::{Capabilities, NewQueue, QueueId, Registration, log};
@@ -27,25 +27,25 @@ fn routes() -> Vec<Route> {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct RegisterParams {
-    /// The events to hear of; all when absent.
+    /// The types of events to deliver; by default all.
     event_types: Option<Vec<String>>,
-    /// The parts of the state to answer; those of `event_types` when absent.
+    /// The parts of the state to return; by default those of `event_types`.
     fetch_event_types: Option<Vec<String>>,
-    /// Message contents as HTML.
+    /// Whether message contents are HTML rather than Markdown.
     apply_markdown: Option<bool>,
-    /// Whether `avatar_url` may be left out for the client to work out.
+    /// Whether `avatar_url` may be null if the client can compute it. True by default.
     client_gravatar: Option<bool>,
-    /// Whether subscriptions name their subscribers.
+    /// Whether subscriptions include their subscribers: `true`, `false` or `partial`.
     include_subscribers: Option<Subscribers>,
-    /// Presences keyed by user id.
+    /// Whether presences have the newer format, keyed by user id.
     slim_presence: Option<bool>,
-    /// Presences of so many days.
+    /// Limits the presences in the state to users who were active in this number of days.
     presence_history_limit_days: Option<i64>,
-    /// Messages of all public channels.
+    /// Whether messages of all public channels are delivered, beside the subscribed ones.
     all_public_streams: Option<bool>,
-    /// Which messages to hear of.
+    /// Limits the delivered messages to those that match: pairs of operator and operand.
     narrow: Option<Vec<(String, String)>>,
-    /// What the client understands.
+    /// The optional features that the client supports.
     client_capabilities: Option<Capabilities>,
 }
 
@@ -64,7 +64,7 @@ impl RegisterParams {
             || self.client_capabilities.is_some()
     }
 
-    /// What the queue will do.
+    /// Checks the parameters, and converts them to the options of a queue.
     fn registration(&self, caller: &Caller) -> ApiResult<Registration> {
         let narrow = self.narrow.clone().unwrap_or_default();
         for (operator, operand) in &narrow {
@@ -108,7 +108,7 @@ async fn register(call: Call<User>, params: RegisterParams) -> ApiResult<Reply> 
     Reply::data(&state)
 }
 
-/// Makes a queue: it hears of everything from now on, and its row is on the disk.
+/// Creates a queue and stores its row. The queue gets all events from now on.
 pub async fn new_queue(call: &Call<User>, params: &RegisterParams) -> ApiResult<NewQueue> {
     let registration = Arc::new(params.registration(&call.caller)?);
     let queue = NewQueue {

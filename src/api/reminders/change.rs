@@ -12,7 +12,7 @@ use crate::types::MessageId;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// `GET /reminders`: the caller's own, the next first.
+/// `GET /reminders`: the caller's reminders, in the order of delivery.
 pub fn get_reminders(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     let rows = sql::of_user(read, read.caller.user_id)?;
     let records: Vec<_> = rows.iter().map(ReminderRecord::new).collect();
@@ -22,12 +22,11 @@ pub fn get_reminders(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Repl
 /// Parameters of `POST /reminders`.
 #[derive(Deserialize)]
 pub struct CreateParams {
-    /// Which message.
+    /// A message that the caller can see.
     message_id: MessageId,
-    /// UNIX seconds.
+    /// UNIX seconds, in the future.
     scheduled_delivery_timestamp: i64,
-    /// What the caller wants to say to themselves.
-    #[serde(default)]
+    /// A text that is sent with the reminder.
     note: Option<String>,
 }
 
@@ -60,7 +59,7 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
         .write(move |tx, caller| {
             Sight::new(tx, caller, tx.now()).find(row.message_id)?;
             row.reminder_id = sql::insert(tx, &row)?;
-            record::tell_added(tx, &row);
+            record::emit_added(tx, &row);
             Ok(row.reminder_id)
         })
         .await?;
@@ -71,16 +70,16 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
 /// Parameters of `DELETE /reminders/{reminder_id}`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// Which one.
+    /// A reminder of the caller; those of other users do not exist for them.
     reminder_id: i64,
 }
 
-/// `DELETE /reminders/{reminder_id}`. Another user's does not exist for the caller.
+/// `DELETE /reminders/{reminder_id}`.
 pub fn delete_reminder(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let row = sql::by_id(tx, params.reminder_id)?
         .filter(|row| row.user_id == caller.user_id)
         .ok_or_else(|| ApiError::no_such_resource("Reminder does not exist"))?;
     sql::delete(tx, row.reminder_id)?;
-    record::tell_removed(tx, &row);
+    record::emit_removed(tx, &row);
     Ok(Reply::ok())
 }

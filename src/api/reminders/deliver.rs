@@ -1,4 +1,4 @@
-//! Reminding when the time has come.
+//! Sends reminders when they are due.
 
 use crate::api::reminders::record::ReminderRow;
 use crate::api::reminders::{record, sql, text};
@@ -8,34 +8,30 @@ use crate::domain::messages::access::Sight;
 use crate::domain::notices::{BotMessage, direct_address};
 use crate::domain::realm;
 use crate::http::ApiResult;
+use crate::scheduler;
 use crate::store::Snapshot;
 use rusqlite::Connection;
 
-/// Sends every reminder whose time has come, the oldest first, and answers when the next one is due, in UNIX seconds.
-/// However late it is: it surprises nobody but the user who asked for it.
+/// Sends all reminders that are due, the oldest first. Returns when the next one is due, in UNIX seconds. Unlike a
+/// scheduled message, a reminder is sent however late it is, since only the user who created it gets it.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
-    loop {
-        let next = app.readers.read(next).await?;
-        match next {
-            Some(row) if row.scheduled_delivery_timestamp <= app.clock.seconds() => deliver(app, row).await?,
-            next => return Ok(next.map(|row| row.scheduled_delivery_timestamp)),
-        }
-    }
+    scheduler::process_due(app, load_next, |row| deliver(app, row)).await
 }
 
-/// The next reminder; none while the organization is closed.
-fn next(snapshot: &Snapshot<'_>) -> ApiResult<Option<ReminderRow>> {
-    if realm::is_deactivated(snapshot)? { Ok(None) } else { Ok(sql::next(snapshot)?) }
+/// The next reminder and its time; `None` while the organization is deactivated.
+fn load_next(snapshot: &Snapshot<'_>) -> ApiResult<Option<(i64, ReminderRow)>> {
+    let row = if realm::is_deactivated(snapshot)? { None } else { sql::next(snapshot)? };
+    Ok(row.map(|row| (row.scheduled_delivery_timestamp, row)))
 }
 
 async fn deliver(app: &App, row: ReminderRow) -> ApiResult<()> {
     let now = app.clock.seconds();
     let message = app.readers.read(|snapshot| prepare(snapshot, &row, now)).await;
     if let Err(error) = &message {
-        tracing::info!(%error, row.reminder_id, "nobody could be reminded");
+        tracing::info!(%error, row.reminder_id, "a reminder could not be sent");
     }
     let job = app.writer.run(move |tx| -> ApiResult<()> {
-        // Deleted since: nothing is left to do.
+        // The reminder was deleted in the meantime.
         if sql::by_id(tx, row.reminder_id)?.as_ref() != Some(&row) {
             return Ok(());
         }
@@ -43,9 +39,9 @@ async fn deliver(app: &App, row: ReminderRow) -> ApiResult<()> {
             Ok(message) => {
                 message.send(tx)?;
                 sql::delete(tx, row.reminder_id)?;
-                record::tell_removed(tx, &row);
+                record::emit_removed(tx, &row);
             }
-            // The account is deactivated: none of its clients listens.
+            // The account is deactivated, so that there are no clients to emit an event to.
             Err(_) => sql::set_failed(tx, row.reminder_id)?,
         }
         Ok(())
@@ -53,7 +49,7 @@ async fn deliver(app: &App, row: ReminderRow) -> ApiResult<()> {
     job.await
 }
 
-/// The reminder as it is now; as it was when it was asked for, if the user may not see the message any more.
+/// Renders the reminder with the current message, or as it was created if the user can no longer see the message.
 fn prepare(connection: &Connection, row: &ReminderRow, now: i64) -> ApiResult<BotMessage> {
     let caller = users::caller(connection, row.user_id)?;
     let content = match Sight::new(connection, &caller, now).find(row.message_id) {

@@ -1,4 +1,5 @@
-//! Reminders of messages (feature levels 381, 399 and 415): at a time, the notification bot sends a link to a message.
+//! Reminders of messages (feature levels 381, 399 and 415): the notification bot sends a link to a message at a given
+//! time.
 
 mod change;
 pub mod deliver;
@@ -30,7 +31,7 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// Word `reminders`.
+/// `reminders` of `POST /register`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let rows = sql::of_user(request.connection, request.caller.user_id)?;
     let records: Vec<_> = rows.iter().map(record::ReminderRecord::new).collect();

@@ -1,4 +1,4 @@
-//! A reminder as it is stored, as clients see it, and the events about it.
+//! A reminder: the row, the record on the wire, and the events.
 
 use crate::domain::messages::record::MessageType;
 use crate::events::{Audience, uniform_event};
@@ -9,27 +9,27 @@ use serde::{Deserialize, Serialize};
 /// A reminder's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReminderRow {
-    /// The id.
+    /// Identifies the reminder.
     pub reminder_id: i64,
-    /// Who wants to be reminded.
+    /// The user who created it and gets it.
     pub user_id: UserId,
-    /// Of which message.
+    /// The message to be reminded of.
     pub message_id: MessageId,
-    /// What the user wrote to themselves; may be empty.
+    /// The user's own text; may be empty.
     pub note: String,
-    /// What will be said, as of now.
+    /// The text of the reminder at its creation, in Markdown.
     pub content: String,
-    /// The same as HTML.
+    /// The same in HTML.
     pub rendered_content: String,
     /// UNIX seconds.
     pub scheduled_delivery_timestamp: i64,
-    /// Under which address the user reached the server.
+    /// The server's address as used by the client, for links in the text.
     pub origin: String,
-    /// Whether reminding was tried, in vain.
+    /// Whether an attempt to send it failed.
     pub failed: bool,
 }
 
-/// A reminder on the wire: like a scheduled message to oneself.
+/// A reminder on the wire. It has the members of a scheduled message to oneself.
 #[derive(Serialize, Deserialize)]
 pub struct ReminderRecord {
     reminder_id: i64,
@@ -74,14 +74,14 @@ pub struct ReminderRemoved {
 
 uniform_event!(ReminderRemoved: "reminders", op "remove", version 1);
 
-/// Tells the user's clients of a new one.
-pub fn tell_added(tx: &mut Tx<'_>, row: &ReminderRow) {
+/// Emits a new reminder to its user.
+pub fn emit_added(tx: &mut Tx<'_>, row: &ReminderRow) {
     let event = ReminderAdded { reminders: [ReminderRecord::new(row)] };
     tx.emit(event, Audience::user(row.user_id));
 }
 
-/// Tells the user's clients that one is gone: said or deleted.
-pub fn tell_removed(tx: &mut Tx<'_>, row: &ReminderRow) {
+/// Emits the removal of a reminder, which was sent or deleted, to its user.
+pub fn emit_removed(tx: &mut Tx<'_>, row: &ReminderRow) {
     let event = ReminderRemoved { reminder_id: row.reminder_id };
     tx.emit(event, Audience::user(row.user_id));
 }

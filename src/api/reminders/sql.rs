@@ -1,4 +1,4 @@
-//! Every statement about reminders.
+//! Statements on reminders.
 
 use super::record::ReminderRow;
 use crate::types::UserId;
@@ -21,7 +21,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<ReminderRow> {
     })
 }
 
-/// A user's reminders, the next first.
+/// A user's reminders, in the order of delivery.
 pub fn of_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<ReminderRow>> {
     connection
         .prepare_cached(&format!(
@@ -31,7 +31,7 @@ pub fn of_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec
         .collect()
 }
 
-/// One by id.
+/// Loads a reminder by id.
 pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<ReminderRow>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM reminder WHERE reminder_id = ?1"))?
@@ -39,7 +39,7 @@ pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<Remind
         .optional()
 }
 
-/// The next one that is due.
+/// The next reminder to be sent.
 pub fn next(connection: &Connection) -> rusqlite::Result<Option<ReminderRow>> {
     connection
         .prepare_cached(&format!(
@@ -50,7 +50,7 @@ pub fn next(connection: &Connection) -> rusqlite::Result<Option<ReminderRow>> {
         .optional()
 }
 
-/// Writes a new one, and answers its id.
+/// Inserts a reminder and returns its id.
 pub fn insert(connection: &Connection, row: &ReminderRow) -> rusqlite::Result<i64> {
     connection
         .prepare_cached(
@@ -69,7 +69,7 @@ pub fn insert(connection: &Connection, row: &ReminderRow) -> rusqlite::Result<i6
         ))
 }
 
-/// Marks one as failed.
+/// Marks a reminder as failed.
 pub fn set_failed(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached("UPDATE reminder SET failed = 1 WHERE reminder_id = ?1")?
@@ -77,7 +77,7 @@ pub fn set_failed(connection: &Connection, id: i64) -> rusqlite::Result<()> {
         .map(|_| ())
 }
 
-/// Removes one.
+/// Deletes a reminder.
 pub fn delete(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     connection.prepare_cached("DELETE FROM reminder WHERE reminder_id = ?1")?.execute([id]).map(|_| ())
 }

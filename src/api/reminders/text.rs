@@ -1,4 +1,4 @@
-//! What a reminder says.
+//! The text of reminders.
 
 use crate::domain::limits::{MAX_MESSAGE_LENGTH, MAX_REMINDER_NOTE_LENGTH};
 use crate::domain::messages::quote::{
@@ -8,7 +8,7 @@ use crate::domain::messages::record::MessageRow;
 use crate::http::{ApiError, ApiResult};
 use rusqlite::Connection;
 
-/// Reads a note: line breaks before it and white space after it go.
+/// Checks the length of a note, and returns it without leading line breaks and trailing white space.
 pub fn note(text: &str) -> ApiResult<String> {
     let text = text.trim_end().trim_start_matches('\n');
     if text.chars().count() > MAX_REMINDER_NOTE_LENGTH {
@@ -18,7 +18,7 @@ pub fn note(text: &str) -> ApiResult<String> {
     Ok(text.to_owned())
 }
 
-/// The reminder of a message: who wrote it, where it is, and the message itself as a quote.
+/// The text of a reminder: the sender and location of the message, and its content as a quote.
 pub fn of_message(connection: &Connection, message: &MessageRow, note: &str) -> ApiResult<String> {
     let place = Whereabouts::of(connection, message)?;
     let (kind, whereto) = match &place {
@@ -35,7 +35,7 @@ pub fn of_message(connection: &Connection, message: &MessageRow, note: &str) -> 
     }
     let sender = silent_mention(&message.sender_full_name, message.sender_id);
     let url = place.url();
-    // A poll is data: there is nothing to quote.
+    // The content of a widget is data, which cannot be quoted.
     let widget = [("/poll", "poll"), ("/todo", "todo list")]
         .into_iter()
         .find(|(command, _)| message.content.starts_with(command));

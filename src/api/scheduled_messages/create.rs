@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// `GET /scheduled_messages`: the caller's own, those that failed too, the next first.
+/// `GET /scheduled_messages`: the caller's messages that are not sent yet, also failed ones, in the order of delivery.
 pub fn get_scheduled_messages(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     let rows = sql::of_sender(read, read.caller.user_id)?;
     let records: Vec<_> = rows.iter().map(ScheduledMessageRecord::new).collect();
@@ -24,18 +24,17 @@ pub fn get_scheduled_messages(read: &Read<'_, User>, _params: NoParams) -> ApiRe
 pub struct CreateParams {
     /// `channel` or `direct`, or their older names.
     r#type: MessageType,
-    /// A channel's id; or people's.
+    /// The id of a channel, or a list of user ids.
     to: JsonOrText,
     /// Markdown.
     content: String,
-    /// Channel messages have to say it.
-    #[serde(default, alias = "subject")]
+    /// Required for channel messages.
+    #[serde(alias = "subject")]
     topic: Option<String>,
     /// UNIX seconds.
     scheduled_delivery_timestamp: i64,
-    /// Whether the sender will have read it. Absent: as people's clients do, but not for notes to oneself, which would
-    /// go unnoticed then.
-    #[serde(default)]
+    /// Whether the message is marked as read for the sender. By default it is if the client is one for people, except
+    /// for messages to oneself, which would go unnoticed.
     read_by_sender: Option<bool>,
 }
 
@@ -79,7 +78,7 @@ pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) ->
             destination::recheck(tx, caller, tx.now(), &mut address)?;
             row.scheduled_message_id = sql::insert(tx, &row)?;
             file_references::set_scheduled(tx, row.sender_id, row.scheduled_message_id, &path_ids)?;
-            record::tell_added(tx, &row);
+            record::emit_added(tx, &row);
             Ok(row.scheduled_message_id)
         })
         .await?;
@@ -87,8 +86,8 @@ pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) ->
     Reply::field("scheduled_message_id", &id)
 }
 
-/// Where a scheduled message goes is said by ids alone; names may be others' by then. One channel may stand in a list, as
-/// where messages are sent at once.
+/// Checks that a destination consists of ids: names may belong to others when the message is sent. A list of one
+/// channel id is allowed, as for messages that are sent immediately.
 pub fn only_ids(kind: MessageType, to: JsonOrText) -> ApiResult<JsonOrText> {
     let is_id = |value: &Value| value.is_i64();
     let is_right = match (kind, &to) {
@@ -114,7 +113,7 @@ pub fn only_ids(kind: MessageType, to: JsonOrText) -> ApiResult<JsonOrText> {
 }
 
 impl Target {
-    /// What is stored of an address.
+    /// The stored form of an address.
     pub fn of(address: &Address) -> Self {
         match address {
             Address::Channel(stream, topic) => Self::Channel(stream.stream_id, topic.as_str().to_owned()),

@@ -1,4 +1,4 @@
-//! Sending scheduled messages when their time has come.
+//! Sends scheduled messages when they are due.
 
 use crate::api::scheduled_messages::record::{ScheduledMessageRow, Target};
 use crate::api::scheduled_messages::{record, sql};
@@ -12,30 +12,26 @@ use crate::domain::messages::{destination, file_references};
 use crate::domain::notices::{BotMessage, direct_address};
 use crate::domain::realm;
 use crate::http::{ApiError, ApiResult, Caller};
+use crate::scheduler;
 use crate::store::Snapshot;
 use crate::types::Topic;
 use rusqlite::Connection;
 
-/// A message that is later than this, in seconds, is not sent any more: nobody expects it by then.
-const LATEST: i64 = 10 * 60;
+/// The largest delay, in seconds. A message that is later fails instead of being sent.
+const MAX_DELAY: i64 = 10 * 60;
 
-/// Sends every message whose time has come, the oldest first, and answers when the next one is due, in UNIX seconds.
+/// Sends all messages that are due, the oldest first. Returns when the next one is due, in UNIX seconds.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
-    loop {
-        let next = app.readers.read(next).await?;
-        match next {
-            Some(row) if row.scheduled_delivery_timestamp <= app.clock.seconds() => deliver(app, row).await?,
-            next => return Ok(next.map(|row| row.scheduled_delivery_timestamp)),
-        }
-    }
+    scheduler::process_due(app, load_next, |row| deliver(app, row)).await
 }
 
-/// The next message; none while the organization is closed.
-fn next(snapshot: &Snapshot<'_>) -> ApiResult<Option<ScheduledMessageRow>> {
-    if realm::is_deactivated(snapshot)? { Ok(None) } else { Ok(sql::next(snapshot)?) }
+/// The next message and its time; `None` while the organization is deactivated.
+fn load_next(snapshot: &Snapshot<'_>) -> ApiResult<Option<(i64, ScheduledMessageRow)>> {
+    let row = if realm::is_deactivated(snapshot)? { None } else { sql::next(snapshot)? };
+    Ok(row.map(|row| (row.scheduled_delivery_timestamp, row)))
 }
 
-/// Sends a message, or says why not. An error means that neither could be done.
+/// Sends a message, or marks it as failed and informs its sender. Returns an error if neither was possible.
 async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
     let now = app.clock.seconds();
     let prepared = app.readers.read(|snapshot| prepare(snapshot, &row, now)).await;
@@ -43,7 +39,7 @@ async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
         Ok((caller, draft)) => {
             let row = row.clone();
             let job = app.writer.run(move |tx| -> ApiResult<()> {
-                // Changed or deleted since: it is looked at again, if it is still there.
+                // The message was changed or deleted in the meantime. If it still exists, it is loaded again.
                 if sql::by_id(tx, row.scheduled_message_id)?.as_ref() != Some(&row) {
                     return Ok(());
                 }
@@ -52,7 +48,7 @@ async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
                 send(tx, &caller, draft)?;
                 file_references::release_scheduled(tx, row.scheduled_message_id)?;
                 sql::set_sent(tx, row.scheduled_message_id)?;
-                record::tell_removed(tx, &row);
+                record::emit_removed(tx, &row);
                 Ok(())
             });
             job.await
@@ -65,10 +61,10 @@ async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
     }
 }
 
-/// The sender, and the message rendered for this moment.
+/// Loads the sender, checks the destination again and renders the message.
 fn prepare(connection: &Connection, row: &ScheduledMessageRow, now: i64) -> ApiResult<(Caller, Draft)> {
     let caller = users::caller(connection, row.sender_id)?;
-    if now - row.scheduled_delivery_timestamp > LATEST {
+    if now - row.scheduled_delivery_timestamp > MAX_DELAY {
         return Err(ApiError::bad_request("Message could not be sent at the scheduled time."));
     }
     let mut address = match &row.target {
@@ -88,7 +84,7 @@ fn prepare(connection: &Connection, row: &ScheduledMessageRow, now: i64) -> ApiR
     Ok((caller, draft))
 }
 
-/// Marks a message as failed and tells its sender why, unless nobody is there to read it.
+/// Marks a message as failed and sends its sender the reason, unless the account is deactivated.
 async fn fail(app: &App, mut row: ScheduledMessageRow, error: &ApiError) -> ApiResult<()> {
     let now = app.clock.seconds();
     let content = format!(
@@ -109,7 +105,7 @@ async fn fail(app: &App, mut row: ScheduledMessageRow, error: &ApiError) -> ApiR
         }
         row.failed = true;
         sql::update(tx, &row)?;
-        record::tell_changed(tx, &row);
+        record::emit_changed(tx, &row);
         match notice {
             Ok(notice) => notice.send(tx),
             // The account is deactivated.

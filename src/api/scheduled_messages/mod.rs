@@ -1,7 +1,7 @@
-//! Messages that are sent at a time.
+//! Scheduled messages.
 //!
-//! A scheduled message is checked and rendered when it is made, when it is changed, and again when it is sent: what the
-//! sender may do then decides. One that could not be sent stays, marked as failed.
+//! A scheduled message is checked and rendered when it is created or changed, and again when it is sent: the
+//! permissions at that time decide. A message that could not be sent is kept and marked as failed.
 
 mod create;
 pub mod deliver;
@@ -49,7 +49,7 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// Word `scheduled_messages`.
+/// `scheduled_messages` of `POST /register`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let rows = sql::of_sender(request.connection, request.caller.user_id)?;
     let records: Vec<_> = rows.iter().map(record::ScheduledMessageRecord::new).collect();

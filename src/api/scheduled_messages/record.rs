@@ -1,4 +1,4 @@
-//! A scheduled message as it is stored, as clients see it, and the events about it.
+//! A scheduled message: the row, the record on the wire, and the events.
 
 use crate::domain::messages::record::MessageType;
 use crate::events::{Audience, uniform_event};
@@ -10,36 +10,36 @@ use serde::{Deserialize, Serialize};
 /// A scheduled message's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduledMessageRow {
-    /// The id; not the one that the message will have.
+    /// Identifies the scheduled message; the sent message has another id.
     pub scheduled_message_id: i64,
-    /// Who will send it.
+    /// The author, in whose name it is sent.
     pub sender_id: UserId,
-    /// Where it will go.
+    /// The destination.
     pub target: Target,
     /// Markdown.
     pub content: String,
-    /// HTML, as of the last change.
+    /// HTML, rendered at the last change.
     pub rendered_content: String,
     /// UNIX seconds.
     pub scheduled_delivery_timestamp: i64,
-    /// The program that scheduled it.
+    /// The name of the client that scheduled it.
     pub client: String,
-    /// Whether the sender will have read it.
+    /// Whether the message will be marked as read for the sender.
     pub read_by_sender: bool,
-    /// Under which address the sender reached the server.
+    /// The server's address as used by the client, for links in the rendered message.
     pub origin: String,
-    /// Whether sending it was tried, in vain.
+    /// Whether an attempt to send it failed.
     pub failed: bool,
-    /// Whether it was sent: then its texts are not here any more.
+    /// Whether it was sent. The texts of sent messages are removed from the row.
     pub sent: bool,
 }
 
-/// Where a scheduled message will go.
+/// The destination of a scheduled message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// A channel and the topic in it.
+    /// A channel and a topic.
     Channel(StreamId, String),
-    /// These people, the sender included; ascending.
+    /// Users including the sender, ascending.
     Direct(Vec<UserId>),
 }
 
@@ -66,7 +66,7 @@ enum To {
 }
 
 impl ScheduledMessageRecord {
-    /// The record of a row. The sender is named among the people only when alone.
+    /// The record of a row. The recipients of a direct message do not include the sender, unless there is nobody else.
     pub fn new(row: &ScheduledMessageRow) -> Self {
         let (r#type, to, topic) = match &row.target {
             Target::Channel(stream_id, topic) => {
@@ -118,33 +118,33 @@ pub struct ScheduledMessageRemoved {
 
 uniform_event!(ScheduledMessageRemoved: "scheduled_messages", op "remove", version 1);
 
-/// Tells the sender's clients of a new one.
-pub fn tell_added(tx: &mut Tx<'_>, row: &ScheduledMessageRow) {
+/// Emits a new scheduled message to its sender.
+pub fn emit_added(tx: &mut Tx<'_>, row: &ScheduledMessageRow) {
     let scheduled_messages = [ScheduledMessageRecord::new(row)];
     let event = ScheduledMessageAdded { scheduled_messages };
     tx.emit(event, Audience::user(row.sender_id));
 }
 
-/// Tells the sender's clients that one is another, or that it failed.
-pub fn tell_changed(tx: &mut Tx<'_>, row: &ScheduledMessageRow) {
+/// Emits a changed or failed scheduled message to its sender.
+pub fn emit_changed(tx: &mut Tx<'_>, row: &ScheduledMessageRow) {
     let scheduled_message = ScheduledMessageRecord::new(row);
     let event = ScheduledMessageChanged { scheduled_message };
     tx.emit(event, Audience::user(row.sender_id));
 }
 
-/// Tells the sender's clients that one is gone: sent or deleted.
-pub fn tell_removed(tx: &mut Tx<'_>, row: &ScheduledMessageRow) {
+/// Emits the removal of a scheduled message, which was sent or deleted, to its sender.
+pub fn emit_removed(tx: &mut Tx<'_>, row: &ScheduledMessageRow) {
     let scheduled_message_id = row.scheduled_message_id;
     let event = ScheduledMessageRemoved { scheduled_message_id };
     tx.emit(event, Audience::user(row.sender_id));
 }
 
-/// The refusal of one that is not there, or not the caller's.
+/// The error for a scheduled message that does not exist or is not the caller's.
 pub fn does_not_exist() -> ApiError {
     ApiError::no_such_resource("Scheduled message does not exist")
 }
 
-/// The refusal of a time that has passed, or of none where a new one is needed.
+/// The error for a delivery time in the past, or for a failed message without a new time.
 pub fn not_in_the_future() -> ApiError {
     ApiError::bad_request("Scheduled delivery time must be in the future.")
 }

@@ -1,4 +1,4 @@
-//! Every statement about scheduled messages.
+//! Statements on scheduled messages.
 
 use super::record::{ScheduledMessageRow, Target};
 use crate::types::UserId;
@@ -31,7 +31,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<ScheduledMessageRow> {
     })
 }
 
-/// A sender's scheduled messages that were not sent, those that failed too, the next first.
+/// A sender's messages that are not sent yet, also failed ones, in the order of delivery.
 pub fn of_sender(connection: &Connection, sender_id: UserId) -> rusqlite::Result<Vec<ScheduledMessageRow>> {
     connection
         .prepare_cached(&format!(
@@ -42,7 +42,7 @@ pub fn of_sender(connection: &Connection, sender_id: UserId) -> rusqlite::Result
         .collect()
 }
 
-/// One by id.
+/// Loads a scheduled message by id.
 pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<ScheduledMessageRow>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM scheduled_message WHERE scheduled_message_id = ?1"))?
@@ -50,7 +50,7 @@ pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<Schedu
         .optional()
 }
 
-/// The next one to be sent.
+/// The next message to be sent.
 pub fn next(connection: &Connection) -> rusqlite::Result<Option<ScheduledMessageRow>> {
     connection
         .prepare_cached(&format!(
@@ -62,16 +62,16 @@ pub fn next(connection: &Connection) -> rusqlite::Result<Option<ScheduledMessage
 }
 
 /// The columns `stream_id`, `user_ids` and `topic` of a target.
-fn place(target: &Target) -> (Option<i64>, Option<String>, &str) {
+fn target_columns(target: &Target) -> (Option<i64>, Option<String>, &str) {
     match target {
         Target::Channel(stream_id, topic) => (Some(stream_id.0), None, topic),
         Target::Direct(people) => (None, Some(serde_json::json!(people).to_string()), ""),
     }
 }
 
-/// Writes a new one, and answers its id.
+/// Inserts a scheduled message and returns its id.
 pub fn insert(connection: &Connection, row: &ScheduledMessageRow) -> rusqlite::Result<i64> {
-    let (stream_id, user_ids, topic) = place(&row.target);
+    let (stream_id, user_ids, topic) = target_columns(&row.target);
     connection
         .prepare_cached(
             "INSERT INTO scheduled_message (sender_id, stream_id, user_ids, topic, content, rendered_content,
@@ -92,9 +92,9 @@ pub fn insert(connection: &Connection, row: &ScheduledMessageRow) -> rusqlite::R
         ))
 }
 
-/// Writes everything that can change of one.
+/// Writes all columns that can change.
 pub fn update(connection: &Connection, row: &ScheduledMessageRow) -> rusqlite::Result<()> {
-    let (stream_id, user_ids, topic) = place(&row.target);
+    let (stream_id, user_ids, topic) = target_columns(&row.target);
     connection
         .prepare_cached(
             "UPDATE scheduled_message SET stream_id = ?2, user_ids = ?3, topic = ?4, content = ?5,
@@ -116,7 +116,7 @@ pub fn update(connection: &Connection, row: &ScheduledMessageRow) -> rusqlite::R
         .map(|_| ())
 }
 
-/// Says that one was sent. Its texts are the message's now.
+/// Marks a message as sent and removes its texts.
 pub fn set_sent(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -127,7 +127,7 @@ pub fn set_sent(connection: &Connection, id: i64) -> rusqlite::Result<()> {
         .map(|_| ())
 }
 
-/// Removes one.
+/// Deletes a scheduled message.
 pub fn delete(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached("DELETE FROM scheduled_message WHERE scheduled_message_id = ?1")?

@@ -19,27 +19,23 @@ use std::sync::Arc;
 /// Parameters of `PATCH /scheduled_messages/{scheduled_message_id}`.
 #[derive(Deserialize)]
 pub struct UpdateParams {
-    /// Which one.
+    /// A message of the caller that is not sent yet.
     scheduled_message_id: i64,
     /// `channel` or `direct`, or their older names.
-    #[serde(default)]
     r#type: Option<MessageType>,
-    /// A channel's id; or people's. Needed with `type`.
-    #[serde(default)]
+    /// The id of a channel, or a list of user ids. Required with `type`.
     to: Option<JsonOrText>,
     /// Markdown.
-    #[serde(default)]
     content: Option<String>,
-    /// Needed when `type` becomes a channel's; ignored for direct messages.
-    #[serde(default, alias = "subject")]
+    /// Required with a `type` of `channel`; ignored for direct messages.
+    #[serde(alias = "subject")]
     topic: Option<String>,
-    /// UNIX seconds. Needed for one that failed.
-    #[serde(default)]
+    /// UNIX seconds. Required for a failed message.
     scheduled_delivery_timestamp: Option<i64>,
 }
 
 impl UpdateParams {
-    /// What is wrong whichever message is meant.
+    /// Checks everything that does not depend on the scheduled message.
     fn check(&self, now: i64) -> ApiResult<()> {
         let is_empty = self.r#type.is_none()
             && self.to.is_none()
@@ -63,7 +59,7 @@ impl UpdateParams {
         Ok(())
     }
 
-    /// Where the message goes from now on, checked again if anything but the time changes.
+    /// Resolves and checks the new destination; `None` if only the time changes.
     fn address(
         &mut self,
         connection: &Connection,
@@ -136,27 +132,27 @@ fn update(
     row.origin = info.origin;
     row.failed = false;
     sql::update(tx, &row)?;
-    record::tell_changed(tx, &row);
+    record::emit_changed(tx, &row);
     Ok(())
 }
 
 /// Parameters of `DELETE /scheduled_messages/{scheduled_message_id}`.
 #[derive(Deserialize)]
 pub struct DeleteParams {
-    /// Which one.
+    /// A message of the caller that is not sent yet.
     scheduled_message_id: i64,
 }
 
-/// `DELETE /scheduled_messages/{scheduled_message_id}`: it will not be sent.
+/// `DELETE /scheduled_messages/{scheduled_message_id}`.
 pub fn delete_scheduled_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let row = find(tx, caller, params.scheduled_message_id)?;
     file_references::release_scheduled(tx, row.scheduled_message_id)?;
     sql::delete(tx, row.scheduled_message_id)?;
-    record::tell_removed(tx, &row);
+    record::emit_removed(tx, &row);
     Ok(Reply::ok())
 }
 
-/// One of the caller's that still waits. Another user's does not exist for them.
+/// Loads a message of the caller that is not sent yet. Messages of other users do not exist for the caller.
 fn find(connection: &Connection, caller: &Caller, id: i64) -> ApiResult<ScheduledMessageRow> {
     let row = sql::by_id(connection, id)?
         .filter(|row| row.sender_id == caller.user_id)

@@ -1,4 +1,4 @@
-//! `POST /submessage`: somebody votes, adds a task, strikes one off.
+//! `POST /submessage`: adds a vote, a task or another change to a poll or to-do list.
 
 use crate::api::submessages::rules;
 use crate::domain::messages::access::Sight;
@@ -15,11 +15,11 @@ use serde_json::Value;
 /// Parameters of `POST /submessage`.
 #[derive(Deserialize)]
 pub struct SubmessageParams {
-    /// Which message.
+    /// A message with a widget, or a message of the caller.
     message_id: MessageId,
-    /// `widget`, as all clients say.
+    /// `widget`.
     msg_type: String,
-    /// JSON text.
+    /// The data as JSON.
     content: String,
 }
 
@@ -40,7 +40,7 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
     let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
     let there = submessage_sql::of_message(tx, message.id)?;
     let is_author = message.sender_id == caller.user_id;
-    // The message's sender makes it a poll; only then others may vote.
+    // Others can add submessages only after the sender of the message has added one.
     if !is_author && !there.iter().any(|submessage| submessage.sender_id == message.sender_id) {
         return Err(ApiError::bad_request("You cannot attach a submessage to this message."));
     }
@@ -58,7 +58,7 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
     };
     let receivers = receivers::of(tx, &message)?;
     if let Some(stream) = &receivers.stream {
-        auto_follow::at_participation(tx, caller.user_id, stream.stream_id, &message.topic())?;
+        auto_follow::after_participation(tx, caller.user_id, stream.stream_id, &message.topic())?;
     }
     tx.emit(event, receivers.audience);
     Ok(Reply::ok())

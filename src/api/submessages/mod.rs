@@ -1,5 +1,5 @@
-//! Polls and to-do lists: data that belongs to a message, which clients make and read. The server knows enough of it to
-//! refuse what no client could read.
+//! Submessages: the data of polls and to-do lists, which clients create and interpret. The server validates it, so that
+//! one client cannot break others.
 
 pub mod add;
 mod rules;

@@ -1,18 +1,18 @@
-//! What clients may add to a poll or a to-do list, with the published refusals.
+//! Validation of the data of polls and to-do lists, with the published errors.
 
 use crate::http::{ApiError, ApiResult};
 use serde_json::{Map, Value};
 
-/// What a value has to be.
+/// The type of a member's value.
 #[derive(Clone, Copy)]
-enum Form {
+enum ValueType {
     Text,
     Number,
     Switch,
     Vote,
 }
 
-/// Checks what somebody adds to a widget of a kind. Of other kinds the server knows nothing.
+/// Checks the data of a submessage for a kind of widget. Data for unknown kinds is not checked.
 pub fn check(kind: Option<&str>, data: &Value, is_author: bool) -> ApiResult<()> {
     match kind {
         Some("poll") => check_poll(data, is_author),
@@ -24,13 +24,13 @@ pub fn check(kind: Option<&str>, data: &Value, is_author: bool) -> ApiResult<()>
 fn check_poll(data: &Value, is_author: bool) -> ApiResult<()> {
     const NAME: &str = "poll data";
     let (data, kind) = read(NAME, data)?;
-    let members: &[(&str, Form)] = match kind {
-        "vote" => &[("key", Form::Text), ("vote", Form::Vote)],
+    let members: &[(&str, ValueType)] = match kind {
+        "vote" => &[("key", ValueType::Text), ("vote", ValueType::Vote)],
         "question" if !is_author => {
             return Err(ApiError::bad_request("You can't edit a question unless you are the author."));
         }
-        "question" => &[("question", Form::Text)],
-        "new_option" => &[("option", Form::Text), ("idx", Form::Number)],
+        "question" => &[("question", ValueType::Text)],
+        "new_option" => &[("option", ValueType::Text), ("idx", ValueType::Number)],
         _ => return Err(ApiError::bad_request(format!("Unknown type for poll data: {kind}"))),
     };
     check_members(NAME, data, members)
@@ -39,16 +39,19 @@ fn check_poll(data: &Value, is_author: bool) -> ApiResult<()> {
 fn check_todo(data: &Value, is_author: bool) -> ApiResult<()> {
     const NAME: &str = "todo data";
     let (data, kind) = read(NAME, data)?;
-    let members: &[(&str, Form)] = match kind {
-        "new_task" => {
-            &[("key", Form::Number), ("task", Form::Text), ("desc", Form::Text), ("completed", Form::Switch)]
-        }
-        "strike" => &[("key", Form::Text)],
+    let members: &[(&str, ValueType)] = match kind {
+        "new_task" => &[
+            ("key", ValueType::Number),
+            ("task", ValueType::Text),
+            ("desc", ValueType::Text),
+            ("completed", ValueType::Switch),
+        ],
+        "strike" => &[("key", ValueType::Text)],
         "new_task_list_title" if !is_author => {
             let msg = "You can't edit the task list title unless you are the author.";
             return Err(ApiError::bad_request(msg));
         }
-        "new_task_list_title" => &[("title", Form::Text)],
+        "new_task_list_title" => &[("title", ValueType::Text)],
         _ => return Err(ApiError::bad_request(format!("Unknown type for todo data: {kind}"))),
     };
     check_members(NAME, data, members)
@@ -57,14 +60,14 @@ fn check_todo(data: &Value, is_author: bool) -> ApiResult<()> {
 /// The data as an object, and its `type`.
 fn read<'a>(name: &str, data: &'a Value) -> ApiResult<(&'a Map<String, Value>, &'a str)> {
     let data = data.as_object().ok_or_else(|| ApiError::bad_request(format!("{name} is not a dict")))?;
-    check_member(name, data, "type", Form::Text)?;
+    check_member(name, data, "type", ValueType::Text)?;
     Ok((data, data.get("type").and_then(Value::as_str).unwrap_or_default()))
 }
 
-/// Whether an object has exactly these members, beside its `type`.
-fn check_members(name: &str, data: &Map<String, Value>, members: &[(&str, Form)]) -> ApiResult<()> {
-    for (member, form) in members {
-        check_member(name, data, member, *form)?;
+/// Checks that an object has exactly these members beside its `type`.
+fn check_members(name: &str, data: &Map<String, Value>, members: &[(&str, ValueType)]) -> ApiResult<()> {
+    for (member, value_type) in members {
+        check_member(name, data, member, *value_type)?;
     }
     let is_known = |key: &str| key == "type" || members.iter().any(|(member, _)| *member == key);
     let mut more: Vec<&str> = data.keys().map(String::as_str).filter(|key| !is_known(key)).collect();
@@ -75,16 +78,16 @@ fn check_members(name: &str, data: &Map<String, Value>, members: &[(&str, Form)]
     Err(ApiError::bad_request(format!("Unexpected arguments: {}", more.join(", "))))
 }
 
-fn check_member(name: &str, data: &Map<String, Value>, member: &str, form: Form) -> ApiResult<()> {
+fn check_member(name: &str, data: &Map<String, Value>, member: &str, value_type: ValueType) -> ApiResult<()> {
     let Some(value) = data.get(member) else {
         return Err(ApiError::bad_request(format!("{member} key is missing from {name}")));
     };
     let place = format!("{name}[\"{member}\"]");
-    let refusal = match form {
-        Form::Text if !value.is_string() => format!("{place} is not a string"),
-        Form::Number | Form::Vote if !value.is_i64() => format!("{place} is not an integer"),
-        Form::Vote if !matches!(value.as_i64(), Some(1 | -1)) => format!("Invalid {place}"),
-        Form::Switch if !value.is_boolean() => format!("{place} is not a boolean"),
+    let refusal = match value_type {
+        ValueType::Text if !value.is_string() => format!("{place} is not a string"),
+        ValueType::Number | ValueType::Vote if !value.is_i64() => format!("{place} is not an integer"),
+        ValueType::Vote if !matches!(value.as_i64(), Some(1 | -1)) => format!("Invalid {place}"),
+        ValueType::Switch if !value.is_boolean() => format!("{place} is not a boolean"),
         _ => return Ok(()),
     };
     Err(ApiError::bad_request(refusal))

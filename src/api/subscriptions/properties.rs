@@ -1,5 +1,5 @@
-//! `POST /users/me/subscriptions/properties` and `PATCH /users/me/subscriptions/{stream_id}`: changes the colour, muting,
-//! pinning and notifications of the caller's subscriptions.
+//! `POST /users/me/subscriptions/properties` and `PATCH /users/me/subscriptions/{stream_id}`: changes the colour,
+//! muting, pinning and notifications of the caller's subscriptions.
 
 use crate::auth::Ctx;
 use crate::domain::access::{channel_rows, channels};

@@ -1,4 +1,4 @@
-//! `GET /attachments` and `DELETE /attachments/{attachment_id}`: a user's own uploads.
+//! `GET /attachments` and `DELETE /attachments/{attachment_id}`: the caller's uploaded files.
 
 use crate::domain::files::record::AttachmentRecord;
 use crate::domain::files::sql;
@@ -8,7 +8,7 @@ use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::store::Tx;
 use serde::{Deserialize, Serialize};
 
-/// The answer of `GET /attachments`.
+/// The reply to `GET /attachments`.
 #[derive(Serialize)]
 struct Attachments {
     attachments: Vec<AttachmentRecord>,
@@ -16,7 +16,7 @@ struct Attachments {
     upload_space_used: u64,
 }
 
-/// `GET /attachments`: the caller's own, the oldest first.
+/// `GET /attachments`: the caller's files, the oldest first.
 pub fn get_attachments(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     let rows = sql::of_user(read, read.caller.user_id)?;
     let attachments = rows.into_iter().map(|row| AttachmentRecord::load(read, row));
@@ -27,11 +27,11 @@ pub fn get_attachments(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Re
 /// Parameters of `DELETE /attachments/{attachment_id}`.
 #[derive(Deserialize)]
 pub struct RemoveParams {
-    /// Which one.
+    /// A file of the caller; those of other users do not exist for them.
     attachment_id: i64,
 }
 
-/// `DELETE /attachments/{attachment_id}`: messages that link to it stay as they are. Another user's does not exist.
+/// `DELETE /attachments/{attachment_id}`. Messages that link to the file do not change.
 pub fn remove_attachment(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
     let file = sql::by_id(tx, params.attachment_id)?.filter(|file| file.user_id == caller.user_id);
     let file = file.ok_or_else(|| ApiError::bad_request("Invalid attachment"))?;

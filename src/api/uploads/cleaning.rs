@@ -1,35 +1,31 @@
-//! Files and contents that are removed in time: files that no message links to, and what is left of uploads and of
-//! deleted files.
+//! Background removal of files without references, and of the contents of aborted uploads and deleted files.
 
 use crate::app::App;
 use crate::domain::files::{blobs, sql};
 use crate::domain::messages::file_references;
-use crate::http::{ApiError, ApiResult};
-use crate::store::Tx;
+use crate::http::ApiResult;
+use crate::scheduler;
+use crate::store::{Snapshot, Tx};
 
-/// A file that no message links to is kept for five weeks, in seconds.
-const UNCLAIMED: i64 = 5 * 7 * 24 * 60 * 60;
+/// How long a file that no message links to is kept, in seconds: five weeks.
+const UNREFERENCED_RETENTION: i64 = 5 * 7 * 24 * 60 * 60;
 
-/// Removes all that is due, a little in each job, and answers when the next is, in UNIX seconds.
+/// Removes everything that is due, a part in each job. Returns when the next removal is due, in UNIX seconds.
 pub async fn clean_due(app: &App) -> ApiResult<Option<i64>> {
-    loop {
-        let next = app.readers.read(|snapshot| {
-            let unclaimed = sql::longest_unclaimed(snapshot)?.map(|(_, since)| since + UNCLAIMED);
-            let removed = blobs::next_removed(snapshot)?.map(|(_, from)| from);
-            Ok::<_, ApiError>(unclaimed.into_iter().chain(removed).min())
-        });
-        match next.await? {
-            Some(time) if time <= app.clock.seconds() => app.writer.run(clean_some).await?,
-            next => return Ok(next),
-        }
-    }
+    scheduler::process_due(app, next_removal, |()| app.writer.run(clean_some)).await
+}
+
+fn next_removal(snapshot: &Snapshot<'_>) -> ApiResult<Option<(i64, ())>> {
+    let file = sql::longest_unclaimed(snapshot)?.map(|(_, since)| since + UNREFERENCED_RETENTION);
+    let content = blobs::next_deletion(snapshot)?.map(|(_, from)| from);
+    Ok(file.into_iter().chain(content).min().map(|time| (time, ())))
 }
 
 fn clean_some(tx: &mut Tx<'_>) -> ApiResult<()> {
     if let Some((file, since)) = sql::longest_unclaimed(tx)?
-        && since + UNCLAIMED <= tx.now()
+        && since + UNREFERENCED_RETENTION <= tx.now()
     {
         file_references::delete(tx, &file)?;
     }
-    blobs::remove_some(tx)
+    blobs::delete_some(tx)
 }

@@ -1,4 +1,4 @@
-//! `GET /user_uploads/{realm_id}/{filename}`: the file itself, at an address that messages link to.
+//! `GET /user_uploads/{realm_id}/{filename}`: downloads a file at the URL that messages link to.
 
 use crate::api::uploads::ranges::{Wanted, wanted};
 use crate::app::App;
@@ -11,30 +11,30 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// What follows `filename*=UTF-8''` (RFC 8187).
+/// The characters that are percent-encoded after `filename*=UTF-8''` (RFC 8187).
 const PLAIN_IN_HEADER: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A file that was uploaded can do nothing at our address: load nothing but pictures and sounds, run nothing.
+/// Keeps uploaded files from running scripts on the server's origin, and from loading anything but styles and media.
 const CONTENT_SECURITY_POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; media-src 'self'; object-src 'self'";
 
-/// Files never change; but who may load them does, so that nobody else keeps them.
+/// Files never change, but permissions to download them do, so shared caches must not store them.
 const CACHE_CONTROL: &str = "private, immutable";
 
 /// Parameters of `GET /user_uploads/{realm_id}/{filename}`.
 #[derive(Deserialize)]
 pub struct FileParams {
-    /// The organization.
+    /// The first part of the file's path id, the organization's id.
     pub realm_id: String,
-    /// The rest of the file's path.
+    /// The rest of the file's path id.
     pub filename: String,
-    /// Whether a browser is to save it rather than to show it.
+    /// Whether browsers save the file rather than show it.
     #[serde(default)]
     download: bool,
 }
 
 impl FileParams {
-    /// The file's path.
+    /// The file's path id.
     pub fn path_id(&self) -> String {
         format!("{}/{}", self.realm_id, self.filename)
     }
@@ -51,7 +51,7 @@ pub async fn get_file(call: Call<Visitor>, params: FileParams) -> ApiResult<Repl
     serve(&call.app, call.info.conditions.as_deref(), &file, params.download)
 }
 
-/// Answers with a file, or the part of it that was asked for.
+/// The response with a file or the requested range of it.
 pub fn serve(
     app: &Arc<App>,
     conditions: Option<&Conditions>,
@@ -76,11 +76,11 @@ pub fn serve(
         }
     };
     let length = part.end - part.start;
-    let stream = blobs::pieces(Arc::clone(app), file.content_id, part);
+    let stream = blobs::stream(Arc::clone(app), file.content_id, part);
     Ok(Reply::Streamed(StreamedReply { status, content_type, headers, length, stream }))
 }
 
-/// Headers of every answer with a file.
+/// Headers of every response with a file.
 pub fn common_headers(etag: &str) -> Vec<(&'static str, String)> {
     vec![
         ("ETag", etag.to_owned()),
@@ -89,12 +89,12 @@ pub fn common_headers(etag: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The answer to somebody who has the file.
+/// The response 304 to a client that has the file already.
 pub fn not_modified(content_type: &'static str, headers: Vec<(&'static str, String)>) -> Reply {
     Reply::Other(OtherReply { status: 304, content_type, headers, body: Bytes::new() })
 }
 
-/// `Content-Disposition` (RFC 6266): the name twice if it is more than ASCII, for clients old and new.
+/// The value of `Content-Disposition` (RFC 6266). Names that are not plain ASCII are percent-encoded.
 fn disposition(name: &str, inline: bool) -> String {
     let kind = if inline { "inline" } else { "attachment" };
     let is_plain = |c: char| c.is_ascii() && !c.is_ascii_control() && !matches!(c, '"' | '\\' | '%');

@@ -1,17 +1,17 @@
-//! Uploaded files (attachments): uploading and loading them, who may, and what becomes of them.
+//! Uploaded files (attachments): uploading, downloading, listing and deleting them.
 //!
-//! A file's content lies in pieces in the same database (`contents`). It is written while the request arrives, a piece
-//! in a job, and a file is there only when all of it is. Loading it reads a piece in a snapshot. So no file is ever whole
-//! in memory, and no upload holds up those who send messages.
+//! The content of a file is stored in chunks in the database (`domain::files::blobs`). An upload writes one chunk per
+//! job while the request arrives, and the file exists once all of them are written. A download reads one chunk per
+//! snapshot. So no file is in memory as a whole, and uploads do not delay other jobs.
 //!
-//! Messages claim the files that they link to ([`claims`]). Who may read one of those messages may load the file
-//! ([`access`]).
+//! Messages reference the files that they link to (`domain::messages::file_references`). Users who may read one of
+//! these messages may download the file (`domain::messages::file_access`).
 
 mod attachments;
 pub mod cleaning;
 mod download;
 mod ranges;
-mod temporary;
+mod signed_urls;
 mod thumbnail;
 mod upload;
 
@@ -33,13 +33,13 @@ const BACKGROUND: Background = |app, stopped| {
 fn routes() -> Vec<Route> {
     vec![
         Route::upload(Method::POST, "/user_uploads", USER, upload::upload_file),
-        Route::call(Method::GET, FILE, USER, temporary::get_temporary_url),
+        Route::call(Method::GET, FILE, USER, signed_urls::get_temporary_url),
         Route::read(Method::GET, "/attachments", USER, attachments::get_attachments),
         Route::write(Method::DELETE, "/attachments/{attachment_id}", USER, attachments::remove_attachment),
         Route::call(Method::GET, FILE, VISITOR, download::get_file).outside(),
         Route::call(Method::HEAD, FILE, VISITOR, download::get_file).outside(),
-        Route::call(Method::GET, TEMPORARY, ANYONE, temporary::get_file_by_temporary_url).outside(),
-        Route::call(Method::HEAD, TEMPORARY, ANYONE, temporary::get_file_by_temporary_url).outside(),
+        Route::call(Method::GET, TEMPORARY, ANYONE, signed_urls::get_file_by_temporary_url).outside(),
+        Route::call(Method::HEAD, TEMPORARY, ANYONE, signed_urls::get_file_by_temporary_url).outside(),
         Route::read(Method::GET, THUMBNAIL, VISITOR, thumbnail::get_thumbnail).outside(),
         Route::read(Method::HEAD, THUMBNAIL, VISITOR, thumbnail::get_thumbnail).outside(),
     ]
@@ -51,9 +51,9 @@ const TEMPORARY: &str = "/user_uploads/temporary/{token}/{filename}";
 
 const THUMBNAIL: &str = "/user_uploads/thumbnail/{realm_id}/{filename...}";
 
-/// Uploads of a server that has stopped meanwhile are lost.
+/// Creates the shared row, and schedules the deletion of uploads that the last stop interrupted.
 fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
     sql::set_up(tx, rand::random::<[u8; 32]>())?;
-    blobs::give_up_all(tx)?;
+    blobs::schedule_deletion_of_unfinished(tx)?;
     Ok(())
 }

@@ -1,29 +1,29 @@
-//! Which part of a file a request wants (RFC 9110, sections 13 and 14).
+//! Conditional and range requests for files (RFC 9110, sections 13 and 14).
 
 use crate::http::Conditions;
 use std::ops::Range;
 
-/// What to answer with.
+/// The part of a file to respond with.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// All of the file.
+    /// The whole file.
     Whole,
-    /// These bytes of it.
+    /// These bytes.
     Part(Range<u64>),
-    /// Nothing: there are no such bytes.
+    /// Nothing: the file does not have the requested bytes.
     Unsatisfiable,
-    /// Nothing: the client has it.
+    /// Nothing: the client has the file.
     NotModified,
 }
 
-/// What a request wants of a file of this length and `ETag`. Several ranges at once are answered with the whole file, as
-/// the RFC allows.
+/// Evaluates the conditions of a request for a file of this length and `ETag`. The response to several ranges is the
+/// whole file, as the RFC allows.
 pub fn wanted(conditions: Option<&Conditions>, size: u64, etag: &str) -> Wanted {
     let Some(conditions) = conditions else { return Wanted::Whole };
     if conditions.if_none_match.as_deref().is_some_and(|tags| names(tags, etag)) {
         return Wanted::NotModified;
     }
-    // What the client has is of another file: a part of this one would not fit.
+    // The client has a part of another version.
     if conditions.if_range.as_deref().is_some_and(|tag| tag != etag) {
         return Wanted::Whole;
     }
@@ -47,7 +47,7 @@ pub fn wanted(conditions: Option<&Conditions>, size: u64, etag: &str) -> Wanted 
     if part.is_empty() { Wanted::Unsatisfiable } else { Wanted::Part(part) }
 }
 
-/// A number that may be left out; `None` for what is no number.
+/// Parses an optional number: `Some(None)` if the text is empty, `None` if it is not a number.
 fn number(text: &str) -> Option<Option<u64>> {
     match text.trim() {
         "" => Some(None),
@@ -55,7 +55,7 @@ fn number(text: &str) -> Option<Option<u64>> {
     }
 }
 
-/// Whether a list of tags names one.
+/// Whether a list of entity tags includes one.
 fn names(tags: &str, etag: &str) -> bool {
     tags.split(',').map(str::trim).any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
 }

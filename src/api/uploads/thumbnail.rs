@@ -1,4 +1,4 @@
-//! `GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}`: a smaller version of an image, as messages show it.
+//! `GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}`: the thumbnails that messages show.
 
 use crate::api::uploads::download::{FileParams, common_headers, not_modified};
 use crate::api::uploads::ranges::{Wanted, wanted};
@@ -7,7 +7,7 @@ use crate::domain::files::thumbnails::CONTENT_TYPE;
 use crate::domain::messages::file_access;
 use crate::http::{ApiError, ApiResult, OtherReply, Read, Reply, Visitor};
 
-/// `GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}`, and `HEAD`: for whoever may load the image itself.
+/// `GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}`, and `HEAD`. Requires permission to download the image.
 pub fn get_thumbnail(read: &Read<'_, Visitor>, params: FileParams) -> ApiResult<Reply> {
     let path = params.path_id();
     let (path_id, format) = path.rsplit_once('/').ok_or_else(ApiError::not_found)?;

@@ -13,28 +13,28 @@ use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
 
-/// A body may be so much longer than the file in it, in bytes.
-const AROUND_THE_FILE: u64 = MIB;
+/// The most bytes of a multipart body beside the file.
+const MULTIPART_OVERHEAD: u64 = MIB;
 
-/// The answer of `POST /user_uploads`.
+/// The reply to `POST /user_uploads`.
 #[derive(Serialize)]
 struct Uploaded {
-    /// The same as `url`, for older clients.
+    /// The deprecated name of `url`.
     uri: String,
-    /// Where the file is, below the origin.
+    /// The file's path, relative to the origin.
     url: String,
-    /// As the client called it.
+    /// The file's name, without folders and control characters.
     filename: String,
 }
 
-/// `POST /user_uploads`. The file's field may have any name; of several files in one field, the first is taken.
+/// `POST /user_uploads`. The form field may have any name; of several files in one field, the first is used.
 pub async fn upload_file(
     call: Call<User>,
     _params: NoParams,
     mut files: MultipartStream,
 ) -> ApiResult<Reply> {
     let limits = Limits::of(&call.app.options);
-    let at_least = files.content_length().map_or(0, |length| length.saturating_sub(AROUND_THE_FILE));
+    let at_least = files.content_length().map_or(0, |length| length.saturating_sub(MULTIPART_OVERHEAD));
     limits.check_size(at_least)?;
     let Some(file) = files.next_file().await? else {
         return Err(ApiError::bad_request("You must specify a file to upload"));
@@ -44,13 +44,13 @@ pub async fn upload_file(
     match receive(&app, &limits, &mut files, &file, &mut content).await {
         Ok(()) => finish(call, limits, file, content).await,
         Err(error) => {
-            content.give_up().await?;
+            content.abort().await?;
             Err(error)
         }
     }
 }
 
-/// Writes the file as it arrives, and reads the body to its end: a file is whole when the body is.
+/// Writes the file while it arrives, and reads the body to its end: only then the file is known to be complete.
 async fn receive(
     app: &App,
     limits: &Limits,
@@ -77,7 +77,7 @@ async fn receive(
     content.flush().await
 }
 
-/// Makes a file of what arrived.
+/// Makes thumbnails and inserts the file.
 async fn finish(call: Call<User>, limits: Limits, file: FilePart, content: Incoming) -> ApiResult<Reply> {
     let name = names::kept_name(&file.file_name);
     let content_type = media_types::of_upload(file.content_type.as_deref(), &name);
@@ -99,7 +99,7 @@ async fn finish(call: Call<User>, limits: Limits, file: FilePart, content: Incom
     let row = match row {
         Ok(row) => row,
         Err(error) => {
-            content.give_up().await?;
+            content.abort().await?;
             return Err(error);
         }
     };
@@ -114,7 +114,7 @@ fn add(
     thumbnails: &[(&'static str, Vec<u8>)],
 ) -> ApiResult<AttachmentRow> {
     limits.check_quota(sql::space_used(tx)?, row.size)?;
-    if !blobs::keep(tx, row.content_id, tx.now())? {
+    if !blobs::finish(tx, row.content_id, tx.now())? {
         return Err(ApiError::internal("the content of an upload was removed before its file was saved"));
     }
     row.path_id = names::new_path_id(sql::realm_id(tx)?, &row.name);
@@ -123,16 +123,16 @@ fn add(
     for (format, bytes) in thumbnails {
         sql::insert_thumbnail(tx, row.id, format, bytes)?;
     }
-    record::tell_added(tx, row.clone())?;
+    record::emit_added(tx, row.clone())?;
     Ok(row)
 }
 
-/// How much may be uploaded.
+/// The limits on uploads.
 #[derive(Clone, Copy)]
 struct Limits {
-    /// Of one file, in MiB.
+    /// The largest size of a file, in MiB.
     file_mib: u64,
-    /// Of all files, in MiB.
+    /// The largest size of all files together, in MiB.
     quota_mib: Option<u64>,
 }
 

@@ -51,14 +51,14 @@ pub async fn from_files(mut files: Vec<UploadedFile>) -> ApiResult<Option<Avatar
 pub fn set(tx: &mut Tx<'_>, user: &UserRow, image: Option<&AvatarImage>) -> ApiResult<Avatar> {
     let old = user.avatar;
     if old.key.is_some() {
-        public::remove(tx, &old.path(""))?;
-        public::remove(tx, &old.path("-medium"))?;
+        public::delete(tx, &old.path(""))?;
+        public::delete(tx, &old.path("-medium"))?;
     }
     let key = image.map(|_| rand::rng().random());
     let avatar = Avatar { user_id: user.user_id, version: old.version + 1, key };
     if let Some(image) = image {
-        public::put(tx, &avatar.path(""), "image/png", &image.usual)?;
-        public::put(tx, &avatar.path("-medium"), "image/png", &image.medium)?;
+        public::store(tx, &avatar.path(""), "image/png", &image.usual)?;
+        public::store(tx, &avatar.path("-medium"), "image/png", &image.medium)?;
     }
     sql::set_avatar(tx, avatar)?;
     let person = json!({

@@ -29,25 +29,25 @@ pub struct GroupsChanged {
 
 uniform_event!(GroupsChanged: "default_stream_groups", version 1);
 
-/// Takes a channel out of all groups: it is no longer one to join.
-pub fn forget(tx: &mut Tx<'_>, stream_id: StreamId) -> ApiResult<()> {
+/// Removes an archived channel from all groups, and emits the groups if that changed any.
+pub fn remove_from_all(tx: &mut Tx<'_>, stream_id: StreamId) -> ApiResult<()> {
     let statement = "DELETE FROM default_stream_group_stream WHERE stream_id = ?1";
     if tx.prepare_cached(statement)?.execute([stream_id])? > 0 {
-        tell(tx)?;
+        emit_changed(tx)?;
     }
     Ok(())
 }
 
 /// Emits the list of all groups to members.
-pub fn tell(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let event = GroupsChanged { default_stream_groups: all(tx)? };
+pub fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let event = GroupsChanged { default_stream_groups: list(tx)? };
     let members = user_ids::member_ids(tx)?;
     tx.emit(event, Audience::set(members));
     Ok(())
 }
 
 /// All groups, by name.
-pub fn all(connection: &Connection) -> rusqlite::Result<Vec<GroupRecord>> {
+pub fn list(connection: &Connection) -> rusqlite::Result<Vec<GroupRecord>> {
     let mut streams = connection.prepare_cached(
         "SELECT stream_id FROM default_stream_group_stream WHERE group_id = ?1 ORDER BY stream_id",
     )?;
@@ -61,7 +61,7 @@ pub fn all(connection: &Connection) -> rusqlite::Result<Vec<GroupRecord>> {
         .collect()
 }
 
-/// Answers whether the channel was there.
+/// Removes a channel from a group. Returns whether it was in the group.
 pub fn delete_stream(connection: &Connection, group_id: i64, stream_id: StreamId) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("DELETE FROM default_stream_group_stream WHERE group_id = ?1 AND stream_id = ?2")?

@@ -3,8 +3,8 @@
 use crate::domain::groups::channel_settings::StreamSetting;
 use serde::Deserialize;
 
-/// The group settings of a channel as parameters. `T` is the type of a value: a setting of a new channel, or a change of
-/// an existing one.
+/// The group settings of a channel as parameters. `T` is the type of a value: a setting of a new channel, or a change
+/// of an existing one.
 #[derive(Clone, Debug, Deserialize)]
 pub struct GroupParams<T> {
     /// Who may subscribe others.

@@ -1,4 +1,4 @@
-//! A channel as clients see it (spec, "Channel").
+//! A channel on the wire (spec, "Channel").
 
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::channels::{rules, sql};
@@ -11,13 +11,13 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// A channel on the wire, in lists, events and answers. The part that subscriptions have too.
+/// A channel in lists, events and replies. Subscriptions include these members too.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChannelRecord {
-    /// The id.
+    /// Identifies the channel.
     pub stream_id: StreamId,
     name: String,
-    /// Clients that do not know of archived channels do not get the record.
+    /// Clients without the `archived_channels` capability do not get archived channels.
     pub is_archived: bool,
     description: String,
     rendered_description: String,
@@ -44,7 +44,7 @@ pub struct ChannelRecord {
     pub is_default: Option<bool>,
 }
 
-/// What records are made with, loaded once for many of them.
+/// Creates records; loads the statistics of all channels once.
 pub struct Records<'a> {
     connection: &'a Connection,
     now: i64,
@@ -54,7 +54,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Prepares them; `now` in UNIX seconds.
+    /// Loads the statistics; `now` in UNIX seconds.
     pub fn new(connection: &'a Connection, now: i64) -> ApiResult<Self> {
         let since = now - rules::TRAFFIC_DAYS * rules::SECONDS_PER_DAY;
         Ok(Self {
@@ -105,7 +105,7 @@ pub fn record(connection: &Connection, now: i64, stream: &StreamRow) -> ApiResul
     Records::new(connection, now)?.of(stream)
 }
 
-/// The deprecated number for who may post.
+/// The deprecated number for the posting permission.
 fn post_policy(settings: &Settings) -> i64 {
     let group = match settings.get(StreamSetting::CanSendMessage) {
         Some(GroupSetting::Group(group)) => Some(*group),
@@ -114,7 +114,7 @@ fn post_policy(settings: &Settings) -> i64 {
     rules::stream_post_policy(group)
 }
 
-/// The deprecated switch for who may post: whether the number says "administrators".
+/// The deprecated flag for the posting permission: whether only administrators may post.
 pub fn is_announcement_only(stream_post_policy: i64) -> bool {
     stream_post_policy == rules::stream_post_policy(Some(SystemGroup::Administrators.id()))
 }

@@ -1,4 +1,4 @@
-//! What a channel may be called and may be: pure rules, with tables of cases.
+//! Rules for the properties of channels: names, descriptions, retention, privacy, and figures about activity.
 
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::limits::MAX_STREAM_NAME_LENGTH;
@@ -7,16 +7,16 @@ use crate::http::{ApiError, ApiResult};
 use crate::types::GroupId;
 use serde_json::Value;
 
-/// A channel without messages for so long is not recently active, in seconds.
+/// The time without messages after which a channel is not recently active any more, in seconds.
 const RECENTLY_ACTIVE: i64 = 180 * SECONDS_PER_DAY;
 
 /// The time over which traffic is averaged, in days.
 pub const TRAFFIC_DAYS: i64 = 28;
 
-/// Seconds of a day.
+/// The number of seconds in a day.
 pub const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
-/// Reads a channel's name as a client sends it.
+/// Checks a channel name, and returns it trimmed.
 pub fn name(text: &str) -> ApiResult<String> {
     let name = text.trim();
     if name.is_empty() {
@@ -39,12 +39,12 @@ pub fn name(text: &str) -> ApiResult<String> {
     }
 }
 
-/// A description is one line: line breaks become spaces.
+/// Converts a description to one line: line breaks become spaces.
 pub fn description(text: &str) -> String {
     text.replace("\r\n", " ").replace(['\n', '\r'], " ")
 }
 
-/// Reads `message_retention_days`: days, or one of two words. `None` is the organization's setting, `-1` for ever.
+/// Parses `message_retention_days`. Returns `None` for `realm_default`, -1 for `unlimited`.
 pub fn retention(value: &JsonOrText) -> ApiResult<Option<i64>> {
     let word = match value {
         JsonOrText::Text(text) | JsonOrText::Json(Value::String(text)) => text.as_str(),
@@ -66,19 +66,19 @@ fn bad_retention(value: &str) -> ApiError {
     ApiError::bad_value("message_retention_days", value)
 }
 
-/// Who reads a channel.
+/// The properties that determine who can read a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Privacy {
-    /// Private.
+    /// Whether the channel is private.
     pub invite_only: bool,
-    /// Readable without an account.
+    /// Whether it can be read without an account.
     pub is_web_public: bool,
-    /// Subscribers read what was sent before they came.
+    /// Whether subscribers can read messages that were sent before they subscribed.
     pub history_public_to_subscribers: bool,
 }
 
 impl Privacy {
-    /// A new channel's. History is public unless the channel is private; there it is protected unless asked for.
+    /// The privacy of a new channel. The history of a private channel is protected by default, that of others never is.
     pub fn new(invite_only: bool, is_web_public: bool, history: Option<bool>) -> ApiResult<Self> {
         if invite_only && is_web_public {
             return Err(invalid_parameters());
@@ -87,7 +87,7 @@ impl Privacy {
         Ok(Self { invite_only, is_web_public, history_public_to_subscribers })
     }
 
-    /// What it becomes when a client changes some of it.
+    /// The privacy after a change. Fails if the properties contradict each other.
     pub fn changed(
         self,
         invite_only: Option<bool>,
@@ -110,7 +110,7 @@ fn invalid_parameters() -> ApiError {
     ApiError::bad_request("Invalid parameters")
 }
 
-/// The deprecated number for who may post.
+/// The deprecated number for the posting permission.
 pub fn stream_post_policy(group: Option<GroupId>) -> i64 {
     match group.and_then(SystemGroup::with_id) {
         Some(SystemGroup::Administrators) => 2,
@@ -120,14 +120,14 @@ pub fn stream_post_policy(group: Option<GroupId>) -> i64 {
     }
 }
 
-/// `is_recently_active`: whether a channel's newest message is young. A new channel is active: nobody had the time to
-/// write. All in UNIX seconds.
+/// `is_recently_active`: whether the channel or its newest message is less than 180 days old. All times in UNIX
+/// seconds.
 pub fn is_recently_active(now: i64, date_created: i64, newest: Option<i64>) -> bool {
     now - newest.unwrap_or(date_created) < RECENTLY_ACTIVE
 }
 
-/// `stream_weekly_traffic`: messages a week, from those of the last 28 days. `None` for a channel that is not a week
-/// old. A channel with any traffic has at least 1.
+/// `stream_weekly_traffic`: the average number of messages per week in the last 28 days, at least 1 if there were any.
+/// `None` for channels younger than a week.
 pub fn weekly_traffic(messages: i64, age_seconds: i64) -> Option<i64> {
     let age_days = age_seconds.div_euclid(SECONDS_PER_DAY);
     let average = if age_days >= TRAFFIC_DAYS {
@@ -140,7 +140,7 @@ pub fn weekly_traffic(messages: i64, age_seconds: i64) -> Option<i64> {
     Some(if average == 0 && messages > 0 { 1 } else { two_digits(average) })
 }
 
-/// Rounds to two significant digits: an estimate should look like one.
+/// Rounds to two significant digits, since the number is an estimate.
 fn two_digits(number: i64) -> i64 {
     let mut unit = 1;
     while number / unit >= 100 {

@@ -1,4 +1,4 @@
-//! Every statement about channels.
+//! Statements on channels.
 
 use crate::domain::access::channel_rows::{COLUMNS, StreamRow, TopicsPolicy};
 use crate::domain::channels::rules::Privacy;
@@ -6,7 +6,7 @@ use crate::types::{MessageId, RecipientId, StreamId, UserId, fold};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::HashMap;
 
-/// A channel by name, upper and lower case alike.
+/// Loads a channel by name, upper and lower case alike.
 pub fn by_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<StreamRow>> {
     connection
         .prepare_cached(&format!(
@@ -16,7 +16,7 @@ pub fn by_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<S
         .optional()
 }
 
-/// A channel by its set of receivers.
+/// Loads a channel by its recipient id.
 pub fn by_recipient(
     connection: &Connection,
     recipient_id: RecipientId,
@@ -29,8 +29,8 @@ pub fn by_recipient(
         .optional()
 }
 
-/// The channels whose messages are kept for some days, and for how many. `of_realm` is the organization's setting, -1
-/// for ever.
+/// The channels with limited message retention, as recipient id and days. `of_realm` is the organization's setting, -1
+/// for unlimited.
 pub fn limited_retention(
     connection: &Connection,
     of_realm: i64,
@@ -44,7 +44,7 @@ pub fn limited_retention(
         .collect()
 }
 
-/// The sets of receivers of all public channels.
+/// The recipient ids of all public channels.
 pub fn public_recipients(connection: &Connection) -> rusqlite::Result<Vec<RecipientId>> {
     connection
         .prepare_cached(
@@ -54,7 +54,7 @@ pub fn public_recipients(connection: &Connection) -> rusqlite::Result<Vec<Recipi
         .collect()
 }
 
-/// All channels, also archived ones, in the order of their names.
+/// All channels, including archived ones, by name.
 pub fn all(connection: &Connection) -> rusqlite::Result<Vec<StreamRow>> {
     connection
         .prepare_cached(&format!(
@@ -75,10 +75,10 @@ pub fn all_private(connection: &Connection) -> rusqlite::Result<Vec<StreamRow>> 
         .collect()
 }
 
-/// A channel to be made.
+/// A channel to be inserted.
 #[derive(Clone, Copy, Debug)]
 pub struct NewStreamRow<'a> {
-    /// The name.
+    /// Checked by [`name`](crate::domain::channels::rules::name).
     pub name: &'a str,
     /// Markdown.
     pub description: &'a str,
@@ -86,9 +86,9 @@ pub struct NewStreamRow<'a> {
     pub rendered_description: &'a str,
     /// UNIX seconds.
     pub date_created: i64,
-    /// Who makes it.
+    /// The user who creates it.
     pub creator_id: UserId,
-    /// Who reads it.
+    /// The properties that determine who can read it.
     pub privacy: Privacy,
     /// Days; `None`: the organization's, `-1`: forever.
     pub message_retention_days: Option<i64>,
@@ -98,7 +98,7 @@ pub struct NewStreamRow<'a> {
     pub folder_id: Option<i64>,
 }
 
-/// Makes a channel and its recipient, and answers the channel's id.
+/// Inserts a channel and its recipient. Returns the channel's id.
 pub fn insert(connection: &Connection, stream: &NewStreamRow<'_>) -> rusqlite::Result<StreamId> {
     connection
         .prepare_cached(
@@ -126,7 +126,7 @@ pub fn insert(connection: &Connection, stream: &NewStreamRow<'_>) -> rusqlite::R
     Ok(stream_id)
 }
 
-/// Writes everything of a channel that a client can change.
+/// Writes all columns of a channel that clients can change.
 pub fn update(connection: &Connection, stream: &StreamRow) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -161,7 +161,7 @@ pub fn default_streams(connection: &Connection) -> rusqlite::Result<Vec<StreamId
         .collect()
 }
 
-/// Makes a channel a default one, or not; answers whether that changed anything.
+/// Adds a channel to the default channels or removes it. Returns whether that changed anything.
 pub fn set_default(connection: &Connection, stream_id: StreamId, is_default: bool) -> rusqlite::Result<bool> {
     let statement = if is_default {
         "INSERT OR IGNORE INTO default_stream (stream_id) VALUES (?1)"
@@ -171,8 +171,8 @@ pub fn set_default(connection: &Connection, stream_id: StreamId, is_default: boo
     Ok(connection.prepare_cached(statement)?.execute([stream_id])? > 0)
 }
 
-/// Whether any message of a channel has a topic with a name. A walk over the channel's topics, of which the empty one
-/// is at most one, so it ends at the first that has messages.
+/// Whether any message of a channel has a topic other than the empty one. Walks the channel's topics up to the first
+/// one with messages.
 pub fn has_named_topics(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
@@ -182,7 +182,7 @@ pub fn has_named_topics(connection: &Connection, stream_id: StreamId) -> rusqlit
         .query_row([stream_id], |row| row.get(0))
 }
 
-/// The oldest message of a channel: one seek.
+/// The id of the oldest message of a channel. Costs one seek.
 pub fn first_message_id(
     connection: &Connection,
     recipient_id: RecipientId,
@@ -192,7 +192,7 @@ pub fn first_message_id(
         .query_row([recipient_id], |row| row.get(0))
 }
 
-/// When the newest message of a channel was sent, in UNIX seconds: one seek.
+/// The time of the newest message of a channel, in UNIX seconds. Costs one seek.
 pub fn newest_timestamp(connection: &Connection, recipient_id: RecipientId) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached("SELECT timestamp FROM message WHERE recipient_id = ?1 ORDER BY id DESC LIMIT 1")?
@@ -200,7 +200,7 @@ pub fn newest_timestamp(connection: &Connection, recipient_id: RecipientId) -> r
         .optional()
 }
 
-/// When the message before another one of a channel was sent, in UNIX seconds.
+/// The time of the newest message of a channel before another message, in UNIX seconds.
 pub fn timestamp_before(
     connection: &Connection,
     recipient_id: RecipientId,
@@ -214,7 +214,7 @@ pub fn timestamp_before(
         .optional()
 }
 
-/// How many messages of a channel have this id or a greater one. Counts in the index alone.
+/// The number of messages of a channel from this id on. Reads only the index.
 pub fn messages_since(
     connection: &Connection,
     recipient_id: RecipientId,
@@ -225,15 +225,15 @@ pub fn messages_since(
         .query_row((recipient_id, from), |row| row.get(0))
 }
 
-/// The first message that was sent at a time or later; `None` when there is none. Ids grow with time, so it is found
-/// by halving: some twenty seeks in a million messages.
+/// The first message that was sent at a time or later, if any. Ids grow with time, so this is a binary search, with
+/// about twenty seeks in a million messages.
 pub fn first_message_since(connection: &Connection, timestamp: i64) -> rusqlite::Result<Option<MessageId>> {
     let newest: Option<i64> =
         connection.prepare_cached("SELECT max(id) FROM message")?.query_row([], |row| row.get(0))?;
     let Some(newest) = newest else { return Ok(None) };
     let mut at_or_after =
         connection.prepare_cached("SELECT id, timestamp FROM message WHERE id >= ?1 ORDER BY id LIMIT 1")?;
-    // What is sought has an id in low..=high, or there is none.
+    // If the message exists, its id is in low..=high.
     let (mut low, mut high) = (0, newest + 1);
     while low < high {
         let middle = low + (high - low) / 2;
@@ -247,8 +247,8 @@ pub fn first_message_since(connection: &Connection, timestamp: i64) -> rusqlite:
     Ok((low <= newest).then_some(MessageId(low)))
 }
 
-/// How many active users are subscribed to each channel. Deactivated ones keep their subscriptions, so they are
-/// counted apart: they are few, and the others are counted in an index alone.
+/// The number of active subscribers of each channel: all subscribers, counted in the index alone, minus the deactivated
+/// ones, who are few.
 pub fn subscriber_counts(connection: &Connection) -> rusqlite::Result<HashMap<StreamId, i64>> {
     let mut counts = HashMap::new();
     let statements = [
@@ -269,8 +269,8 @@ const DEACTIVATED_SUBSCRIBERS: &str =
     "SELECT stream_id, count(*) FROM user CROSS JOIN subscription USING (user_id)
      WHERE NOT is_active AND active GROUP BY stream_id";
 
-/// Whether there is a channel that can be read without an account. There are never so many channels that walking them
-/// would matter, and it is asked only where organizations have such channels.
+/// Whether there is a channel that can be read without an account. Walks all channels, which are few, and is called
+/// only in organizations that allow such channels.
 pub fn has_web_public(connection: &Connection) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM stream WHERE is_web_public AND NOT is_archived)")?

@@ -6,7 +6,7 @@ pub mod sql;
 use crate::domain::emoji::sql::RealmEmoji;
 use crate::domain::images::public;
 
-/// Where clients load an emoji's image.
+/// The URL of an emoji's image.
 pub fn source_url(emoji: &RealmEmoji) -> String {
     format!("{}{}", public::ROOT, sql::image_path(&emoji.file))
 }

@@ -1,4 +1,4 @@
-//! What clients mean by `emoji_name`, `emoji_code` and `reaction_type`: in reactions, in statuses.
+//! Resolves and checks `emoji_name`, `emoji_code` and `reaction_type` in reactions and user statuses.
 
 use crate::domain::emoji::sql;
 use crate::http::{ApiError, ApiResult};
@@ -8,21 +8,21 @@ use rusqlite::Connection;
 /// An emoji of a reaction or a status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenEmoji {
-    /// What identifies it within its type: hexadecimal code points, the id of a custom emoji, or a name.
+    /// Identifies the emoji within its type: hexadecimal code points, the id of a custom emoji, or a name.
     pub code: String,
     /// The type: `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`.
     pub kind: &'static str,
 }
 
-/// The type of the emoji that every client has.
+/// The type of Unicode emoji.
 pub const UNICODE: &str = "unicode_emoji";
 
 const CUSTOM: &str = "realm_emoji";
 
 const EXTRA: &str = "zulip_extra_emoji";
 
-/// Finds the emoji that a client means, and checks that its name, code and type belong together and that it may be used
-/// now. Code and type are those of the name where they are absent.
+/// Resolves an emoji. Code and type are looked up by the name if absent. Fails if the three do not match, or if the
+/// emoji is deactivated.
 pub fn choose(
     connection: &Connection,
     name: &str,
@@ -34,7 +34,7 @@ pub fn choose(
     Ok(ChosenEmoji { code, kind })
 }
 
-/// Fills in what a client left out: the code and the type that a name has now.
+/// Looks up an absent code or type by the name.
 pub fn complete(
     connection: &Connection,
     name: &str,
@@ -49,7 +49,7 @@ pub fn complete(
     Ok((code.unwrap_or(found.code), kind.unwrap_or_else(|| found.kind.to_owned())))
 }
 
-/// Checks that a name, a code and a type belong together and that the emoji may be used now. Answers the type.
+/// Checks that a name, a code and a type match and that the emoji is active. Returns the type.
 pub fn check(connection: &Connection, name: &str, code: &str, kind: &str) -> ApiResult<&'static str> {
     let (kind, problem) = match kind {
         UNICODE => {
@@ -78,7 +78,7 @@ pub fn check(connection: &Connection, name: &str, code: &str, kind: &str) -> Api
 }
 
 fn check_custom(connection: &Connection, name: &str, code: &str) -> ApiResult<Option<&'static str>> {
-    // An id has one spelling: reactions with another would not be the same.
+    // Only the canonical spelling of an id: reactions are compared by their code.
     let id = code.parse().ok().filter(|id: &i64| id.to_string() == code);
     let emoji = id.map(|id| sql::by_id(connection, id)).transpose()?.flatten();
     Ok(match emoji {
@@ -89,7 +89,7 @@ fn check_custom(connection: &Connection, name: &str, code: &str) -> ApiResult<Op
     })
 }
 
-/// The emoji of a name: the organization's own goes before one that everybody knows.
+/// The emoji with a name. Custom emoji override Unicode emoji.
 fn by_name(connection: &Connection, name: &str) -> ApiResult<Option<ChosenEmoji>> {
     if let Some(emoji) = sql::active_by_name(connection, name)? {
         return Ok(Some(ChosenEmoji { code: emoji.id.to_string(), kind: CUSTOM }));

@@ -1,4 +1,4 @@
-//! Every statement about custom emoji.
+//! Statements on custom emoji.
 
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -8,15 +8,15 @@ use rusqlite::{Connection, OptionalExtension, Row};
 pub struct RealmEmoji {
     /// The id, whose text is the `emoji_code`.
     pub id: i64,
-    /// The name.
+    /// Unique among the active emoji.
     pub name: String,
-    /// The image's file below `emoji/images/`.
+    /// The name of the image below `emoji/images/`.
     pub file: String,
-    /// Whether there is a still image beside it.
+    /// Whether the image is animated, and a still image exists.
     pub is_animated: bool,
-    /// Who added it.
+    /// The user who added it.
     pub author_id: Option<UserId>,
-    /// Whether it is out of use.
+    /// Deactivated emoji are shown where they were used, but cannot be used again.
     pub deactivated: bool,
 }
 
@@ -44,7 +44,7 @@ pub fn still_path(file: &str) -> String {
     format!("emoji/images/still/{stem}.png")
 }
 
-/// All of them, the oldest first.
+/// All emoji, the oldest first.
 pub fn all(connection: &Connection) -> rusqlite::Result<Vec<RealmEmoji>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM realm_emoji ORDER BY id"))?
@@ -52,7 +52,7 @@ pub fn all(connection: &Connection) -> rusqlite::Result<Vec<RealmEmoji>> {
         .collect()
 }
 
-/// One by its id, also when it is out of use.
+/// Loads an active or deactivated emoji by id.
 pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<RealmEmoji>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM realm_emoji WHERE id = ?1"))?
@@ -60,7 +60,7 @@ pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<RealmE
         .optional()
 }
 
-/// The one that a name means now.
+/// Loads the active emoji with a name.
 pub fn active_by_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<RealmEmoji>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM realm_emoji WHERE name = ?1 AND NOT deactivated"))?
@@ -68,7 +68,7 @@ pub fn active_by_name(connection: &Connection, name: &str) -> rusqlite::Result<O
         .optional()
 }
 
-/// Adds one.
+/// Inserts an emoji.
 pub fn insert(
     connection: &Connection,
     name: &str,
@@ -84,7 +84,7 @@ pub fn insert(
         .map(|_| ())
 }
 
-/// Takes one out of use.
+/// Deactivates an emoji.
 pub fn deactivate(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     let statement = "UPDATE realm_emoji SET deactivated = 1 WHERE id = ?1";
     connection.prepare_cached(statement)?.execute([id]).map(|_| ())

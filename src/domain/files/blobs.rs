@@ -1,5 +1,5 @@
-//! What files hold: written and read piece by piece, so that no file is whole in memory, no job is long, and no snapshot
-//! either.
+//! The contents of files. They are written and read in chunks, so that no file is in memory as a whole, and jobs and
+//! snapshots are short.
 
 use crate::app::App;
 use crate::http::{ApiError, ApiResult, BodyStream};
@@ -10,34 +10,34 @@ use rusqlite::{Connection, OptionalExtension};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The length of a piece, in bytes: a few milliseconds of a disk.
+/// The length of a chunk, in bytes. Writing one takes a few milliseconds.
 pub const PIECE: usize = 256 * 1024;
 
-/// An upload that has not written for so many seconds has broken off. A sender who is silent is given up much sooner.
-const PATIENCE: i64 = 10 * 60;
+/// An upload that has not written for this many seconds has ended. Connections without data time out much sooner.
+const UPLOAD_TIMEOUT: i64 = 10 * 60;
 
-/// Pieces that are removed in one job.
-const REMOVED_AT_ONCE: i64 = 16;
+/// The most chunks that one job deletes.
+const DELETED_PER_JOB: i64 = 16;
 
-/// A content that is being written. Nobody sees it before a file is made of it.
+/// The content of an upload in progress. It is not visible before a file refers to it.
 pub struct Incoming {
     app: Arc<App>,
-    /// Which one.
+    /// Identifies the content.
     pub content_id: i64,
-    /// How long it is by now, in bytes.
+    /// The bytes so far, also those that are not written yet.
     pub size: u64,
     next_piece: i64,
     buffer: Vec<u8>,
 }
 
 impl Incoming {
-    /// Begins to write.
+    /// Inserts an empty content.
     pub async fn begin(app: Arc<App>) -> ApiResult<Self> {
         let content_id = app.writer.run(|tx| Ok::<_, ApiError>(insert(tx, tx.now())?)).await?;
         Ok(Self { app, content_id, size: 0, next_piece: 0, buffer: Vec::new() })
     }
 
-    /// Adds some bytes.
+    /// Appends bytes, and writes each chunk that is full.
     pub async fn write(&mut self, mut bytes: Bytes) -> ApiResult<()> {
         self.size += bytes.len() as u64;
         while !bytes.is_empty() {
@@ -51,7 +51,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Writes what is still in memory.
+    /// Writes the buffered bytes. Fails with 408 if the content was deleted since, because the upload took too long.
     pub async fn flush(&mut self) -> ApiResult<()> {
         if self.buffer.is_empty() {
             return Ok(());
@@ -70,15 +70,15 @@ impl Incoming {
         if written.await? { Ok(()) } else { Err(too_late()) }
     }
 
-    /// Gives up: what is there is removed.
-    pub async fn give_up(self) -> ApiResult<()> {
+    /// Schedules the deletion of the written chunks.
+    pub async fn abort(self) -> ApiResult<()> {
         let content_id = self.content_id;
-        self.app.writer.run(move |tx| Ok(remove_from(tx, content_id, tx.now())?)).await
+        self.app.writer.run(move |tx| Ok(schedule_deletion(tx, content_id, tx.now())?)).await
     }
 }
 
-/// The bytes of a part of a content, read while they are asked for.
-pub fn pieces(app: Arc<App>, content_id: i64, part: Range<u64>) -> BodyStream {
+/// Streams a range of a content. Each chunk is read when the previous one was sent.
+pub fn stream(app: Arc<App>, content_id: i64, part: Range<u64>) -> BodyStream {
     let piece = PIECE as u64;
     Box::pin(try_unfold((app, part.start), move |(app, at)| {
         let end = part.end;
@@ -101,8 +101,8 @@ pub fn pieces(app: Arc<App>, content_id: i64, part: Range<u64>) -> BodyStream {
     }))
 }
 
-/// A whole content of so many bytes. For threads that may block, and contents that may be in memory.
-pub fn read_now(app: &App, content_id: i64, size: u64) -> ApiResult<Vec<u8>> {
+/// Reads a whole content of `size` bytes into memory. Blocks: call it on a blocking thread.
+pub fn read_all(app: &App, content_id: i64, size: u64) -> ApiResult<Vec<u8>> {
     let mut whole = Vec::with_capacity(size as usize);
     for number in 0..size.div_ceil(PIECE as u64) {
         let bytes = app.readers.read_now(|snapshot| read_piece(snapshot, content_id, number as i64))?;
@@ -111,24 +111,24 @@ pub fn read_now(app: &App, content_id: i64, size: u64) -> ApiResult<Vec<u8>> {
     Ok(whole)
 }
 
-/// Removes some pieces of contents that no file stands for, if it is time.
-pub fn remove_some(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let next = next_removed(tx)?;
+/// Deletes some chunks of a content whose deletion is due.
+pub fn delete_some(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let next = next_deletion(tx)?;
     let Some((content_id, _)) = next.filter(|(_, from)| *from <= tx.now()) else { return Ok(()) };
     let removed = tx
         .prepare_cached(
             "DELETE FROM upload_piece WHERE content_id = ?1 AND number IN
                  (SELECT number FROM upload_piece WHERE content_id = ?1 ORDER BY number LIMIT ?2)",
         )?
-        .execute((content_id, REMOVED_AT_ONCE))?;
-    if (removed as i64) < REMOVED_AT_ONCE {
+        .execute((content_id, DELETED_PER_JOB))?;
+    if (removed as i64) < DELETED_PER_JOB {
         tx.prepare_cached("DELETE FROM upload_content WHERE content_id = ?1")?.execute([content_id])?;
     }
     Ok(())
 }
 
-/// The content that is the next to be removed, and from when on.
-pub fn next_removed(connection: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
+/// The next content to be deleted, and when, in UNIX seconds.
+pub fn next_deletion(connection: &Connection) -> rusqlite::Result<Option<(i64, i64)>> {
     connection
         .prepare_cached(
             "SELECT content_id, removed_from FROM upload_content WHERE removed_from IS NOT NULL
@@ -138,8 +138,8 @@ pub fn next_removed(connection: &Connection) -> rusqlite::Result<Option<(i64, i6
         .optional()
 }
 
-/// Keeps a content: it is a file's now. Answers whether it is still there.
-pub fn keep(connection: &Connection, content_id: i64, now: i64) -> rusqlite::Result<bool> {
+/// Cancels the deletion of a content that is complete and belongs to a file. Returns whether the content still exists.
+pub fn finish(connection: &Connection, content_id: i64, now: i64) -> rusqlite::Result<bool> {
     let kept = connection
         .prepare_cached(
             "UPDATE upload_content SET removed_from = NULL WHERE content_id = ?1 AND removed_from > ?2",
@@ -148,16 +148,16 @@ pub fn keep(connection: &Connection, content_id: i64, now: i64) -> rusqlite::Res
     Ok(kept > 0)
 }
 
-/// Has a content removed from a time on.
-pub fn remove_from(connection: &Connection, content_id: i64, time: i64) -> rusqlite::Result<()> {
+/// Schedules the deletion of a content at a time in UNIX seconds.
+pub fn schedule_deletion(connection: &Connection, content_id: i64, time: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached("UPDATE upload_content SET removed_from = ?2 WHERE content_id = ?1")?
         .execute((content_id, time))
         .map(|_| ())
 }
 
-/// Has all contents removed that no file stands for.
-pub fn give_up_all(connection: &Connection) -> rusqlite::Result<()> {
+/// Schedules the immediate deletion of all contents that do not belong to a file.
+pub fn schedule_deletion_of_unfinished(connection: &Connection) -> rusqlite::Result<()> {
     connection
         .prepare_cached("UPDATE upload_content SET removed_from = 0 WHERE removed_from IS NOT NULL")?
         .execute([])
@@ -167,16 +167,16 @@ pub fn give_up_all(connection: &Connection) -> rusqlite::Result<()> {
 fn insert(connection: &Connection, now: i64) -> rusqlite::Result<i64> {
     connection
         .prepare_cached("INSERT INTO upload_content (removed_from) VALUES (?1)")?
-        .insert([now + PATIENCE])
+        .insert([now + UPLOAD_TIMEOUT])
 }
 
-/// Says that an upload goes on. Answers whether its content is still there.
+/// Postpones the deletion of an upload in progress. Returns whether the content still exists.
 fn postpone_removal(connection: &Connection, content_id: i64, now: i64) -> rusqlite::Result<bool> {
     let postponed = connection
         .prepare_cached(
             "UPDATE upload_content SET removed_from = ?3 WHERE content_id = ?1 AND removed_from > ?2",
         )?
-        .execute((content_id, now, now + PATIENCE))?;
+        .execute((content_id, now, now + UPLOAD_TIMEOUT))?;
     Ok(postponed > 0)
 }
 

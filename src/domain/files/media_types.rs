@@ -1,6 +1,6 @@
-//! What kind of file an uploaded one is, and whether browsers may show it.
+//! Media types of uploaded files, and which of them browsers may show.
 
-/// Types by the ending of a name.
+/// Media types by file extension.
 const BY_ENDING: &[(&str, &str)] = &[
     ("7z", "application/x-7z-compressed"),
     ("aac", "audio/aac"),
@@ -57,7 +57,7 @@ const BY_ENDING: &[(&str, &str)] = &[
     ("zip", "application/zip"),
 ];
 
-/// Types that a browser may show at our address: none of them can run a script there.
+/// Types that browsers may show: none of them can run scripts on the server's origin.
 const SHOWN: &[&str] = &[
     "application/pdf",
     "audio/aac",
@@ -78,20 +78,20 @@ const SHOWN: &[&str] = &[
     "video/webm",
 ];
 
-/// What is served when nothing better is known.
+/// The type of files of unknown type.
 const UNKNOWN: &str = "application/octet-stream";
 
-/// The longest type that is kept, in bytes; the longest registered one has 100.
+/// The longest media type that is stored, in bytes; the longest registered one has 100.
 const MAX_LENGTH: usize = 127;
 
-/// What a file is, as its client said or as its name ends.
+/// The type of an uploaded file: the client's, or else by the extension.
 pub fn of_upload(given: Option<&str>, name: &str) -> String {
     let given = given.map(essence).filter(|given| given.len() <= MAX_LENGTH && given != UNKNOWN);
     given.unwrap_or_else(|| by_ending(name).to_owned())
 }
 
-/// How a file of a type is served: its `Content-Type`, and whether a browser may show it rather than save it. Types that
-/// we do not know are not repeated: the client made them up.
+/// The `Content-Type` for a file, and whether browsers may show it rather than save it. Unknown types, which can be any
+/// text of the client, are never sent.
 pub fn served(content_type: &str) -> (&'static str, bool) {
     if content_type == "text/plain" {
         return ("text/plain; charset=utf-8", true);

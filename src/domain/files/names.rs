@@ -1,22 +1,22 @@
-//! Names of uploaded files: as the uploader called them, and as they stand in addresses.
+//! Names of uploaded files, for display and in URLs.
 
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use unicode_normalization::UnicodeNormalization;
 
-/// The longest name that is kept, in characters; of longer ones the end is, which says what they are.
+/// The longest stored name, in characters. Longer names lose their beginning, so that they keep the extension.
 const MAX_LENGTH: usize = 255;
 
-/// The longest name in an address, in characters.
+/// The longest name in a URL, in characters.
 const MAX_PATH_LENGTH: usize = 100;
 
-/// The name in the address of a file without a name that could stand there.
+/// The name of files whose own name has no usable characters.
 const NAMELESS: &str = "uploaded-file";
 
-/// Characters that make an address impossible to guess.
+/// The number of random characters in a path id, which make it impossible to guess.
 const SECRET_LENGTH: usize = 24;
 
-/// What is kept of the name that a client gave: no folders, no control characters.
+/// The client's name of a file without folders and control characters.
 pub fn kept_name(given: &str) -> String {
     let own = given.rsplit(['/', '\\']).next().unwrap_or_default();
     let clean: String = own.chars().filter(|c| !c.is_control()).collect();
@@ -24,7 +24,7 @@ pub fn kept_name(given: &str) -> String {
     if name.is_empty() { NAMELESS.to_owned() } else { name.to_owned() }
 }
 
-/// A name as it stands in an address: letters, digits, dots, underscores, and hyphens for all else that divides.
+/// The name of a file in its URL: letters, digits, dots, underscores and hyphens. White space becomes a hyphen.
 pub fn path_name(name: &str) -> String {
     let mut safe = String::new();
     for character in name.nfkc() {
@@ -40,7 +40,7 @@ pub fn path_name(name: &str) -> String {
     if safe.chars().all(|c| c == '.') { NAMELESS.to_owned() } else { safe.to_owned() }
 }
 
-/// A new path: `{realm_id}/{two digits}/{secret}/{name}`.
+/// Generates a path id: `{realm_id}/{two digits}/{secret}/{name}`.
 pub fn new_path_id(realm_id: i64, name: &str) -> String {
     let folder: u8 = rand::rng().random();
     let secret: String = rand::rng().sample_iter(Alphanumeric).take(SECRET_LENGTH).map(char::from).collect();

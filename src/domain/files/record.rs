@@ -1,4 +1,4 @@
-//! An uploaded file as its uploader's clients see it (spec, "Attachment"), and the events about it.
+//! An uploaded file on the wire (spec, "Attachment"), and the `attachment` events. Only the uploader gets them.
 
 use crate::domain::files::sql;
 use crate::domain::files::sql::AttachmentRow;
@@ -79,17 +79,17 @@ struct RemovedAttachment {
     id: i64,
 }
 
-/// Tells the uploader's clients of a new file.
-pub fn tell_added(tx: &mut Tx<'_>, row: AttachmentRow) -> ApiResult<()> {
-    tell_of(tx, "add", row)
+/// Emits a new file to its uploader.
+pub fn emit_added(tx: &mut Tx<'_>, row: AttachmentRow) -> ApiResult<()> {
+    emit_record(tx, "add", row)
 }
 
-/// Tells the uploader's clients that other messages link to a file than before.
-pub fn tell_updated(tx: &mut Tx<'_>, row: AttachmentRow) -> ApiResult<()> {
-    tell_of(tx, "update", row)
+/// Emits a file to its uploader after the messages that link to it changed.
+pub fn emit_updated(tx: &mut Tx<'_>, row: AttachmentRow) -> ApiResult<()> {
+    emit_record(tx, "update", row)
 }
 
-fn tell_of(tx: &mut Tx<'_>, op: &'static str, row: AttachmentRow) -> ApiResult<()> {
+fn emit_record(tx: &mut Tx<'_>, op: &'static str, row: AttachmentRow) -> ApiResult<()> {
     let audience = Audience::user(row.user_id);
     let upload_space_used = sql::space_used(tx)?;
     let attachment = AttachmentRecord::load(tx, row)?;
@@ -97,8 +97,8 @@ fn tell_of(tx: &mut Tx<'_>, op: &'static str, row: AttachmentRow) -> ApiResult<(
     Ok(())
 }
 
-/// Tells the uploader's clients that a file is gone.
-pub fn tell_removed(tx: &mut Tx<'_>, row: &AttachmentRow) -> ApiResult<()> {
+/// Emits the deletion of a file to its uploader.
+pub fn emit_removed(tx: &mut Tx<'_>, row: &AttachmentRow) -> ApiResult<()> {
     let upload_space_used = sql::space_used(tx)?;
     let event = AttachmentRemoved { attachment: RemovedAttachment { id: row.id }, upload_space_used };
     tx.emit(event, Audience::user(row.user_id));

@@ -1,4 +1,4 @@
-//! Every statement about uploaded files but those about their content, which are in `super::contents`.
+//! Statements on uploaded files. Those on their contents are in [`super::blobs`].
 
 use crate::types::{MessageId, RecipientId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -9,13 +9,13 @@ const COLUMNS: &str =
 /// An uploaded file's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachmentRow {
-    /// The id.
+    /// The attachment id.
     pub id: i64,
-    /// Who uploaded it.
+    /// The uploader.
     pub user_id: UserId,
-    /// What follows `/user_uploads/` in its address.
+    /// The part of the URL after `/user_uploads/`.
     pub path_id: String,
-    /// As the uploader called it.
+    /// The uploader's name of the file.
     pub name: String,
     /// Media type.
     pub content_type: String,
@@ -23,7 +23,7 @@ pub struct AttachmentRow {
     pub size: u64,
     /// UNIX seconds.
     pub create_time: i64,
-    /// Its content.
+    /// The content in [`super::blobs`].
     pub content_id: i64,
     /// Width and height in pixels, of an image that has thumbnails.
     pub dimensions: Option<(u32, u32)>,
@@ -46,7 +46,7 @@ impl AttachmentRow {
     }
 }
 
-/// Makes the one row of what uploads share, if it is not there.
+/// Inserts the row of `upload_state` unless it exists.
 pub fn set_up(connection: &Connection, secret: [u8; 32]) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT OR IGNORE INTO upload_state (id, space_used, secret) VALUES (1, 0, ?1)")?
@@ -54,14 +54,14 @@ pub fn set_up(connection: &Connection, secret: [u8; 32]) -> rusqlite::Result<()>
         .map(|_| ())
 }
 
-/// How much room all files take, in bytes.
+/// The size of all files, in bytes.
 pub fn space_used(connection: &Connection) -> rusqlite::Result<u64> {
     connection
         .prepare_cached("SELECT space_used FROM upload_state")?
         .query_row([], |row| Ok(row.get::<_, i64>(0)? as u64))
 }
 
-/// What temporary addresses are signed with.
+/// The key that signs temporary URLs.
 pub fn secret(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
     connection.prepare_cached("SELECT secret FROM upload_state")?.query_row([], |row| row.get(0))
 }
@@ -71,7 +71,7 @@ pub fn realm_id(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("SELECT id FROM realm")?.query_row([], |row| row.get(0))
 }
 
-/// Writes a new file's row, whose id is not asked for, and counts its room. Answers its id.
+/// Inserts a file, ignoring its `id`, and adds its size to the used space. Returns the id.
 pub fn insert(connection: &Connection, file: &AttachmentRow) -> rusqlite::Result<i64> {
     let (width, height) = file.dimensions.unzip();
     let id = connection
@@ -148,8 +148,8 @@ pub fn messages_of(connection: &Connection, id: i64) -> rusqlite::Result<Vec<(Me
         .collect()
 }
 
-/// Whether one of the messages that link to a file is such as `wanted` says, who is asked about one after the other, the
-/// newest first.
+/// Whether one of the messages that link to a file is such as `wanted` says, who is asked about one after the other,
+/// the newest first.
 pub fn any_message_of<E: From<rusqlite::Error>>(
     connection: &Connection,
     id: i64,
@@ -186,7 +186,7 @@ pub fn of_scheduled_message(connection: &Connection, id: i64) -> rusqlite::Resul
         .collect()
 }
 
-/// Says that a message links to a file.
+/// Inserts a reference from a message to a file.
 pub fn claim(connection: &Connection, id: i64, message_id: MessageId) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -196,7 +196,7 @@ pub fn claim(connection: &Connection, id: i64, message_id: MessageId) -> rusqlit
     set_unclaimed_since(connection, id, None)
 }
 
-/// Says that a scheduled message links to a file.
+/// Inserts a reference from a scheduled message to a file.
 pub fn claim_for_scheduled(connection: &Connection, id: i64, scheduled: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -207,7 +207,7 @@ pub fn claim_for_scheduled(connection: &Connection, id: i64, scheduled: i64) -> 
     set_unclaimed_since(connection, id, None)
 }
 
-/// Says that a message does not link to a file any more.
+/// Deletes the reference from a message to a file.
 pub fn release(connection: &Connection, id: i64, message_id: MessageId) -> rusqlite::Result<()> {
     connection
         .prepare_cached("DELETE FROM attachment_message WHERE attachment_id = ?1 AND message_id = ?2")?
@@ -215,7 +215,7 @@ pub fn release(connection: &Connection, id: i64, message_id: MessageId) -> rusql
         .map(|_| ())
 }
 
-/// Says that a scheduled message links to no file any more.
+/// Deletes the references of a scheduled message.
 pub fn release_scheduled(connection: &Connection, scheduled: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached("DELETE FROM attachment_scheduled_message WHERE scheduled_message_id = ?1")?
@@ -223,7 +223,7 @@ pub fn release_scheduled(connection: &Connection, scheduled: i64) -> rusqlite::R
         .map(|_| ())
 }
 
-/// Whether any message links to a file, sent or scheduled.
+/// Whether any sent or scheduled message references a file.
 pub fn is_claimed(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     connection
         .prepare_cached(
@@ -233,7 +233,7 @@ pub fn is_claimed(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
         .query_row([id], |row| row.get(0))
 }
 
-/// Sets since when nothing links to a file.
+/// Sets the time since which no message references a file; `None` if one does.
 pub fn set_unclaimed_since(connection: &Connection, id: i64, since: Option<i64>) -> rusqlite::Result<()> {
     connection
         .prepare_cached("UPDATE attachment SET unclaimed_since = ?2 WHERE id = ?1")?
@@ -241,7 +241,7 @@ pub fn set_unclaimed_since(connection: &Connection, id: i64, since: Option<i64>)
         .map(|_| ())
 }
 
-/// The file that nothing has linked to for the longest time, and since when.
+/// The file that has had no references for the longest time, and since when.
 pub fn longest_unclaimed(connection: &Connection) -> rusqlite::Result<Option<(AttachmentRow, i64)>> {
     connection
         .prepare_cached(&format!(

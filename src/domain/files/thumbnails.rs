@@ -1,4 +1,4 @@
-//! Smaller versions of uploaded images. They are made when the image is uploaded, and kept with it.
+//! Thumbnails of uploaded images. They are made at the upload and stored with the image.
 
 use crate::app::App;
 use crate::domain::files::blobs;
@@ -30,23 +30,23 @@ pub const FORMATS: [ThumbnailFormat; 1] = [ThumbnailFormat {
     animated: false,
 }];
 
-/// The type of all formats.
+/// The media type of all formats.
 pub const CONTENT_TYPE: &str = "image/webp";
 
-/// Files beyond this size, in bytes, get no thumbnail: they would have to be in memory.
+/// The largest file, in bytes, for which thumbnails are made: decoding needs it in memory.
 const MAX_SIZE: u64 = 32 << 20;
 
-/// What is made of an uploaded image.
+/// The thumbnails of an image, and its properties.
 pub struct Thumbnails {
-    /// What the image is.
+    /// The media type of the image.
     pub content_type: &'static str,
-    /// Its width and height in pixels, the right way up.
+    /// Its width and height in pixels, after rotation by its EXIF orientation.
     pub dimensions: (u32, u32),
-    /// Names and bytes.
+    /// The name of each format and its file.
     pub formats: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// Makes the thumbnails of an uploaded file; `None` if it is no image that we can read.
+/// Makes the thumbnails of an uploaded file; `None` if it cannot be decoded as an image.
 pub async fn make(
     app: &Arc<App>,
     content_id: i64,
@@ -58,7 +58,7 @@ pub async fn make(
     }
     let app = Arc::clone(app);
     let made = in_turn(move || {
-        let file = blobs::read_now(&app, content_id, size)?;
+        let file = blobs::read_all(&app, content_id, size)?;
         Ok(of_image(&file))
     });
     // A file that makes the decoder fail is a file without a thumbnail.
@@ -83,7 +83,7 @@ fn scale(file: &[u8]) -> Result<Thumbnails, ImageError> {
     })
 }
 
-/// How a message shows a file that it links to; `None` if it only links to it.
+/// The preview of a file in messages that link to it; `None` if they show only the link.
 pub fn shown(file: &AttachmentRow) -> Option<UploadedFile> {
     let [format] = &FORMATS;
     let is_image = file.content_type.starts_with("image/");

@@ -9,11 +9,12 @@ use std::io::Cursor;
 /// The most frames an animation may have: each costs time, however small it is.
 const MAX_FRAMES: u64 = 1_000;
 
-/// How hastily the colours of a frame are chosen, from 1 to 30; 10 is what the encoder's library advises.
+/// The speed of choosing the colours of a frame, from 1 (best) to 30 (fastest); the encoder's documentation recommends
+/// 10.
 const SPEED: i32 = 10;
 
-/// Scales all frames of a GIF file into a square, with nothing around images that are not square. Returns a GIF file, or
-/// `None` if there is only one frame. This takes up to a second: call it on a blocking thread.
+/// Scales all frames of a GIF file into a square, with nothing around images that are not square. Returns a GIF file,
+/// or `None` if there is only one frame. This takes up to a second: call it on a blocking thread.
 pub fn scaled(file: &[u8], side: u32) -> Result<Option<Vec<u8>>, ImageError> {
     let mut decoder = GifDecoder::new(Cursor::new(file))?;
     let (width, height) = decoder.dimensions();

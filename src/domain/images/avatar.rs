@@ -1,22 +1,22 @@
-//! The location of a user's avatar.
+//! The URLs of avatars.
 
 use crate::domain::images::public;
 use crate::types::UserId;
 
-/// The side of the usual image, in pixels.
+/// The side of the small version, in pixels.
 pub const SIDE: u32 = 100;
 
-/// The side of the large one.
+/// The side of the large version, in pixels.
 pub const MEDIUM_SIDE: u32 = 500;
 
-/// What says where a user's image is.
+/// The facts that determine the URLs of a user's avatar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Avatar {
-    /// Whose.
+    /// The user.
     pub user_id: UserId,
-    /// Counts changes, so that clients may keep an image for as long as they like.
+    /// The number of changes. It is in the URL, so that clients can cache images forever.
     pub version: i64,
-    /// The name of the uploaded image, if there is one: a number that cannot be guessed.
+    /// The random name of the uploaded image; `None` if the avatar is generated.
     pub key: Option<i64>,
 }
 
@@ -26,12 +26,12 @@ impl Avatar {
         self.sized("")
     }
 
-    /// `avatar_url_medium`: 500 pixels. Clients know that its name is the other one with `-medium`.
+    /// `avatar_url_medium`: 500 pixels. Clients also derive it from `avatar_url` by adding `-medium` to the name.
     pub fn medium_url(self) -> String {
         self.sized("-medium")
     }
 
-    /// `avatar_source`: `U` for an uploaded image, `G` for one that is drawn.
+    /// `avatar_source`: `U` for an uploaded image, `G` for a generated one.
     pub fn source(self) -> &'static str {
         if self.key.is_some() { "U" } else { "G" }
     }
@@ -45,7 +45,7 @@ impl Avatar {
         url
     }
 
-    /// The name of the image among the public images; `size` is empty or `-medium`.
+    /// The path among the public images; `size` is empty or `-medium`.
     pub fn path(self, size: &str) -> String {
         match self.key {
             Some(key) => format!("{:016x}{size}.png", key.cast_unsigned()),

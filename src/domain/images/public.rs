@@ -1,25 +1,30 @@
-//! Images for whoever knows the address. Clients load them without credentials, so the addresses of uploaded ones are
-//! not to be guessed.
+//! Storage of public images: avatars, emoji and the organization's images. Clients load them without credentials, so
+//! the paths of uploaded images are random.
 
 use rand::RngExt;
 use rusqlite::{Connection, OptionalExtension};
 
-/// Where the names of the Unicode emoji are, below the origin.
+/// The path of the names of Unicode emoji.
 pub const EMOJI_DATA_PATH: &str = "/static/generated/emoji/emoji_api.json";
 
-/// Where the addresses of all of them begin: with the number of the one organization.
+/// The prefix of the URL paths of all public images. It includes the organization's id.
 pub const ROOT: &str = "/user_avatars/1/";
 
-/// The folder of the images that are drawn for users who uploaded none: `{user_id}.png` and `{user_id}-medium.png`.
+/// The folder of generated avatars: `{user_id}.png` and `{user_id}-medium.png`.
 pub const GENERATED: &str = "generated/";
 
-/// A part of an address that nobody can guess.
-pub fn secret() -> String {
+/// Generates a name that cannot be guessed.
+pub fn random_name() -> String {
     format!("{:016x}", rand::rng().random::<u64>())
 }
 
-/// Stores an image, in the place of the one that was there.
-pub fn put(connection: &Connection, path: &str, content_type: &str, content: &[u8]) -> rusqlite::Result<()> {
+/// Inserts or replaces an image.
+pub fn store(
+    connection: &Connection,
+    path: &str,
+    content_type: &str,
+    content: &[u8],
+) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO public_image (path, content_type, content) VALUES (?1, ?2, ?3)
@@ -29,21 +34,21 @@ pub fn put(connection: &Connection, path: &str, content_type: &str, content: &[u
         .map(|_| ())
 }
 
-/// Removes an image.
-pub fn remove(connection: &Connection, path: &str) -> rusqlite::Result<()> {
+/// Deletes an image.
+pub fn delete(connection: &Connection, path: &str) -> rusqlite::Result<()> {
     connection.prepare_cached("DELETE FROM public_image WHERE path = ?1")?.execute([path]).map(|_| ())
 }
 
-/// The media type and the content of an image.
-pub fn get(connection: &Connection, path: &str) -> rusqlite::Result<Option<(String, Vec<u8>)>> {
+/// Loads the media type and the content of an image.
+pub fn load(connection: &Connection, path: &str) -> rusqlite::Result<Option<(String, Vec<u8>)>> {
     connection
         .prepare_cached("SELECT content_type, content FROM public_image WHERE path = ?1")?
         .query_row([path], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()
 }
 
-/// The user and the size of an image that is drawn.
-pub fn generated(path: &str) -> Option<(i64, u32)> {
+/// The user id and the side in pixels of a generated avatar, by its path.
+pub fn parse_generated_path(path: &str) -> Option<(i64, u32)> {
     let name = path.strip_prefix(GENERATED)?.strip_suffix(".png")?;
     let (user_id, side) = name.strip_suffix("-medium").map_or((name, 100), |user_id| (user_id, 500));
     Some((user_id.parse().ok()?, side))

@@ -1,11 +1,11 @@
-//! Where the organization's icon and logos are.
+//! The URLs of the organization's icon and logos.
 
 use crate::domain::images::public;
 use crate::domain::realm::settings;
 use crate::domain::realm::settings::RealmSetting;
 use crate::types::Values;
 
-/// What is shown until somebody uploads an image.
+/// The URL of the image that is shown until one is uploaded.
 const DEFAULT: &str = "/static/images/organization.png";
 
 /// One of the organization's images.
@@ -20,7 +20,7 @@ pub enum RealmImage {
 }
 
 impl RealmImage {
-    /// The name on the wire, and the beginning of the names of its settings.
+    /// The name on the wire, and the prefix of the names of its settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Icon => "icon",
@@ -29,12 +29,12 @@ impl RealmImage {
         }
     }
 
-    /// The setting that says whether it was uploaded: `U`.
+    /// The name of the setting with the source; `U` means uploaded.
     pub fn source(self) -> String {
         format!("{}_source", self.name())
     }
 
-    /// The setting that counts its changes.
+    /// The setting that counts the changes of the image.
     pub fn version(self) -> RealmSetting<i64> {
         match self {
             Self::Icon => settings::ICON_VERSION,
@@ -43,17 +43,17 @@ impl RealmImage {
         }
     }
 
-    /// The source of an image that nobody uploaded.
+    /// The source of an image that is not uploaded.
     pub fn default_source(self) -> &'static str {
         if self == Self::Icon { "G" } else { "D" }
     }
 
-    /// Its place among the public images.
+    /// The path among the public images.
     pub fn path(self) -> String {
         format!("realm/{}.png", self.name())
     }
 
-    /// Its address. The version changes with the image, so that clients may keep it as long as they like.
+    /// The URL. It includes the version, so that clients can cache the image forever.
     pub fn url(self, settings: &Values) -> String {
         if settings.value(&self.source()) == "U" {
             format!("{}{}?version={}", public::ROOT, self.path(), settings.value(self.version().name()))

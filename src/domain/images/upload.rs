@@ -1,4 +1,4 @@
-//! Files of forms on their way to images of ours (five MiB each).
+//! Checks and conversion of images that are uploaded as avatars, emoji, icons and logos.
 
 use crate::domain::images::decoding::{FORMATS, ImageError};
 use crate::http::form::UploadedFile;
@@ -6,15 +6,15 @@ use crate::http::{ApiError, ApiResult};
 use image::ImageFormat;
 use tokio::sync::Semaphore;
 
-/// What a request with an image may take: somewhat more than the largest image, so that most that are larger are
-/// refused in the published words.
+/// The largest request body with an image, in bytes. It is larger than the largest image, so that most images that are
+/// too large get the published error.
 pub const BODY_LIMIT: usize = 8 << 20;
 
 /// Each may take 128 MiB for its pixels, and as much again while they are converted; more at a time would only make a
 /// small machine swap.
 static AT_ONCE: Semaphore = Semaphore::const_new(1);
 
-/// The one file of a form, whatever its field is called. None, or several, are refused in the endpoint's words.
+/// Returns the only file of a form, whatever its field is called. Fails with `refusal` if there are none or several.
 pub fn only_file(mut files: Vec<UploadedFile>, refusal: &'static str) -> ApiResult<UploadedFile> {
     match (files.pop(), files.is_empty()) {
         (Some(file), true) => Ok(file),
@@ -22,8 +22,8 @@ pub fn only_file(mut files: Vec<UploadedFile>, refusal: &'static str) -> ApiResu
     }
 }
 
-/// Checks what can be checked without decoding: the size, and that the client calls it an image. 400, and `BAD_IMAGE`
-/// for the type.
+/// Checks the size of a file and the client's media type, without decoding. Fails with 400, or 400 `BAD_IMAGE` for the
+/// type.
 pub fn check(file: &UploadedFile, limit_mib: usize) -> ApiResult<()> {
     if file.bytes.len() > limit_mib << 20 {
         let msg = format!("Uploaded file is larger than the allowed limit of {limit_mib} MiB");
@@ -35,7 +35,7 @@ pub fn check(file: &UploadedFile, limit_mib: usize) -> ApiResult<()> {
     if format.is_some() { Ok(()) } else { Err(bad_image("Invalid image format")) }
 }
 
-/// Decodes a file and makes something of it, on a thread that may take its time. What is no image is 400 `BAD_IMAGE`.
+/// Runs `work`, which decodes the file, on a blocking thread. Fails with 400 `BAD_IMAGE` if the file cannot be decoded.
 pub async fn make<T: Send + 'static>(
     file: UploadedFile,
     work: fn(&[u8]) -> Result<T, ImageError>,
@@ -51,7 +51,7 @@ pub async fn make<T: Send + 'static>(
     })
 }
 
-/// Does something with pixels on a thread that may take its time, when nobody else does.
+/// Runs image processing on a blocking thread, one at a time.
 pub async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> ApiResult<T> {
     let _permit = AT_ONCE.acquire().await.map_err(ApiError::internal)?;
     tokio::task::spawn_blocking(work).await.map_err(ApiError::internal)

@@ -1,6 +1,7 @@
-//! The linkifiers as the renderer uses them. Compiling takes far longer than rendering, so each thread that renders
-//! keeps what it compiled, together with the rows that it compiled. Reading these few rows again tells whether it is
-//! still right for the snapshot at hand, so there is nothing to keep in step.
+//! A cache of compiled linkifiers for the renderer.
+//!
+//! Compiling takes much longer than rendering, so each thread keeps the compiled linkifiers together with their rows.
+//! Every rendering compares the rows with those of its snapshot, so the cache needs no invalidation.
 
 use crate::domain::linkifiers::{LinkifierRecord, sql};
 use crate::http::ApiResult;
@@ -10,7 +11,7 @@ use rusqlite::Connection;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What a thread compiled.
+/// The cache of one thread.
 #[derive(Default)]
 struct Compiled {
     rows: Vec<LinkifierRecord>,
@@ -24,7 +25,7 @@ thread_local! {
 /// All linkifiers, in the order in which they are tried.
 pub fn all(connection: &Connection) -> ApiResult<Rc<[Linkifier]>> {
     COMPILED.with_borrow_mut(|compiled| {
-        if !sql::are(connection, &compiled.rows)? {
+        if !sql::is_unchanged(connection, &compiled.rows)? {
             compiled.rows = sql::all(connection)?;
             compiled.linkifiers = compiled.rows.iter().filter_map(compile).collect();
         }
@@ -32,12 +33,12 @@ pub fn all(connection: &Connection) -> ApiResult<Rc<[Linkifier]>> {
     })
 }
 
-/// The links in a topic: of linkifiers, and addresses.
+/// The links in a topic: matches of linkifiers, and URLs.
 pub fn topic_links(connection: &Connection, topic: &str) -> ApiResult<Vec<TopicLink>> {
     Ok(markdown::topic_links(topic, &all(connection)?))
 }
 
-/// Nothing is stored that does not compile; another version of the engine may think otherwise.
+/// Compiles a linkifier. Stored patterns compile, but another version of the engine may reject them.
 fn compile(row: &LinkifierRecord) -> Option<Linkifier> {
     match Linkifier::compile(&row.pattern, &row.url_template) {
         Ok(linkifier) => Some(linkifier),

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct LinkifierRecord {
     /// A regular expression with named groups.
     pub pattern: String,
-    /// RFC 6570; its variables are the groups.
+    /// A URL template (RFC 6570), whose variables are the groups.
     pub url_template: String,
-    /// The id.
+    /// Identifies the linkifier.
     pub id: i64,
 }

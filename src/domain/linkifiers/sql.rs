@@ -1,11 +1,11 @@
-//! Every statement about linkifiers.
+//! Statements on linkifiers.
 
 use crate::domain::linkifiers::LinkifierRecord;
 use rusqlite::Connection;
 
 const ALL: &str = "SELECT pattern, url_template, id FROM linkifier ORDER BY position";
 
-/// All of them, in the order in which they are tried.
+/// All linkifiers, in the order of application.
 pub fn all(connection: &Connection) -> rusqlite::Result<Vec<LinkifierRecord>> {
     connection
         .prepare_cached(ALL)?
@@ -15,8 +15,8 @@ pub fn all(connection: &Connection) -> rusqlite::Result<Vec<LinkifierRecord>> {
         .collect()
 }
 
-/// Whether these are all of them, in this order. Copies nothing: every message asks.
-pub fn are(connection: &Connection, known: &[LinkifierRecord]) -> rusqlite::Result<bool> {
+/// Whether `known` equals the stored linkifiers. Allocates nothing, since it is called for every rendered message.
+pub fn is_unchanged(connection: &Connection, known: &[LinkifierRecord]) -> rusqlite::Result<bool> {
     let mut statement = connection.prepare_cached(ALL)?;
     let mut rows = statement.query([])?;
     let mut known = known.iter();
@@ -32,7 +32,7 @@ pub fn are(connection: &Connection, known: &[LinkifierRecord]) -> rusqlite::Resu
     Ok(known.next().is_none())
 }
 
-/// Adds one behind the others; answers its id.
+/// Inserts a linkifier after all others and returns its id.
 pub fn insert(connection: &Connection, pattern: &str, url_template: &str) -> rusqlite::Result<i64> {
     connection
         .prepare_cached(
@@ -42,7 +42,7 @@ pub fn insert(connection: &Connection, pattern: &str, url_template: &str) -> rus
         .insert((pattern, url_template))
 }
 
-/// Changes one.
+/// Updates a linkifier.
 pub fn update(connection: &Connection, id: i64, pattern: &str, url_template: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached("UPDATE linkifier SET pattern = ?2, url_template = ?3 WHERE id = ?1")?
@@ -50,12 +50,12 @@ pub fn update(connection: &Connection, id: i64, pattern: &str, url_template: &st
         .map(|_| ())
 }
 
-/// Removes one; answers whether it was there.
+/// Deletes a linkifier. Returns whether it existed.
 pub fn delete(connection: &Connection, id: i64) -> rusqlite::Result<bool> {
     Ok(connection.prepare_cached("DELETE FROM linkifier WHERE id = ?1")?.execute([id])? > 0)
 }
 
-/// Puts one at a place in the order.
+/// Sets the position of a linkifier.
 pub fn set_position(connection: &Connection, id: i64, position: usize) -> rusqlite::Result<()> {
     connection
         .prepare_cached("UPDATE linkifier SET position = ?2 WHERE id = ?1")?

@@ -44,7 +44,11 @@ struct Done<'a> {
 }
 
 /// Unsubscribes users from channels.
-pub fn unsubscribe_users(tx: &mut Tx<'_>, streams: &[StreamRow], users: &[UserId]) -> ApiResult<UnsubscribeResult> {
+pub fn unsubscribe_users(
+    tx: &mut Tx<'_>,
+    streams: &[StreamRow],
+    users: &[UserId],
+) -> ApiResult<UnsubscribeResult> {
     let scope = Scope::Subscriptions(users, streams);
     visibility::with_own_events(tx, scope, |tx| remove(tx, streams, users), |tx, done, _| emit(tx, done))
 }

@@ -203,8 +203,8 @@ fn choose_policies(
         return Ok(None);
     };
     let begins = |tx: &Tx<'_>| Ok(!has_seen_any(tx, sender.user_id, stream, topic_id)?);
-    let policy = auto_follow::at_send(tx, sender, stream.stream_id, topic, begins)?;
-    auto_follow::where_mentioned(tx, &flagged.mentioned, stream.stream_id, topic)?;
+    let policy = auto_follow::after_send(tx, sender, stream.stream_id, topic, begins)?;
+    auto_follow::after_mention(tx, &flagged.mentioned, stream.stream_id, topic)?;
     Ok(policy)
 }
 
@@ -374,8 +374,8 @@ fn unknown_to(tx: &Tx<'_>, sender: &UserRow, audience: &Audience) -> ApiResult<V
     Ok(users.into_iter().map(UserId::from).collect())
 }
 
-/// Bots that a message to a public channel mentions by name though they are not subscribed. It comes to them all the same:
-/// who calls a bot wants an answer.
+/// Bots that a message to a public channel mentions by name though they are not subscribed. It comes to them all the
+/// same: who calls a bot wants an answer.
 fn mentioned_strangers(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiResult<Vec<UserId>> {
     let mut bots = Vec::new();
     for user_id in rendered.mentioned_user_ids.iter().copied().map(UserId) {

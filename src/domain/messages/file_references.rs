@@ -56,7 +56,7 @@ fn all_at(connection: &Connection, path_ids: &[String]) -> ApiResult<Vec<Attachm
 pub fn claim(tx: &mut Tx<'_>, files: Claimable, message_id: MessageId) -> ApiResult<()> {
     for file in files.0 {
         sql::claim(tx, file.id, message_id)?;
-        record::tell_updated(tx, file)?;
+        record::emit_updated(tx, file)?;
     }
     Ok(())
 }
@@ -94,14 +94,14 @@ pub fn change(
                 detached.push(AttachmentRecord::load(tx, file.clone())?);
             }
         }
-        record::tell_updated(tx, file)?;
+        record::emit_updated(tx, file)?;
     }
     claim(tx, Claimable(added), message_id)?;
     Ok(Change { has_attachment, detached })
 }
 
-/// Lets go the files of messages that are about to be deleted. A file that nothing else links to is deleted with the last
-/// of them.
+/// Lets go the files of messages that are about to be deleted. A file that nothing else links to is deleted with the
+/// last of them.
 pub fn release_deleted(tx: &mut Tx<'_>, message_ids: &[MessageId]) -> ApiResult<()> {
     let mut files = Vec::new();
     for message_id in message_ids {
@@ -115,7 +115,7 @@ pub fn release_deleted(tx: &mut Tx<'_>, message_ids: &[MessageId]) -> ApiResult<
     for id in files {
         let Some(file) = sql::by_id(tx, id)? else { continue };
         if sql::is_claimed(tx, id)? {
-            record::tell_updated(tx, file)?;
+            record::emit_updated(tx, file)?;
         } else {
             delete(tx, &file)?;
         }
@@ -153,6 +153,6 @@ pub fn release_scheduled(tx: &Tx<'_>, scheduled_message_id: i64) -> ApiResult<()
 /// Deletes a file and tells its uploader's clients. Its content goes piece by piece.
 pub fn delete(tx: &mut Tx<'_>, file: &AttachmentRow) -> ApiResult<()> {
     sql::delete(tx, file)?;
-    blobs::remove_from(tx, file.content_id, tx.now())?;
-    record::tell_removed(tx, file)
+    blobs::schedule_deletion(tx, file.content_id, tx.now())?;
+    record::emit_removed(tx, file)
 }

@@ -1,7 +1,6 @@
 //! Notices of the notification bot about channels: their texts and destinations.
 
 use crate::domain::access::channel_rows;
-use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::groups::setting::GroupSetting;
 use crate::domain::messages::destination::Address;

@@ -1,7 +1,7 @@
-//! The server's own bots, and what the notification bot says.
+//! The system bots, and the notices that they send.
 //!
-//! A notice is a message like any other: it is written in the job that it tells of, so there is neither one without the
-//! other.
+//! A notice is a message that is created in the job of the change that it is about, so that either both happen or
+//! neither.
 
 pub mod channels;
 pub mod welcome;
@@ -18,23 +18,23 @@ use crate::store::Tx;
 use crate::types::{BotType, MessageId, Role, UserId};
 use rusqlite::Connection;
 
-/// The bot that tells of moves, new channels and the like. Clients know it by this address.
+/// The email of the bot that sends notices of moves, new channels and the like. Clients recognize it by this email.
 pub const NOTIFICATION_BOT: &str = "notification-bot@zulip.com";
 
-/// The bot that mail to a channel is shown as a message of.
+/// The email of the bot that is the sender of messages that arrived by email.
 pub const EMAIL_GATEWAY: &str = "emailgateway@zulip.com";
 
-/// The bot that greets new users.
+/// The email of the bot that greets new users.
 pub const WELCOME_BOT: &str = "welcome-bot@zulip.com";
 
-/// Addresses and names of all system bots (`cross_realm_bots` of `POST /register`).
+/// Emails and names of all system bots (`cross_realm_bots` of `POST /register`).
 const SYSTEM_BOTS: [(&str, &str); 3] =
     [(NOTIFICATION_BOT, "Notification Bot"), (EMAIL_GATEWAY, "Email Gateway"), (WELCOME_BOT, "Welcome Bot")];
 
-/// The program that notices are sent by.
+/// The client name of notices.
 const CLIENT: &str = "Internal";
 
-/// Makes the system bots that are not there yet.
+/// Inserts the system bots that do not exist yet.
 pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
     for (email, full_name) in SYSTEM_BOTS {
         if users::by_delivery_email(tx, email)?.is_none() {
@@ -44,7 +44,7 @@ pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
                     email,
                     full_name,
                     role: Role::Member,
-                    // The published kind of the system bots: they do as they are told.
+                    // The published type of system bots.
                     bot_type: Some(BotType::Generic),
                     bot_owner_id: None,
                     is_system_bot: true,
@@ -57,12 +57,13 @@ pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
     Ok(())
 }
 
-/// Sends a message of the notification bot. Nobody is asked whether it may.
+/// Sends a message of the notification bot. Permissions are not checked.
 pub fn send_as_notification_bot(tx: &mut Tx<'_>, address: Address, content: String) -> ApiResult<MessageId> {
     send(tx, address, content, Vec::new())
 }
 
-/// The same; these users need not read it, such as who did what it tells of.
+/// Like [`send_as_notification_bot`], but the message is read already for the users `known_to`, such as the one who
+/// made the change.
 pub fn send_and_read(
     tx: &mut Tx<'_>,
     address: Address,
@@ -88,21 +89,21 @@ fn send(tx: &mut Tx<'_>, address: Address, content: String, known_to: Vec<UserId
     Ok(sent.id)
 }
 
-/// The address of direct messages of the notification bot to a user.
+/// The destination of direct messages of the notification bot to a user.
 pub fn direct_address(connection: &Connection, user_id: UserId) -> ApiResult<Address> {
     let mut user_ids = vec![bot(connection)?, user_id];
     user_ids.sort_unstable();
     Ok(Address::Direct(user_ids))
 }
 
-/// A message of the notification bot that was rendered on a snapshot, as its reader sees the organization.
+/// A message of the notification bot that is rendered on a snapshot, with the access of its reader.
 pub struct BotMessage {
     bot: UserId,
     draft: Draft,
 }
 
 impl BotMessage {
-    /// Prepares a message.
+    /// Renders a message.
     pub fn new(
         connection: &Connection,
         reader: &Caller,
@@ -115,7 +116,7 @@ impl BotMessage {
         Ok(Self { bot: bot(connection)?, draft: draft(address, content, rendered) })
     }
 
-    /// Sends it. Nobody is asked whether the bot may.
+    /// Sends the message. Permissions are not checked.
     pub fn send(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
         deliver(tx, self.bot, &self.draft).map(|_| ())
     }
@@ -135,12 +136,12 @@ fn draft(address: Address, content: String, rendered: Rendered) -> Draft {
     Draft::new(address, content, rendered, CLIENT.to_owned())
 }
 
-/// How notices name the caller: a mention that notifies nobody.
+/// A silent mention of the caller, for notices.
 pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<String> {
     name_of_user(tx, caller.user_id)
 }
 
-/// How notices name a user.
+/// A silent mention of a user, for notices.
 pub fn name_of_user(connection: &Connection, user_id: UserId) -> ApiResult<String> {
     let user = user_rows::by_id(connection, user_id)?
         .ok_or_else(|| ApiError::internal("the user whom a notice names has no row"))?;

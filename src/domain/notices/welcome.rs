@@ -1,4 +1,4 @@
-//! How the Welcome Bot greets new users (feature level 416).
+//! Messages of the Welcome Bot to new users (feature level 416).
 
 use crate::domain::notices;
 use crate::domain::realm::settings;
@@ -6,7 +6,7 @@ use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 
-/// Greets a new user with the organization's own text, if it has one.
+/// Sends the organization's welcome text to a new user, if there is one.
 pub fn greet(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
     let text: String = settings::WELCOME_MESSAGE_CUSTOM_TEXT.get(tx)?;
     if !text.is_empty() {
@@ -15,7 +15,7 @@ pub fn greet(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
     Ok(())
 }
 
-/// Sends a user a text as the Welcome Bot.
+/// Sends a text to a user as the Welcome Bot.
 pub fn send(tx: &mut Tx<'_>, user_id: UserId, text: String) -> ApiResult<MessageId> {
     notices::send_as_welcome_bot(tx, user_id, text)
 }

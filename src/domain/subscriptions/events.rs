@@ -44,7 +44,10 @@ impl SubscriptionsAdded {
     }
 
     /// The event for subscriptions that come back with a channel from the archive.
-    pub fn unarchived(subscriptions: Vec<SubscriptionRecord>, defaults: NotificationDefaults) -> Routed<Self> {
+    pub fn unarchived(
+        subscriptions: Vec<SubscriptionRecord>,
+        defaults: NotificationDefaults,
+    ) -> Routed<Self> {
         let routing = SubscriptionsAddedRouting { defaults, is_unarchived: true };
         Routed { event: Self { subscriptions }, routing }
     }

@@ -18,8 +18,8 @@ pub enum Principals {
     Emails(Vec<String>),
 }
 
-/// Loads the users, without duplicates and sorted by id; the caller if none are given. Fails if one of them does not exist
-/// or is deactivated.
+/// Loads the users, without duplicates and sorted by id; the caller if none are given. Fails if one of them does not
+/// exist or is deactivated.
 pub fn resolve(
     connection: &Connection,
     caller: &Caller,

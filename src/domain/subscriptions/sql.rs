@@ -1,7 +1,6 @@
 //! Statements on subscriptions and on their spans.
 
 use crate::domain::subscriptions::rules::SubscriptionProperty;
-use crate::domain::subscriptions::rules::SubscriptionProperty;
 use crate::types::{MessageId, RecipientId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -93,8 +92,8 @@ pub fn subscribers_with_deactivated(
     ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
 }
 
-/// The recipient ids of the channels in which a user can have received messages: those that they ever were subscribed to or
-/// have a span in.
+/// The recipient ids of the channels in which a user can have received messages: those that they ever were subscribed
+/// to or have a span in.
 pub fn ever_received(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<RecipientId>> {
     connection
         .prepare_cached(
@@ -161,8 +160,8 @@ pub fn all_subscribers(connection: &Connection) -> rusqlite::Result<HashMap<Stre
     Ok(channels)
 }
 
-/// Active bots, and users who were active since a time in UNIX seconds: who joined, were present or sent a message since
-/// then, or have an event queue.
+/// Active bots, and users who were active since a time in UNIX seconds: who joined, were present or sent a message
+/// since then, or have an event queue.
 pub fn active_since(connection: &Connection, since: i64) -> rusqlite::Result<RoaringBitmap> {
     let mut statement = connection.prepare_cached(
         "SELECT user_id FROM user WHERE is_active AND (bot_type IS NOT NULL OR date_joined >= ?1

@@ -1,4 +1,4 @@
-//! Policies that follow from what people do: `automatically_follow_topics_policy`,
+//! Automatic changes of topic policies: `automatically_follow_topics_policy`,
 //! `automatically_unmute_topics_in_muted_streams_policy` (feature level 214) and
 //! `automatically_follow_topics_where_mentioned` (feature level 235).
 
@@ -12,27 +12,27 @@ use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{StreamId, Topic, UserId};
 
-/// A value of the two settings: what changes the policy for a topic.
-mod when {
-    /// Anything that takes part: sending, reacting, voting.
+/// Values of the two settings: the action of the user that changes the policy for a topic.
+mod trigger {
+    /// Any participation: sending a message, reacting, voting.
     pub const PARTICIPATION: i64 = 1;
     /// Sending a message.
     pub const SEND: i64 = 2;
-    /// Sending the first one.
+    /// Sending the first message of the topic.
     pub const INITIATION: i64 = 3;
 }
 
-/// What a user wants to happen in a channel.
+/// A user's settings for topics of a channel.
 #[derive(Clone, Copy, Debug)]
-struct Wishes {
-    /// When to follow a topic.
+struct AutoFollowSettings {
+    /// The trigger for following a topic.
     follow: i64,
-    /// When to unmute a topic; `None` where nothing is muted.
+    /// The trigger for unmuting a topic; `None` if the channel is not muted.
     unmute: Option<i64>,
 }
 
-impl Wishes {
-    /// The policy for what happened: any of these.
+impl AutoFollowSettings {
+    /// The policy after an action with these triggers.
     fn policy(self, happened: &[i64]) -> VisibilityPolicy {
         if happened.contains(&self.follow) {
             VisibilityPolicy::Followed
@@ -44,8 +44,8 @@ impl Wishes {
     }
 }
 
-/// The wishes of a user; `None` for bots, which do not look at topics.
-fn wishes(tx: &Tx<'_>, user: &UserRow, stream_id: StreamId) -> ApiResult<Option<Wishes>> {
+/// Loads the settings of a user; `None` for bots.
+fn load_settings(tx: &Tx<'_>, user: &UserRow, stream_id: StreamId) -> ApiResult<Option<AutoFollowSettings>> {
     if user.is_bot() {
         return Ok(None);
     }
@@ -56,24 +56,24 @@ fn wishes(tx: &Tx<'_>, user: &UserRow, stream_id: StreamId) -> ApiResult<Option<
     let unmute = is_muted
         .then(|| user_settings::AUTOMATICALLY_UNMUTE_TOPICS_IN_MUTED_STREAMS_POLICY.get(tx, user_id))
         .transpose()?;
-    Ok(Some(Wishes { follow, unmute }))
+    Ok(Some(AutoFollowSettings { follow, unmute }))
 }
 
-/// What a message of a user to a topic does to their policy for it. Answers the new policy, if it is another one now.
-/// `begins` tells whether it is the first in the topic, as far as the user sees.
-pub fn at_send(
+/// Updates a user's policy for a topic after they sent a message to it. Returns the new policy if it changed. `begins`
+/// is called only when needed, and returns whether the message is the first of the topic that the user can see.
+pub fn after_send(
     tx: &mut Tx<'_>,
     user: &UserRow,
     stream_id: StreamId,
     topic: &Topic,
     begins: impl FnOnce(&Tx<'_>) -> ApiResult<bool>,
 ) -> ApiResult<Option<VisibilityPolicy>> {
-    let Some(wishes) = wishes(tx, user, stream_id)? else { return Ok(None) };
+    let Some(settings) = load_settings(tx, user, stream_id)? else { return Ok(None) };
     let user_id = user.user_id;
     let now = sql::policy(tx, user_id, stream_id, &topic.key())?;
-    let mut wanted = wishes.policy(&[when::PARTICIPATION, when::SEND]);
-    let by_beginning = wishes.policy(&[when::INITIATION]);
-    // Who has chosen something for a topic does not begin it.
+    let mut wanted = settings.policy(&[trigger::PARTICIPATION, trigger::SEND]);
+    let by_beginning = settings.policy(&[trigger::INITIATION]);
+    // Sending the first message does not override a policy that the user set.
     if now == VisibilityPolicy::Inherit
         && by_beginning != VisibilityPolicy::Inherit
         && wanted != VisibilityPolicy::Followed
@@ -84,33 +84,33 @@ pub fn at_send(
     raise(tx, user_id, stream_id, topic, now, wanted)
 }
 
-/// What it does when a message that others moved becomes the first of a topic: whoever sent it begins the topic (release
-/// 11.0). Who has chosen something for the topic keeps it.
-pub fn at_split(tx: &mut Tx<'_>, user_id: UserId, stream_id: StreamId, topic: &Topic) -> ApiResult<()> {
+/// Updates the policy of the sender of a message that became the first of a topic by a move: the sender counts as the
+/// one who started the topic (release 11.0). A policy that the user set does not change.
+pub fn after_split(tx: &mut Tx<'_>, user_id: UserId, stream_id: StreamId, topic: &Topic) -> ApiResult<()> {
     let Some(user) = users::by_id(tx, user_id)? else { return Ok(()) };
-    let Some(wishes) = wishes(tx, &user, stream_id)? else { return Ok(()) };
+    let Some(settings) = load_settings(tx, &user, stream_id)? else { return Ok(()) };
     let now = sql::policy(tx, user_id, stream_id, &topic.key())?;
     if now == VisibilityPolicy::Inherit {
-        raise(tx, user_id, stream_id, topic, now, wishes.policy(&[when::INITIATION]))?;
+        raise(tx, user_id, stream_id, topic, now, settings.policy(&[trigger::INITIATION]))?;
     }
     Ok(())
 }
 
-/// What taking part otherwise does: a reaction, a vote.
-pub fn at_participation(
+/// Updates a user's policy for a topic after they reacted or voted.
+pub fn after_participation(
     tx: &mut Tx<'_>,
     user_id: UserId,
     stream_id: StreamId,
     topic: &Topic,
 ) -> ApiResult<()> {
     let Some(user) = users::by_id(tx, user_id)? else { return Ok(()) };
-    let Some(wishes) = wishes(tx, &user, stream_id)? else { return Ok(()) };
+    let Some(settings) = load_settings(tx, &user, stream_id)? else { return Ok(()) };
     let now = sql::policy(tx, user_id, stream_id, &topic.key())?;
-    raise(tx, user_id, stream_id, topic, now, wishes.policy(&[when::PARTICIPATION])).map(|_| ())
+    raise(tx, user_id, stream_id, topic, now, settings.policy(&[trigger::PARTICIPATION])).map(|_| ())
 }
 
-/// Lets people follow a topic where they were mentioned by name or through a group. What they muted stays so.
-pub fn where_mentioned(
+/// Lets users follow a topic in which they were mentioned personally or through a group. Muted topics stay muted.
+pub fn after_mention(
     tx: &mut Tx<'_>,
     user_ids: &[UserId],
     stream_id: StreamId,
@@ -129,7 +129,7 @@ pub fn where_mentioned(
     Ok(())
 }
 
-/// Sets a policy that shows more of a topic; one that is followed stays so.
+/// Sets a policy unless it equals the current one or the topic is followed already.
 fn raise(
     tx: &mut Tx<'_>,
     user_id: UserId,

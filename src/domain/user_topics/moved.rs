@@ -1,4 +1,4 @@
-//! What moving a topic does to the policies for it. For the operation that moves messages.
+//! Moves the policies for a topic along with its messages.
 
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::{events, sql};
@@ -16,14 +16,14 @@ pub struct TopicPlace<'a> {
     pub topic: &'a Topic,
 }
 
-/// Carries all policies for a topic to where it went, and tells those whose policies changed. To be called when every
-/// message of the topic moved, after the messages' rows changed; a part that moves leaves its policies behind.
+/// Moves all policies for a topic to its new location, and emits the changed ones. Call it after all messages of the
+/// topic were moved; if only some are, the policies stay.
 ///
-/// If there were messages `at_target` already, the two topics become one, and a user's two policies what is seen more
-/// of the two ([`VisibilityPolicy::merged`]). Otherwise the policy goes along. `may_read_target` tells who may read the
-/// channel it went to: the others lose their policy.
+/// If there were messages `at_target` already, the two policies of a user are merged ([`VisibilityPolicy::merged`]).
+/// Otherwise the policy of the source replaces the one of the target, unless the user has none. Users for whom
+/// `may_read_target` returns false lose their policy.
 ///
-/// Nothing happens when only the spelling changed: a policy is for all spellings of a topic.
+/// Does nothing if only the spelling changed: a policy applies to all spellings of a topic.
 pub fn move_policies(
     tx: &mut Tx<'_>,
     from: TopicPlace<'_>,
@@ -53,13 +53,13 @@ pub fn move_policies(
         } else {
             source
         };
-        put(tx, user_id, from, source, VisibilityPolicy::Inherit)?;
-        put(tx, user_id, to, target, wanted)?;
+        set(tx, user_id, from, source, VisibilityPolicy::Inherit)?;
+        set(tx, user_id, to, target, wanted)?;
     }
     Ok(())
 }
 
-fn put(
+fn set(
     tx: &mut Tx<'_>,
     user_id: UserId,
     place: TopicPlace<'_>,

@@ -1,4 +1,4 @@
-//! All that one user muted, unmuted and follows, to ask about many messages.
+//! The muted channels and topic policies of a user in memory, for checks of many messages.
 
 use crate::domain::subscriptions::sql as subscriptions;
 use crate::domain::user_topics::policy::VisibilityPolicy;
@@ -15,7 +15,7 @@ pub struct Muting {
 }
 
 impl Muting {
-    /// Loads them: two statements, however many messages are asked about.
+    /// Loads them with two statements.
     pub fn of(connection: &Connection, user_id: UserId) -> rusqlite::Result<Self> {
         let own = subscriptions::own(connection, user_id)?;
         let muted_channels = own.into_iter().filter(|own| own.is_muted).map(|own| own.stream_id).collect();
@@ -31,7 +31,7 @@ impl Muting {
         self.muted_channels.iter().copied()
     }
 
-    /// Whether a channel is muted as a whole; single topics of it may not be.
+    /// Whether a channel is muted. Topics of it may be unmuted all the same.
     pub fn is_channel_muted(&self, stream_id: StreamId) -> bool {
         self.muted_channels.contains(&stream_id)
     }
@@ -46,7 +46,7 @@ impl Muting {
         self.policy(stream_id, key).mutes(self.is_channel_muted(stream_id))
     }
 
-    /// Whether a topic is muted by itself, whatever its channel is.
+    /// Whether the topic's own policy is muted.
     pub fn is_topic_muted(&self, stream_id: StreamId, key: &str) -> bool {
         self.policy(stream_id, key) == VisibilityPolicy::Muted
     }
@@ -56,7 +56,7 @@ impl Muting {
         self.policy(stream_id, key) == VisibilityPolicy::Followed
     }
 
-    /// The topics of a channel with a policy of this kind, by channel and key.
+    /// The topics of a channel whose policy matches, as channel and topic key.
     pub fn topics_of(
         &self,
         stream_id: StreamId,
@@ -70,7 +70,7 @@ impl Muting {
             .map(move |(key, _)| (stream_id, key.as_str()))
     }
 
-    /// The topics with a policy of this kind, by channel and key.
+    /// The topics of all channels whose policy matches, as channel and topic key.
     pub fn topics(
         &self,
         wanted: impl Fn(VisibilityPolicy) -> bool,

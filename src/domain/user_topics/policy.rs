@@ -3,15 +3,15 @@
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// How a user wants to see a topic.
+/// A user's policy for a topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum VisibilityPolicy {
-    /// As its channel. Has no row.
+    /// Muted if the channel is. Has no row.
     #[default]
     Inherit,
-    /// Muted, whatever the channel is.
+    /// Muted, also in a channel that is not.
     Muted,
-    /// Not muted, whatever the channel is.
+    /// Not muted, also in a muted channel.
     Unmuted,
     /// Not muted, and followed.
     Followed,
@@ -48,7 +48,7 @@ impl VisibilityPolicy {
         }
     }
 
-    /// What two topics that become one come to: nothing that the user wanted to see may be hidden by it.
+    /// The policy for two topics that are merged: the more visible one, so that the merge hides no messages.
     #[must_use]
     pub fn merged(self, other: Self) -> Self {
         let wish = |policy| match policy {

@@ -1,4 +1,4 @@
-//! Setting a policy, for whoever asks.
+//! Sets topic policies, and finds the channels in which the caller may set or remove them.
 
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
@@ -9,7 +9,7 @@ use crate::http::{ApiError, ApiResult, Caller};
 use crate::store::Tx;
 use crate::types::{StreamId, Topic, UserId};
 
-/// Sets a user's policy for a topic and tells the user's clients. Nothing happens when it is that already.
+/// Sets a user's policy for a topic and emits it, unless it is set already.
 pub fn set(
     tx: &mut Tx<'_>,
     user_id: UserId,
@@ -24,20 +24,20 @@ pub fn set(
     events::emit(tx, user_id, stream_id, topic, policy)
 }
 
-/// A channel in which the caller may set policies: one that they may read and that is in use.
+/// Loads a channel in which the caller may set policies: one that they may read and that is not archived.
 pub fn find_to_set(tx: &Tx<'_>, caller: &Caller, stream_id: StreamId) -> ApiResult<StreamRow> {
     let stream = access::find_for_content(Ctx::in_job(tx, caller), stream_id)?;
     if stream.is_archived { Err(access::no_such_channel()) } else { Ok(stream) }
 }
 
-/// Whether the caller may take policies away in a channel. Those of a channel that they have lost can be removed too,
-/// as long as there are any.
+/// Whether the caller may remove policies in a channel. A user who lost access to the channel may remove the existing
+/// ones.
 fn may_remove(tx: &Tx<'_>, caller: &Caller, stream: &StreamRow) -> ApiResult<bool> {
     Ok(sql::has_any(tx, caller.user_id, stream.stream_id)?
         || access::has_content_access(Ctx::in_job(tx, caller), stream)?)
 }
 
-/// A channel in which the caller may take policies away, with the refusal to answer if not.
+/// Loads a channel in which the caller may remove policies. Fails with `refusal` if there is none.
 pub fn find_to_remove(
     tx: &Tx<'_>,
     caller: &Caller,

@@ -1,25 +1,25 @@
-//! Every statement about users' choices for topics.
+//! Statements on topic policies.
 
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::types::{StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
 
-/// A choice of one user.
+/// A user's policy for a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserTopic {
     /// The channel.
     pub stream_id: StreamId,
     /// The channel's name.
     pub stream_name: String,
-    /// The topic, spelt as when it was chosen.
+    /// The topic, as spelled when the policy was set.
     pub topic_name: String,
     /// UNIX seconds.
     pub last_updated: i64,
-    /// The choice; never the default, which has no row.
+    /// Never [`VisibilityPolicy::Inherit`], which has no row.
     pub visibility_policy: VisibilityPolicy,
 }
 
-/// A user's choices in channels that are not archived, in the order of channels and topics.
+/// A user's policies in channels that are not archived, by channel and topic.
 pub fn of_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<UserTopic>> {
     connection
         .prepare_cached(
@@ -39,7 +39,7 @@ pub fn of_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec
         .collect()
 }
 
-/// Channel, topic key and policy of each of a user's choices, also in archived channels.
+/// All policies of a user as channel, topic key and policy, including those in archived channels.
 pub fn keys_of_user(
     connection: &Connection,
     user_id: UserId,
@@ -50,7 +50,7 @@ pub fn keys_of_user(
         .collect()
 }
 
-/// A user's choice for a topic, by the topic's key.
+/// A user's policy for a topic, by the topic's key.
 pub fn policy(
     connection: &Connection,
     user_id: UserId,
@@ -66,7 +66,7 @@ pub fn policy(
     Ok(policy.unwrap_or_default())
 }
 
-/// All users' choices for a topic, by the topic's key; in the order of users.
+/// The policies of all users for a topic, by the topic's key; ascending by user.
 pub fn of_topic(
     connection: &Connection,
     stream_id: StreamId,
@@ -81,14 +81,14 @@ pub fn of_topic(
         .collect()
 }
 
-/// Whether a user chose anything in a channel.
+/// Whether a user has any policy in a channel.
 pub fn has_any(connection: &Connection, user_id: UserId, stream_id: StreamId) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT EXISTS (SELECT 1 FROM user_topic WHERE user_id = ?1 AND stream_id = ?2)")?
         .query_row((user_id, stream_id), |row| row.get(0))
 }
 
-/// Writes a user's choice for a topic.
+/// Inserts, updates or deletes a user's policy for a topic.
 pub fn put(
     connection: &Connection,
     user_id: UserId,

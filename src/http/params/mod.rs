@@ -60,12 +60,12 @@ mod value;
 use serde::{Deserialize, Deserializer};
 
 pub use self::error::ParamError;
-pub use self::types::{BoundedText, JsonOrText, NoParams, RequiredText, Trimmed};
+pub use self::types::{BoundedText, JsonOrText, NoParams, Order, RequiredText, Trimmed};
 use super::form::Form;
 
 impl Form {
-    /// Reads a struct of parameters. The names of its fields are then no longer in [`Form::ignored`]; several structs may
-    /// be read from one form.
+    /// Reads a struct of parameters. The names of its fields are then no longer in [`Form::ignored`]; several structs
+    /// may be read from one form.
     ///
     /// An error names the parameter as the client did: an alias stays an alias.
     pub fn parse<'form, P: Deserialize<'form>>(&'form self) -> Result<P, ParamError> {

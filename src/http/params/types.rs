@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 
+use crate::error::{ApiError, ApiResult};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde_json::Value;
 
@@ -19,7 +20,8 @@ pub struct Trimmed(pub String);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BoundedText<const MAX: usize>(String);
 
-/// A text, trimmed of white space, that is not empty and has at most `MAX` characters; by default, any number. The errors are `x cannot be blank` and `x is too long (limit: 60 characters)`.
+/// A text, trimmed of white space, that is not empty and has at most `MAX` characters; by default, any number. The
+/// errors are `x cannot be blank` and `x is too long (limit: 60 characters)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequiredText<const MAX: usize = { usize::MAX }>(String);
 
@@ -33,6 +35,29 @@ pub enum JsonOrText {
     Json(Value),
     /// The text is not JSON.
     Text(String),
+}
+
+/// The ids of all rows of a resource in a new order. Unknown ids are ignored, and of an id that is given twice the last
+/// position counts.
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Order(Vec<i64>);
+
+impl Order {
+    /// Returns the rows whose position changes, as pairs of id and new position. `rows` are pairs of id and current
+    /// position. Fails if the order lacks a row.
+    pub fn changes(&self, rows: impl IntoIterator<Item = (i64, i64)>) -> ApiResult<Vec<(i64, i64)>> {
+        let mut changes = Vec::new();
+        for (id, current) in rows {
+            let position = self.0.iter().rposition(|other| *other == id);
+            let position = position.and_then(|position| i64::try_from(position).ok());
+            let position = position.ok_or_else(|| ApiError::bad_request("Invalid order mapping."))?;
+            if position != current {
+                changes.push((id, position));
+            }
+        }
+        Ok(changes)
+    }
 }
 
 impl Trimmed {

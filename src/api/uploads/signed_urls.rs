@@ -1,5 +1,5 @@
-//! Addresses under which a file can be loaded without credentials, for a minute: for programs that cannot send them, such
-//! as players and browsers that a client opens.
+//! Signed URLs, with which a file can be downloaded without credentials for a minute. They are for programs that cannot
+//! send credentials, such as media players and browsers that a client opens.
 
 use crate::api::uploads::download::{FileParams, serve};
 use crate::domain::files::sql;
@@ -14,10 +14,10 @@ use rusqlite::Connection;
 use serde::Deserialize;
 use sha2::Sha256;
 
-/// How long an address is good, in seconds.
+/// How long a URL is valid, in seconds.
 const VALIDITY: i64 = 60;
 
-/// Characters that stand in a path as they are.
+/// The characters of a file name that are percent-encoded in a path.
 const PLAIN_IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// `GET /user_uploads/{realm_id}/{filename}` below `/api/v1`.
@@ -35,16 +35,16 @@ pub async fn get_temporary_url(call: Call<User>, params: FileParams) -> ApiResul
 /// Parameters of `GET /user_uploads/temporary/{token}/{filename}`.
 #[derive(Deserialize)]
 pub struct TemporaryParams {
-    /// Says which file and until when, and that we said so.
+    /// The file's id and the time of expiry, signed.
     token: String,
-    /// The last part of the file's path.
+    /// The last part of the file's path id.
     filename: String,
-    /// Whether a browser is to save it rather than to show it.
+    /// Whether browsers save the file rather than show it.
     #[serde(default)]
     download: bool,
 }
 
-/// `GET /user_uploads/temporary/{token}/{filename}`, and `HEAD`. Nobody has to log in.
+/// `GET /user_uploads/temporary/{token}/{filename}`, and `HEAD`.
 pub async fn get_file_by_temporary_url(call: Call<Anyone>, params: TemporaryParams) -> ApiResult<Reply> {
     let now = call.app.clock.seconds();
     let file = call.app.readers.read(|snapshot| {
@@ -63,26 +63,26 @@ fn file_name(file: &AttachmentRow) -> &str {
     file.path_id.rsplit('/').next().unwrap_or_default()
 }
 
-/// A token for a file that is good until a time.
+/// Signs a token for a file that is valid until a time in UNIX seconds.
 fn sign(connection: &Connection, id: i64, until: i64) -> ApiResult<String> {
     let mut bytes = [id.to_be_bytes(), until.to_be_bytes()].concat();
-    let signature = keyed(connection)?.chain_update(&bytes).finalize();
+    let signature = new_mac(connection)?.chain_update(&bytes).finalize();
     bytes.extend_from_slice(&signature.into_bytes());
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// The file of a token; `None` if it is not ours or no longer good.
+/// The file id of a token; `None` if the signature is invalid or the token has expired.
 fn verify(connection: &Connection, token: &str, now: i64) -> ApiResult<Option<i64>> {
     let Ok(bytes) = URL_SAFE_NO_PAD.decode(token) else { return Ok(None) };
     let Some((signed, signature)) = bytes.split_at_checked(16) else { return Ok(None) };
-    if keyed(connection)?.chain_update(signed).verify_slice(signature).is_err() {
+    if new_mac(connection)?.chain_update(signed).verify_slice(signature).is_err() {
         return Ok(None);
     }
     let number = |at: usize| signed.get(at..at + 8)?.try_into().ok().map(i64::from_be_bytes);
     Ok(number(0).filter(|_| number(8).is_some_and(|until| now < until)))
 }
 
-fn keyed(connection: &Connection) -> ApiResult<Hmac<Sha256>> {
+fn new_mac(connection: &Connection) -> ApiResult<Hmac<Sha256>> {
     Hmac::new_from_slice(&sql::secret(connection)?)
         .map_err(|error| ApiError::internal(format_args!("the key of signed addresses is unusable: {error}")))
 }
