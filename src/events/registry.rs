@@ -61,7 +61,11 @@ fn parse<E: Event>(row: &LogRow) -> serde_json::Result<Arc<dyn Deliverable>> {
 }
 
 impl Registry {
-    /// Makes a registry. Panics, which in a constant is an error of the compiler, if two entries have one name.
+    /// Makes a registry.
+    ///
+    /// # Panics
+    ///
+    /// If two entries have one name. In a constant that is an error of the compiler.
     pub const fn new(kinds: &'static [EventKind]) -> Self {
         let mut one = 0;
         while one < kinds.len() {

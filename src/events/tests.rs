@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tokio::task::JoinSet;
 
 /// The same for everybody.
 #[derive(Serialize, Deserialize)]
@@ -362,14 +363,19 @@ async fn events_that_are_not_logged_take_numbers_without_the_writer() {
     bench.broadcast(1).await;
     let (open, gate) = mpsc::channel::<()>();
     let writer = bench.writer.clone();
-    let blocked = tokio::spawn(async move {
-        writer.run(move |_| -> Result<(), StoreError> { Ok(gate.recv().unwrap()) }).await
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        let job = move |_: &mut Tx<'_>| -> Result<(), StoreError> {
+            gate.recv().unwrap();
+            Ok(())
+        };
+        writer.run(job).await
     });
     tokio::task::yield_now().await;
     bench.broadcast(2).await;
     assert_eq!(numbers(&bench.events(&queue, ADA).await), [1, 2], "the writer is busy");
     open.send(()).unwrap();
-    blocked.await.unwrap().unwrap();
+    tasks.join_next().await.unwrap().unwrap().unwrap();
     bench.close();
 }
 
@@ -386,7 +392,8 @@ async fn events_that_are_not_logged_wait_for_the_group_before_them() {
         let (open_last, last_gate) = mpsc::channel::<()>();
         let (say, started) = mpsc::channel::<()>();
         let (writer, say_first) = (bench.writer.clone(), say.clone());
-        let first = tokio::spawn(async move {
+        let mut first = JoinSet::new();
+        first.spawn(async move {
             let job = move |_: &mut Tx<'_>| -> Result<(), StoreError> {
                 say_first.send(()).unwrap();
                 first_gate.recv().unwrap();
@@ -397,7 +404,8 @@ async fn events_that_are_not_logged_wait_for_the_group_before_them() {
         started.recv().unwrap();
         // While the first job runs, the others come into its group.
         let writer = bench.writer.clone();
-        let others = tokio::spawn(async move {
+        let mut others = JoinSet::new();
+        others.spawn(async move {
             let emits = writer.run(|tx| -> Result<(), StoreError> {
                 tx.emit(Ping { number: 1 }, Audience::user(ADA));
                 Ok(())
@@ -422,8 +430,8 @@ async fn events_that_are_not_logged_wait_for_the_group_before_them() {
         bench.broadcast(4).await;
         assert!(bench.poll(&queue, ADA, last).await.unwrap().is_empty(), "a group has smaller numbers");
         open_last.send(()).unwrap();
-        first.await.unwrap().unwrap_or_else(|error| assert!(!succeeds, "{error}"));
-        let (emits, ends) = others.await.unwrap();
+        first.join_next().await.unwrap().unwrap().unwrap_or_else(|error| assert!(!succeeds, "{error}"));
+        let (emits, ends) = others.join_next().await.unwrap().unwrap();
         assert_eq!((emits.is_ok(), ends.is_ok()), (succeeds, succeeds));
         let events = bench.poll(&queue, ADA, last).await.unwrap();
         assert!(ids(&events).is_sorted_by(|one, other| one < other), "{events:?}");
@@ -437,7 +445,7 @@ async fn ids_are_published_in_order_under_concurrency() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Arc::new(Bench::open(&folder.path().join("chat.sqlite")).await);
     let queue = bench.register(ADA, Registration::default()).await;
-    let mut tasks = tokio::task::JoinSet::new();
+    let mut tasks = JoinSet::new();
     for number in 0..8 {
         let bench = Arc::clone(&bench);
         tasks.spawn(async move {

@@ -12,8 +12,7 @@ mod waiting_period;
 pub use waiting_period::emit_ended_waiting_periods;
 
 use crate::domain::groups::{events, system};
-use crate::http::Resource;
-use crate::http::{Route, StatePart, USER};
+use crate::http::{Resource, Route, StatePart, USER};
 use hyper::Method;
 
 /// User groups.
@@ -23,7 +22,6 @@ pub const RESOURCE: Resource = Resource {
     state: STATE,
     set_up: system::set_up,
     background: Some(waiting_period::BACKGROUND),
-    ..Resource::EMPTY
 };
 
 const STATE: &[StatePart] = &[StatePart { name: "realm_user_groups", fetch: events::state }];

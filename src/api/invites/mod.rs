@@ -36,10 +36,10 @@ fn routes() -> Vec<Route> {
 /// everyone's.
 fn get_invites(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     rules::check_can_manage_invites(read.caller)?;
-    let inviter = (!read.caller.role.is_administrator()).then_some(read.caller.user_id);
-    let invites = sql::list_usable(read, inviter, read.app.clock.seconds())?;
-    let invites: Vec<_> = invites.iter().map(|invite| InviteRecord::new(invite, &read.info.origin)).collect();
-    Reply::field("invites", &invites)
+    let created_by = (!read.caller.role.is_administrator()).then_some(read.caller.user_id);
+    let invites = sql::list_usable(read, created_by, read.app.clock.seconds())?;
+    let records: Vec<_> = invites.iter().map(|invite| InviteRecord::new(invite, &read.info.origin)).collect();
+    Reply::field("invites", &records)
 }
 
 /// Parameters of `POST /invites/multiuse` beyond [`InviteParams`].

@@ -6,6 +6,7 @@ use serde::Deserialize;
 /// The group settings of a channel as parameters. `T` is the type of a value: a setting of a new channel, or a change
 /// of an existing one.
 #[derive(Clone, Debug, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the names on the wire")]
 pub struct GroupParams<T> {
     /// Who may subscribe others.
     can_add_subscribers_group: Option<T>,

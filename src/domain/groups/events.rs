@@ -46,7 +46,7 @@ pub struct GroupRouting {
 
 impl GroupRouting {
     /// Checks whether a client has the group.
-    fn reaches(&self, receiver: &Receiver<'_>) -> bool {
+    pub fn reaches(&self, receiver: &Receiver<'_>) -> bool {
         !self.is_deactivated || receiver.registration.client_capabilities.include_deactivated_groups
     }
 }

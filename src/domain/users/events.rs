@@ -33,7 +33,8 @@ pub enum UserAddedRouting {
 }
 
 impl UserAddedRouting {
-    fn reaches(&self, receiver: &Receiver<'_>) -> bool {
+    /// Checks whether a client gets the event.
+    pub fn reaches(&self, receiver: &Receiver<'_>) -> bool {
         match self {
             Self::Accessible => true,
             Self::StandIn => !receiver.registration.client_capabilities.user_list_incomplete,
