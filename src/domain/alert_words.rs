@@ -13,8 +13,8 @@ const BEFORE: &str = " \n(\".,';[*`>";
 /// The characters that may follow a word, besides the end of the text. As published.
 const AFTER: &str = " \n)\"?:.,';]!*`";
 
-/// The writer's memory of the automaton. It is true because every job that changes words calls [`forget`], and because
-/// a failed job drops it (see [`Tx::local`]).
+/// The writer's cache of the automaton. It is correct because every job that changes words drops it, and because a failed
+/// job does (see `Tx::cache_mut`).
 #[derive(Default)]
 struct AlertWords {
     built: Option<Automaton>,

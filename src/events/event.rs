@@ -12,8 +12,7 @@ use std::fmt::Write;
 /// delivery are in [`Routing`](Self::Routing), which is stored apart and never sent. An event is delivered to a queue only
 /// if [`deliver`](Self::deliver) says so, in the form of the variant that it returns.
 ///
-/// Most events look the same to everybody: [`uniform_event!`](crate::events::uniform_event) implements the trait for
-/// those.
+/// Most events look the same to everybody: `uniform_event!` implements the trait for those.
 pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The event's `type` on the wire, which a queue's `event_types` filters.
     const TYPE: &'static str;
@@ -45,7 +44,7 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
 }
 
 /// An [`Event`] of the list of all events. Only these can be emitted: what is not listed could not be read back from the
-/// log. Implemented by [`register_events!`](crate::events::register_events) and by nothing else.
+/// log. Implemented by `register_events!` and by nothing else.
 pub trait Registered: Event {}
 
 /// An event with the facts that decide about its delivery.

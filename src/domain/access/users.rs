@@ -1,6 +1,6 @@
 //! Access to users: who can see whom, by the organization's `can_access_all_users_group` (feature levels 225, 228, 232).
 //!
-//! [`Ties`] has the rule. [`Accessible`] evaluates it for one viewer, [`who_can_access`] for one user and all viewers.
+//! `Ties` has the rule. [`Accessible`] evaluates it for one viewer, [`who_can_access`] for one user and all viewers.
 //! Of users whom a viewer cannot access, messages, lists and events have the id and [`UNKNOWN_USER`]. Events about a user
 //! go to [`audience`].
 

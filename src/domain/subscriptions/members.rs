@@ -11,7 +11,7 @@ use std::collections::HashMap;
 const CAPACITY: usize = 512;
 
 /// The cache. It is correct because every job that changes the subscribers of a channel calls [`update`] or
-/// [`invalidate_all`], and because a failed job drops it (see [`crate::store::Tx::local`]).
+/// [`invalidate_all`], and because a failed job drops it (see `Tx::cache_mut`).
 #[derive(Default)]
 struct AudienceCache {
     audiences: HashMap<StreamId, Audience>,

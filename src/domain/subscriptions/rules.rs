@@ -40,7 +40,7 @@ pub enum SubscriptionProperty {
     Color(String),
     /// Whether the channel is muted. The deprecated `in_home_view` is the negation.
     Muted(bool),
-    /// One of [`BOOLEANS`] and its value.
+    /// One of `BOOLEANS` and its value.
     Boolean(&'static str, bool),
 }
 

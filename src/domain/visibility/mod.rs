@@ -5,11 +5,11 @@
 //! emits what follows, in an order in which clients know of things before they hear more of them:
 //!
 //! 1. what the change itself emits, unless it asks for 4;
-//! 2. `realm_user` `add` for users who become accessible ([`users`]);
+//! 2. `realm_user` `add` for users who become accessible;
 //! 3. `user_group` `remove_members` and `add_members` of system groups, then `stream` `create` and `subscription`
-//!    `peer_add` for channels that become visible ([`channels`]);
+//!    `peer_add` for channels that become visible;
 //! 4. the events of the change that name what became visible ([`with_own_events`]);
-//! 5. `stream` `delete`, and what clients know of users who were deactivated or reactivated ([`accounts`]);
+//! 5. `stream` `delete`, and what clients know of users who were deactivated or reactivated;
 //! 6. `realm_user` `remove`.
 //!
 //! The passing of time is a change as well: see [`waiting_period`].
