@@ -3,7 +3,7 @@
 
 use crate::domain::channel_folders::{self, ChannelFolder};
 use crate::domain::limits::{MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH};
-use crate::domain::messages::render_context::render_description;
+use crate::domain::rendering::render_description;
 use crate::domain::users::events::everyone;
 use crate::events::uniform_event;
 use crate::http::Resource;

@@ -5,11 +5,11 @@
 
 use crate::auth::credentials;
 use crate::domain::bots::rules::INTEGRATIONS;
-use crate::domain::messages::create::{Draft, send};
-use crate::domain::messages::destination::{Address, MessageType};
-use crate::domain::messages::quote::unused_fence;
-use crate::domain::messages::render_context::render_for;
+use crate::domain::messages::create::{OutgoingMessage, send};
+use crate::domain::messages::destination::{Destination, MessageType};
+use crate::domain::messages::markup::unused_fence;
 use crate::domain::messages::{destination, rules};
+use crate::domain::rendering::render_for;
 use crate::http::Resource;
 use crate::http::params::JsonOrText;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Caller, Reply, Route};
@@ -71,7 +71,7 @@ fn prepare(
     call: &Call<Anyone>,
     snapshot: &Snapshot<'_>,
     params: &DeliverParams,
-) -> ApiResult<(Caller, Draft)> {
+) -> ApiResult<(Caller, OutgoingMessage)> {
     let caller = credentials::authenticate_key(snapshot, &params.api_key)?;
     let told: Value = serde_json::from_slice(&call.body)
         .map_err(|_| ApiError::new(400, "INVALID_JSON", "Malformed JSON"))?;
@@ -85,13 +85,13 @@ fn prepare(
             let mut user_ids = vec![caller.user_id];
             user_ids.extend(caller.bot_owner_id);
             user_ids.sort_unstable();
-            Address::Direct(user_ids)
+            Destination::Direct(user_ids)
         }
     };
     let text = serde_json::to_string_pretty(&told)?;
     let fence = unused_fence(&text);
     let content = rules::content(&format!("{fence}json\n{text}\n{fence}"))?;
     let rendered = render_for(snapshot, &caller, now, &call.info.origin, &content)?;
-    let draft = Draft::new(address, content, rendered, CLIENT.to_owned());
+    let draft = OutgoingMessage::new(address, content, rendered, CLIENT.to_owned());
     Ok((caller, draft))
 }

@@ -3,7 +3,7 @@
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::Accessible;
-use crate::domain::messages::muted_sender;
+use crate::domain::messages::read_state::sender;
 use crate::domain::users::find;
 use crate::events::{Audience, uniform_event};
 use crate::http::Resource;
@@ -65,7 +65,7 @@ fn mute_user(tx: &mut Tx<'_>, caller: &User, params: MuteParams) -> ApiResult<Re
     if is_new == 0 {
         return Err(ApiError::bad_request("User already muted"));
     }
-    muted_sender::mark_read(tx, caller, muted.user_id)?;
+    sender::mark_sender_read(tx, caller, muted.user_id)?;
     emit_and_reply(tx, caller.user_id)
 }
 

@@ -1,10 +1,12 @@
 //! `POST` and `DELETE /messages/{message_id}/reactions`.
 
+use crate::domain::access::messages as message_access;
 use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::emoji::resolve::{UNICODE, check, complete};
-use crate::domain::messages::access::Sight;
+use crate::domain::messages::receipts::late;
 use crate::domain::messages::record::{MessageRow, Reaction, attribute};
-use crate::domain::messages::{historical, receivers, sql as messages};
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{audience, sql as messages};
 use crate::domain::user_topics::auto_follow;
 use crate::events::{Event, Form, Receiver, Routed};
 use crate::http::Resource;
@@ -100,9 +102,9 @@ impl Event for ReactionChanged {
 /// `POST /messages/{message_id}/reactions`.
 fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
     let message = {
-        let sight = Sight::new(tx, caller, tx.now());
-        let (message, _) = sight.find_to_change(params.message_id)?;
-        historical::receive_as_read(tx, &sight, message.recipient_id, message.id)?;
+        let viewer = MessageViewer::new(tx, caller, tx.now());
+        let (message, _) = viewer.find_to_change(params.message_id)?;
+        late::add_receipt_as_read(tx, &viewer, message.recipient_id, message.id)?;
         message
     };
     let name = params.emoji_name.ok_or_else(|| ApiError::missing("emoji_name"))?;
@@ -130,7 +132,7 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     };
     insert(tx, message.id, &reaction)?;
     messages::add_attributes(tx, message.id, attribute::HAS_REACTION)?;
-    if let Some(stream_id) = messages::stream_of(tx, message.recipient_id)? {
+    if let Some(stream_id) = message_access::stream_of(tx, message.recipient_id)? {
         auto_follow::after_participation(tx, caller.user_id, stream_id, &message.topic())?;
     }
     emit_changed(tx, "add", &message, reaction)
@@ -138,7 +140,7 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
 
 /// `DELETE /messages/{message_id}/reactions`.
 fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiResult<Reply> {
-    let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
+    let (message, _) = MessageViewer::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
     // Reactions with emoji that were deactivated since can be removed too.
     let (code, kind) = match (params.emoji_name, params.emoji_code) {
         (_, Some(code)) => (code, params.reaction_type.unwrap_or_else(|| UNICODE.to_owned())),
@@ -170,7 +172,7 @@ fn emit_changed(
 ) -> ApiResult<Reply> {
     let user = users::by_id(tx, reaction.user_id)?
         .ok_or_else(|| ApiError::internal("the user who reacted has no row"))?;
-    let receivers = receivers::of(tx, message)?;
+    let receivers = audience::of(tx, message)?;
     let unknown_to = access::without_access(tx, &user, receivers.audience.bitmap())?;
     let unknown_to = unknown_to.into_iter().map(UserId::from).collect();
     let user = ReactingUser { user_id: user.user_id, email: user.email, full_name: user.full_name };

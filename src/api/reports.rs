@@ -3,12 +3,12 @@
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::access::{channel_rows as channels, user_rows as users};
 use crate::domain::limits::MAX_MESSAGE_LENGTH;
-use crate::domain::messages::access::Sight;
-use crate::domain::messages::destination::Address;
-use crate::domain::messages::quote::{
-    Whereabouts, enumerated, global_time, mentions_of_others, shortened, silent_mention, unused_fence,
+use crate::domain::messages::destination::Destination;
+use crate::domain::messages::markup::{
+    Location, enumerated, global_time, mentions_of_others, shortened, silent_mention, unused_fence,
 };
 use crate::domain::messages::record::MessageRow;
+use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::notices::BotMessage;
 use crate::domain::realm;
 use crate::http::Resource;
@@ -81,7 +81,7 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
     }
     let report = call.app.readers.read(|snapshot| {
         let stream = moderation_channel(snapshot)?;
-        let message = Sight::new(snapshot, &call.caller, now).find(params.message_id)?;
+        let message = MessageViewer::new(snapshot, &call.caller, now).find(params.message_id)?;
         let content = text(snapshot, &call.caller, &message, params.report_type, &params.description)?;
         let topic = if stream.topics_policy == TopicsPolicy::EmptyTopicOnly {
             String::new()
@@ -90,13 +90,13 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
         };
         // A topic that would be too long is cut, as everywhere.
         let topic = Topic::from_client(&topic).unwrap_or_else(|_| Topic::stored(String::new()));
-        let to = Address::Channel(Box::new(stream), topic);
+        let to = Destination::Channel(Box::new(stream), topic);
         BotMessage::new(snapshot, &call.caller, now, &call.info.origin, to, content)
     });
     let report = report.await?;
     let message_id = params.message_id;
     call.write(move |tx, caller| {
-        Sight::new(tx, caller, tx.now()).find(message_id)?;
+        MessageViewer::new(tx, caller, tx.now()).find(message_id)?;
         report.send(tx)
     })
     .await?;
@@ -123,10 +123,10 @@ fn text(
         .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
     let reporter = silent_mention(&reporter.full_name, reporter.user_id);
     let sender = silent_mention(&message.sender_full_name, message.sender_id);
-    let place = Whereabouts::of(connection, message)?;
+    let place = Location::of(connection, message)?;
     let (whereto, original) = match &place {
-        Whereabouts::Channel { link, .. } => (String::new(), format!("Original message at {link}")),
-        Whereabouts::Direct { people, url } => {
+        Location::Channel { link, .. } => (String::new(), format!("Original message at {link}")),
+        Location::Direct { people, url } => {
             let others = mentions_of_others(connection, people, message.sender_id)?;
             // That somebody wrote to the reporter alone goes without saying.
             let is_obvious = people.len() <= 2 && message.sender_id != caller.user_id;

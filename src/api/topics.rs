@@ -1,8 +1,9 @@
 //! `GET /users/me/{stream_id}/topics`: the topics of a channel.
 
 use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::messages::Ranges;
 use crate::domain::access::{channel_rows as channels, channels as access};
-use crate::domain::messages::access::{Ranges, Sight};
+use crate::domain::messages::viewer::MessageViewer;
 use crate::http::Resource;
 use crate::http::{ApiResult, Caller, Read, Reply, Route, USER, User};
 use crate::types::shown_topic;
@@ -59,7 +60,7 @@ fn get_topics(read: &Read<'_, User>, params: TopicsParams) -> ApiResult<Reply> {
 
 /// The ids of messages of the channel that the caller may see.
 fn visible(connection: &Connection, caller: &Caller, stream: &StreamRow, now: i64) -> ApiResult<Ranges> {
-    let view = Sight::new(connection, caller, now).view_of_stream(stream)?;
+    let view = MessageViewer::new(connection, caller, now).channel(stream)?;
     if view.stream.is_none() {
         return Err(access::no_such_channel());
     }

@@ -1,13 +1,14 @@
 //! `POST /typing` and `POST /messages/{message_id}/typing`: typing notifications. They are delivered and not stored.
 
 use crate::auth::Ctx;
+use crate::domain::access::messages as message_access;
 use crate::domain::access::{
     channel_rows as subscriptions, channels, user_rows as users, users as access_to_users,
 };
-use crate::domain::messages::access::Sight;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::rules::EditFacts;
-use crate::domain::messages::{destination, rules, sql as messages};
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{destination, rules};
 use crate::domain::{realm, user_settings};
 use crate::events::{Audience, Event, Form, Receiver, Registered, broadcast};
 use crate::http::Resource;
@@ -184,13 +185,13 @@ async fn set_typing_status_for_edit(call: Call<User>, params: EditTypingParams) 
     let now = call.app.clock.seconds();
     let told = call.app.readers.read(|snapshot| {
         let caller = &call.caller;
-        let message = Sight::new(snapshot, caller, now).find(params.message_id)?;
+        let message = MessageViewer::new(snapshot, caller, now).find(params.message_id)?;
         let facts = EditFacts {
             editing_allowed: realm::settings::ALLOW_MESSAGE_EDITING.get(snapshot)?,
             limit_seconds: realm::settings::MESSAGE_CONTENT_EDIT_LIMIT_SECONDS.get(snapshot)?,
             now,
         };
-        rules::may_edit_content(caller, &message, facts)?;
+        rules::check_may_edit_content(caller, &message, facts)?;
         let (recipient, audience) = edited_place(snapshot, caller, &message)?;
         let (sender_id, message_id) = (caller.user_id, message.id);
         let event = TypingEdit { op: params.op, sender_id, message_id, recipient };
@@ -240,13 +241,13 @@ fn edited_place(
     caller: &Caller,
     message: &MessageRow,
 ) -> ApiResult<(EditPlace, Audience)> {
-    if let Some(channel_id) = messages::stream_of(connection, message.recipient_id)? {
+    if let Some(channel_id) = message_access::stream_of(connection, message.recipient_id)? {
         check_shares(connection, caller, Where::Channel)?;
         let place = EditPlace::Channel { channel_id, topic: message.subject.clone() };
         return Ok((place, subscribers(connection, caller, channel_id)?));
     }
     check_shares(connection, caller, Where::Direct)?;
-    let user_ids = messages::direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
+    let user_ids = message_access::direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();
     let audience = receivers(connection, user_ids.iter().copied(), &user_ids)?;
     Ok((EditPlace::Direct { user_ids }, audience))
 }

@@ -13,7 +13,8 @@
 //! | `users`, `presence`, `user_status`, `muted_users` | users |
 //! | `channel_folders` to `bots` | channels and their folders, subscribers, and bots |
 //! | `visibility` | the events about channels and users that become visible or invisible by a change |
-//! | `user_topics`, `domains`, `messages` | topic policies, domains that may join, messages |
+//! | `user_topics`, `domains` | topic policies, domains that may join |
+//! | `rendering`, `messages` | rendering Markdown as the author sees the organization, and messages |
 //! | `profile_values` to `accounts` | commands that combine the modules above |
 
 pub mod limits;
@@ -61,6 +62,8 @@ pub mod visibility;
 pub mod user_topics;
 
 pub mod domains;
+
+pub mod rendering;
 
 pub mod messages;
 

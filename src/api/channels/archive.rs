@@ -4,12 +4,13 @@ use crate::api::channels::default_streams;
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::messages::moved_receipts;
 use crate::domain::access::{channel_viewers, channels};
 use crate::domain::channels::events::StreamUpdated;
 use crate::domain::channels::record::record;
 use crate::domain::channels::{default_groups, sql};
 use crate::domain::messages::events::FlagsChanged;
-use crate::domain::messages::{moved_receipts, unread};
+use crate::domain::messages::read_state;
 use crate::domain::notices::channels as notices;
 use crate::domain::{membership, subscriptions};
 use crate::events::Audience;
@@ -57,11 +58,11 @@ pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived
 /// Marks all messages of a channel as read: many clients do not show archived channels, so nobody could read them
 /// there.
 fn mark_read_for_subscribers(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
-    let arrivals = moved_receipts::of(tx, stream.recipient_id)?;
+    let arrivals = moved_receipts(tx, stream.recipient_id)?;
     let mut unread_by: BTreeMap<Vec<MessageId>, Vec<UserId>> = BTreeMap::new();
     for user_id in subscriptions::sql::subscribers_with_deactivated(tx, stream.stream_id)? {
         let user_id = UserId::from(user_id);
-        let read = unread::read_all(tx, user_id, stream, &arrivals)?;
+        let read = read_state::mark_channel_read(tx, user_id, stream, &arrivals)?;
         if !read.is_empty() {
             unread_by.entry(read).or_default().push(user_id);
         }

@@ -18,9 +18,9 @@ use crate::domain::groups::setting;
 use crate::domain::groups::setting::{GroupSetting, Owner, SettingChange};
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::limits::MAX_STREAM_DESCRIPTION_LENGTH;
-use crate::domain::messages::channel_description;
 use crate::domain::notices::channels as channel_notices;
 use crate::domain::notices::channels::Notice;
+use crate::domain::rendering::render_descriptions;
 use crate::domain::visibility::Scope;
 use crate::domain::{notices, realm, visibility};
 use crate::events::{Audience, Routed};
@@ -74,7 +74,7 @@ pub async fn update(
         None => None,
         Some(text) => {
             let text = rules::description(text);
-            let html = channel_description::render(&call, std::slice::from_ref(&text)).await?.pop();
+            let html = render_descriptions(&call, std::slice::from_ref(&text)).await?.pop();
             html.map(|html| (text, html))
         }
     };

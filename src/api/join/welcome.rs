@@ -3,8 +3,8 @@
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{channel_rows as channels, user_rows as users};
 use crate::domain::invites::record::InviteRow;
-use crate::domain::messages::destination::Address;
-use crate::domain::messages::quote::silent_mention;
+use crate::domain::messages::destination::Destination;
+use crate::domain::messages::markup::silent_mention;
 use crate::domain::notices::{direct_address, send_as_notification_bot};
 use crate::domain::{notices, realm};
 use crate::http::ApiResult;
@@ -30,7 +30,7 @@ pub fn send(tx: &mut Tx<'_>, invite: &InviteRow, new_user: &UserRow) -> ApiResul
     if let Some(stream) = stream
         && invite.invited_by_user_id.is_some()
     {
-        let address = Address::Channel(Box::new(stream), Topic::stored(SIGNUPS_TOPIC.to_owned()));
+        let address = Destination::Channel(Box::new(stream), Topic::stored(SIGNUPS_TOPIC.to_owned()));
         send_as_notification_bot(tx, address, format!("{name} joined this organization."))?;
     }
     send_welcome(tx, invite, new_user)

@@ -4,9 +4,9 @@ use crate::domain::access::{channels, user_rows as users};
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::membership::Membership;
 use crate::domain::groups::realm_settings::{RealmGroup, is_held};
-use crate::domain::messages::access::Sight;
 use crate::domain::messages::rules::DeleteFacts;
-use crate::domain::messages::{removal, rules};
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{delete, rules};
 use crate::domain::realm;
 use crate::http::{ApiResult, Caller, Reply, User};
 use crate::store::Tx;
@@ -23,12 +23,12 @@ pub struct DeleteParams {
 
 /// `DELETE /messages/{message_id}`: removes a message for everybody.
 pub fn delete_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
-    let (message, stream) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
+    let (message, stream) = MessageViewer::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
     let stream_id = stream.as_ref().map(|stream| stream.stream_id);
     let sender = users::by_id(tx, message.sender_id)?;
     let owns_sender = sender.is_some_and(|sender| sender.bot_owner_id == Some(caller.user_id));
     let (may_delete_any, may_delete_own) = permissions(tx, caller, stream_id, tx.now())?;
-    rules::may_delete(DeleteFacts {
+    rules::check_may_delete(DeleteFacts {
         may_delete_any,
         may_delete_own,
         is_own: message.sender_id == caller.user_id || owns_sender,
@@ -38,9 +38,9 @@ pub fn delete_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> A
     match &stream {
         Some(stream) => {
             let deleter = Some(caller.user_id);
-            removal::remove_from_channel(tx, stream, &message.subject, &[message.id], deleter)?;
+            delete::from_channel(tx, stream, &message.subject, &[message.id], deleter)?;
         }
-        None => removal::remove_direct(tx, message.recipient_id, &[message.id])?,
+        None => delete::direct(tx, message.recipient_id, &[message.id])?,
     }
     Ok(Reply::ok())
 }

@@ -2,19 +2,20 @@
 
 use crate::auth::Ctx;
 use crate::domain::access::channels;
-use crate::domain::messages::access::Sight;
+use crate::domain::access::messages as message_access;
 use crate::domain::messages::destination::read_topic;
-use crate::domain::messages::{removal, sql, topic_sql};
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{delete, sql, topic_sql};
 use crate::http::{Administrator, ApiError, ApiResult, Call, Caller, Reply};
 use crate::store::Tx;
 use crate::types::{StreamId, Topic};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Messages deleted in one job, so that no request waits long behind it.
+/// The most messages that are deleted in one job, so that no request waits long for it.
 const BATCH: usize = 500;
 
-/// Jobs for one request. A client whose topic is larger asks again.
+/// The most jobs for one request. Clients repeat the request for larger topics.
 const MAX_BATCHES: usize = 20;
 
 /// Parameters of `POST /streams/{stream_id}/delete_topic`.
@@ -27,7 +28,7 @@ pub struct DeleteTopicParams {
 }
 
 /// `POST /streams/{stream_id}/delete_topic`: deletes the messages of a topic that the caller may read, the newest
-/// first. `complete` tells whether all are gone.
+/// first. `complete` says whether all were deleted.
 pub async fn delete_topic(call: Call<Administrator>, params: DeleteTopicParams) -> ApiResult<Reply> {
     let topic = Arc::new(read_topic(&params.topic_name)?);
     let (app, caller) = (Arc::clone(&call.app), call.caller.clone());
@@ -43,7 +44,7 @@ pub async fn delete_topic(call: Call<Administrator>, params: DeleteTopicParams) 
     Reply::field("complete", &complete)
 }
 
-/// Deletes the newest messages of a topic. Answers whether those were all.
+/// Deletes the newest messages of a topic. Returns whether those were all.
 fn delete_batch(tx: &mut Tx<'_>, mut caller: Caller, stream_id: StreamId, topic: &Topic) -> ApiResult<bool> {
     caller.reload(tx)?;
     if !caller.role.is_administrator() {
@@ -53,9 +54,9 @@ fn delete_batch(tx: &mut Tx<'_>, mut caller: Caller, stream_id: StreamId, topic:
     if stream.is_archived {
         return Err(channels::no_such_channel());
     }
-    let Some(topic_id) = sql::topic(tx, stream_id, &topic.key())? else { return Ok(true) };
-    let view = Sight::new(tx, &caller, tx.now()).view_of_stream(&stream)?;
-    // One more than are deleted tells whether there are more.
+    let Some(topic_id) = message_access::topic(tx, stream_id, &topic.key())? else { return Ok(true) };
+    let view = MessageViewer::new(tx, &caller, tx.now()).channel(&stream)?;
+    // Find one more than is deleted, to know whether there are more.
     let mut batch = topic_sql::newest_ids(tx, topic_id, &view.visible, BATCH + 1)?;
     let complete = batch.len() <= BATCH;
     if !complete {
@@ -63,7 +64,7 @@ fn delete_batch(tx: &mut Tx<'_>, mut caller: Caller, stream_id: StreamId, topic:
     }
     if let Some(newest) = batch.last() {
         let subject = sql::subject_of(tx, *newest)?;
-        removal::remove_from_channel(tx, &stream, &subject, &batch, Some(caller.user_id))?;
+        delete::from_channel(tx, &stream, &subject, &batch, Some(caller.user_id))?;
     }
     Ok(complete)
 }

@@ -1,8 +1,8 @@
-//! `GET /messages/{message_id}/read_receipts`: who has read a message and lets it be known.
+//! `GET /messages/{message_id}/read_receipts`.
 
 use crate::domain::access::user_rows;
-use crate::domain::messages::access::Sight;
-use crate::domain::messages::{receivers, unread};
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{read_state, receipts};
 use crate::domain::{access, muted_users, realm, user_settings};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{MessageId, UserId};
@@ -15,18 +15,18 @@ pub struct ReadReceiptsParams {
     message_id: MessageId,
 }
 
-/// `GET /messages/{message_id}/read_receipts`: the users who received the message and have read it, ascending; never
-/// its sender, who does not send read receipts or cannot be accessed, nor who has muted the caller or is muted by
+/// `GET /messages/{message_id}/read_receipts`: the users who received the message and have read it, ascending; without its
+/// sender, users who do not send read receipts or cannot be accessed, and users who muted the caller or are muted by
 /// them.
 pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> ApiResult<Reply> {
-    let sight = Sight::new(read, read.caller, read.app.clock.seconds());
-    let message = sight.find(params.message_id)?;
+    let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
+    let message = viewer.find(params.message_id)?;
     if !realm::settings::ENABLE_READ_RECEIPTS.get(read)? {
         return Err(ApiError::bad_request("Read receipts are disabled in this organization."));
     }
-    let view = sight.view(message.recipient_id)?;
-    let readers = receivers::who_received(read, view.stream.as_ref(), &message)?
-        & unread::who_read(read, message.recipient_id, message.id)?;
+    let conversation = viewer.conversation(message.recipient_id)?;
+    let readers = receipts::who_received(read, conversation.stream.as_ref(), &message)?
+        & read_state::who_read(read, message.recipient_id, message.id)?;
     let estranged = muted_users::list_muted_either_way(read, read.caller.user_id)?;
     let mut user_ids = Vec::new();
     let accessible = access::users::Accessible::to(read, read.caller)?;

@@ -1,7 +1,7 @@
-//! `POST /messages/render`: what a text would look like.
+//! `POST /messages/render`: renders a text without sending it.
 
-use crate::domain::messages::render_context::render_for;
 use crate::domain::messages::rules;
+use crate::domain::rendering::render_for;
 use crate::http::{ApiResult, Read, Reply, User};
 use serde::Deserialize;
 

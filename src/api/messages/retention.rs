@@ -1,15 +1,13 @@
-//! Removing what is too old: messages of channels after `message_retention_days` of the channel or the organization, and
-//! direct messages after the organization's.
+//! Retention: deleting messages after `message_retention_days`, of the channel or the organization.
 //!
-//! A message that has expired is deleted as a user would delete it, with all that belongs to it and with the events of
-//! that, so clients never know of messages that are not there. What expired while the server was down is removed when it
-//! is back: only the messages themselves say what is left to do.
+//! An expired message is deleted as a user would delete it, with everything that belongs to it and with the events. The
+//! messages themselves are the only state, so that messages that expire while the server is down are deleted later.
 
 use crate::app::App;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::channels::rules::SECONDS_PER_DAY;
 use crate::domain::channels::sql as channels;
-use crate::domain::messages::{removal, sql};
+use crate::domain::messages::{delete, sql};
 use crate::domain::realm;
 use crate::http::ApiResult;
 use crate::http::Background;
@@ -19,19 +17,19 @@ use crate::types::{MessageId, RecipientId, TopicId};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, HashMap};
 
-/// Messages that are removed in one job, so that no request waits long behind it.
+/// The most messages that are deleted in one job, so that no request waits long for it.
 const BATCH: i64 = 500;
 
-/// The task that looks once a minute.
+/// The task that deletes expired messages, once a minute.
 pub const BACKGROUND: Background = |app, stopped| {
     Box::pin(scheduler::run(app, stopped, |app| Box::pin(async move { remove_expired(&app).await })))
 };
 
-/// Removes a batch of messages that have expired, the oldest of a conversation first. Answers that there may be more to do
-/// now; `None` when there was nothing, and no time is worth waking for.
+/// Deletes a batch of expired messages, the oldest of a conversation first. Returns the time of the next batch: now, or
+/// `None` if nothing had expired.
 pub async fn remove_expired(app: &App) -> ApiResult<Option<i64>> {
     let now = app.clock.seconds();
-    // Mostly nothing has expired, and the writer need not be asked.
+    // Usually nothing has expired, and the writer is not needed.
     if app.readers.read(|snapshot| Expired::find(snapshot, now)).await?.is_none() {
         return Ok(None);
     }
@@ -43,12 +41,12 @@ fn remove_batch(tx: &mut Tx<'_>) -> ApiResult<()> {
     match Expired::find(tx, tx.now())? {
         Some(Expired::InChannel(stream, topics)) => {
             for (subject, ids) in topics.into_values() {
-                removal::remove_from_channel(tx, &stream, &subject, &ids, None)?;
+                delete::from_channel(tx, &stream, &subject, &ids, None)?;
             }
         }
         Some(Expired::Direct(conversations)) => {
             for (recipient_id, ids) in conversations {
-                removal::remove_direct(tx, recipient_id, &ids)?;
+                delete::direct(tx, recipient_id, &ids)?;
             }
         }
         None => {}
@@ -56,19 +54,19 @@ fn remove_batch(tx: &mut Tx<'_>) -> ApiResult<()> {
     Ok(())
 }
 
-/// Messages that have expired, as many as fit into a job; ids ascending.
+/// A batch of expired messages; ids ascending.
 enum Expired {
-    /// Those of one channel by topic, each as its newest message here spells it.
+    /// Messages of one channel by topic, with the topic as the newest of them spells it.
     InChannel(Box<StreamRow>, BTreeMap<TopicId, (String, Vec<MessageId>)>),
     /// Direct messages by conversation.
     Direct(BTreeMap<RecipientId, Vec<MessageId>>),
 }
 
 impl Expired {
-    /// Looks for some. Without any retention that is two short statements; else a seek for each channel.
+    /// Finds a batch. Costs two short statements without retention, and a seek for each channel with it.
     fn find(connection: &Connection, now: i64) -> ApiResult<Option<Self>> {
         let of_realm: i64 = realm::settings::MESSAGE_RETENTION_DAYS.get(connection)?;
-        let mut cutoffs = Cutoffs { connection, now, known: HashMap::new() };
+        let mut cutoffs = Cutoffs { connection, now, by_days: HashMap::new() };
         for (recipient_id, days) in channels::limited_retention(connection, of_realm)? {
             let found = sql::in_channel_before(connection, recipient_id, cutoffs.of(days)?, BATCH)?;
             if found.is_empty() {
@@ -94,26 +92,26 @@ impl Expired {
     }
 }
 
-/// The first messages that have not expired, by days: channels with the same retention share one.
+/// The first message that has not expired, by days of retention.
 struct Cutoffs<'a> {
     connection: &'a Connection,
     now: i64,
-    known: HashMap<i64, MessageId>,
+    by_days: HashMap<i64, MessageId>,
 }
 
 impl Cutoffs<'_> {
-    /// The id below which all messages are older than some days; ids grow with time.
+    /// Returns the id below which all messages are older than some days. Ids grow with time.
     fn of(&mut self, days: i64) -> ApiResult<MessageId> {
-        if let Some(known) = self.known.get(&days) {
-            return Ok(*known);
+        if let Some(first) = self.by_days.get(&days) {
+            return Ok(*first);
         }
         let since = self.now.saturating_sub(days.saturating_mul(SECONDS_PER_DAY));
         let first = match channels::first_message_since(self.connection, since)? {
             Some(first) => first,
-            // All of them are older.
+            // All messages are older.
             None => MessageId(sql::newest_id(self.connection)?.0 + 1),
         };
-        self.known.insert(days, first);
+        self.by_days.insert(days, first);
         Ok(first)
     }
 }

@@ -5,18 +5,19 @@ use crate::api::outgoing_webhooks::post::{Answer, Failure};
 use crate::api::outgoing_webhooks::report::Report;
 use crate::api::outgoing_webhooks::{payload, post};
 use crate::app::App;
+use crate::domain::access::messages as message_access;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{channel_rows as channels, user_rows as users};
 use crate::domain::bots::sql as bots;
 use crate::domain::bots::sql::Service;
-use crate::domain::messages::create::{Draft, deliver as write_message};
-use crate::domain::messages::destination::Address;
-use crate::domain::messages::quote::Whereabouts;
+use crate::domain::messages::create::{OutgoingMessage, store_and_emit as write_message};
+use crate::domain::messages::destination::Destination;
+use crate::domain::messages::markup::Location;
 use crate::domain::messages::record::MessageRow;
-use crate::domain::messages::render_context::render_for;
 use crate::domain::messages::webhook_queue::QueuedRow;
 use crate::domain::messages::{rules, sql as messages, webhook_queue};
 use crate::domain::notices::{direct_address, send_as_notification_bot};
+use crate::domain::rendering::render_for;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::store::Tx;
 use crate::types::Topic;
@@ -144,12 +145,12 @@ fn prepare(app: &App, connection: &Connection, row: &QueuedRow, now: i64) -> Api
 }
 
 /// The conversation of the message, to which the bot replies; `None` if its channel is archived.
-fn address_of(connection: &Connection, message: &MessageRow) -> ApiResult<Option<Address>> {
-    Ok(match messages::stream_of(connection, message.recipient_id)? {
+fn address_of(connection: &Connection, message: &MessageRow) -> ApiResult<Option<Destination>> {
+    Ok(match message_access::stream_of(connection, message.recipient_id)? {
         Some(stream_id) => channels::by_id(connection, stream_id)?
             .filter(|stream| !stream.is_archived)
-            .map(|stream| Address::Channel(Box::new(stream), Topic::stored(message.subject.clone()))),
-        None => messages::direct_user_ids(connection, message.recipient_id)?.map(Address::Direct),
+            .map(|stream| Destination::Channel(Box::new(stream), Topic::stored(message.subject.clone()))),
+        None => message_access::direct_user_ids(connection, message.recipient_id)?.map(Destination::Direct),
     })
 }
 
@@ -169,14 +170,14 @@ async fn send_reply(app: &App, row: &QueuedRow, prepared: &Prepared, content: St
 }
 
 /// Renders a reply of the bot.
-async fn draft(app: &App, prepared: &Prepared, content: &str) -> ApiResult<Option<Draft>> {
+async fn draft(app: &App, prepared: &Prepared, content: &str) -> ApiResult<Option<OutgoingMessage>> {
     let origin = app.options.public_url.clone().unwrap_or_default();
     let now = app.clock.seconds();
-    let render = |snapshot: &crate::store::Snapshot<'_>| -> ApiResult<Option<Draft>> {
+    let render = |snapshot: &crate::store::Snapshot<'_>| -> ApiResult<Option<OutgoingMessage>> {
         let Some(address) = address_of(snapshot, &prepared.message)? else { return Ok(None) };
         let content = rules::content(content)?;
         let rendered = render_for(snapshot, &prepared.caller, now, &origin, &content)?;
-        Ok(Some(Draft::new(address, content, rendered, CLIENT.to_owned())))
+        Ok(Some(OutgoingMessage::new(address, content, rendered, CLIENT.to_owned())))
     };
     app.readers.read(render).await
 }
@@ -192,7 +193,7 @@ async fn fail(app: &App, row: QueuedRow, prepared: Prepared, report: Report) -> 
         if let Some(reasons) = report.reasons
             && let Some(owner) = owner.filter(|owner| owner.is_active)
         {
-            let url = Whereabouts::of(tx, &prepared.message)?;
+            let url = Location::of(tx, &prepared.message)?;
             let content = format!(
                 "[A message]({}) to your bot @_**{}** triggered an outgoing webhook.\n{reasons}",
                 url.url(),

@@ -1,11 +1,11 @@
 //! The requests and responses of outgoing webhooks, in Zulip's format and in one compatible with Slack.
 
+use crate::domain::access::messages as message_access;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::sql::Service;
-use crate::domain::messages::access::Sight;
 use crate::domain::messages::record::MessageRow;
-use crate::domain::messages::serialize::{Form, write_messages};
-use crate::domain::messages::sql as messages;
+use crate::domain::messages::serialize::{MessageFormat, write_one};
+use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::webhook_queue::QueuedRow;
 use crate::http::{ApiError, ApiResult, Caller};
 use rusqlite::Connection;
@@ -50,12 +50,9 @@ pub fn write(
 
 /// The message in the format of `GET /messages`, with both Markdown and HTML.
 fn record(connection: &Connection, caller: &Caller, message: &MessageRow, now: i64) -> ApiResult<Value> {
-    let form = Form { apply_markdown: false, allow_empty_topic_name: true };
-    let written = write_messages(&Sight::new(connection, caller, now), &[message.id], form)?;
-    let mut written: Vec<Value> = serde_json::from_str(&written)?;
-    let mut record = written
-        .pop()
-        .ok_or_else(|| ApiError::internal("a message that is to be delivered was not serialized"))?;
+    let form = MessageFormat { apply_markdown: false, allow_empty_topic_name: true };
+    let written = write_one(&MessageViewer::new(connection, caller, now), message.id, form)?;
+    let mut record: Value = serde_json::from_str(&written)?;
     if let Some(members) = record.as_object_mut() {
         members.remove("flags");
         members.insert("rendered_content".to_owned(), message.rendered_content.as_str().into());
@@ -70,7 +67,9 @@ fn form(
     message: &MessageRow,
     host: &str,
 ) -> ApiResult<Option<Payload>> {
-    let Some(stream_id) = messages::stream_of(connection, message.recipient_id)? else { return Ok(None) };
+    let Some(stream_id) = message_access::stream_of(connection, message.recipient_id)? else {
+        return Ok(None);
+    };
     let stream = crate::domain::access::channel_rows::by_id(connection, stream_id)?
         .ok_or_else(|| ApiError::internal("the channel of a message has no row"))?;
     let time = message.timestamp.to_string();

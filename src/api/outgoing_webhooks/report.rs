@@ -1,7 +1,7 @@
 //! The published texts about failures: a short one for the conversation, and one with the reasons for the bot's owner.
 
 use crate::api::outgoing_webhooks::post::{Answer, Failure, TIMEOUT};
-use crate::domain::messages::quote::{shortened, unused_fence};
+use crate::domain::messages::markup::{shortened, unused_fence};
 
 /// The longest quote of a response, in characters.
 const SHOWN: usize = 2000;

@@ -2,8 +2,8 @@
 
 use crate::api::reminders::record::{ReminderRecord, ReminderRow};
 use crate::api::reminders::{record, sql, text};
-use crate::domain::messages::access::Sight;
-use crate::domain::messages::render_context::render_for;
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::rendering::render_for;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Read, Reply, User};
 use crate::scheduler;
@@ -38,7 +38,7 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
         return Err(ApiError::bad_request("Scheduled delivery time must be in the future."));
     }
     let prepared = app.readers.read(|snapshot| {
-        let message = Sight::new(snapshot, &call.caller, now).find(params.message_id)?;
+        let message = MessageViewer::new(snapshot, &call.caller, now).find(params.message_id)?;
         let note = text::note(&params.note.unwrap_or_default())?;
         let content = text::of_message(snapshot, &message, &note)?;
         let rendered = render_for(snapshot, &call.caller, now, &call.info.origin, &content)?;
@@ -57,7 +57,7 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
     let mut row = prepared.await?;
     let id = call
         .write(move |tx, caller| {
-            Sight::new(tx, caller, tx.now()).find(row.message_id)?;
+            MessageViewer::new(tx, caller, tx.now()).find(row.message_id)?;
             row.reminder_id = sql::insert(tx, &row)?;
             record::emit_added(tx, &row);
             Ok(row.reminder_id)

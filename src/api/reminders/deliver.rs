@@ -4,7 +4,7 @@ use crate::api::reminders::record::ReminderRow;
 use crate::api::reminders::{record, sql, text};
 use crate::app::App;
 use crate::domain::access::user_rows as users;
-use crate::domain::messages::access::Sight;
+use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::notices::{BotMessage, direct_address};
 use crate::domain::realm;
 use crate::http::ApiResult;
@@ -52,7 +52,7 @@ async fn deliver(app: &App, row: ReminderRow) -> ApiResult<()> {
 /// Renders the reminder with the current message, or as it was created if the user can no longer see the message.
 fn prepare(connection: &Connection, row: &ReminderRow, now: i64) -> ApiResult<BotMessage> {
     let caller = users::caller(connection, row.user_id)?;
-    let content = match Sight::new(connection, &caller, now).find(row.message_id) {
+    let content = match MessageViewer::new(connection, &caller, now).find(row.message_id) {
         Ok(message) => text::of_message(connection, &message, &row.note)?,
         Err(_) => row.content.clone(),
     };

@@ -1,8 +1,8 @@
 //! The text of reminders.
 
 use crate::domain::limits::{MAX_MESSAGE_LENGTH, MAX_REMINDER_NOTE_LENGTH};
-use crate::domain::messages::quote::{
-    Whereabouts, enumerated, mentions_of_others, shortened, silent_mention, unused_fence,
+use crate::domain::messages::markup::{
+    Location, enumerated, mentions_of_others, shortened, silent_mention, unused_fence,
 };
 use crate::domain::messages::record::MessageRow;
 use crate::http::{ApiError, ApiResult};
@@ -20,10 +20,10 @@ pub fn note(text: &str) -> ApiResult<String> {
 
 /// The text of a reminder: the sender and location of the message, and its content as a quote.
 pub fn of_message(connection: &Connection, message: &MessageRow, note: &str) -> ApiResult<String> {
-    let place = Whereabouts::of(connection, message)?;
+    let place = Location::of(connection, message)?;
     let (kind, whereto) = match &place {
-        Whereabouts::Channel { link, .. } => ("message", format!("in {link}")),
-        Whereabouts::Direct { people, .. } => {
+        Location::Channel { link, .. } => ("message", format!("in {link}")),
+        Location::Direct { people, .. } => {
             let others = mentions_of_others(connection, people, message.sender_id)?;
             ("direct message", format!("to {}", enumerated(&others)))
         }

@@ -2,9 +2,11 @@
 
 use crate::api::scheduled_messages::record::{ScheduledMessageRecord, ScheduledMessageRow, Target};
 use crate::api::scheduled_messages::{record, sql};
-use crate::domain::messages::destination::{Address, MessageType};
-use crate::domain::messages::render_context::render_for;
-use crate::domain::messages::{destination, file_references, mention_rules, rules};
+use crate::domain::files::references;
+use crate::domain::messages::destination::{Destination, MessageType};
+use crate::domain::messages::rules::mentions;
+use crate::domain::messages::{destination, rules};
+use crate::domain::rendering::render_for;
 use crate::http::params::{JsonOrText, NoParams};
 use crate::http::{ApiError, ApiResult, Call, Read, Reply, User};
 use crate::scheduler;
@@ -52,7 +54,7 @@ pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) ->
         let topic = params.topic.as_deref();
         let address = destination::resolve(snapshot, &call.caller, now, params.r#type, &to, topic)?;
         let rendered = render_for(snapshot, &call.caller, now, &call.info.origin, &content)?;
-        mention_rules::check(snapshot, &call.caller, now, address.place(), &rendered)?;
+        mentions::check(snapshot, &call.caller, now, address.topic(), &rendered)?;
         let target = Target::of(&address);
         let is_note = matches!(&target, Target::Direct(people) if people.len() == 1);
         let read_by_sender =
@@ -77,7 +79,7 @@ pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) ->
         .write(move |tx, caller| {
             destination::recheck(tx, caller, tx.now(), &mut address)?;
             row.scheduled_message_id = sql::insert(tx, &row)?;
-            file_references::set_scheduled(tx, row.sender_id, row.scheduled_message_id, &path_ids)?;
+            references::set_scheduled(tx, row.sender_id, row.scheduled_message_id, &path_ids)?;
             record::emit_added(tx, &row);
             Ok(row.scheduled_message_id)
         })
@@ -114,10 +116,10 @@ pub fn only_ids(kind: MessageType, to: JsonOrText) -> ApiResult<JsonOrText> {
 
 impl Target {
     /// The stored form of an address.
-    pub fn of(address: &Address) -> Self {
+    pub fn of(address: &Destination) -> Self {
         match address {
-            Address::Channel(stream, topic) => Self::Channel(stream.stream_id, topic.as_str().to_owned()),
-            Address::Direct(people) => Self::Direct(people.clone()),
+            Destination::Channel(stream, topic) => Self::Channel(stream.stream_id, topic.as_str().to_owned()),
+            Destination::Direct(people) => Self::Direct(people.clone()),
         }
     }
 }

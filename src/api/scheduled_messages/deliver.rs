@@ -4,13 +4,14 @@ use crate::api::scheduled_messages::record::{ScheduledMessageRow, Target};
 use crate::api::scheduled_messages::{record, sql};
 use crate::app::App;
 use crate::domain::access::{channel_rows as channels, user_rows as users};
-use crate::domain::messages::create::{Draft, send};
-use crate::domain::messages::destination::Address;
-use crate::domain::messages::quote::global_time;
-use crate::domain::messages::render_context::render_for;
-use crate::domain::messages::{destination, file_references};
+use crate::domain::files::references;
+use crate::domain::messages::create::{OutgoingMessage, send};
+use crate::domain::messages::destination;
+use crate::domain::messages::destination::Destination;
+use crate::domain::messages::markup::global_time;
 use crate::domain::notices::{BotMessage, direct_address};
 use crate::domain::realm;
+use crate::domain::rendering::render_for;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::scheduler;
 use crate::store::Snapshot;
@@ -46,7 +47,7 @@ async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
                 let mut caller = caller;
                 caller.reload(tx)?;
                 send(tx, &caller, draft)?;
-                file_references::release_scheduled(tx, row.scheduled_message_id)?;
+                references::release_scheduled(tx, row.scheduled_message_id)?;
                 sql::set_sent(tx, row.scheduled_message_id)?;
                 record::emit_removed(tx, &row);
                 Ok(())
@@ -62,7 +63,11 @@ async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
 }
 
 /// Loads the sender, checks the destination again and renders the message.
-fn prepare(connection: &Connection, row: &ScheduledMessageRow, now: i64) -> ApiResult<(Caller, Draft)> {
+fn prepare(
+    connection: &Connection,
+    row: &ScheduledMessageRow,
+    now: i64,
+) -> ApiResult<(Caller, OutgoingMessage)> {
     let caller = users::caller(connection, row.sender_id)?;
     if now - row.scheduled_delivery_timestamp > MAX_DELAY {
         return Err(ApiError::bad_request("Message could not be sent at the scheduled time."));
@@ -71,15 +76,15 @@ fn prepare(connection: &Connection, row: &ScheduledMessageRow, now: i64) -> ApiR
         Target::Channel(stream_id, topic) => {
             let stream = channels::by_id(connection, *stream_id)?;
             let stream = stream.ok_or_else(|| ApiError::no_channel_with_id(stream_id.0))?;
-            Address::Channel(Box::new(stream), Topic::stored(topic.clone()))
+            Destination::Channel(Box::new(stream), Topic::stored(topic.clone()))
         }
-        Target::Direct(people) => Address::Direct(people.clone()),
+        Target::Direct(people) => Destination::Direct(people.clone()),
     };
     destination::recheck(connection, &caller, now, &mut address)?;
     let rendered = render_for(connection, &caller, now, &row.origin, &row.content)?;
-    let draft = Draft {
+    let draft = OutgoingMessage {
         read_by_sender: row.read_by_sender,
-        ..Draft::new(address, row.content.clone(), rendered, row.client.clone())
+        ..OutgoingMessage::new(address, row.content.clone(), rendered, row.client.clone())
     };
     Ok((caller, draft))
 }

@@ -3,9 +3,11 @@
 use crate::api::scheduled_messages::create::only_ids;
 use crate::api::scheduled_messages::record::{ScheduledMessageRow, Target};
 use crate::api::scheduled_messages::{record, sql};
-use crate::domain::messages::destination::{Address, MessageType};
-use crate::domain::messages::render_context::render_for;
-use crate::domain::messages::{destination, file_references, mention_rules, rules};
+use crate::domain::files::references;
+use crate::domain::messages::destination::{Destination, MessageType};
+use crate::domain::messages::rules::mentions;
+use crate::domain::messages::{destination, rules};
+use crate::domain::rendering::render_for;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, RequestInfo, User};
 use crate::markdown::Rendered;
@@ -66,7 +68,7 @@ impl UpdateParams {
         caller: &Caller,
         now: i64,
         target: &Target,
-    ) -> ApiResult<Option<Address>> {
+    ) -> ApiResult<Option<Destination>> {
         if self.r#type.is_none() && self.to.is_none() && self.content.is_none() && self.topic.is_none() {
             return Ok(None);
         }
@@ -116,12 +118,12 @@ fn update(
         return Err(record::not_in_the_future());
     }
     if let Some(address) = params.address(tx, caller, tx.now(), &row.target)? {
-        mention_rules::check(tx, caller, tx.now(), address.place(), &rendered)?;
+        mentions::check(tx, caller, tx.now(), address.topic(), &rendered)?;
         row.target = Target::of(&address);
     }
     if params.content.is_some() {
         let path_ids = &rendered.attachment_path_ids;
-        file_references::set_scheduled(tx, row.sender_id, row.scheduled_message_id, path_ids)?;
+        references::set_scheduled(tx, row.sender_id, row.scheduled_message_id, path_ids)?;
         row.content = content;
         row.rendered_content = rendered.html;
     }
@@ -146,7 +148,7 @@ pub struct DeleteParams {
 /// `DELETE /scheduled_messages/{scheduled_message_id}`.
 pub fn delete_scheduled_message(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let row = find(tx, caller, params.scheduled_message_id)?;
-    file_references::release_scheduled(tx, row.scheduled_message_id)?;
+    references::release_scheduled(tx, row.scheduled_message_id)?;
     sql::delete(tx, row.scheduled_message_id)?;
     record::emit_removed(tx, &row);
     Ok(Reply::ok())

@@ -1,9 +1,9 @@
 //! `POST /submessage`: adds a vote, a task or another change to a poll or to-do list.
 
 use crate::api::submessages::rules;
-use crate::domain::messages::access::Sight;
 use crate::domain::messages::record::attribute;
-use crate::domain::messages::{receivers, sql as messages, submessage_sql, widget};
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{audience, sql as messages, submessages, widget};
 use crate::domain::user_topics::auto_follow;
 use crate::events::uniform_event;
 use crate::http::{ApiError, ApiResult, Reply, User};
@@ -37,8 +37,8 @@ uniform_event!(SubmessageAdded: "submessage", version 1);
 
 /// `POST /submessage`.
 pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) -> ApiResult<Reply> {
-    let (message, _) = Sight::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
-    let there = submessage_sql::of_message(tx, message.id)?;
+    let (message, _) = MessageViewer::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
+    let there = submessages::of_message(tx, message.id)?;
     let is_author = message.sender_id == caller.user_id;
     // Others can add submessages only after the sender of the message has added one.
     if !is_author && !there.iter().any(|submessage| submessage.sender_id == message.sender_id) {
@@ -47,7 +47,7 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
     let data: Value = serde_json::from_str(&params.content)
         .map_err(|_| ApiError::bad_request("Invalid json for submessage"))?;
     rules::check(widget::kind_of(&there).as_deref(), &data, is_author)?;
-    let added = submessage_sql::insert(tx, message.id, caller.user_id, &params.msg_type, &params.content)?;
+    let added = submessages::insert(tx, message.id, caller.user_id, &params.msg_type, &params.content)?;
     messages::add_attributes(tx, message.id, attribute::HAS_SUBMESSAGE)?;
     let event = SubmessageAdded {
         msg_type: added.msg_type,
@@ -56,7 +56,7 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
         sender_id: added.sender_id,
         content: added.content,
     };
-    let receivers = receivers::of(tx, &message)?;
+    let receivers = audience::of(tx, &message)?;
     if let Some(stream) = &receivers.stream {
         auto_follow::after_participation(tx, caller.user_id, stream.stream_id, &message.topic())?;
     }

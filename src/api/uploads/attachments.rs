@@ -1,8 +1,8 @@
 //! `GET /attachments` and `DELETE /attachments/{attachment_id}`: the caller's uploaded files.
 
 use crate::domain::files::record::AttachmentRecord;
+use crate::domain::files::references;
 use crate::domain::files::sql;
-use crate::domain::messages::file_references;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::store::Tx;
@@ -35,6 +35,6 @@ pub struct RemoveParams {
 pub fn remove_attachment(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) -> ApiResult<Reply> {
     let file = sql::by_id(tx, params.attachment_id)?.filter(|file| file.user_id == caller.user_id);
     let file = file.ok_or_else(|| ApiError::bad_request("Invalid attachment"))?;
-    file_references::delete(tx, &file)?;
+    references::delete(tx, &file)?;
     Ok(Reply::ok())
 }

@@ -1,8 +1,8 @@
 //! Background removal of files without references, and of the contents of aborted uploads and deleted files.
 
 use crate::app::App;
+use crate::domain::files::references;
 use crate::domain::files::{blobs, sql};
-use crate::domain::messages::file_references;
 use crate::http::ApiResult;
 use crate::scheduler;
 use crate::store::{Snapshot, Tx};
@@ -25,7 +25,7 @@ fn clean_some(tx: &mut Tx<'_>) -> ApiResult<()> {
     if let Some((file, since)) = sql::longest_unclaimed(tx)?
         && since + UNREFERENCED_RETENTION <= tx.now()
     {
-        file_references::delete(tx, &file)?;
+        references::delete(tx, &file)?;
     }
     blobs::delete_some(tx)
 }

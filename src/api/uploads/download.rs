@@ -2,9 +2,9 @@
 
 use crate::api::uploads::ranges::{Wanted, wanted};
 use crate::app::App;
+use crate::domain::files::access;
 use crate::domain::files::sql::AttachmentRow;
 use crate::domain::files::{blobs, media_types};
-use crate::domain::messages::file_access;
 use crate::http::{ApiError, ApiResult, Call, Conditions, OtherReply, Reply, StreamedReply, Visitor};
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -45,7 +45,7 @@ pub async fn get_file(call: Call<Visitor>, params: FileParams) -> ApiResult<Repl
     let now = call.app.clock.seconds();
     let file = call.app.readers.read(|snapshot| {
         let viewer = call.caller.0.as_ref();
-        file_access::find(snapshot, viewer, now, &params.path_id())
+        access::find(snapshot, viewer, now, &params.path_id())
     });
     let file = file.await?;
     serve(&call.app, call.info.conditions.as_deref(), &file, params.download)

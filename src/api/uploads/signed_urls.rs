@@ -2,9 +2,9 @@
 //! send credentials, such as media players and browsers that a client opens.
 
 use crate::api::uploads::download::{FileParams, serve};
+use crate::domain::files::access;
 use crate::domain::files::sql;
 use crate::domain::files::sql::AttachmentRow;
-use crate::domain::messages::file_access;
 use crate::http::{Anyone, ApiError, ApiResult, Call, Reply, User};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -24,7 +24,7 @@ const PLAIN_IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').rem
 pub async fn get_temporary_url(call: Call<User>, params: FileParams) -> ApiResult<Reply> {
     let now = call.app.clock.seconds();
     let url = call.app.readers.read(|snapshot| {
-        let file = file_access::find(snapshot, Some(&call.caller), now, &params.path_id())?;
+        let file = access::find(snapshot, Some(&call.caller), now, &params.path_id())?;
         let token = sign(snapshot, file.id, now + VALIDITY)?;
         let name = utf8_percent_encode(file_name(&file), PLAIN_IN_PATH);
         Ok::<_, ApiError>(format!("/user_uploads/temporary/{token}/{name}"))
@@ -50,7 +50,7 @@ pub async fn get_file_by_temporary_url(call: Call<Anyone>, params: TemporaryPara
     let file = call.app.readers.read(|snapshot| {
         let id = verify(snapshot, &params.token, now)?;
         let id = id.ok_or_else(|| ApiError::bad_request("Invalid token"))?;
-        let file = sql::by_id(snapshot, id)?.ok_or_else(file_access::does_not_exist)?;
+        let file = sql::by_id(snapshot, id)?.ok_or_else(access::does_not_exist)?;
         if file_name(&file) != params.filename {
             return Err(ApiError::bad_request("Invalid filename"));
         }

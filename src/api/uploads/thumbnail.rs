@@ -2,16 +2,16 @@
 
 use crate::api::uploads::download::{FileParams, common_headers, not_modified};
 use crate::api::uploads::ranges::{Wanted, wanted};
+use crate::domain::files::access;
 use crate::domain::files::sql;
 use crate::domain::files::thumbnails::CONTENT_TYPE;
-use crate::domain::messages::file_access;
 use crate::http::{ApiError, ApiResult, OtherReply, Read, Reply, Visitor};
 
 /// `GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}`, and `HEAD`. Requires permission to download the image.
 pub fn get_thumbnail(read: &Read<'_, Visitor>, params: FileParams) -> ApiResult<Reply> {
     let path = params.path_id();
     let (path_id, format) = path.rsplit_once('/').ok_or_else(ApiError::not_found)?;
-    let file = file_access::find(read, read.caller.0.as_ref(), read.app.clock.seconds(), path_id)?;
+    let file = access::find(read, read.caller.0.as_ref(), read.app.clock.seconds(), path_id)?;
     let body = sql::thumbnail(read, file.id, format)?.ok_or_else(ApiError::not_found)?;
     let etag = format!("\"{}-{format}\"", file.content_id);
     let headers = common_headers(&etag);

@@ -2,8 +2,8 @@
 
 use crate::domain::access::users;
 use crate::domain::access::users::Accessible;
-use crate::domain::messages::access::Sight;
-use crate::domain::messages::plan::newest_received;
+use crate::domain::messages::narrow::executor::newest_received;
+use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::profile_fields::values;
 use crate::domain::realm::bot_domain;
 use crate::domain::users::record::UserRecord;
@@ -40,7 +40,7 @@ struct OwnUser {
 /// `GET /users/me` (spec, "get own user").
 pub fn own_user(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     let user = find::by_id(read, read.caller.user_id)?;
-    let max_message_id = newest_received(&Sight::new(read, read.caller, read.app.clock.seconds()))?;
+    let max_message_id = newest_received(&MessageViewer::new(read, read.caller, read.app.clock.seconds()))?;
     let user = UserRecord::for_caller(&user, read.caller).with_profile_data(values::of(read, user.user_id)?);
     Reply::data(&OwnUser { user, max_message_id })
 }

@@ -6,6 +6,7 @@
 pub mod channel_rows;
 pub mod channel_viewers;
 pub mod channels;
+pub mod messages;
 pub mod permissions;
 pub mod user_rows;
 pub mod user_set;

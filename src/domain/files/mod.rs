@@ -1,8 +1,10 @@
 //! Uploaded files: metadata, contents in chunks, and thumbnails.
 
+pub mod access;
 pub mod blobs;
 pub mod media_types;
 pub mod names;
 pub mod record;
+pub mod references;
 pub mod sql;
 pub mod thumbnails;

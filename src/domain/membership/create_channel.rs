@@ -17,7 +17,7 @@ use crate::domain::groups::roles::Among;
 use crate::domain::groups::setting::{GroupSetting, Owner};
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::groups::{channel_settings, setting};
-use crate::domain::messages::channel_description;
+use crate::domain::rendering::render_descriptions;
 use crate::events::Audience;
 use crate::http::form::Form;
 use crate::http::params::JsonOrText;
@@ -85,7 +85,7 @@ pub async fn prepare_channels(
     channels: Vec<(String, String)>,
 ) -> ApiResult<Vec<NewChannel>> {
     let (names, descriptions): (Vec<_>, Vec<_>) = channels.into_iter().unzip();
-    let rendered = channel_description::render(call, &descriptions).await?;
+    let rendered = render_descriptions(call, &descriptions).await?;
     let texts = descriptions.into_iter().zip(rendered);
     Ok(names
         .into_iter()

@@ -3,10 +3,11 @@
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channel_viewers::ChannelViewers;
+use crate::domain::access::messages::moved_receipts;
 use crate::domain::channels::events::PeersChanged;
 use crate::domain::groups::roles::Among;
 use crate::domain::messages::events::FlagsChanged;
-use crate::domain::messages::{moved_receipts, unread};
+use crate::domain::messages::read_state;
 use crate::domain::subscriptions::events::{SubscriptionsRemoved, set};
 use crate::domain::subscriptions::{members, sql as subscriptions_sql};
 use crate::domain::visibility;
@@ -55,7 +56,7 @@ pub fn unsubscribe_users(
 
 fn remove<'a>(tx: &mut Tx<'_>, streams: &'a [StreamRow], users: &[UserId]) -> ApiResult<Done<'a>> {
     let mut left: Vec<_> = streams.iter().map(|stream| Leavers { stream, users: Vec::new() }).collect();
-    let receipts = streams.iter().map(|stream| moved_receipts::of(tx, stream.recipient_id));
+    let receipts = streams.iter().map(|stream| moved_receipts(tx, stream.recipient_id));
     let receipts = receipts.collect::<Result<Vec<_>, _>>()?;
     let next = subscriptions_sql::next_message_id(tx)?;
     let mut result = UnsubscribeResult::default();
@@ -70,7 +71,7 @@ fn remove<'a>(tx: &mut Tx<'_>, streams: &'a [StreamRow], users: &[UserId]) -> Ap
             subscriptions_sql::set_active(tx, user_id, stream.stream_id, false)?;
             subscriptions_sql::close_span(tx, user_id, stream.stream_id, next)?;
             // Unread messages there no longer count, not even if the user subscribes again.
-            unread.extend(unread::read_all(tx, user_id, stream, receipts)?);
+            unread.extend(read_state::mark_channel_read(tx, user_id, stream, receipts)?);
             result.removed.push(stream.name.clone());
             users.push(user_id);
             channels.push(index);

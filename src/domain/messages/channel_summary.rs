@@ -1,5 +1,5 @@
-//! What the records of channels tell of their messages: `first_message_id` (feature level 256) and `is_recently_active`
-//! (feature level 323). Both are derived, and told when sending, deleting or moving changes them.
+//! Members of channel records that are derived from their messages: `first_message_id` (feature level 256) and
+//! `is_recently_active` (feature level 323). Events are emitted when sending, deleting or moving changes them.
 
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channel_viewers;
@@ -11,7 +11,7 @@ use crate::store::Tx;
 use crate::types::MessageId;
 use serde_json::Value;
 
-/// What a channel's record tells of its messages.
+/// The derived members of a channel's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The oldest message.
@@ -19,7 +19,7 @@ pub struct Summary {
     is_recently_active: bool,
 }
 
-/// What a channel's record tells now.
+/// Returns the current members of a channel.
 pub fn of(tx: &Tx<'_>, stream: &StreamRow) -> ApiResult<Summary> {
     let newest = sql::newest_timestamp(tx, stream.recipient_id)?;
     Ok(Summary {
@@ -28,26 +28,27 @@ pub fn of(tx: &Tx<'_>, stream: &StreamRow) -> ApiResult<Summary> {
     })
 }
 
-/// Tells all who can see a channel what is no longer as it was before.
-pub fn tell_if_changed(tx: &mut Tx<'_>, stream: &StreamRow, before: Summary) -> ApiResult<()> {
+/// Emits the members that changed to everyone who can see the channel.
+pub fn emit_if_changed(tx: &mut Tx<'_>, stream: &StreamRow, before: Summary) -> ApiResult<()> {
     let now = of(tx, stream)?;
     let first = (now.first_message_id != before.first_message_id)
         .then(|| ("first_message_id", now.first_message_id.map(|id| id.0).into()));
     let active = (now.is_recently_active != before.is_recently_active)
         .then(|| ("is_recently_active", now.is_recently_active.into()));
-    tell(tx, stream, first.into_iter().chain(active).collect())
+    emit(tx, stream, first.into_iter().chain(active).collect())
 }
 
-/// Tells the same of a message that was just sent, if it is the channel's first, or the first for long.
-pub fn tell_if_first(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiResult<()> {
+/// Emits the members that a message that was just sent changes: if it is the first of the channel, or the first in a
+/// long time.
+pub fn emit_if_first(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiResult<()> {
     let previous = sql::timestamp_before(tx, stream.recipient_id, id)?;
     let first = previous.is_none().then(|| ("first_message_id", id.0.into()));
     let was_active = rules::is_recently_active(tx.now(), stream.date_created, previous);
     let active = (!was_active).then(|| ("is_recently_active", true.into()));
-    tell(tx, stream, first.into_iter().chain(active).collect())
+    emit(tx, stream, first.into_iter().chain(active).collect())
 }
 
-fn tell(tx: &mut Tx<'_>, stream: &StreamRow, changes: Vec<(&'static str, Value)>) -> ApiResult<()> {
+fn emit(tx: &mut Tx<'_>, stream: &StreamRow, changes: Vec<(&'static str, Value)>) -> ApiResult<()> {
     if changes.is_empty() {
         return Ok(());
     }

@@ -1,4 +1,5 @@
-//! Where a message goes: `type`, `to` and `topic` of a request to a channel or a set of people.
+//! Destinations of messages: resolving `type`, `to` and `topic` of a request, and checking that the sender may write
+//! there.
 
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
@@ -10,7 +11,8 @@ use crate::domain::channels::sql as channels;
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::membership::Membership;
 use crate::domain::groups::system::SystemGroup;
-use crate::domain::messages::{direct_rules, sql};
+use crate::domain::messages::rules::direct_messages;
+use crate::domain::messages::sql;
 use crate::domain::users::sql as users;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller};
@@ -34,15 +36,15 @@ pub enum MessageType {
 
 /// Where a message goes.
 #[derive(Clone, Debug)]
-pub enum Address {
+pub enum Destination {
     /// A channel and a topic in it.
     Channel(Box<StreamRow>, Topic),
-    /// These people, the sender included; ascending.
+    /// These users, the sender included; ascending.
     Direct(Vec<UserId>),
 }
 
-/// Reads where a message goes, and checks that the sender may write there. A message to a channel has to say its topic,
-/// if only that it is the empty one.
+/// Resolves the destination of a request, and checks that the sender may write there. A message to a channel must have a
+/// topic, if only the empty one.
 pub fn resolve(
     connection: &Connection,
     caller: &Caller,
@@ -50,44 +52,49 @@ pub fn resolve(
     kind: MessageType,
     to: &JsonOrText,
     topic: Option<&str>,
-) -> ApiResult<Address> {
+) -> ApiResult<Destination> {
     match kind {
         MessageType::Channel => {
             let stream = channel_named(connection, to)?;
             let topic = read_topic(topic.ok_or_else(|| ApiError::bad_request("Missing topic"))?)?;
             check_channel(connection, caller, now, &stream, &topic)?;
-            Ok(Address::Channel(Box::new(stream), topic))
+            Ok(Destination::Channel(Box::new(stream), topic))
         }
         MessageType::Direct => {
-            let user_ids = people_named(connection, caller, to)?;
-            check_people(connection, caller, now, &user_ids)?;
-            Ok(Address::Direct(user_ids))
+            let user_ids = direct_participants(connection, caller, to)?;
+            check_direct(connection, caller, now, &user_ids)?;
+            Ok(Destination::Direct(user_ids))
         }
     }
 }
 
-/// Checks again, on the writer, what [`resolve`] found on a snapshot.
-pub fn recheck(connection: &Connection, caller: &Caller, now: i64, address: &mut Address) -> ApiResult<()> {
-    match address {
-        Address::Channel(stream, topic) => {
+/// Checks again, on the writer, what [`resolve`] checked on a snapshot, and reloads the channel.
+pub fn recheck(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    destination: &mut Destination,
+) -> ApiResult<()> {
+    match destination {
+        Destination::Channel(stream, topic) => {
             let fresh = channel_rows::by_id(connection, stream.stream_id)?;
             **stream = fresh.ok_or_else(|| ApiError::no_channel_with_id(stream.stream_id.0))?;
             check_channel(connection, caller, now, stream, topic)
         }
-        Address::Direct(user_ids) => check_people(connection, caller, now, user_ids),
+        Destination::Direct(user_ids) => check_direct(connection, caller, now, user_ids),
     }
 }
 
-impl Address {
+impl Destination {
     /// The channel and topic; `None` for direct conversations.
-    pub fn place(&self) -> Option<(StreamId, &Topic)> {
+    pub fn topic(&self) -> Option<(StreamId, &Topic)> {
         match self {
             Self::Channel(stream, topic) => Some((stream.stream_id, topic)),
             Self::Direct(_) => None,
         }
     }
 
-    /// The set of receivers; one for new company is made.
+    /// Returns the set of receivers, and stores that of a new direct conversation.
     pub fn recipient(&self, connection: &Connection) -> ApiResult<RecipientId> {
         match self {
             Self::Channel(stream, _) => Ok(stream.recipient_id),
@@ -99,7 +106,7 @@ impl Address {
     }
 }
 
-/// Reads a topic, with the published refusal.
+/// Parses a topic.
 pub fn read_topic(text: &str) -> ApiResult<Topic> {
     Topic::from_client(text).map_err(|invalid| {
         ApiError::bad_request(format!("Invalid character in topic, at position {}!", invalid.position))
@@ -130,7 +137,7 @@ fn channel_named(connection: &Connection, to: &JsonOrText) -> ApiResult<StreamRo
     }
 }
 
-/// Whether the sender may write into a channel and topic.
+/// Checks that the sender may write to a channel and topic.
 fn check_channel(
     connection: &Connection,
     caller: &Caller,
@@ -142,7 +149,7 @@ fn check_channel(
     check_topic(connection, stream, topic)
 }
 
-/// Whether the sender may write into a channel, whatever the topic.
+/// Checks that the sender may write to a channel, whatever the topic.
 pub fn check_may_post(
     connection: &Connection,
     caller: &Caller,
@@ -151,7 +158,7 @@ pub fn check_may_post(
 ) -> ApiResult<()> {
     let not_authorized =
         || ApiError::bad_request(format!("Not authorized to send to channel '{}'", stream.name));
-    if stream.is_archived || !may_reach(connection, caller, now, stream)? {
+    if stream.is_archived || !has_access(connection, caller, now, stream)? {
         return Err(not_authorized());
     }
     if !may_post(connection, caller, now, stream)? {
@@ -160,7 +167,7 @@ pub fn check_may_post(
     Ok(())
 }
 
-/// Groups are looked at only where not everybody may post. A bot may post where its owner may.
+/// Whether a user may post. Groups are loaded only if not everyone may. A bot may post where its owner may.
 fn may_post(connection: &Connection, caller: &Caller, now: i64, stream: &StreamRow) -> ApiResult<bool> {
     let group = StreamSetting::CanSendMessage.group_of(connection, stream.stream_id)?;
     if matches!(SystemGroup::with_id(group), Some(SystemGroup::Everyone | SystemGroup::Internet)) {
@@ -174,8 +181,8 @@ fn may_post(connection: &Connection, caller: &Caller, now: i64, stream: &StreamR
     Ok(false)
 }
 
-/// A bot reaches what its owner reaches.
-fn may_reach(connection: &Connection, caller: &Caller, now: i64, stream: &StreamRow) -> ApiResult<bool> {
+/// Whether a user has access to a channel. A bot also has access where its owner is subscribed.
+fn has_access(connection: &Connection, caller: &Caller, now: i64, stream: &StreamRow) -> ApiResult<bool> {
     if access::has_content_access(Ctx::new(connection, caller, now), stream)? {
         return Ok(true);
     }
@@ -185,11 +192,11 @@ fn may_reach(connection: &Connection, caller: &Caller, now: i64, stream: &Stream
     }
 }
 
-/// Whether the channel's policy allows a topic.
+/// Checks that the channel's policy allows a topic.
 pub fn check_topic(connection: &Connection, stream: &StreamRow, topic: &Topic) -> ApiResult<()> {
     let is_empty = topic.as_str().is_empty();
     let policy = match stream.topics_policy {
-        // The organization can only refuse the empty topic.
+        // The organization's policy only concerns the empty topic.
         TopicsPolicy::Inherit if !is_empty => return Ok(()),
         TopicsPolicy::Inherit => TopicsPolicy::OF_REALM.get(connection)?,
         policy => policy,
@@ -205,8 +212,8 @@ pub fn check_topic(connection: &Connection, stream: &StreamRow, topic: &Topic) -
     }
 }
 
-/// The people of a direct message and the sender, ascending: ids, or emails, not both.
-fn people_named(connection: &Connection, caller: &Caller, to: &JsonOrText) -> ApiResult<Vec<UserId>> {
+/// The participants of a direct message with the sender, ascending, from ids or emails.
+fn direct_participants(connection: &Connection, caller: &Caller, to: &JsonOrText) -> ApiResult<Vec<UserId>> {
     let list: Cow<'_, [Value]> = match to {
         JsonOrText::Text(text) => text
             .split(',')
@@ -252,8 +259,8 @@ fn user_with_email(connection: &Connection, email: &str) -> ApiResult<UserRow> {
     user.ok_or_else(|| ApiError::bad_request(format!("Invalid email '{email}'")))
 }
 
-/// Whether all these people can be written to, by the caller.
-fn check_people(connection: &Connection, caller: &Caller, now: i64, user_ids: &[UserId]) -> ApiResult<()> {
+/// Checks that the caller may write to these users.
+fn check_direct(connection: &Connection, caller: &Caller, now: i64, user_ids: &[UserId]) -> ApiResult<()> {
     for user_id in user_ids {
         let user = user_rows::by_id(connection, *user_id)?;
         let user = user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {user_id}")))?;
@@ -263,5 +270,5 @@ fn check_people(connection: &Connection, caller: &Caller, now: i64, user_ids: &[
         }
     }
     users_access::check_recipients(connection, caller, user_ids)?;
-    direct_rules::check(connection, caller, now, user_ids)
+    direct_messages::check(connection, caller, now, user_ids)
 }

@@ -1,6 +1,6 @@
 //! Events about messages, and what differs between their receivers.
 
-use crate::domain::messages::queue_narrow;
+use crate::domain::messages::narrow::queue;
 use crate::domain::messages::record::{
     DisplayRecipient, MessageRecord, MessageType, OwnPart, RecipientPart, SenderPart, Submessage,
 };
@@ -120,7 +120,7 @@ impl Event for MessageSent {
     type Variant = MessageForm;
 
     fn deliver(&self, routing: &MessageRouting, receiver: &Receiver<'_>) -> Option<MessageForm> {
-        queue_narrow::matches(self, &routing.flags, receiver).then(|| MessageForm {
+        queue::matches(self, &routing.flags, receiver).then(|| MessageForm {
             is_rendered: receiver.registration.apply_markdown,
             is_sender_known: !routing.unknown_to.contains(&receiver.user_id),
             empty_topic: empty_topic(receiver),

@@ -1,4 +1,4 @@
-//! Flags of a user on a message: those that are stored in rows. `read` is in sets of ids ([`super::read_set`]).
+//! Flags of users on messages that are stored in rows. The flag `read` is stored in [`super::read_state`].
 
 /// Bits of `user_message_flags.flags`; also in the schema, as conditions of indexes.
 pub mod bit {
@@ -10,10 +10,10 @@ pub mod bit {
     pub const MENTIONED: i64 = 1 << 2;
     /// Has one of the user's alert words.
     pub const HAS_ALERT_WORD: i64 = 1 << 3;
-    /// Mentions everybody who took part in the topic, and the user had.
+    /// Mentions the participants of the topic, and the user is one.
     pub const TOPIC_WILDCARD_MENTIONED: i64 = 1 << 4;
-    /// Was sent before the user subscribed, and received when they marked it as unread.
+    /// The user received it late (see `receipts::late`).
     pub const HISTORICAL: i64 = 1 << 5;
-    /// Every flag, to ask for users who have any.
+    /// Any flag.
     pub const ANY: i64 = i64::MAX;
 }

@@ -1,37 +1,37 @@
-//! Messages: access, statements, read state, narrows, events, and the commands that create and remove them.
+//! Messages: access, statements, read state, narrows, events, and the commands that create and delete them.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `record`, `flags`, `events` | messages as stored and on the wire, bits of flags and attributes, events |
+//! | `sql`, `topic_sql`, `submessages` | statements about messages, whole topics, and data of widgets |
+//! | `rules` | what is valid, and who may: contents, edits, deletion, direct messages, mentions |
+//! | `viewer` | one user's messages: access, read state, muting |
+//! | `receipts`, `read_state` | who received a message, and who has read it |
+//! | `narrow`, `search` | finding messages: parsing, planning and executing a query; full-text search |
+//! | `row_reader`, `serialize` | reading messages from rows and writing them as JSON for one viewer |
+//! | `destination`, `create`, `delete` | resolving where a message goes; storing, deleting and announcing it |
+//! | `audience` | who gets the events about a message |
+//! | `channel_summary`, `webhook_queue`, `widget`, `markup` | what follows from a new message, and text for the server's own |
 
-pub mod access;
-pub mod channel_description;
+pub mod audience;
 pub mod channel_summary;
 pub mod create;
-pub mod cursor;
+pub mod delete;
 pub mod destination;
-pub mod direct_rules;
 pub mod events;
-pub mod file_access;
-pub mod file_references;
-pub mod filter;
 pub mod flags;
-pub mod historical;
-pub mod mention_rules;
-pub mod moved_receipts;
-pub mod muted_sender;
+pub mod markup;
 pub mod narrow;
-pub mod plan;
-pub mod queue_narrow;
-pub mod quote;
-pub mod read_set;
-pub mod receivers;
+pub mod read_state;
+pub mod receipts;
 pub mod record;
-pub mod removal;
-pub mod render_context;
 pub mod row_reader;
 pub mod rules;
 pub mod search;
 pub mod serialize;
 pub mod sql;
-pub mod submessage_sql;
+pub mod submessages;
 pub mod topic_sql;
-pub mod unread;
+pub mod viewer;
 pub mod webhook_queue;
 pub mod widget;

@@ -1,4 +1,4 @@
-//! Messages on their way from a row to JSON, without a copy in between.
+//! Reading messages from rows without copying their texts.
 
 use crate::domain::images::avatar::Avatar;
 use crate::types::{ClientId, MessageId, RecipientId, UserId};
@@ -7,12 +7,12 @@ use rusqlite::{Connection, Row};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// A message while a statement stands on its row: the texts are SQLite's own and are not copied, the one of the two
-/// contents that nobody asks for is not even looked at.
+/// A message in the current row of a statement. Texts are borrowed from SQLite, and a content that is not asked for is not
+/// read.
 pub struct MessageView<'r, 's>(&'r Row<'s>);
 
 impl<'r> MessageView<'r, '_> {
-    /// The numbers of the row.
+    /// The numeric columns of the row.
     pub fn head(&self) -> rusqlite::Result<MessageHead> {
         let row = self.0;
         Ok(MessageHead {
@@ -62,7 +62,7 @@ impl<'r> MessageView<'r, '_> {
     }
 }
 
-/// The numbers of a message's row.
+/// The numeric columns of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageHead {
     /// The id.
@@ -90,8 +90,8 @@ impl MessageHead {
     }
 }
 
-/// Looks at messages by id, in the order given.
-pub fn view_each<E: From<rusqlite::Error>>(
+/// Reads messages by id, in the order of `ids`.
+pub fn for_each_row<E: From<rusqlite::Error>>(
     connection: &Connection,
     ids: &[MessageId],
     mut each: impl FnMut(&MessageView<'_, '_>) -> Result<(), E>,
@@ -110,8 +110,8 @@ pub fn view_each<E: From<rusqlite::Error>>(
     Ok(())
 }
 
-/// The flags that a user has on some messages; most have none. One walk over the user's flagged messages between the
-/// first and the last, unless there are many others between them.
+/// The flags that a user has on messages, without messages that have none. One range scan over the user's flagged
+/// messages, unless there are many others between the first and the last.
 pub fn flags_on(
     connection: &Connection,
     user_id: UserId,

@@ -1,17 +1,18 @@
-//! Messages to JSON, for one viewer.
+//! Writing messages as JSON, for one viewer.
 
+use crate::domain::access::messages::ConversationAccess;
 use crate::domain::access::users::Accessible;
-use crate::domain::messages::access::{Sight, View};
 use crate::domain::messages::flags::bit;
-use crate::domain::messages::read_set::ReadSet;
+use crate::domain::messages::read_state::read_set::ReadSet;
 use crate::domain::messages::record::{
     DisplayRecipient, EditRecord, OwnPart, Reaction, RecipientPart, SenderPart, Submessage, attribute,
 };
-use crate::domain::messages::row_reader::{MessageHead, MessageView, flags_on, view_each};
-use crate::domain::messages::rules::Visibility;
+use crate::domain::messages::row_reader::{MessageHead, MessageView, flags_on, for_each_row};
+use crate::domain::messages::rules::EditHistoryVisibility;
 use crate::domain::messages::search::highlight;
 use crate::domain::messages::search::query::SearchQuery;
-use crate::domain::messages::{sql, submessage_sql as submessages};
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{sql, submessages};
 use crate::http::{ApiError, ApiResult, members_of, write_json_text};
 use crate::markdown::TopicLink;
 use crate::types::shown_topic;
@@ -21,43 +22,57 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
-/// How a viewer wants messages.
+/// The format in which a client wants messages.
 #[derive(Clone, Copy, Debug)]
-pub struct Form {
+pub struct MessageFormat {
     /// HTML rather than Markdown.
     pub apply_markdown: bool,
-    /// The empty topic as an empty text rather than its display name.
+    /// The empty topic as an empty string rather than its display name.
     pub allow_empty_topic_name: bool,
 }
 
-/// Writes messages as a JSON array, in the order given.
-pub fn write_messages(sight: &Sight<'_>, ids: &[MessageId], form: Form) -> ApiResult<String> {
+/// Writes one message as a JSON object.
+pub fn write_one(viewer: &MessageViewer<'_>, id: MessageId, format: MessageFormat) -> ApiResult<String> {
     let mut out = Vec::new();
-    write_found(sight, ids, form, None, &mut out)?;
-    in_utf8(out)
+    write_each(viewer, &[id], format, None, &mut out)?;
+    into_utf8(out)
 }
 
-/// Our own JSON as text: serde_json writes nothing else.
-pub fn in_utf8(json: Vec<u8>) -> ApiResult<String> {
-    String::from_utf8(json).map_err(|_| ApiError::internal("serialized messages are not UTF-8"))
-}
-
-/// Appends messages as a JSON array. For messages that a search found, `match_content` and `match_subject` mark what was
-/// searched for.
-pub fn write_found(
-    sight: &Sight<'_>,
+/// Writes messages as a JSON array, in the order of `ids`. With a search, `match_content` and `match_subject` highlight
+/// its words.
+pub fn write_array(
+    viewer: &MessageViewer<'_>,
     ids: &[MessageId],
-    form: Form,
+    format: MessageFormat,
     search: Option<&SearchQuery>,
     out: &mut Vec<u8>,
 ) -> ApiResult<()> {
-    let visibility = Visibility::load(sight.connection)?;
-    let flags = flags_on(sight.connection, sight.caller.user_id, ids)?;
-    let accessible = Accessible::to(sight.connection, sight.caller)?;
+    out.push(b'[');
+    write_each(viewer, ids, format, search, out)?;
+    out.push(b']');
+    Ok(())
+}
+
+/// JSON that was written here, as text.
+pub fn into_utf8(json: Vec<u8>) -> ApiResult<String> {
+    String::from_utf8(json).map_err(|_| ApiError::internal("serialized messages are not UTF-8"))
+}
+
+/// Appends messages, separated by commas.
+fn write_each(
+    viewer: &MessageViewer<'_>,
+    ids: &[MessageId],
+    format: MessageFormat,
+    search: Option<&SearchQuery>,
+    out: &mut Vec<u8>,
+) -> ApiResult<()> {
+    let history_visibility = EditHistoryVisibility::load(viewer.connection)?;
+    let flags = flags_on(viewer.connection, viewer.caller.user_id, ids)?;
+    let accessible = Accessible::to(viewer.connection, viewer.caller)?;
     let mut writer = Writer {
-        sight,
-        form,
-        visibility,
+        viewer,
+        format,
+        history_visibility,
         search,
         flags,
         accessible,
@@ -66,19 +81,16 @@ pub fn write_found(
         clients: HashMap::new(),
     };
     out.reserve(ids.len() * 700);
-    out.push(b'[');
     let start = out.len();
-    view_each(sight.connection, ids, |view| {
+    for_each_row(viewer.connection, ids, |row| {
         if out.len() > start {
             out.push(b',');
         }
-        writer.write(view, out)
-    })?;
-    out.push(b']');
-    Ok(())
+        writer.write(row, out)
+    })
 }
 
-/// A message's text with marks on what a search found in it.
+/// A message's text with the words of a search highlighted.
 #[derive(Serialize)]
 pub struct Matches {
     match_content: String,
@@ -86,7 +98,7 @@ pub struct Matches {
 }
 
 impl Matches {
-    /// Marks HTML content and a topic; without a search, both come without marks.
+    /// Highlights HTML content and a topic. Without a search there are no marks.
     pub fn of(rendered_content: &str, subject: &str, search: Option<&SearchQuery>) -> Self {
         match search {
             Some(search) => Self {
@@ -100,15 +112,15 @@ impl Matches {
     }
 }
 
-/// A conversation as the messages in it show it.
+/// What messages need of their conversation.
 struct Recipient {
     /// [`RecipientPart`] as JSON, without braces.
     part: String,
-    view: Rc<View>,
+    conversation: Rc<ConversationAccess>,
     read: Rc<ReadSet>,
 }
 
-/// What few messages have, in rows of its own.
+/// Parts of a message that are stored in other tables.
 #[derive(Default)]
 struct Attached {
     reactions: Vec<Reaction>,
@@ -118,44 +130,44 @@ struct Attached {
 }
 
 struct Writer<'a> {
-    sight: &'a Sight<'a>,
-    form: Form,
-    visibility: Visibility,
+    viewer: &'a MessageViewer<'a>,
+    format: MessageFormat,
+    history_visibility: EditHistoryVisibility,
     search: Option<&'a SearchQuery>,
     /// The viewer's stored flags, of the messages that have any.
     flags: HashMap<MessageId, i64>,
-    /// Whose names the viewer may see.
+    /// The users whose names the viewer may see.
     accessible: Accessible,
     recipients: HashMap<RecipientId, Recipient>,
     /// [`SenderPart`] as JSON, without braces.
     senders: HashMap<UserId, String>,
-    /// Names of programs.
+    /// Names of client programs.
     clients: HashMap<ClientId, String>,
 }
 
 impl Writer<'_> {
-    /// Writes a message: its own part, and those of its sender and its conversation as they were written first.
-    fn write(&mut self, view: &MessageView<'_, '_>, out: &mut Vec<u8>) -> ApiResult<()> {
-        let head = view.head()?;
-        self.learn_recipient(&head)?;
-        self.learn_sender(view, &head)?;
-        self.learn_client(&head)?;
+    /// Writes a message: its own part, and the cached parts of its sender and its conversation.
+    fn write(&mut self, row: &MessageView<'_, '_>, out: &mut Vec<u8>) -> ApiResult<()> {
+        let head = row.head()?;
+        self.cache_recipient(&head)?;
+        self.cache_sender(row, &head)?;
+        self.cache_client(&head)?;
         let recipient = &self.recipients[&head.recipient_id];
         let attached = self.attached(&head)?;
         let flags = recipient.flags_of(&head, self.flags.get(&head.id).copied().unwrap_or(0));
-        let subject = if recipient.view.stream.is_some() {
-            shown_topic(view.subject()?, self.form.allow_empty_topic_name)
+        let subject = if recipient.conversation.stream.is_some() {
+            shown_topic(row.subject()?, self.format.allow_empty_topic_name)
         } else {
             ""
         };
         let matches = match self.search {
-            Some(search) => Some(Matches::of(view.rendered_content()?, subject, Some(search))),
+            Some(search) => Some(Matches::of(row.rendered_content()?, subject, Some(search))),
             None => None,
         };
-        let (content, content_type) = if self.form.apply_markdown {
-            (view.rendered_content()?, "text/html")
+        let (content, content_type) = if self.format.apply_markdown {
+            (row.rendered_content()?, "text/html")
         } else {
-            (view.content()?, "text/x-markdown")
+            (row.content()?, "text/x-markdown")
         };
         let own = OwnPart {
             id: head.id,
@@ -176,7 +188,7 @@ impl Writer<'_> {
             match_subject: matches.as_ref().map(|matches| matches.match_subject.as_str()),
         };
         serde_json::to_writer(&mut *out, &own)?;
-        // One object of all parts: their braces become commas.
+        // The parts become one object: replace the closing brace.
         out.pop();
         out.extend_from_slice(b",\"content\":");
         write_json_text(out, content);
@@ -188,54 +200,55 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes what a message shares with others of its conversation, where it is the first.
-    fn learn_recipient(&mut self, head: &MessageHead) -> ApiResult<()> {
-        let connection = self.sight.connection;
+    /// Caches the part that a message shares with others of its conversation.
+    fn cache_recipient(&mut self, head: &MessageHead) -> ApiResult<()> {
+        let connection = self.viewer.connection;
         if !self.recipients.contains_key(&head.recipient_id) {
-            let conversation = self.sight.view(head.recipient_id)?;
+            let conversation = self.viewer.conversation(head.recipient_id)?;
             let (display, stream_id) = match &conversation.stream {
                 Some(stream) => (DisplayRecipient::Stream(stream.name.clone()), Some(stream.stream_id)),
-                None => {
-                    (DisplayRecipient::Direct(sql::participants(connection, &conversation.people)?), None)
-                }
+                None => (
+                    DisplayRecipient::Direct(sql::participants(connection, &conversation.participants)?),
+                    None,
+                ),
             };
             let part = RecipientPart::new(head.recipient_id, &display, stream_id);
             let part = members_of(&part)?;
-            let read = self.sight.read_set(head.recipient_id)?;
-            let recipient = Recipient { part, view: conversation, read };
+            let read = self.viewer.read_set(head.recipient_id)?;
+            let recipient = Recipient { part, conversation, read };
             self.recipients.insert(head.recipient_id, recipient);
         }
         Ok(())
     }
 
-    /// Writes what a message shares with others of its sender, where it is the first.
-    fn learn_sender(&mut self, view: &MessageView<'_, '_>, head: &MessageHead) -> ApiResult<()> {
-        let Entry::Vacant(place) = self.senders.entry(head.sender_id) else { return Ok(()) };
+    /// Caches the part that a message shares with others of its sender.
+    fn cache_sender(&mut self, row: &MessageView<'_, '_>, head: &MessageHead) -> ApiResult<()> {
+        let Entry::Vacant(entry) = self.senders.entry(head.sender_id) else { return Ok(()) };
         let part = if self.accessible.contains(head.sender_id) {
             SenderPart::new(
                 head.sender_id,
-                view.sender_full_name()?,
-                view.sender_email()?,
-                view.sender_avatar()?,
+                row.sender_full_name()?,
+                row.sender_email()?,
+                row.sender_avatar()?,
             )
         } else {
             SenderPart::unknown(head.sender_id)
         };
-        place.insert(members_of(&part)?);
+        entry.insert(members_of(&part)?);
         Ok(())
     }
 
-    /// Finds the name of the program that sent a message, where it is the first of it.
-    fn learn_client(&mut self, head: &MessageHead) -> ApiResult<()> {
-        if let Entry::Vacant(place) = self.clients.entry(head.client_id) {
-            place.insert(sql::client_name(self.sight.connection, head.client_id)?);
+    /// Caches the name of the program that sent a message.
+    fn cache_client(&mut self, head: &MessageHead) -> ApiResult<()> {
+        if let Entry::Vacant(entry) = self.clients.entry(head.client_id) {
+            entry.insert(sql::client_name(self.viewer.connection, head.client_id)?);
         }
         Ok(())
     }
 
-    /// Loads what its attributes say that a message has.
+    /// Loads the parts that the attributes of a message announce.
     fn attached(&self, head: &MessageHead) -> ApiResult<Attached> {
-        let (connection, id) = (self.sight.connection, head.id);
+        let (connection, id) = (self.viewer.connection, head.id);
         let mut attached = Attached::default();
         if head.has(attribute::HAS_REACTION) {
             attached.reactions = sql::reactions(connection, id)?;
@@ -243,7 +256,7 @@ impl Writer<'_> {
         if head.has(attribute::HAS_SUBMESSAGE) {
             attached.submessages = submessages::of_message(connection, id)?;
         }
-        if head.has(attribute::IS_EDITED) && self.visibility != Visibility::None {
+        if head.has(attribute::IS_EDITED) && self.history_visibility != EditHistoryVisibility::None {
             attached.edits = self.shown_edits(sql::edits(connection, id)?);
         }
         if head.has(attribute::HAS_TOPIC_LINKS)
@@ -254,11 +267,11 @@ impl Writer<'_> {
         Ok(attached)
     }
 
-    /// What the organization shows of a message's history, with the empty topic as the viewer knows it.
+    /// The visible part of a message's history, with the empty topic in the client's format.
     fn shown_edits(&self, edits: Vec<EditRecord>) -> Vec<EditRecord> {
-        let mut edits = self.visibility.show(edits);
+        let mut edits = self.history_visibility.filter(edits);
         for topic in edits.iter_mut().flat_map(|edit| [&mut edit.topic, &mut edit.prev_topic]).flatten() {
-            *topic = shown_topic(topic, self.form.allow_empty_topic_name).to_owned();
+            *topic = shown_topic(topic, self.format.allow_empty_topic_name).to_owned();
         }
         edits
     }
@@ -266,10 +279,10 @@ impl Writer<'_> {
 
 impl Recipient {
     /// The viewer's flags on a message.
-    fn flags_of(&self, row: &MessageHead, stored: i64) -> Vec<&'static str> {
-        let received = self.view.received(row.id);
-        let is_read = row.id.bit().is_none_or(|id| self.read.contains(id));
-        let everybody = received && row.has(attribute::STREAM_WILDCARD);
+    fn flags_of(&self, head: &MessageHead, stored: i64) -> Vec<&'static str> {
+        let received = self.conversation.has_received(head.id);
+        let is_read = head.id.bit().is_none_or(|id| self.read.contains(id));
+        let everybody = received && head.has(attribute::STREAM_WILDCARD);
         let participants = stored & bit::TOPIC_WILDCARD_MENTIONED != 0;
         let names = [
             (is_read || !received, "read"),
@@ -278,7 +291,7 @@ impl Recipient {
             (stored & bit::MENTIONED != 0, "mentioned"),
             (everybody, "stream_wildcard_mentioned"),
             (participants, "topic_wildcard_mentioned"),
-            // Deprecated, for clients that do not tell the two apart.
+            // Deprecated, for clients that do not distinguish the two.
             (everybody || participants, "wildcard_mentioned"),
             (stored & bit::HAS_ALERT_WORD != 0, "has_alert_word"),
             (!received || stored & bit::HISTORICAL != 0, "historical"),

@@ -1,7 +1,7 @@
-//! Statements about messages, and rows to structs. What only one index or table needs stands beside its rule: feeds in
-//! [`super::feed`], topics as a whole in [`super::of_topic`], pages in `view.rs`, words in [`super::search`], who received
-//! and who has read what in [`super::receivers`], [`super::arrivals`] and [`super::unread`].
+//! Statements about messages that several modules need. A statement that only one index or table needs is beside its
+//! rule.
 
+use crate::domain::access::messages as message_access;
 use crate::domain::messages::record::{
     EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute,
 };
@@ -11,7 +11,7 @@ use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::ops::RangeInclusive;
 
-/// A message to be written.
+/// A message to store.
 #[derive(Debug)]
 pub struct NewMessage<'a> {
     /// Its set of receivers.
@@ -30,11 +30,11 @@ pub struct NewMessage<'a> {
     pub content: &'a str,
     /// HTML.
     pub rendered_content: &'a str,
-    /// Bits of [`crate::domain::messages::record::attribute`].
+    /// Bits of [`attribute`].
     pub attributes: i64,
 }
 
-/// Writes a message and its words for searching; answers its id.
+/// Stores a message, schedules its indexing for searches, and returns its id.
 pub fn insert(tx: &mut Tx<'_>, message: &NewMessage<'_>) -> rusqlite::Result<MessageId> {
     tx.prepare_cached(
         "INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
@@ -58,7 +58,7 @@ pub fn insert(tx: &mut Tx<'_>, message: &NewMessage<'_>) -> rusqlite::Result<Mes
     Ok(id)
 }
 
-/// How many messages a conversation has in a range of ids, counted up to a limit.
+/// The number of messages of a conversation in a range of ids, counted up to a limit.
 pub fn count_of(
     connection: &Connection,
     recipient_id: RecipientId,
@@ -72,17 +72,6 @@ pub fn count_of(
              )",
         )?
         .query_row((recipient_id, ids.start(), ids.end(), limit), |row| row.get(0))
-}
-
-/// The newest message of a topic in a range of ids.
-pub fn newest_of_topic_in(
-    connection: &Connection,
-    topic_id: TopicId,
-    ids: &RangeInclusive<u32>,
-) -> rusqlite::Result<Option<MessageId>> {
-    connection
-        .prepare_cached("SELECT max(id) FROM message WHERE topic_id = ?1 AND id BETWEEN ?2 AND ?3")?
-        .query_row((topic_id, ids.start(), ids.end()), |row| row.get(0))
 }
 
 /// The columns of [`MessageRow`].
@@ -120,13 +109,6 @@ pub fn by_id(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<
         .optional()
 }
 
-/// The channel of a set of receivers; `None` for a direct conversation.
-pub fn stream_of(connection: &Connection, recipient_id: RecipientId) -> rusqlite::Result<Option<StreamId>> {
-    connection
-        .prepare_cached("SELECT stream_id FROM recipient WHERE recipient_id = ?1")?
-        .query_row([recipient_id], |row| row.get(0))
-}
-
 /// The set of receivers of a direct conversation, if there ever was one; participants ascending.
 pub fn direct_recipient(
     connection: &Connection,
@@ -138,7 +120,7 @@ pub fn direct_recipient(
         .optional()
 }
 
-/// Makes the set of receivers of a direct conversation; participants ascending.
+/// Stores the set of receivers of a direct conversation; participants ascending.
 pub fn insert_direct_recipient(
     connection: &Connection,
     user_ids: &[UserId],
@@ -153,25 +135,12 @@ pub fn insert_direct_recipient(
     Ok(recipient_id)
 }
 
-/// Ids of people, separated by commas: as `recipient.user_ids` has them, and addresses of conversations.
+/// User ids separated by commas, as in `recipient.user_ids`.
 pub fn joined(user_ids: &[UserId]) -> String {
     user_ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The ids of the people of a direct conversation, ascending; `None` for a channel.
-pub fn direct_user_ids(
-    connection: &Connection,
-    recipient_id: RecipientId,
-) -> rusqlite::Result<Option<Vec<UserId>>> {
-    let text: Option<String> = connection
-        .prepare_cached("SELECT user_ids FROM recipient WHERE recipient_id = ?1")?
-        .query_row([recipient_id], |row| row.get(0))
-        .optional()?
-        .flatten();
-    Ok(text.map(|text| text.split(',').filter_map(|id| id.parse().ok().map(UserId)).collect()))
-}
-
-/// The people of a direct conversation, by id, ascending.
+/// The participants of a direct conversation, by id.
 pub fn participants(connection: &Connection, user_ids: &[UserId]) -> rusqlite::Result<Vec<Participant>> {
     let mut statement = connection.prepare_cached("SELECT email, full_name FROM user WHERE user_id = ?1")?;
     user_ids
@@ -197,17 +166,9 @@ pub fn direct_recipients(connection: &Connection, user_id: UserId) -> rusqlite::
         .collect()
 }
 
-/// A topic of a channel, if it ever had a message.
-pub fn topic(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlite::Result<Option<TopicId>> {
-    connection
-        .prepare_cached("SELECT topic_id FROM topic WHERE stream_id = ?1 AND name_key = ?2")?
-        .query_row((stream_id, key), |row| row.get(0))
-        .optional()
-}
-
 /// The resolved topics of a channel.
 pub fn resolved_topics(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<Vec<TopicId>> {
-    // Behind the prefix, which ends in a space, comes the exclamation mark.
+    // The exclamation mark follows the space at the end of the prefix.
     connection
         .prepare_cached(
             "SELECT topic_id FROM topic WHERE stream_id = ?1 AND name_key >= '✔ ' AND name_key < '✔!'",
@@ -216,9 +177,9 @@ pub fn resolved_topics(connection: &Connection, stream_id: StreamId) -> rusqlite
         .collect()
 }
 
-/// A topic of a channel; made if it is new.
+/// Returns a topic of a channel, and stores it if it is new.
 pub fn topic_or_new(connection: &Connection, stream_id: StreamId, key: &str) -> rusqlite::Result<TopicId> {
-    if let Some(topic_id) = topic(connection, stream_id, key)? {
+    if let Some(topic_id) = message_access::topic(connection, stream_id, key)? {
         return Ok(topic_id);
     }
     connection
@@ -227,7 +188,7 @@ pub fn topic_or_new(connection: &Connection, stream_id: StreamId, key: &str) -> 
     Ok(TopicId(connection.last_insert_rowid()))
 }
 
-/// The program with a name; made if it is new.
+/// Returns the client program with a name, and stores it if it is new.
 pub fn client_or_new(connection: &Connection, name: &str) -> rusqlite::Result<ClientId> {
     let known = connection
         .prepare_cached("SELECT id FROM client WHERE name = ?1")?
@@ -240,7 +201,7 @@ pub fn client_or_new(connection: &Connection, name: &str) -> rusqlite::Result<Cl
     Ok(ClientId(connection.last_insert_rowid()))
 }
 
-/// The name of a program.
+/// The name of a client program.
 pub fn client_name(connection: &Connection, id: ClientId) -> rusqlite::Result<String> {
     connection.prepare_cached("SELECT name FROM client WHERE id = ?1")?.query_row([id], |row| row.get(0))
 }
@@ -307,7 +268,7 @@ pub fn insert_edit(connection: &Connection, id: MessageId, edit: &EditRecord) ->
         .map(|_| ())
 }
 
-/// Writes a message's new content, and the attributes that follow from it; those that do not stay.
+/// Updates a message's content and the attributes that follow from it, and keeps the others.
 pub fn update_content(
     connection: &Connection,
     id: MessageId,
@@ -347,7 +308,7 @@ pub fn has_messages(connection: &Connection, topic_id: TopicId) -> rusqlite::Res
         .query_row([topic_id], |row| row.get(0))
 }
 
-/// Stores the links in a message's topic, as JSON. The attribute that says so is set apart.
+/// Stores the links in a message's topic, as JSON. The caller sets the attribute.
 pub fn put_topic_links(connection: &Connection, id: MessageId, links: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT OR REPLACE INTO message_topic_link (message_id, links) VALUES (?1, ?2)")?
@@ -371,7 +332,7 @@ pub fn add_attributes(connection: &Connection, id: MessageId, attributes: i64) -
         .map(|_| ())
 }
 
-/// Removes a message and all that belongs to it.
+/// Deletes a message and everything that belongs to it.
 pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
     index::renew(tx, id);
     for statement in [
@@ -387,7 +348,7 @@ pub fn delete(tx: &mut Tx<'_>, id: MessageId) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// The oldest messages of a channel with an id below another one, each with its topic and how it spells that.
+/// The oldest messages of a channel below an id, each with its topic and its spelling of the topic.
 pub fn in_channel_before(
     connection: &Connection,
     recipient_id: RecipientId,
@@ -402,7 +363,7 @@ pub fn in_channel_before(
         .collect()
 }
 
-/// Direct messages with an id below another one, conversation by conversation.
+/// Direct messages below an id, by conversation.
 pub fn direct_before(
     connection: &Connection,
     before: MessageId,
@@ -479,15 +440,7 @@ pub fn add_flags(
         .map(|_| ())
 }
 
-/// The set of receivers of a message, if it exists.
-pub fn recipient_of(connection: &Connection, id: MessageId) -> rusqlite::Result<Option<RecipientId>> {
-    connection
-        .prepare_cached("SELECT recipient_id FROM message WHERE id = ?1")?
-        .query_row([id], |row| row.get(0))
-        .optional()
-}
-
-/// The topic of a message, as it spells it.
+/// A message's spelling of its topic.
 pub fn subject_of(connection: &Connection, id: MessageId) -> rusqlite::Result<String> {
     connection.prepare_cached("SELECT subject FROM message WHERE id = ?1")?.query_row([id], |row| row.get(0))
 }

@@ -1,7 +1,7 @@
-//! Statements about the messages of a topic, which may be many: what is asked of them is asked of an index, and no more
-//! rows are read than the answer needs. Ranges are those of ids that a viewer may read.
+//! Statements about all messages of a topic. There may be many, so that each uses an index and reads no more rows than
+//! its result needs. Ranges are those of ids that a viewer may read.
 
-use crate::domain::messages::access::Ranges;
+use crate::domain::access::messages::{Ranges, newest_of_topic_in};
 use crate::domain::messages::record::{EditRecord, attribute};
 use crate::domain::messages::sql;
 use crate::types::{MessageId, RecipientId, TopicId, UserId};
@@ -26,7 +26,7 @@ const IDS: &str =
     "SELECT id FROM message INDEXED BY message_topic WHERE topic_id = ?1 AND id BETWEEN ?2 AND ?3
     ORDER BY id";
 
-/// The newest messages of a topic in ranges of ids: so many at most, ascending.
+/// The newest `limit` messages of a topic in ranges of ids, ascending.
 pub fn newest_ids(
     connection: &Connection,
     topic_id: TopicId,
@@ -55,7 +55,7 @@ pub fn newest_ids(
 /// Whether a topic has a message in ranges of ids.
 pub fn has_any(connection: &Connection, topic_id: TopicId, within: &Ranges) -> rusqlite::Result<bool> {
     for range in within {
-        if sql::newest_of_topic_in(connection, topic_id, range)?.is_some() {
+        if newest_of_topic_in(connection, topic_id, range)?.is_some() {
             return Ok(true);
         }
     }
@@ -81,7 +81,8 @@ pub fn has_others(
     Ok(false)
 }
 
-/// How many of some messages, ascending, were sent before a time. Ids grow with time, so only few are looked at.
+/// The number of messages among `ids`, ascending, that were sent before a time. Ids grow with time, so that a binary
+/// search finds it.
 pub fn count_before(connection: &Connection, ids: &[MessageId], time: i64) -> rusqlite::Result<usize> {
     let mut statement = connection.prepare_cached("SELECT timestamp FROM message WHERE id = ?1")?;
     let (mut start, mut end) = (0, ids.len());
@@ -97,45 +98,44 @@ pub fn count_before(connection: &Connection, ids: &[MessageId], time: i64) -> ru
     Ok(start)
 }
 
-/// Who took part in a topic: everybody who sent to it or reacted in it, ascending.
+/// The participants of a topic, ascending: the users who sent messages or reacted to some.
 pub fn participants(connection: &Connection, topic_id: TopicId) -> rusqlite::Result<Vec<UserId>> {
     Ok(some_participants(connection, topic_id, i64::MAX)?.into_iter().collect())
 }
 
-/// The same where they are no more than so many; reading stops where they are.
+/// The same, or `None` if there are more than `at_most`; then not all rows are read.
 pub fn few_participants(
     connection: &Connection,
     topic_id: TopicId,
     at_most: usize,
 ) -> rusqlite::Result<Option<Vec<UserId>>> {
-    let people = some_participants(connection, topic_id, at_most as i64 + 1)?;
-    Ok((people.len() <= at_most).then(|| people.into_iter().collect()))
+    let participants = some_participants(connection, topic_id, at_most as i64 + 1)?;
+    Ok((participants.len() <= at_most).then(|| participants.into_iter().collect()))
 }
 
-/// All who took part, or at least so many of them.
+/// All participants, or at least `enough` of them.
 fn some_participants(
     connection: &Connection,
     topic_id: TopicId,
     enough: i64,
 ) -> rusqlite::Result<BTreeSet<UserId>> {
-    let mut people = BTreeSet::new();
+    let mut participants = BTreeSet::new();
     for statement in [
         "SELECT DISTINCT sender_id FROM message WHERE topic_id = ?1 LIMIT ?2",
         "SELECT DISTINCT reaction.user_id FROM message JOIN reaction ON message_id = message.id
          WHERE topic_id = ?1 AND attributes & 32 LIMIT ?2",
     ] {
-        if (people.len() as i64) < enough {
+        if (participants.len() as i64) < enough {
             let mut statement = connection.prepare_cached(statement)?;
             for user_id in statement.query_map((topic_id, enough), |row| row.get(0))? {
-                people.insert(user_id?);
+                participants.insert(user_id?);
             }
         }
     }
-    Ok(people)
+    Ok(participants)
 }
 
-/// Adds a move to the history of messages. What they were called before it is their own spelling of the topic, not the
-/// record's.
+/// Adds a move to the history of messages. The previous topic is each message's own spelling, not the record's.
 pub fn insert_moves(
     connection: &Connection,
     ids: impl Iterator<Item = MessageId>,
@@ -160,9 +160,9 @@ pub fn insert_moves(
     Ok(())
 }
 
-/// Where messages go.
+/// The new location of messages that move.
 #[derive(Debug)]
-pub struct NewPlace<'a> {
+pub struct NewLocation<'a> {
     /// Another channel's set of receivers.
     pub recipient_id: Option<RecipientId>,
     /// The topic's row.
@@ -175,13 +175,17 @@ pub struct NewPlace<'a> {
     pub moved_at: Option<i64>,
 }
 
-/// Moves messages: their rows, with the links in a new topic. The words for searching are renewed apart.
-pub fn relocate(connection: &Connection, ids: &[MessageId], place: &NewPlace<'_>) -> rusqlite::Result<()> {
+/// Moves messages: their rows, with the links in a new topic. The caller updates the search index.
+pub fn relocate(
+    connection: &Connection,
+    ids: &[MessageId],
+    location: &NewLocation<'_>,
+) -> rusqlite::Result<()> {
     let (mut lost, mut gained) = (0, attribute::IS_EDITED);
-    if place.subject.is_some() {
+    if location.subject.is_some() {
         lost |= attribute::HAS_TOPIC_LINKS;
     }
-    if place.links.is_some() {
+    if location.links.is_some() {
         gained |= attribute::HAS_TOPIC_LINKS;
     }
     let mut row = connection.prepare_cached(
@@ -189,17 +193,17 @@ pub fn relocate(connection: &Connection, ids: &[MessageId], place: &NewPlace<'_>
              last_moved_timestamp = coalesce(?6, last_moved_timestamp)
          WHERE id = ?1",
     )?;
-    // Apart, so that the channel's index is not written where the channel stays.
+    // A statement of its own, so that the index of the channel is written only if it changes.
     let mut channel = connection.prepare_cached("UPDATE message SET recipient_id = ?2 WHERE id = ?1")?;
     let mut no_links = connection.prepare_cached("DELETE FROM message_topic_link WHERE message_id = ?1")?;
     for id in ids {
-        row.execute((id, place.topic_id, place.subject, lost, gained, place.moved_at))?;
-        if let Some(recipient_id) = place.recipient_id {
+        row.execute((id, location.topic_id, location.subject, lost, gained, location.moved_at))?;
+        if let Some(recipient_id) = location.recipient_id {
             channel.execute((id, recipient_id))?;
         }
-        match place.links {
+        match location.links {
             Some(json) => sql::put_topic_links(connection, *id, json)?,
-            None if place.subject.is_some() => _ = no_links.execute([id])?,
+            None if location.subject.is_some() => _ = no_links.execute([id])?,
             None => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::domain::access::channel_rows as subscriptions;
 use crate::domain::access::user_rows::UserRow;
-use crate::domain::messages::destination::Address;
+use crate::domain::messages::destination::Destination;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
@@ -29,19 +29,19 @@ pub fn message_sent(
     tx: &mut Tx<'_>,
     message_id: MessageId,
     sender: &UserRow,
-    address: &Address,
+    address: &Destination,
     mentioned: &[UserId],
 ) -> ApiResult<()> {
     // In channels, bots listen to their names only.
-    let is_for_bots = !mentioned.is_empty() || matches!(address, Address::Direct(_));
+    let is_for_bots = !mentioned.is_empty() || matches!(address, Destination::Direct(_));
     if sender.is_bot() || !is_for_bots {
         return Ok(());
     }
     let mut queued = false;
     for bot_id in bots(tx)? {
         let trigger = match address {
-            Address::Direct(user_ids) => user_ids.contains(&bot_id).then_some("direct_message"),
-            Address::Channel(stream, _) => {
+            Destination::Direct(user_ids) => user_ids.contains(&bot_id).then_some("direct_message"),
+            Destination::Channel(stream, _) => {
                 let hears = mentioned.contains(&bot_id)
                     && (stream.is_public() || subscriptions::is_subscribed(tx, bot_id, stream.stream_id)?);
                 hears.then_some("mention")

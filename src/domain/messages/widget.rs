@@ -1,28 +1,28 @@
-//! Messages that begin with `/poll` or `/todo`: what of them is the first data of a poll or to-do list.
+//! Widgets: polls and to-do lists, which messages that begin with `/poll` or `/todo` create.
 
 use crate::domain::messages::record::Submessage;
 use serde::Serialize;
 use serde_json::Value;
 
-/// `msg_type` of all the data that the server makes.
+/// `msg_type` of submessages that the server creates.
 pub const WIDGET: &str = "widget";
 
-/// The first data of a poll or to-do list.
+/// The initial data of a poll or to-do list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "widget_type", content = "extra_data", rename_all = "lowercase")]
 pub enum Widget {
     /// `/poll question`, and a line for each option.
     Poll {
-        /// What is asked.
+        /// The question.
         question: String,
-        /// What can be answered from the start.
+        /// The initial options.
         options: Vec<String>,
     },
     /// `/todo title`, and a line for each task.
     Todo {
-        /// What the list is called.
+        /// The title.
         task_list_title: String,
-        /// What is on it from the start.
+        /// The initial tasks.
         tasks: Vec<Task>,
     },
 }
@@ -35,11 +35,11 @@ pub struct Task {
 }
 
 impl Widget {
-    /// Reads a message; `None` for most.
+    /// Parses a message; `None` if it is not a widget.
     pub fn of(content: &str) -> Option<Self> {
         let command = content.split_whitespace().next().filter(|_| content.starts_with('/'))?;
         let rest = &content[command.len()..];
-        // What follows the command on its own line is the title, also when that is nothing.
+        // The rest of the first line is the title, even if it is empty.
         let mut lines = rest.lines();
         let title = lines.next().unwrap_or_default().trim().to_owned();
         let items = lines.map(without_bullet).filter(|line| !line.is_empty());
@@ -51,7 +51,7 @@ impl Widget {
     }
 }
 
-/// What kind of widget a message is, by its data: the first of its `widget_type`s.
+/// The type of a message's widget: the first `widget_type` of its submessages.
 pub fn kind_of(submessages: &[Submessage]) -> Option<String> {
     let first = submessages.iter().find(|submessage| submessage.msg_type == WIDGET)?;
     let data: Value = serde_json::from_str(&first.content).ok()?;
@@ -65,7 +65,7 @@ impl Task {
     }
 }
 
-/// A line without the mark of a list item.
+/// A line without the bullet of a list item.
 fn without_bullet(line: &str) -> &str {
     let line = line.trim();
     line.strip_prefix(['-', '*']).unwrap_or(line).trim_start()

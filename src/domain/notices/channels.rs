@@ -3,7 +3,7 @@
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::groups::setting::GroupSetting;
-use crate::domain::messages::destination::Address;
+use crate::domain::messages::destination::Destination;
 use crate::domain::{groups, notices, realm};
 use crate::http::ApiResult;
 use crate::store::Tx;
@@ -44,7 +44,7 @@ fn send_one(tx: &mut Tx<'_>, notice: Notice, by: UserId) -> ApiResult<()> {
         NoticeDestination::Topic(stream_id, topic) => {
             // The announcement channel of the setting may not exist any more.
             let Some(stream) = channel_rows::by_id(tx, stream_id)? else { return Ok(()) };
-            Address::Channel(Box::new(stream), Topic::stored(topic))
+            Destination::Channel(Box::new(stream), Topic::stored(topic))
         }
         NoticeDestination::Direct(user_id) => notices::direct_address(tx, user_id)?,
     };

@@ -7,10 +7,10 @@ pub mod channels;
 pub mod welcome;
 
 use crate::domain::access::user_rows;
-use crate::domain::messages::create::{Draft, deliver};
-use crate::domain::messages::destination::Address;
-use crate::domain::messages::quote::silent_mention;
-use crate::domain::messages::render_context::{render_for, render_for_server};
+use crate::domain::messages::create::{OutgoingMessage, store_and_emit};
+use crate::domain::messages::destination::Destination;
+use crate::domain::messages::markup::silent_mention;
+use crate::domain::rendering::{render_for, render_for_server};
 use crate::domain::users::sql as users;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::Rendered;
@@ -58,7 +58,11 @@ pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
 }
 
 /// Sends a message of the notification bot. Permissions are not checked.
-pub fn send_as_notification_bot(tx: &mut Tx<'_>, address: Address, content: String) -> ApiResult<MessageId> {
+pub fn send_as_notification_bot(
+    tx: &mut Tx<'_>,
+    address: Destination,
+    content: String,
+) -> ApiResult<MessageId> {
     send(tx, address, content, Vec::new())
 }
 
@@ -66,11 +70,11 @@ pub fn send_as_notification_bot(tx: &mut Tx<'_>, address: Address, content: Stri
 /// made the change.
 pub fn send_and_read(
     tx: &mut Tx<'_>,
-    address: Address,
+    address: Destination,
     content: String,
-    known_to: Vec<UserId>,
+    read_by: Vec<UserId>,
 ) -> ApiResult<MessageId> {
-    send(tx, address, content, known_to)
+    send(tx, address, content, read_by)
 }
 
 /// Sends a direct message of the Welcome Bot to a user.
@@ -79,27 +83,32 @@ pub fn send_as_welcome_bot(tx: &mut Tx<'_>, user_id: UserId, content: String) ->
     let bot = bot_with(tx, WELCOME_BOT)?;
     let mut user_ids = vec![bot, user_id];
     user_ids.sort_unstable();
-    Ok(deliver(tx, bot, &draft(Address::Direct(user_ids), content, rendered))?.id)
+    Ok(store_and_emit(tx, bot, &draft(Destination::Direct(user_ids), content, rendered))?.id)
 }
 
-fn send(tx: &mut Tx<'_>, address: Address, content: String, known_to: Vec<UserId>) -> ApiResult<MessageId> {
+fn send(
+    tx: &mut Tx<'_>,
+    address: Destination,
+    content: String,
+    read_by: Vec<UserId>,
+) -> ApiResult<MessageId> {
     let rendered = render_for_server(tx, &content)?;
     let bot = bot(tx)?;
-    let sent = deliver(tx, bot, &Draft { known_to, ..draft(address, content, rendered) })?;
+    let sent = store_and_emit(tx, bot, &OutgoingMessage { read_by, ..draft(address, content, rendered) })?;
     Ok(sent.id)
 }
 
 /// The destination of direct messages of the notification bot to a user.
-pub fn direct_address(connection: &Connection, user_id: UserId) -> ApiResult<Address> {
+pub fn direct_address(connection: &Connection, user_id: UserId) -> ApiResult<Destination> {
     let mut user_ids = vec![bot(connection)?, user_id];
     user_ids.sort_unstable();
-    Ok(Address::Direct(user_ids))
+    Ok(Destination::Direct(user_ids))
 }
 
 /// A message of the notification bot that is rendered on a snapshot, with the access of its reader.
 pub struct BotMessage {
     bot: UserId,
-    draft: Draft,
+    draft: OutgoingMessage,
 }
 
 impl BotMessage {
@@ -109,7 +118,7 @@ impl BotMessage {
         reader: &Caller,
         now: i64,
         origin: &str,
-        address: Address,
+        address: Destination,
         content: String,
     ) -> ApiResult<Self> {
         let rendered = render_for(connection, reader, now, origin, &content)?;
@@ -118,7 +127,7 @@ impl BotMessage {
 
     /// Sends the message. Permissions are not checked.
     pub fn send(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
-        deliver(tx, self.bot, &self.draft).map(|_| ())
+        store_and_emit(tx, self.bot, &self.draft).map(|_| ())
     }
 }
 
@@ -132,8 +141,8 @@ fn bot_with(connection: &Connection, email: &str) -> ApiResult<UserId> {
         .ok_or_else(|| ApiError::internal(format_args!("the organization has no bot {email}")))
 }
 
-fn draft(address: Address, content: String, rendered: Rendered) -> Draft {
-    Draft::new(address, content, rendered, CLIENT.to_owned())
+fn draft(address: Destination, content: String, rendered: Rendered) -> OutgoingMessage {
+    OutgoingMessage::new(address, content, rendered, CLIENT.to_owned())
 }
 
 /// A silent mention of the caller, for notices.

@@ -1,9 +1,9 @@
 //! Setting and deleting a user's values of custom profile fields.
 
-use crate::domain::messages::render_context::render_description;
 use crate::domain::profile_fields::field::ProfileField;
 use crate::domain::profile_fields::sql;
 use crate::domain::profile_values::{events, rules};
+use crate::domain::rendering::render_description;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::store::Tx;
 use crate::types::UserId;

@@ -7,23 +7,6 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// A time during which a user was subscribed to a channel, as a range of message ids: the channel's messages with
-/// `from <= id < until` were sent while the user was subscribed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// The first message id after subscribing.
-    pub from: MessageId,
-    /// The first message id after unsubscribing; `None` while subscribed.
-    pub until: Option<MessageId>,
-}
-
-impl Span {
-    /// Whether a message of the channel was sent during the span.
-    pub fn contains(self, message_id: MessageId) -> bool {
-        self.from <= message_id && self.until.is_none_or(|until| message_id < until)
-    }
-}
-
 /// A user's row for a channel: the personal properties of the subscription.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OwnSubscription {
@@ -68,17 +51,6 @@ impl OwnSubscription {
             wildcard_mentions_notify: row.get(9)?,
         })
     }
-}
-
-/// A user's spans in a channel, oldest first.
-pub fn spans(connection: &Connection, user_id: UserId, stream_id: StreamId) -> rusqlite::Result<Vec<Span>> {
-    connection
-        .prepare_cached(
-            "SELECT from_message_id, until_message_id FROM subscription_span
-             WHERE user_id = ?1 AND stream_id = ?2 ORDER BY from_message_id",
-        )?
-        .query_map((user_id, stream_id), |row| Ok(Span { from: row.get(0)?, until: row.get(1)? }))?
-        .collect()
 }
 
 /// All subscribers of a channel, including deactivated users.

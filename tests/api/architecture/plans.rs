@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Folders and files with such statements.
-const HOT: [&str; 6] = [
+const HOT: [&str; 7] = [
     "api/messages/",
     "api/reactions.rs",
     "api/topics.rs",
+    "domain/access/messages.rs",
     "domain/messages/",
     "domain/subscriptions/sql.rs",
     "domain/user_topics/",

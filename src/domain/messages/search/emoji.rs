@@ -1,6 +1,6 @@
-//! Emoji in texts and in queries. A person sees the same emoji whether it was written as `:tada:` or as the character, so
-//! either finds both: each emoji of a text is in the index as a word of its own, which is in no text. A character is
-//! there as its name too, as the rendered message has it, so words and phrases find it.
+//! Emoji in texts and queries. Readers cannot tell whether an emoji was written as `:tada:` or as a character, so either
+//! finds both: each emoji of a text is indexed as a word of its own, which no text has. A character is indexed by its
+//! name too, so that words and phrases find it.
 
 use crate::markdown::emoji;
 use crate::markdown::emoji::Emoji;
@@ -9,11 +9,11 @@ use std::borrow::Cow;
 /// An emoji in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its first byte.
+    /// The first byte.
     pub start: usize,
-    /// The byte behind it.
+    /// The byte after it.
     pub end: usize,
-    /// Which one.
+    /// The code.
     pub emoji: Emoji,
     /// Whether it is written as `:name:`.
     pub is_named: bool,
@@ -34,12 +34,12 @@ pub fn find(text: &str) -> Vec<Found> {
     found
 }
 
-/// A text with names in the place of characters.
+/// A text with names in place of emoji characters.
 pub fn with_names(text: &str) -> Cow<'_, str> {
     replace(text, &find(text))
 }
 
-/// The same, and beside it the emoji's own words, each with a space before it.
+/// The same, followed by the emoji's own words, each with a space before it.
 pub fn with_words(text: &str) -> (Cow<'_, str>, String) {
     let found = find(text);
     let mut words = String::new();
@@ -50,8 +50,8 @@ pub fn with_words(text: &str) -> (Cow<'_, str>, String) {
     (replace(text, &found), words)
 }
 
-/// An emoji's own word. It begins with a character for private use, which is a part of words to the index, and which
-/// nobody types; the digit at the end keeps the stemmer away.
+/// An emoji's own word. It begins with a private-use character, which the index takes for a letter and nobody types. The
+/// digit at the end prevents stemming.
 pub fn word(code: &str) -> String {
     format!("\u{e000}{}0", code.replace('-', "x"))
 }
@@ -73,7 +73,7 @@ fn replace<'t>(text: &'t str, found: &[Found]) -> Cow<'t, str> {
     Cow::Owned(out)
 }
 
-/// What a colon begins: how long it is, and the emoji if it is one.
+/// Reads what a colon begins: its length, and the emoji if it is one.
 fn named(text: &str) -> (usize, Option<Emoji>) {
     let inner = &text[1..];
     let length = inner.find(|character| !emoji::is_name_character(character)).unwrap_or(inner.len());
@@ -87,7 +87,7 @@ fn named(text: &str) -> (usize, Option<Emoji>) {
     }
 }
 
-/// What a character begins, as [`named`].
+/// Reads what a character begins, as [`named`].
 fn shown(text: &str) -> (usize, Option<Emoji>) {
     let mut characters = text.chars();
     let first = characters.next().unwrap_or_default();

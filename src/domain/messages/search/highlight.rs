@@ -1,4 +1,4 @@
-//! Marks what a search found, in HTML: only in its text, never in its tags.
+//! Highlighting the words of a search in HTML: in its text, never in its tags.
 
 use crate::domain::messages::search::query::SearchQuery;
 use crate::domain::messages::search::text::{Atom, Token};
@@ -8,7 +8,7 @@ const BEFORE: &str = "<span class=\"highlight\">";
 
 const AFTER: &str = "</span>";
 
-/// Marks what was found in HTML.
+/// Highlights a search in HTML.
 pub fn in_html(html: &str, query: &SearchQuery) -> String {
     let (mut words, mut emoji) = (Vec::new(), Vec::new());
     for (start, end) in texts(html) {
@@ -27,12 +27,12 @@ pub fn in_html(html: &str, query: &SearchQuery) -> String {
     mark(html, [&words, &emoji], query)
 }
 
-/// Marks what was found in a text, and makes HTML of it.
+/// Highlights a search in plain text, as HTML.
 pub fn in_text(plain: &str, query: &SearchQuery) -> String {
     in_html(&escape(plain), query)
 }
 
-/// A text as HTML.
+/// Escapes a text as HTML.
 pub fn escape(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for character in text.chars() {
@@ -48,7 +48,7 @@ pub fn escape(text: &str) -> String {
     html
 }
 
-/// Where text stands between tags and entities, as first byte and the byte behind.
+/// The ranges of text between tags and entities, in bytes.
 fn texts(html: &str) -> Vec<(usize, usize)> {
     let bytes = html.as_bytes();
     let mut texts = Vec::new();
@@ -75,7 +75,7 @@ fn texts(html: &str) -> Vec<(usize, usize)> {
     texts
 }
 
-/// The byte behind a tag. Quoted values may hold anything.
+/// The byte after a tag. Quoted values may contain anything.
 fn end_of_tag(bytes: &[u8], start: usize) -> Option<usize> {
     let mut quote = None;
     for (index, byte) in bytes.iter().enumerate().skip(start) {
@@ -86,11 +86,11 @@ fn end_of_tag(bytes: &[u8], start: usize) -> Option<usize> {
             _ => {}
         }
     }
-    // A tag that does not end has no text behind it.
+    // There is no text after a tag that does not end.
     Some(bytes.len())
 }
 
-/// The byte behind an entity; `None` if it is none.
+/// The byte after an entity; `None` if it is none.
 fn end_of_entity(bytes: &[u8], start: usize) -> Option<usize> {
     const LONGEST: usize = 12;
     let rest = bytes.get(start + 1..)?;
@@ -130,7 +130,7 @@ fn mark(html: &str, lists: [&[Token]; 2], query: &SearchQuery) -> String {
     marked
 }
 
-/// The tokens of a list that a query finds, in order.
+/// The tokens that match a query, in order.
 fn found_in<'t>(tokens: &'t [Token], query: &SearchQuery) -> impl Iterator<Item = &'t Token> {
     let mut is_found = vec![false; tokens.len()];
     for phrase in query.phrases() {

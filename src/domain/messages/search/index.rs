@@ -1,4 +1,4 @@
-//! Writing the index: what a search finds of a message, and the words that the beginning of one may stand for.
+//! Writing the search index, and the list of words that completes prefixes.
 
 use crate::domain::messages::search::emoji::with_words;
 use crate::domain::messages::search::stem::stem;
@@ -8,19 +8,18 @@ use crate::types::MessageId;
 use rusqlite::Connection;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Indexes a new message at the end of the group. Nothing stands in the index for its id, so nothing has to be looked
-/// for there.
+/// Indexes a new message at the end of the group of jobs. It has no entry yet, so that none is looked up.
 pub fn add(tx: &mut Tx<'_>, id: MessageId) {
     tx.before_commit(move |connection, caches| put_message(connection, caches, id, Entry::New));
 }
 
-/// Brings what a search finds of a message in line with its row, at the end of the group: the index writes out all it
-/// has at each savepoint, so that jobs must not touch it.
+/// Updates the index entry of a message from its row at the end of the group of jobs. Jobs must not touch the index
+/// themselves: it flushes everything at each savepoint.
 pub fn renew(tx: &mut Tx<'_>, id: MessageId) {
     tx.before_commit(move |connection, caches| put_message(connection, caches, id, Entry::Renewed));
 }
 
-/// Whether something may stand in the index for a message already: only then it is worth looking.
+/// Whether the index may have an entry for a message already.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Entry {
     New,
@@ -44,7 +43,7 @@ fn put_message(
     put(connection, caches.cache_mut(), id, (row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?), entry)
 }
 
-/// Writes the content and the subject of a message into the index, and their words into the list of words.
+/// Writes the content and the topic of a message to the index, and their words to the list of words.
 pub(super) fn put(
     connection: &Connection,
     known: &mut KnownWords,
@@ -71,16 +70,16 @@ pub(super) fn put(
     known.put(connection, &subject)
 }
 
-/// Words of which the writer knows that they are in the list. Most words of a message are, and are not asked for again.
+/// A cache of words that are in the list, as most words of a message are.
 pub(super) struct KnownWords {
-    /// A digest of the last word that came to each place; 0 for none.
+    /// The digest of the last word of each slot; 0 for none.
     digests: Vec<u64>,
     folded: String,
 }
 
 impl Default for KnownWords {
     fn default() -> Self {
-        // A quarter of a MiB, of which only what is used takes memory.
+        // A quarter of a MiB, of which untouched pages take no memory.
         Self { digests: vec![0; 1 << 15], folded: String::new() }
     }
 }
@@ -93,12 +92,12 @@ impl KnownWords {
             let mut hasher = DefaultHasher::new();
             self.folded.hash(&mut hasher);
             let digest = hasher.finish() | 1;
-            let place = (digest >> 32) as usize % self.digests.len();
-            if self.digests[place] != digest {
+            let slot = (digest >> 32) as usize % self.digests.len();
+            if self.digests[slot] != digest {
                 connection
                     .prepare_cached("INSERT OR IGNORE INTO search_word (word, stem) VALUES (?1, ?2)")?
                     .execute((&self.folded, stem(&self.folded)))?;
-                self.digests[place] = digest;
+                self.digests[slot] = digest;
             }
         }
         Ok(())

@@ -1,15 +1,15 @@
-//! Full-text search: what a client types, as an expression for the index and as marks in the found messages.
+//! Full-text search: parsing queries, matching them with the index, and highlighting matches.
 //!
-//! The index is SQLite's FTS5: words without case and accents, stemmed. It is given no user's text as syntax: each word
-//! and phrase goes in as a quoted string, so no input is an error. Scripts that do not put spaces between words (Chinese,
+//! The index is SQLite's FTS5: words without case and accents, stemmed. Each word and phrase of a query is quoted, so that
+//! no input is a syntax error. Scripts that do not put spaces between words (Chinese,
 //! Japanese, Thai ...) are indexed as overlapping pairs of characters ([`text`]), so that a phrase of pairs finds any
 //! part of such a text.
 //!
-//! - [`index`]: writing the index, and the list of words that completes the beginning of one;
-//! - [`text`]: the words of a text, the same way as the index sees them;
-//! - [`stem`]: the index's stemmer, to know which words of a message it found;
-//! - [`emoji`]: emoji, which are found however they are written;
-//! - [`query`]: what a client typed; [`highlight`]: marks in HTML.
+//! - [`index`]: writing the index, and the list of words that completes prefixes;
+//! - [`text`]: the words of a text, as the index splits it;
+//! - [`stem`]: the index's stemmer, to know which words of a message matched;
+//! - [`emoji`]: emoji, which match however they are written;
+//! - [`query`]: parsing what a client typed; [`highlight`]: highlighting matches in HTML.
 
 pub mod emoji;
 pub mod highlight;

@@ -1,4 +1,4 @@
-//! What a client typed into the search, taken apart.
+//! Search queries: parsing what a client typed into phrases and an FTS5 expression.
 
 use crate::domain::messages::search::stem::stem;
 use crate::domain::messages::search::text::{Atom, Token, index_text};
@@ -6,38 +6,38 @@ use crate::domain::messages::search::{emoji, text};
 use crate::http::ApiResult;
 use rusqlite::Connection;
 
-/// Words and characters of a query that count. More than anybody types; each costs a look into the index.
-const MOST_ATOMS: usize = 100;
+/// The most words and characters of a query that count. Each costs an index lookup.
+const MAX_ATOMS: usize = 100;
 
-/// Stems that the beginning of a word stands for, as long as the index is asked for each.
+/// The most stems that a prefix is completed to, if each is searched for.
 const FEW_COMPLETIONS: usize = 32;
 
-/// The same where the index cannot be asked for all that begin alike.
-const MOST_COMPLETIONS: usize = 256;
+/// The same, if the index cannot be searched for the prefix itself.
+const MAX_COMPLETIONS: usize = 256;
 
-/// The shortest beginning of a word that is completed, in characters.
-const SHORTEST_BEGINNING: usize = 3;
+/// The length of the shortest prefix that is completed, in characters.
+const MIN_PREFIX: usize = 3;
 
-/// A search: all phrases have to be there.
+/// A search query. Messages must match all its phrases.
 #[derive(Clone, Debug)]
 pub struct SearchQuery {
     phrases: Vec<Phrase>,
-    /// For FTS5; empty if nothing can be found.
+    /// For FTS5; empty if nothing can match.
     expression: String,
 }
 
-/// Words and characters that have to follow one another: a quoted phrase, or a word.
+/// Words and characters that must follow one another: a quoted phrase, or a word.
 #[derive(Clone, Debug)]
 pub struct Phrase {
-    /// As they stand in `text`; never empty.
+    /// The tokens of `text`; never empty.
     tokens: Vec<Token>,
-    /// The last word may go on: it is the last of the query, and was perhaps not typed to its end.
-    may_go_on: bool,
+    /// Whether the last word may be a prefix: it ends the query and may not be typed completely.
+    is_prefix: bool,
     text: String,
 }
 
 impl SearchQuery {
-    /// Reads a query: quoted phrases, and words.
+    /// Parses a query: quoted phrases, and words.
     pub fn new(connection: &Connection, operand: &str) -> ApiResult<Self> {
         let phrases = phrases(operand);
         let mut parts = Vec::with_capacity(phrases.len());
@@ -47,25 +47,25 @@ impl SearchQuery {
         Ok(Self { phrases, expression: parts.join(" AND ") })
     }
 
-    /// What the index is asked; empty if the query has no word at all, which finds nothing.
+    /// The FTS5 expression; empty if the query has no words, which matches nothing.
     pub fn expression(&self) -> &str {
         &self.expression
     }
 
-    /// What has to be in a message.
+    /// The phrases.
     pub fn phrases(&self) -> &[Phrase] {
         &self.phrases
     }
 }
 
 impl Phrase {
-    /// How many words and characters.
+    /// The number of words and characters.
     pub fn length(&self) -> usize {
         self.tokens.len()
     }
 
-    /// Whether pieces of a text, as many as the phrase has, are the phrase. Characters that stand side by side here have
-    /// to do so there.
+    /// Whether tokens of a text, as many as the phrase has, match it. Characters that are adjacent in the phrase must be
+    /// adjacent in the text.
     pub fn matches(&self, found: &[Token]) -> bool {
         let last = self.tokens.len() - 1;
         let is_joined =
@@ -76,7 +76,7 @@ impl Phrase {
                     character == wanted && is_joined(found, index) >= is_joined(&self.tokens, index)
                 }
                 (Atom::Word { folded, stem }, Atom::Word { folded: wanted, stem: wanted_stem }) => {
-                    let goes_on = self.may_go_on && index == last && folded.starts_with(wanted.as_str());
+                    let goes_on = self.is_prefix && index == last && folded.starts_with(wanted.as_str());
                     stem == wanted_stem || goes_on
                 }
                 (Atom::Emoji(code), Atom::Emoji(wanted)) => code == wanted,
@@ -88,23 +88,23 @@ impl Phrase {
     /// An emoji, however it is written.
     fn emoji(code: &'static str) -> Self {
         let token = Token { start: 0, end: 0, atom: Atom::Emoji(code) };
-        Self { tokens: vec![token], may_go_on: false, text: emoji::word(code) }
+        Self { tokens: vec![token], is_prefix: false, text: emoji::word(code) }
     }
 
     /// The words of a text; `None` if it has none.
     fn of(text: &str, most_atoms: usize) -> Option<Self> {
-        // The quote would end the string for FTS5, and NUL its reading of the expression.
+        // A quote would end the FTS5 string, and NUL the expression.
         let text: String = text.chars().map(|c| if c == '"' || c.is_control() { ' ' } else { c }).collect();
         let mut tokens = text::tokens(&text);
         tokens.truncate(most_atoms);
         let text = text[..tokens.last()?.end].to_owned();
-        Some(Self { tokens, may_go_on: false, text })
+        Some(Self { tokens, is_prefix: false, text })
     }
 }
 
 fn phrases(operand: &str) -> Vec<Phrase> {
     let mut phrases: Vec<Phrase> = Vec::new();
-    let mut atoms_left = MOST_ATOMS;
+    let mut atoms_left = MAX_ATOMS;
     let mut is_last_quoted = false;
     for (text, is_quoted) in parts(operand) {
         // In a phrase an emoji is one of its words. By itself it is one however it is written.
@@ -116,7 +116,6 @@ fn phrases(operand: &str) -> Vec<Phrase> {
             let words = Phrase::of(&text[rest..start], atoms_left);
             rest = end;
             for phrase in words.into_iter().chain(code.map(Phrase::emoji)) {
-                // What is too much does not count.
                 if let Some(left) = atoms_left.checked_sub(phrase.length()) {
                     atoms_left = left;
                     phrases.push(phrase);
@@ -128,12 +127,12 @@ fn phrases(operand: &str) -> Vec<Phrase> {
     if let Some(last) = phrases.last_mut()
         && let [Token { atom: Atom::Word { folded, .. }, .. }] = last.tokens.as_slice()
     {
-        last.may_go_on = !is_last_quoted && folded.chars().count() >= SHORTEST_BEGINNING;
+        last.is_prefix = !is_last_quoted && folded.chars().count() >= MIN_PREFIX;
     }
     phrases
 }
 
-/// Quoted phrases and words, each with whether it was quoted. A quote without its other half is part of a word.
+/// Quoted phrases and words, each with whether it was quoted. A quote without its closing quote is part of a word.
 fn parts(operand: &str) -> Vec<(&str, bool)> {
     let mut parts = Vec::new();
     let mut rest = operand.trim_start();
@@ -174,14 +173,14 @@ fn expression(connection: &Connection, phrase: &Phrase) -> ApiResult<String> {
         }
     }
     let exact = format!("\"{words}\"{star}");
-    if !phrase.may_go_on {
+    if !phrase.is_prefix {
         return Ok(exact);
     }
     let Some(Token { atom: Atom::Word { folded, .. }, .. }) = phrase.tokens.last() else { return Ok(exact) };
     Ok(format!("({})", completions(connection, folded, exact)?.join(" OR ")))
 }
 
-/// What the beginning of a word stands for, as phrases for FTS5: itself as a word, and the words that begin like it.
+/// The completions of a prefix as FTS5 phrases: itself as a word, and the words that begin with it.
 fn completions(connection: &Connection, beginning: &str, exact: String) -> ApiResult<Vec<String>> {
     let mut choices = vec![exact];
     let few = stems(connection, beginning, false, FEW_COMPLETIONS + 1)?;
@@ -190,16 +189,16 @@ fn completions(connection: &Connection, beginning: &str, exact: String) -> ApiRe
     } else if stem(beginning) == beginning {
         // One look for all stems that begin alike. Words whose ending took part of the beginning along are named.
         choices.push(format!("\"{beginning}\" *"));
-        stems(connection, beginning, true, MOST_COMPLETIONS)?
+        stems(connection, beginning, true, MAX_COMPLETIONS)?
     } else {
         // The index would stem the beginning, and find what begins like that stem.
-        stems(connection, beginning, false, MOST_COMPLETIONS)?
+        stems(connection, beginning, false, MAX_COMPLETIONS)?
     };
     choices.extend(stems.into_iter().map(|stem| format!("\"{stem}\"")));
     Ok(choices)
 }
 
-/// Stems of the words of all messages that begin like this; with `odd`, only those stems that do not.
+/// Stems of all words that begin with a prefix; with `odd`, only stems that do not begin with it.
 fn stems(connection: &Connection, beginning: &str, odd: bool, limit: usize) -> ApiResult<Vec<String>> {
     let end = format!("{beginning}{}", char::MAX);
     let mut statement = connection.prepare_cached(

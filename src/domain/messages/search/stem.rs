@@ -1,9 +1,9 @@
-//! The Porter stemmer as FTS5's `porter` tokenizer has it: words with the same stem are found for one another.
+//! The Porter stemmer, as in FTS5's `porter` tokenizer: words with the same stem match one another.
 
 /// Longest word that is stemmed, in bytes; FTS5's limit.
 const LONGEST: usize = 64;
 
-/// Endings and what takes their place.
+/// Endings and their replacements.
 type Endings = &'static [(&'static str, &'static str)];
 
 const STEP_2: Endings = &[
@@ -81,7 +81,7 @@ pub fn stem(word: &str) -> String {
     if letters.ends_with(b"ll") && measure(&letters[..letters.len() - 1]) > 1 {
         letters.pop();
     }
-    // Endings are ASCII, so what is left of a text is still one; a word that is not stays as it was.
+    // Endings are ASCII, so that the rest is valid UTF-8.
     String::from_utf8(letters).unwrap_or_else(|_| word.to_owned())
 }
 
@@ -149,7 +149,7 @@ fn final_e(letters: &mut Vec<u8>) {
     }
 }
 
-/// Puts another ending in the place of the longest that fits, if what stands before it is as wanted.
+/// Replaces the longest ending that fits, if the stem before it meets the condition.
 fn replace(letters: &mut Vec<u8>, endings: Endings, wanted: impl Fn(&[u8]) -> bool) {
     let fits = |ending: &str| letters.len() > ending.len() && letters.ends_with(ending.as_bytes());
     let longest = endings.iter().filter(|(ending, _)| fits(ending)).max_by_key(|(ending, _)| ending.len());
@@ -174,7 +174,7 @@ fn has_vowel(letters: &[u8]) -> bool {
     letters.iter().enumerate().any(|(index, letter)| is_vowel(*letter, index > 0))
 }
 
-/// Which letters are consonants.
+/// Which letters of a word are consonants.
 fn consonants(letters: &[u8]) -> impl Iterator<Item = bool> {
     letters.iter().scan(false, |is_consonant, letter| {
         *is_consonant = !is_vowel(*letter, *is_consonant);
@@ -182,7 +182,7 @@ fn consonants(letters: &[u8]) -> impl Iterator<Item = bool> {
     })
 }
 
-/// How often consonants follow vowels.
+/// The measure of a stem: how often consonants follow vowels.
 fn measure(letters: &[u8]) -> usize {
     let mut after_vowel = false;
     let mut count = 0;

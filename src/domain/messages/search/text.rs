@@ -1,4 +1,4 @@
-//! The words of a text, as the index sees them.
+//! Tokens of a text, as the index splits it.
 
 use crate::domain::messages::search::stem::stem;
 use std::borrow::Cow;
@@ -6,30 +6,30 @@ use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// A piece of a text that the index knows by itself.
+/// A unit of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Atom {
     /// A word: without case and accents, and its stem.
     Word {
         /// Lower-case, without accents.
         folded: String,
-        /// What the index holds.
+        /// The stem that is indexed.
         stem: String,
     },
     /// A character of a script without spaces between words.
     Character(char),
-    /// An emoji, by its code; it is not among the words of a text, but beside them.
+    /// An emoji, by its code; it overlaps the words of its name.
     Emoji(&'static str),
 }
 
-/// An atom and where it stands, in bytes.
+/// An atom and its position, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its first byte.
+    /// The first byte.
     pub start: usize,
-    /// The byte behind it.
+    /// The byte after it.
     pub end: usize,
-    /// What it is.
+    /// The atom.
     pub atom: Atom,
 }
 
@@ -59,7 +59,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// Where the words of a text are, in bytes; characters of scripts without spaces are none.
+/// The ranges of the words of a text, in bytes, without characters of scripts without spaces.
 pub fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let is_of_word = |character: char| is_part_of_word(character) && !is_unspaced(character);
     let mut rest = 0;
@@ -72,7 +72,7 @@ pub fn words(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// The text to give to the index. Runs of characters of scripts without spaces become overlapping pairs, and their last
+/// The text to index. Runs of characters of scripts without spaces become overlapping pairs, and their last
 /// character alone: `東京都` becomes `東京 京都 都`. Other text stays as it is.
 pub fn index_text(text: &str) -> Cow<'_, str> {
     // Their first script begins at U+0E00, whose first byte is 0xe0.

@@ -1,0 +1,104 @@
+//! `GET /messages/{message_id}/history`: the edits and moves of a message.
+
+use crate::api::messages::edit::html_diff::html_diff;
+use crate::domain::messages::record::{EditRecord, MessageRow};
+use crate::domain::messages::rules::EditHistoryVisibility;
+use crate::domain::messages::sql;
+use crate::domain::messages::viewer::MessageViewer;
+use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::types::shown_topic;
+use crate::types::{MessageId, StreamId, UserId};
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `GET /messages/{message_id}/history`.
+#[derive(Deserialize)]
+pub struct HistoryParams {
+    /// Which message.
+    message_id: MessageId,
+    /// The empty topic as an empty string.
+    #[serde(default)]
+    allow_empty_topic_name: bool,
+}
+
+/// A message as it was after an edit (spec, "Message edit snapshot").
+#[derive(Serialize)]
+struct Snapshot<'a> {
+    topic: &'a str,
+    content: &'a str,
+    rendered_content: &'a str,
+    timestamp: i64,
+    user_id: Option<UserId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_topic: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<StreamId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_stream: Option<StreamId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prev_rendered_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_html_diff: Option<String>,
+}
+
+/// `GET /messages/{message_id}/history`: one snapshot for the message as it was sent and one for each edit, the oldest
+/// first.
+pub fn get_history(read: &Read<'_, User>, params: HistoryParams) -> ApiResult<Reply> {
+    let visibility = EditHistoryVisibility::load(read)?;
+    if visibility == EditHistoryVisibility::None {
+        return Err(ApiError::bad_request("Message edit history is disabled in this organization"));
+    }
+    let message = MessageViewer::new(read, read.caller, read.app.clock.seconds()).find(params.message_id)?;
+    let edits = visibility.filter(sql::edits(read, message.id)?);
+    Reply::field("message_history", &snapshots(&message, &edits, params.allow_empty_topic_name))
+}
+
+/// Reconstructs the snapshots from the current message backwards; `edits` are the newest first.
+fn snapshots<'a>(
+    message: &'a MessageRow,
+    edits: &'a [EditRecord],
+    allow_empty_topic_name: bool,
+) -> Vec<Snapshot<'a>> {
+    let is_channel_message = message.topic_id.is_some();
+    let shown =
+        |topic: &'a str| if is_channel_message { shown_topic(topic, allow_empty_topic_name) } else { "" };
+    let mut topic = message.subject.as_str();
+    let mut content = message.content.as_str();
+    let mut rendered_content = message.rendered_content.as_str();
+    let mut snapshots = Vec::with_capacity(edits.len() + 1);
+    for edit in edits {
+        let prev_rendered_content = edit.prev_rendered_content.as_deref();
+        snapshots.push(Snapshot {
+            topic: shown(topic),
+            content,
+            rendered_content,
+            timestamp: edit.timestamp,
+            user_id: edit.user_id,
+            prev_topic: edit.prev_topic.as_deref().map(shown),
+            stream: edit.stream,
+            prev_stream: edit.prev_stream,
+            prev_content: edit.prev_content.as_deref(),
+            prev_rendered_content,
+            content_html_diff: prev_rendered_content.map(|before| html_diff(before, rendered_content)),
+        });
+        topic = edit.prev_topic.as_deref().unwrap_or(topic);
+        content = edit.prev_content.as_deref().unwrap_or(content);
+        rendered_content = prev_rendered_content.unwrap_or(rendered_content);
+    }
+    snapshots.push(Snapshot {
+        topic: shown(topic),
+        content,
+        rendered_content,
+        timestamp: message.timestamp,
+        user_id: Some(message.sender_id),
+        prev_topic: None,
+        stream: None,
+        prev_stream: None,
+        prev_content: None,
+        prev_rendered_content: None,
+        content_html_diff: None,
+    });
+    snapshots.reverse();
+    snapshots
+}

@@ -1,0 +1,269 @@
+//! `PATCH /messages/{message_id}`: changes a message's content, and moves messages to another topic or channel.
+//!
+//! - [`content`]: storing a new content; moves are in [`super::moves`];
+//! - [`history`]: `GET /messages/{message_id}/history`.
+
+mod content;
+pub mod history;
+mod html_diff;
+
+use crate::api::messages::moves;
+use crate::api::messages::moves::notices::RequestedNotices;
+use crate::api::messages::moves::plan::{Move, MoveTarget};
+use crate::api::messages::moves::rules::{RequestedChanges, check_request, resolves_empty_topic};
+use crate::api::messages::moves::{notices, plan};
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::files::record::AttachmentRecord;
+use crate::domain::messages::audience::Notified;
+use crate::domain::messages::destination::read_topic;
+use crate::domain::messages::events::{ContentEdit, FlagHolders, MessageEdited, PlaceEdit, PropagateMode};
+use crate::domain::messages::flags::bit;
+use crate::domain::messages::record::{MessageRow, attribute};
+use crate::domain::messages::rules::EditFacts;
+use crate::domain::messages::rules::mentions;
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{audience, channel_summary, rules, sql};
+use crate::domain::realm;
+use crate::domain::rendering::render_for;
+use crate::events::Routed;
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
+use crate::markdown::Rendered;
+use crate::store::Tx;
+use crate::types::{MessageId, StreamId};
+use rusqlite::Connection;
+use serde::Deserialize;
+
+/// Parameters of `PATCH /messages/{message_id}`.
+#[derive(Deserialize)]
+pub struct EditParams {
+    /// Which message.
+    message_id: MessageId,
+    /// Markdown.
+    #[serde(default)]
+    content: Option<String>,
+    /// SHA-256 of the content that the editor saw, in hexadecimal digits. If it differs, the edit is refused.
+    #[serde(default)]
+    prev_content_sha256: Option<String>,
+    /// Another topic.
+    #[serde(default, alias = "subject")]
+    topic: Option<String>,
+    /// Another channel.
+    #[serde(default)]
+    stream_id: Option<StreamId>,
+    /// Which messages move: `change_one`, `change_later` or `change_all`.
+    #[serde(default)]
+    propagate_mode: PropagateMode,
+    /// Whether the old topic gets a notice.
+    #[serde(default)]
+    send_notification_to_old_thread: bool,
+    /// Whether the new topic gets a notice.
+    #[serde(default = "yes")]
+    send_notification_to_new_thread: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// `PATCH /messages/{message_id}`.
+pub async fn update_message(call: Call<User>, params: EditParams) -> ApiResult<Reply> {
+    let now = call.app.clock.seconds();
+    let origin = call.info.origin.clone();
+    let rendered = call
+        .app
+        .readers
+        .read(|snapshot| {
+            let edit = check(snapshot, &call.caller, now, &params)?;
+            let content = edit.content.as_deref();
+            content.map(|content| render_for(snapshot, &call.caller, now, &origin, content)).transpose()
+        })
+        .await?;
+    let job = move |tx: &mut Tx<'_>, caller: &User| {
+        let edit = check(tx, caller, tx.now(), &params)?;
+        // Not rendered yet if the content equalled the stored one on the snapshot, and no longer does.
+        let rendered = match (&edit.content, rendered) {
+            (Some(content), None) => Some(render_for(tx, caller, tx.now(), &origin, content)?),
+            (_, rendered) => rendered,
+        };
+        apply(tx, caller, &edit, rendered.as_ref(), &params)
+    };
+    let detached_uploads = call.write(job).await?;
+    Reply::field("detached_uploads", &detached_uploads)
+}
+
+/// An edit that the caller may make.
+struct Edit {
+    message: MessageRow,
+    /// The message's channel.
+    stream: Option<StreamRow>,
+    /// A new content, normalized.
+    content: Option<String>,
+    /// The move, if messages change topic or channel.
+    mv: Option<Move>,
+}
+
+/// Determines what a request changes, and checks that the caller may.
+fn check(connection: &Connection, caller: &Caller, now: i64, params: &EditParams) -> ApiResult<Edit> {
+    let (message, stream) = MessageViewer::new(connection, caller, now).find_to_change(params.message_id)?;
+    if params.content.is_some() {
+        let facts = EditFacts {
+            editing_allowed: realm::settings::ALLOW_MESSAGE_EDITING.get(connection)?,
+            limit_seconds: realm::settings::MESSAGE_CONTENT_EDIT_LIMIT_SECONDS.get(connection)?,
+            now,
+        };
+        rules::check_may_edit_content(caller, &message, facts)?;
+    }
+    let requested = RequestedChanges {
+        content: params.content.is_some(),
+        topic: params.topic.is_some(),
+        stream: params.stream_id.is_some(),
+        propagate_mode: params.propagate_mode,
+        is_channel_message: stream.is_some(),
+        is_widget: message.has(attribute::HAS_SUBMESSAGE),
+    };
+    check_request(requested)?;
+    if params.topic.as_deref().is_some_and(resolves_empty_topic) {
+        return Err(ApiError::bad_request("General chat cannot be marked as resolved"));
+    }
+    let topic = match &params.topic {
+        Some(text) => Some(read_topic(text)?).filter(|topic| topic.as_str() != message.subject),
+        None => None,
+    };
+    let here = stream.as_ref().map(|stream| stream.stream_id);
+    let stream_id = params.stream_id.filter(|stream_id| Some(*stream_id) != here);
+    // A topic or channel that stays the same does not count as requested.
+    check_request(RequestedChanges { topic: topic.is_some(), stream: stream_id.is_some(), ..requested })?;
+    // A request that only moves is checked too.
+    if params
+        .prev_content_sha256
+        .as_ref()
+        .is_some_and(|expected| !content::has_digest(&message.content, expected))
+    {
+        let msg = "'prev_content_sha256' value does not match the expected value.";
+        return Err(ApiError::new(400, "EXPECTATION_MISMATCH", msg));
+    }
+    let content = match &params.content {
+        Some(text) => Some(content::normalize(text)?).filter(|content| *content != message.content),
+        None => None,
+    };
+    let mv = match &stream {
+        Some(stream) if topic.is_some() || stream_id.is_some() => {
+            let target = MoveTarget { topic, stream_id, propagate_mode: params.propagate_mode };
+            Some(plan::plan(connection, caller, now, (&message, stream), &target)?)
+        }
+        _ => None,
+    };
+    Ok(Edit { message, stream, content, mv })
+}
+
+/// Applies an edit and emits its events. Returns the caller's files that no message references any more.
+fn apply(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    edit: &Edit,
+    rendered: Option<&Rendered>,
+    params: &EditParams,
+) -> ApiResult<Vec<AttachmentRecord>> {
+    let content = edit.content.as_deref().zip(rendered);
+    let mut participants = None;
+    if let Some((_, rendered)) = content {
+        let name = edit.message.topic();
+        let topic = edit.stream.as_ref().map(|stream| (stream.stream_id, &name));
+        participants = mentions::check(tx, caller, tx.now(), topic, rendered)?.filter(|_| edit.mv.is_none());
+    }
+    if content.is_none() && edit.mv.is_none() {
+        return Ok(Vec::new());
+    }
+    let id = edit.message.id;
+    let summaries = edit.mv.as_ref().map(|mv| load_summaries(tx, mv)).transpose()?;
+    let notified = match &edit.mv {
+        Some(mv) => Some(moves::apply(tx, caller, mv, content.map(|_| id))?),
+        None => None,
+    };
+    let detached = match content {
+        Some((content, rendered)) => {
+            content::store(tx, caller, (&edit.message, edit.mv.as_ref()), (content, rendered), participants)?
+        }
+        None => Vec::new(),
+    };
+    emit(tx, caller, edit, content, notified)?;
+    let Some((mv, (old_summary, new_summary))) = edit.mv.as_ref().zip(summaries) else { return Ok(detached) };
+    channel_summary::emit_if_changed(tx, &mv.from, old_summary)?;
+    if mv.changes_stream() {
+        channel_summary::emit_if_changed(tx, &mv.to, new_summary)?;
+    }
+    let requested = RequestedNotices {
+        in_old_topic: params.send_notification_to_old_thread,
+        in_new_topic: params.send_notification_to_new_thread,
+        of_resolving: mv.only_resolves() && content.is_none(),
+    };
+    notices::send(tx, caller, mv, requested)?;
+    Ok(detached)
+}
+
+/// The summaries of the old and the new channel of a move.
+fn load_summaries(tx: &Tx<'_>, mv: &Move) -> ApiResult<(channel_summary::Summary, channel_summary::Summary)> {
+    Ok((channel_summary::of(tx, &mv.from)?, channel_summary::of(tx, &mv.to)?))
+}
+
+/// Emits an edit: to the users in `notified` the move, with the messages that they know; and to the users who can see the
+/// named message its content.
+fn emit(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    edit: &Edit,
+    content: Option<(&str, &Rendered)>,
+    notified: Option<Vec<Notified>>,
+) -> ApiResult<()> {
+    let named = edit.message.id;
+    let notified = match notified {
+        Some(notified) => notified,
+        None => {
+            let message = sql::by_id(tx, named)?
+                .ok_or_else(|| ApiError::internal("the message that is being edited has no row"))?;
+            vec![(vec![named], audience::of(tx, &message)?.audience)]
+        }
+    };
+    let stream_now = edit.mv.as_ref().map(|mv| &mv.to).or(edit.stream.as_ref());
+    for (ids, audience) in notified {
+        // Users who do not know the named message get the first that they know.
+        let known = ids.iter().find(|id| **id == named).or(ids.first());
+        let Some(id) = known.copied() else { continue };
+        let message = sql::by_id(tx, id)?
+            .ok_or_else(|| ApiError::internal("the message that is being edited has no row"))?;
+        let flags = FlagHolders {
+            read: audience::readers(tx, &audience, stream_now, &message)?,
+            starred: sql::users_with_flag(tx, id, bit::STARRED)?,
+            collapsed: sql::users_with_flag(tx, id, bit::COLLAPSED)?,
+            mentioned: sql::users_with_flag(tx, id, bit::MENTIONED)?,
+            stream_wildcard: message.has(attribute::STREAM_WILDCARD),
+            topic_wildcard: sql::users_with_flag(tx, id, bit::TOPIC_WILDCARD_MENTIONED)?,
+            alerted: sql::users_with_flag(tx, id, bit::HAS_ALERT_WORD)?,
+        };
+        let event = MessageEdited {
+            stream_id: edit.stream.as_ref().map(|stream| stream.stream_id),
+            stream_name: edit.stream.as_ref().map(|stream| stream.name.clone()),
+            place: edit.mv.as_ref().map(move_of),
+            content: content.filter(|_| id == named).map(|(content, rendered)| ContentEdit {
+                orig_content: edit.message.content.clone(),
+                orig_rendered_content: edit.message.rendered_content.clone(),
+                content: content.to_owned(),
+                rendered_content: rendered.html.clone(),
+                is_me_message: rendered.is_me_message,
+            }),
+            ..MessageEdited::new(id, ids, caller.user_id, tx.now())
+        };
+        tx.emit(Routed { event, routing: flags }, audience);
+    }
+    Ok(())
+}
+
+fn move_of(mv: &Move) -> PlaceEdit {
+    PlaceEdit {
+        new_stream_id: mv.changes_stream().then_some(mv.to.stream_id),
+        propagate_mode: mv.propagate_mode,
+        orig_subject: mv.old_topic.as_str().to_owned(),
+        subject: mv.changes_topic().then(|| mv.topic.as_str().to_owned()),
+        topic_links: mv.changes_topic().then(|| mv.topic_links.clone()),
+    }
+}

@@ -1,0 +1,39 @@
+//! `GET /messages/matches_narrow`: which of some messages match a narrow.
+
+use crate::api::messages::fetch::resolve_narrow::resolve;
+use crate::domain::access::messages::ALL_IDS;
+use crate::domain::messages::narrow::executor::Query;
+use crate::domain::messages::serialize::Matches;
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{narrow, sql};
+use crate::http::{ApiResult, Read, Reply, User};
+use crate::types::MessageId;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// Parameters of `GET /messages/matches_narrow`.
+#[derive(Deserialize)]
+pub struct MatchesParams {
+    /// The messages to look at.
+    msg_ids: Vec<MessageId>,
+    /// What they are held against.
+    narrow: Value,
+}
+
+/// `GET /messages/matches_narrow`: for each of the caller's messages that matches, its content and topic, with marks if
+/// the narrow is a search. Clients ask this of a new message while they show a search.
+pub fn matches_narrow(read: &Read<'_, User>, params: MatchesParams) -> ApiResult<Reply> {
+    let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
+    let narrow = resolve(&viewer, &narrow::parse(Some(&params.narrow))?)?;
+    let mut ids = params.msg_ids;
+    ids.sort_unstable();
+    ids.dedup();
+    let found = Query::of_own(&viewer, &narrow, &ids)?.take(Some(*ALL_IDS.start()), ids.len())?;
+    let mut messages = Map::new();
+    for id in found {
+        let Some(message) = sql::by_id(read, id)? else { continue };
+        let matches = Matches::of(&message.rendered_content, &message.subject, narrow.search());
+        messages.insert(id.to_string(), serde_json::to_value(matches)?);
+    }
+    Reply::field("messages", &messages)
+}

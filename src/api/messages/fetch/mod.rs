@@ -1,0 +1,167 @@
+//! `GET /messages` and `GET /messages/{message_id}`.
+//!
+//! - [`resolve_narrow`]: looks up what the narrow of a request names;
+//! - [`pagination`]: the messages around an anchor;
+//! - [`matches_narrow`]: `GET /messages/matches_narrow`.
+
+pub mod matches_narrow;
+pub mod pagination;
+pub mod resolve_narrow;
+
+use crate::api::messages::fetch::pagination::{Anchor, Page, Range};
+use crate::api::messages::fetch::resolve_narrow::resolve;
+use crate::domain::access::messages::ALL_IDS;
+use crate::domain::messages::narrow;
+use crate::domain::messages::narrow::Narrow;
+use crate::domain::messages::narrow::executor::Query;
+use crate::domain::messages::serialize::{MessageFormat, into_utf8, write_array, write_one};
+use crate::domain::messages::viewer::MessageViewer;
+use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::types::MessageId;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The most messages that one request can ask for (spec, "Limits").
+pub const MAX_MESSAGES: usize = 5000;
+
+/// Parameters of `GET /messages` (spec, "get messages").
+#[derive(Deserialize)]
+pub struct FetchParams {
+    /// A message id, `newest`, `oldest` or `first_unread`.
+    #[serde(default)]
+    anchor: Option<String>,
+    /// Whether the anchor itself may be returned.
+    #[serde(default)]
+    include_anchor: Option<bool>,
+    /// How many before it.
+    #[serde(default)]
+    num_before: Option<i64>,
+    /// How many after it.
+    #[serde(default)]
+    num_after: Option<i64>,
+    /// Which messages.
+    #[serde(default)]
+    narrow: Option<Value>,
+    /// Accepted and ignored: URLs of avatars do not depend on it.
+    #[serde(default, rename = "client_gravatar")]
+    _client_gravatar: Option<bool>,
+    /// HTML rather than Markdown.
+    #[serde(default)]
+    apply_markdown: Option<bool>,
+    /// These messages instead of a range.
+    #[serde(default)]
+    message_ids: Option<Vec<MessageId>>,
+    /// The empty topic as an empty string.
+    #[serde(default)]
+    allow_empty_topic_name: bool,
+    /// Deprecated: anchor at the first unread message, whatever `anchor` says.
+    #[serde(default)]
+    use_first_unread_anchor: Option<bool>,
+}
+
+/// `GET /messages`.
+pub fn get_messages(read: &Read<'_, User>, params: FetchParams) -> ApiResult<Reply> {
+    let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
+    let elements = narrow::parse(params.narrow.as_ref())?;
+    let narrow = resolve(&viewer, &elements)?;
+    let format = MessageFormat {
+        apply_markdown: params.apply_markdown.unwrap_or(true),
+        allow_empty_topic_name: params.allow_empty_topic_name,
+    };
+    let page = match &params.message_ids {
+        Some(ids) => Page::of_selected(selected(&viewer, &narrow, &params, ids)?),
+        None => range(&viewer, &narrow, &params)?,
+    };
+    let anchor = page.anchor.map_or_else(String::new, |anchor| format!("\"anchor\":{anchor},"));
+    let mut members = format!(
+        "{anchor}\"found_anchor\":{},\"found_oldest\":{},\"found_newest\":{},\"history_limited\":false,\"messages\":",
+        page.found_anchor, page.found_oldest, page.found_newest
+    )
+    .into_bytes();
+    write_array(&viewer, &page.ids, format, narrow.search(), &mut members)?;
+    Ok(Reply::members(into_utf8(members)?))
+}
+
+/// The requested messages that exist, that the viewer may read, and that match the narrow; ascending.
+fn selected(
+    viewer: &MessageViewer<'_>,
+    narrow: &Narrow,
+    params: &FetchParams,
+    ids: &[MessageId],
+) -> ApiResult<Vec<MessageId>> {
+    let is_range = params.anchor.is_some()
+        || params.include_anchor.is_some()
+        || params.use_first_unread_anchor.is_some()
+        || params.num_before.is_some()
+        || params.num_after.is_some();
+    if is_range {
+        // The published error names all of them, whichever were passed.
+        return Err(ApiError::incompatible(&[
+            "num_before",
+            "num_after",
+            "anchor",
+            "message_ids",
+            "include_anchor",
+            "use_first_unread_anchor",
+        ]));
+    }
+    if ids.len() > MAX_MESSAGES {
+        return Err(too_many());
+    }
+    if let Some(index) = ids.iter().position(|id| id.0 < 0) {
+        return Err(ApiError::bad_request(format!("message_ids[{index}] is too small")));
+    }
+    let mut ids = ids.to_vec();
+    ids.sort_unstable();
+    ids.dedup();
+    Query::of_readable(viewer, narrow, &ids)?.take(Some(*ALL_IDS.start()), ids.len())
+}
+
+/// The messages around an anchor.
+fn range(viewer: &MessageViewer<'_>, narrow: &Narrow, params: &FetchParams) -> ApiResult<Page> {
+    let anchor = Anchor::read(params.anchor.as_deref(), params.use_first_unread_anchor == Some(true))?;
+    let count = |name: &str, number: Option<i64>| match number {
+        None => Err(ApiError::missing(name)),
+        Some(number) => pagination::count(name, number),
+    };
+    let range = Range {
+        anchor,
+        include_anchor: params.include_anchor.unwrap_or(true),
+        num_before: count("num_before", params.num_before)?,
+        num_after: count("num_after", params.num_after)?,
+    };
+    if range.num_before.saturating_add(range.num_after) > MAX_MESSAGES {
+        return Err(too_many());
+    }
+    range.page(viewer, narrow)
+}
+
+fn too_many() -> ApiError {
+    ApiError::bad_request(format!("Too many messages requested (maximum {MAX_MESSAGES})."))
+}
+
+/// Parameters of `GET /messages/{message_id}`.
+#[derive(Deserialize)]
+pub struct OneParams {
+    /// Which message.
+    message_id: MessageId,
+    /// HTML rather than Markdown.
+    #[serde(default)]
+    apply_markdown: Option<bool>,
+    /// The empty topic as an empty string.
+    #[serde(default)]
+    allow_empty_topic_name: bool,
+}
+
+/// `GET /messages/{message_id}`: one message, and its Markdown.
+pub fn get_message(read: &Read<'_, User>, params: OneParams) -> ApiResult<Reply> {
+    let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
+    let message = viewer.find(params.message_id)?;
+    let format = MessageFormat {
+        apply_markdown: params.apply_markdown.unwrap_or(true),
+        allow_empty_topic_name: params.allow_empty_topic_name,
+    };
+    let written = write_one(&viewer, message.id, format)?;
+    let raw = serde_json::to_string(&message.content)?;
+    Ok(Reply::members(format!("\"raw_content\":{raw},\"message\":{written}")))
+}

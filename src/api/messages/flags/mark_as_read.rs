@@ -1,0 +1,97 @@
+//! `POST /mark_all_as_read`, `POST /mark_stream_as_read` and `POST /mark_topic_as_read`: the older ways to mark much as
+//! read, all deprecated for `POST /messages/flags/narrow`.
+
+use crate::auth::Ctx;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channels;
+use crate::domain::access::messages::ALL_IDS;
+use crate::domain::messages::destination::read_topic;
+use crate::domain::messages::events::FlagsChanged;
+use crate::domain::messages::narrow::cursor::Direction;
+use crate::domain::messages::narrow::executor::Query;
+use crate::domain::messages::narrow::{Narrow, Term, Test};
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{read_state, sql};
+use crate::domain::subscriptions::sql as subscriptions;
+use crate::events::Audience;
+use crate::http::params::NoParams;
+use crate::http::{ApiError, ApiResult, Caller, Reply, User};
+use crate::store::Tx;
+use crate::types::{MessageId, StreamId, Topic};
+use serde::Deserialize;
+use std::rc::Rc;
+
+/// `POST /mark_all_as_read`. It writes one row for each conversation, however many messages are unread, and is always
+/// complete.
+pub fn mark_all_as_read(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply> {
+    let user_id = caller.user_id;
+    let channels = subscriptions::ever_received(tx, user_id)?;
+    for recipient_id in channels.into_iter().chain(sql::direct_recipients(tx, user_id)?) {
+        read_state::mark_all_read(tx, user_id, recipient_id)?;
+    }
+    tx.emit(FlagsChanged::all_read(), Audience::user(user_id));
+    Reply::field("complete", &true)
+}
+
+/// Parameters of `POST /mark_stream_as_read`.
+#[derive(Deserialize)]
+pub struct StreamParams {
+    /// The channel.
+    stream_id: StreamId,
+}
+
+/// `POST /mark_stream_as_read`.
+pub fn mark_stream_as_read(tx: &mut Tx<'_>, caller: &User, params: StreamParams) -> ApiResult<Reply> {
+    let stream = channels::find_for_content(Ctx::in_job(tx, caller), params.stream_id)?;
+    let recipient_id = stream.recipient_id;
+    let ids = messages(tx, caller, vec![Test::Channel(Rc::new(stream)), Test::Unread], usize::MAX)?;
+    if !ids.is_empty() {
+        read_state::mark_all_read(tx, caller.user_id, recipient_id)?;
+        emit_read(tx, caller, &ids);
+    }
+    Ok(Reply::ok())
+}
+
+/// Parameters of `POST /mark_topic_as_read`.
+#[derive(Deserialize)]
+pub struct TopicParams {
+    /// The channel.
+    stream_id: StreamId,
+    /// The topic.
+    topic_name: String,
+}
+
+/// `POST /mark_topic_as_read`. A topic in which the caller never received a message is refused.
+pub fn mark_topic_as_read(tx: &mut Tx<'_>, caller: &User, params: TopicParams) -> ApiResult<Reply> {
+    let stream = channels::find_for_content(Ctx::in_job(tx, caller), params.stream_id)?;
+    let recipient_id = stream.recipient_id;
+    let topic = read_topic(&params.topic_name)?;
+    let stream = Rc::new(stream);
+    if messages(tx, caller, in_topic(&stream, &topic), 1)?.is_empty() {
+        return Err(ApiError::bad_request(format!("No such topic '{}'", params.topic_name)));
+    }
+    let mut unread_in_topic = in_topic(&stream, &topic);
+    unread_in_topic.push(Test::Unread);
+    let ids = messages(tx, caller, unread_in_topic, usize::MAX)?;
+    if !ids.is_empty() {
+        read_state::mark_read(tx, caller.user_id, recipient_id, &ids)?;
+        emit_read(tx, caller, &ids);
+    }
+    Ok(Reply::ok())
+}
+
+fn in_topic(stream: &Rc<StreamRow>, topic: &Topic) -> Vec<Test> {
+    vec![Test::Channel(Rc::clone(stream)), Test::Topic(topic.key())]
+}
+
+/// The received messages that match all tests, ascending.
+fn messages(tx: &Tx<'_>, caller: &Caller, tests: Vec<Test>, limit: usize) -> ApiResult<Vec<MessageId>> {
+    let terms = tests.into_iter().map(|test| Term { test, negated: false }).collect();
+    let narrow = Narrow { terms, ..Narrow::default() };
+    let viewer = MessageViewer::new(tx, caller, tx.now());
+    Query::new(&viewer, &narrow, Direction::Up, limit)?.take(Some(*ALL_IDS.start()), limit)
+}
+
+fn emit_read(tx: &mut Tx<'_>, caller: &Caller, ids: &[MessageId]) {
+    tx.emit(FlagsChanged::new(true, "read", ids, None), Audience::user(caller.user_id));
+}

@@ -1,0 +1,233 @@
+//! `POST /messages/flags`: adds or removes one of the caller's flags on messages.
+//!
+//! - [`for_narrow`]: the same for the messages that match a narrow;
+//! - [`mark_as_read`]: marking a topic, a channel or everything as read.
+
+pub mod for_narrow;
+pub mod mark_as_read;
+
+use crate::domain::access::channel_rows as subscriptions;
+use crate::domain::access::messages as message_access;
+use crate::domain::messages::events::{FlagsChanged, UnreadDetail, UnreadDetails, UnreadPlace};
+use crate::domain::messages::flags::bit;
+use crate::domain::messages::receipts::late;
+use crate::domain::messages::record::attribute;
+use crate::domain::messages::viewer::{MessageViewer, invalid_message};
+use crate::domain::messages::{read_state, sql};
+use crate::events::Audience;
+use crate::http::{ApiError, ApiResult, Caller, Reply, User};
+use crate::store::Tx;
+use crate::types::{MessageId, RecipientId, StreamId, fold};
+use serde::Deserialize;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Parameters of `POST /messages/flags`.
+#[derive(Deserialize)]
+pub struct FlagsParams {
+    /// Which messages.
+    messages: Vec<MessageId>,
+    /// `add` or `remove`.
+    op: String,
+    /// Which flag.
+    flag: String,
+}
+
+/// A flag that clients may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EditableFlag {
+    /// Stored in read sets.
+    Read,
+    /// A bit of the caller's row on the message, with its name.
+    Bit(i64, &'static str),
+}
+
+impl EditableFlag {
+    /// Parses a flag's name.
+    pub fn from_client(name: &str) -> ApiResult<Self> {
+        const OTHERS: [&str; 7] = [
+            "mentioned",
+            "wildcard_mentioned",
+            "stream_wildcard_mentioned",
+            "topic_wildcard_mentioned",
+            "has_alert_word",
+            "historical",
+            "is_me_message",
+        ];
+        match name {
+            "read" => Ok(Self::Read),
+            "starred" => Ok(Self::Bit(bit::STARRED, "starred")),
+            "collapsed" => Ok(Self::Bit(bit::COLLAPSED, "collapsed")),
+            name if OTHERS.contains(&name) => {
+                Err(ApiError::bad_request(format!("Flag not editable: '{name}'")))
+            }
+            name => Err(ApiError::bad_request(format!("Invalid flag: '{name}'"))),
+        }
+    }
+}
+
+/// Parses `op`: whether to add.
+pub fn is_add(op: &str) -> ApiResult<bool> {
+    match op {
+        "add" => Ok(true),
+        "remove" => Ok(false),
+        op => Err(ApiError::bad_request(format!("Invalid message flag operation: '{op}'"))),
+    }
+}
+
+/// `POST /messages/flags`. The reply has the messages that changed.
+pub fn update_flags(tx: &mut Tx<'_>, caller: &User, params: FlagsParams) -> ApiResult<Reply> {
+    let add = is_add(&params.op)?;
+    let flag = EditableFlag::from_client(&params.flag)?;
+    let mut ids = params.messages;
+    ids.sort_unstable();
+    ids.dedup();
+    let changed = change(tx, caller, flag, add, &ids)?;
+    let mut reply = json!({ "messages": changed.ids });
+    if let Some(ignored) = changed.ignored {
+        reply["ignored_because_not_subscribed_channels"] = json!(ignored);
+    }
+    Reply::data(&reply)
+}
+
+/// The result of changing flags.
+pub struct ChangedFlags {
+    /// The messages that changed, ascending.
+    pub ids: Vec<MessageId>,
+    /// When messages are marked as unread, the channels whose messages were ignored because the caller is not subscribed
+    /// (feature level 355).
+    pub ignored: Option<Vec<StreamId>>,
+}
+
+/// Changes a flag on messages, ascending, and emits the change to the caller's clients.
+pub fn change(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    flag: EditableFlag,
+    add: bool,
+    ids: &[MessageId],
+) -> ApiResult<ChangedFlags> {
+    let (ids, ignored, name, details) = match (flag, add) {
+        (EditableFlag::Read, true) => (mark_read(tx, caller, ids)?, None, "read", None),
+        (EditableFlag::Read, false) => {
+            let (ids, ignored) = mark_unread(tx, caller, ids)?;
+            let details = unread_details(tx, caller, &ids)?;
+            (ids, Some(ignored), "read", Some(details))
+        }
+        (EditableFlag::Bit(bit, name), _) => (change_bit(tx, caller, bit, add, ids)?, None, name, None),
+    };
+    if !ids.is_empty() {
+        tx.emit(FlagsChanged::new(add, name, &ids, details), Audience::user(caller.user_id));
+    }
+    Ok(ChangedFlags { ids, ignored })
+}
+
+fn change_bit(
+    tx: &Tx<'_>,
+    caller: &Caller,
+    bit: i64,
+    add: bool,
+    ids: &[MessageId],
+) -> ApiResult<Vec<MessageId>> {
+    let viewer = MessageViewer::new(tx, caller, tx.now());
+    let mut changed = Vec::new();
+    for id in ids {
+        let recipient_id = match viewer.recipient_of(*id)? {
+            Some(recipient_id) => recipient_id,
+            None if add => return Err(invalid_message()),
+            // A message that the caller cannot read has no flags to remove.
+            None => continue,
+        };
+        if add {
+            late::add_receipt_as_read(tx, &viewer, recipient_id, *id)?;
+        }
+        let flags = sql::flags(tx, caller.user_id, *id)?;
+        let wanted = if add { flags | bit } else { flags & !bit };
+        if wanted != flags {
+            sql::put_flags(tx, caller.user_id, *id, wanted)?;
+            changed.push(*id);
+        }
+    }
+    Ok(changed)
+}
+
+type ByConversation = BTreeMap<RecipientId, Vec<MessageId>>;
+
+/// Marks messages as read. Messages that were never received count as read.
+fn mark_read(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<Vec<MessageId>> {
+    let viewer = MessageViewer::new(tx, caller, tx.now());
+    let mut conversations = ByConversation::new();
+    for id in ids {
+        if let Some(recipient_id) = message_access::recipient_of(tx, *id)?
+            && viewer.has_received(recipient_id, *id)?
+        {
+            conversations.entry(recipient_id).or_default().push(*id);
+        }
+    }
+    let mut changed = Vec::new();
+    for (recipient_id, ids) in conversations {
+        changed.extend(read_state::mark_read(tx, caller.user_id, recipient_id, &ids)?);
+    }
+    changed.sort_unstable();
+    Ok(changed)
+}
+
+/// Marks messages as unread, and returns the channels whose messages were ignored because the caller is not subscribed.
+/// Unread messages must have been received: a message from before the subscription gets a late receipt.
+fn mark_unread(
+    tx: &Tx<'_>,
+    caller: &Caller,
+    ids: &[MessageId],
+) -> ApiResult<(Vec<MessageId>, Vec<StreamId>)> {
+    let viewer = MessageViewer::new(tx, caller, tx.now());
+    let mut conversations = ByConversation::new();
+    for id in ids {
+        let recipient_id = viewer.recipient_of(*id)?.ok_or_else(invalid_message)?;
+        conversations.entry(recipient_id).or_default().push(*id);
+    }
+    let (mut changed, mut ignored) = (Vec::new(), Vec::new());
+    for (recipient_id, ids) in conversations {
+        let conversation = viewer.conversation(recipient_id)?;
+        if let Some(stream) = &conversation.stream {
+            if !subscriptions::is_subscribed(tx, caller.user_id, stream.stream_id)? {
+                ignored.push(stream.stream_id);
+                continue;
+            }
+            for id in ids.iter().filter(|id| !conversation.has_received(**id)) {
+                late::add_receipt(tx, caller.user_id, stream, *id)?;
+                changed.push(*id);
+            }
+        }
+        changed.extend(read_state::mark_unread(tx, caller.user_id, recipient_id, &ids)?);
+    }
+    changed.sort_unstable();
+    changed.dedup();
+    ignored.sort_unstable();
+    Ok((changed, ignored))
+}
+
+/// What clients need to count messages that became unread, by message id.
+fn unread_details(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<UnreadDetails> {
+    let viewer = MessageViewer::new(tx, caller, tx.now());
+    let mut details = UnreadDetails::new();
+    for id in ids {
+        let Some(message) = sql::by_id(tx, *id)? else { continue };
+        let flags = sql::flags(tx, caller.user_id, *id)?;
+        let conversation = viewer.conversation(message.recipient_id)?;
+        let is_mention = flags & (bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED) != 0
+            || message.has(attribute::STREAM_WILDCARD);
+        let place = match &conversation.stream {
+            Some(stream) => UnreadPlace::Stream {
+                stream_id: stream.stream_id,
+                unmuted_stream_msg: !viewer.muting()?.is_muted(stream.stream_id, &fold(&message.subject)),
+                topic: message.subject,
+            },
+            None => {
+                let others = conversation.participants.iter().copied();
+                UnreadPlace::Private { user_ids: others.filter(|id| *id != caller.user_id).collect() }
+            }
+        };
+        details.insert(message.id, UnreadDetail { place, mentioned: is_mention });
+    }
+    Ok(details)
+}

@@ -1,0 +1,156 @@
+//! Moving messages to another topic or channel.
+//!
+//! - [`rules`]: what a request may ask for, and who may move messages; pure functions;
+//! - [`plan`]: which messages a move takes, and whether the caller may;
+//! - [`receipts`]: storing a move, with who received and read the messages;
+//! - here: applying it, with the events. Users who lose access to the messages get their deletion;
+//! - [`notices`]: the notification bot's messages about moves.
+
+pub mod notices;
+pub mod plan;
+pub mod receipts;
+pub mod rules;
+
+use crate::api::messages::moves::plan::Move;
+use crate::api::messages::moves::receipts::Receipts;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::messages as message_access;
+use crate::domain::access::messages::clip;
+use crate::domain::access::{channel_rows as subscriptions, user_rows as users};
+use crate::domain::messages::audience::{
+    Notified, by_known_messages, readers_besides_subscribers, recipients, without_guests,
+};
+use crate::domain::messages::events::{FlagsChanged, MessagesDeleted};
+use crate::domain::messages::flags::bit;
+use crate::domain::messages::receipts::moved;
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{sql, topic_sql};
+use crate::domain::subscriptions::members;
+use crate::domain::user_topics::auto_follow;
+use crate::domain::user_topics::moved::{TopicPlace, move_policies};
+use crate::events::Audience;
+use crate::http::{ApiResult, Caller};
+use crate::store::Tx;
+use crate::types::{MessageId, UserId};
+use roaring::RoaringBitmap;
+use std::collections::BTreeMap;
+
+/// Applies a move: rows, read state, topic policies, and the events for users who lose access. Returns which messages
+/// everyone else is to be notified of, as part of the edit. The history of `skip_history_of` is not written: its edit
+/// records the move.
+pub fn apply(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    mv: &Move,
+    skip_history_of: Option<MessageId>,
+) -> ApiResult<Vec<Notified>> {
+    let receivers = receipts::load(tx, mv)?;
+    let notified = recipients(tx, &mv.from, &mv.ids, moved::all_receivers(&receivers.before))?;
+    let topic_existed = message_access::topic(tx, mv.to.stream_id, &mv.topic.key())?
+        .map(|topic_id| sql::has_messages(tx, topic_id))
+        .transpose()?;
+    let notified = if mv.changes_stream() {
+        // Who still sees the messages sees all of them in the new channel.
+        vec![(mv.ids.clone(), between_channels(tx, caller, mv, skip_history_of, &receivers, &notified)?)]
+    } else {
+        receipts::write_rows(tx, mv, caller, skip_history_of)?;
+        by_known_messages(&mv.from, &mv.ids, &receivers.before, notified)
+    };
+    // Whether policies move must not tell of messages that the caller cannot see.
+    if mv.is_whole_topic {
+        let from = TopicPlace { stream_id: mv.from.stream_id, topic: &mv.old_topic };
+        let to = TopicPlace { stream_id: mv.to.stream_id, topic: &mv.topic };
+        move_policies(tx, from, to, topic_existed == Some(true), |tx, user_id| {
+            may_read(tx, &mv.to, user_id)
+        })?;
+    } else if begins_topic(tx, mv)? {
+        auto_follow::after_split(tx, mv.sender_id, mv.to.stream_id, &mv.topic)?;
+    }
+    Ok(notified)
+}
+
+/// Whether the named message is now the first of its topic that its sender can see. The rows have moved.
+fn begins_topic(tx: &Tx<'_>, mv: &Move) -> ApiResult<bool> {
+    let Some(topic_id) = message_access::topic(tx, mv.to.stream_id, &mv.topic.key())? else {
+        return Ok(false);
+    };
+    let (Ok(sender), Some(named)) = (users::caller(tx, mv.sender_id), mv.named.bit()) else {
+        return Ok(false);
+    };
+    let conversation = MessageViewer::new(tx, &sender, tx.now()).channel(&mv.to)?;
+    let before = clip(&conversation.visible, 0..=named.saturating_sub(1));
+    Ok(conversation.stream.is_some() && !topic_sql::has_any(tx, topic_id, &before)?)
+}
+
+/// Moves messages to another channel: their rows and receipts, and the events for users who lose access. Returns the
+/// users to be notified of the move.
+fn between_channels(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    mv: &Move,
+    skip_history_of: Option<MessageId>,
+    receivers: &Receipts,
+    notified: &Audience,
+) -> ApiResult<Audience> {
+    let subscribers = members::audience(tx, mv.to.stream_id)?;
+    let others = notified.bitmap() - subscribers.bitmap();
+    let keep_access = readers_besides_subscribers(tx, &mv.to, others.clone())?;
+    let lose_access = &others - &keep_access;
+    emit_read(tx, mv, receivers, &keep_access)?;
+    receipts::write_rows(tx, mv, caller, skip_history_of)?;
+    receipts::transfer(tx, mv, receivers)?;
+    delete_flags(tx, mv, &lose_access)?;
+    let deleted = Audience::set(lose_access.clone());
+    let deleted =
+        if notified.is_also_public() && !mv.to.is_public() { deleted.and_public_queues() } else { deleted };
+    for (ids, audience) in by_known_messages(&mv.from, &mv.ids, &receivers.before, deleted) {
+        for event in MessagesDeleted::events(&ids, Some((mv.from.stream_id, mv.old_topic.as_str()))) {
+            tx.emit(event, audience.clone());
+        }
+    }
+    // Subscribers of the new channel are notified if they could read the old one. The event would tell others that the
+    // old channel exists, and be of no use to a client without the messages.
+    let mut still = notified.bitmap() - lose_access;
+    if mv.from.is_public() {
+        still |= without_guests(tx, subscribers.bitmap() - notified.bitmap())?;
+    }
+    let still = Audience::set(still);
+    Ok(if mv.from.is_public() && mv.to.is_public() { still.and_public_queues() } else { still })
+}
+
+/// Whether a user may read a channel.
+fn may_read(tx: &Tx<'_>, stream: &StreamRow, user_id: UserId) -> ApiResult<bool> {
+    let user = user_id.bit().into_iter().collect();
+    Ok(subscriptions::is_subscribed(tx, user_id, stream.stream_id)?
+        || !readers_besides_subscribers(tx, stream, user)?.is_empty())
+}
+
+/// Emits that the messages are read, for users who can read the new channel without being subscribed to it.
+fn emit_read(tx: &mut Tx<'_>, mv: &Move, receivers: &Receipts, user_ids: &RoaringBitmap) -> ApiResult<()> {
+    let mut by_messages: BTreeMap<Vec<MessageId>, Vec<UserId>> = BTreeMap::new();
+    for user_id in (user_ids - &receivers.subscribers).into_iter().map(UserId::from) {
+        let unread = receipts::unread_among(tx, user_id, mv, &receivers.before)?;
+        if !unread.is_empty() {
+            by_messages.entry(unread.into_iter().map(MessageId::from).collect()).or_default().push(user_id);
+        }
+    }
+    for (ids, users) in by_messages {
+        tx.emit(FlagsChanged::new(true, "read", &ids, None), Audience::users(users));
+    }
+    Ok(())
+}
+
+/// Deletes the flags of users who lose access to the messages.
+fn delete_flags(tx: &Tx<'_>, mv: &Move, user_ids: &RoaringBitmap) -> ApiResult<()> {
+    if user_ids.is_empty() {
+        return Ok(());
+    }
+    for id in &mv.ids {
+        for user_id in sql::users_with_flag(tx, *id, bit::ANY)? {
+            if user_id.bit().is_some_and(|bit| user_ids.contains(bit)) {
+                sql::put_flags(tx, user_id, *id, 0)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! The notification bot's messages about moves and resolved topics.
+
+use crate::api::messages::moves::plan::Move;
+use crate::api::messages::moves::rules::Resolving;
+use crate::domain::access::messages as message_access;
+use crate::domain::messages::destination::Destination;
+use crate::domain::messages::markup::topic_link;
+use crate::domain::messages::record::attribute;
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{delete, sql, topic_sql};
+use crate::domain::notices::{name_of, send_and_read};
+use crate::domain::subscriptions::members;
+use crate::domain::user_settings;
+use crate::domain::user_topics::policy::VisibilityPolicy;
+use crate::domain::user_topics::sql as user_topics;
+use crate::http::{ApiResult, Caller};
+use crate::markdown::message_url;
+use crate::store::Tx;
+use crate::types::UserId;
+use roaring::RoaringBitmap;
+
+/// Seconds within which unresolving a topic deletes the notice that it was resolved.
+const UNDO_SECONDS: i64 = 60;
+
+/// Which notices a request asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestedNotices {
+    /// `send_notification_to_old_thread`.
+    pub in_old_topic: bool,
+    /// `send_notification_to_new_thread`.
+    pub in_new_topic: bool,
+    /// Whether the request only resolves or unresolves a topic, which then gets a notice.
+    pub of_resolving: bool,
+}
+
+/// Says what a move was, where that is requested. To be called when the messages have moved. To the caller it is no news.
+pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, requested: RequestedNotices) -> ApiResult<()> {
+    let user = name_of(tx, caller)?;
+    if let Some(resolving) = mv.resolving.filter(|_| requested.of_resolving)
+        && !delete_recent_notice(tx, caller, mv)?
+    {
+        send_resolved(tx, caller, mv, resolving, &user)?;
+    }
+    if requested.in_new_topic && !mv.only_resolves() {
+        let content = in_new_topic(mv, mv.is_whole_topic && is_alone_in_topic(tx, caller, mv)?, &user);
+        send_and_read(tx, new_location(mv), content, vec![caller.user_id])?;
+    }
+    if requested.in_old_topic {
+        let destination = Destination::Channel(Box::new(mv.from.clone()), mv.old_topic.clone());
+        send_and_read(tx, destination, in_old_topic(mv, &user), vec![caller.user_id])?;
+    }
+    Ok(())
+}
+
+fn send_resolved(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    mv: &Move,
+    resolving: Resolving,
+    user: &str,
+) -> ApiResult<()> {
+    let word = match resolving {
+        Resolving::Resolved => "resolved",
+        Resolving::Unresolved => "unresolved",
+    };
+    let content = format!("{user} has marked this topic as {word}.");
+    let mut readers = readers_of_resolve_notice(tx, mv)?;
+    readers.push(caller.user_id);
+    let id = send_and_read(tx, new_location(mv), content, readers)?;
+    Ok(sql::add_attributes(tx, id, attribute::IS_RESOLVE_NOTICE)?)
+}
+
+fn in_new_topic(mv: &Move, is_whole_and_alone: bool, user: &str) -> String {
+    let from = topic_link(&mv.from, mv.old_topic.as_str());
+    if is_whole_and_alone {
+        return format!("This topic was moved here from {from} by {user}.");
+    }
+    match mv.ids.len() {
+        1 => {
+            let url = message_url(mv.to.stream_id.0, &mv.to.name, mv.topic.as_str(), mv.named.0);
+            format!("[A message]({}) was moved here from {from} by {user}.", url.trim_start_matches('/'))
+        }
+        count => format!("{count} messages were moved here from {from} by {user}."),
+    }
+}
+
+fn in_old_topic(mv: &Move, user: &str) -> String {
+    let to = topic_link(&mv.to, mv.topic.as_str());
+    if mv.is_whole_topic {
+        return format!("This topic was moved to {to} by {user}.");
+    }
+    match mv.ids.len() {
+        1 => format!("A message was moved from this topic to {to} by {user}."),
+        count => format!("{count} messages were moved from this topic to {to} by {user}."),
+    }
+}
+
+/// The subscribers for whom the notice of a resolved topic counts as read (`resolved_topic_notice_auto_read_policy`).
+fn readers_of_resolve_notice(tx: &mut Tx<'_>, mv: &Move) -> ApiResult<Vec<UserId>> {
+    let policies = user_topics::of_topic(tx, mv.to.stream_id, &mv.topic.key())?;
+    let followers: RoaringBitmap = policies
+        .into_iter()
+        .filter(|(_, policy)| *policy == VisibilityPolicy::Followed)
+        .filter_map(|(user_id, _)| user_id.bit())
+        .collect();
+    let subscribers = members::audience(tx, mv.to.stream_id)?;
+    let mut readers = Vec::new();
+    for bit in subscribers.bitmap() {
+        let user_id = UserId::from(bit);
+        let policy: String = user_settings::RESOLVED_TOPIC_NOTICE_AUTO_READ_POLICY.get(tx, user_id)?;
+        let is_unread = match policy.as_str() {
+            "never" => true,
+            "except_followed" => followers.contains(bit),
+            _ => false,
+        };
+        if !is_unread {
+            readers.push(user_id);
+        }
+    }
+    Ok(readers)
+}
+
+fn new_location(mv: &Move) -> Destination {
+    Destination::Channel(Box::new(mv.to.clone()), mv.topic.clone())
+}
+
+/// Whether the caller can see no other message in the new topic. Notices must not tell of others.
+fn is_alone_in_topic(tx: &Tx<'_>, caller: &Caller, mv: &Move) -> ApiResult<bool> {
+    let Some(topic_id) = message_access::topic(tx, mv.to.stream_id, &mv.topic.key())? else {
+        return Ok(true);
+    };
+    let view = MessageViewer::new(tx, caller, tx.now()).channel(&mv.to)?;
+    Ok(!topic_sql::has_others(tx, topic_id, &view.visible, &mv.id_set())?)
+}
+
+/// Deletes the notice at the end of the topic if it is recent, and returns whether it did.
+fn delete_recent_notice(tx: &mut Tx<'_>, caller: &Caller, mv: &Move) -> ApiResult<bool> {
+    let Some(topic_id) = message_access::topic(tx, mv.to.stream_id, &mv.topic.key())? else {
+        return Ok(false);
+    };
+    let Some(last) = sql::newest_of_topic(tx, topic_id)? else { return Ok(false) };
+    let Some(message) = sql::by_id(tx, last)? else { return Ok(false) };
+    if !message.has(attribute::IS_RESOLVE_NOTICE) || tx.now() - message.timestamp > UNDO_SECONDS {
+        return Ok(false);
+    }
+    delete::from_channel(tx, &mv.to, mv.topic.as_str(), &[last], Some(caller.user_id))?;
+    Ok(true)
+}

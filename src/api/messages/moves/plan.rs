@@ -1,0 +1,245 @@
+//! Planning a move: which messages it takes, and whether the caller may.
+
+use crate::api::messages::moves::rules;
+use crate::api::messages::moves::rules::{MoveFacts, Resolving, TimeLimits};
+use crate::auth::Ctx;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channels;
+use crate::domain::access::channels::Viewer;
+use crate::domain::access::messages::{Ranges, clip};
+use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::groups::realm_settings::{RealmGroup, is_held};
+use crate::domain::linkifiers::compiled::topic_links;
+use crate::domain::messages::destination::{check_may_post, check_topic};
+use crate::domain::messages::events::PropagateMode;
+use crate::domain::messages::record::{EditRecord, MessageRow};
+use crate::domain::messages::topic_sql;
+use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::realm;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::markdown::TopicLink;
+use crate::types::{MessageId, Role, StreamId, Topic, TopicId, UserId};
+use roaring::RoaringBitmap;
+use rusqlite::Connection;
+
+/// A move that the caller may make.
+#[derive(Debug)]
+pub struct Move {
+    /// The channel of the messages.
+    pub from: StreamRow,
+    /// The channel that they move to; the same one if only the topic changes.
+    pub to: StreamRow,
+    /// The topic as the named message spells it.
+    pub old_topic: Topic,
+    /// The new topic.
+    pub topic: Topic,
+    /// Whether the change of topic resolves or unresolves it.
+    pub resolving: Option<Resolving>,
+    /// Which messages the request asks for.
+    pub propagate_mode: PropagateMode,
+    /// The message that was named.
+    pub named: MessageId,
+    /// Who sent it.
+    pub sender_id: UserId,
+    /// The messages, ascending.
+    pub ids: Vec<MessageId>,
+    /// Whether the caller sees no other message of the old topic.
+    pub is_whole_topic: bool,
+    /// Links in the new topic.
+    pub topic_links: Vec<TopicLink>,
+}
+
+impl Move {
+    /// Whether the messages go to another channel.
+    pub fn changes_stream(&self) -> bool {
+        self.from.stream_id != self.to.stream_id
+    }
+
+    /// Whether the messages get another topic, or another spelling of theirs.
+    pub fn changes_topic(&self) -> bool {
+        self.old_topic != self.topic
+    }
+
+    /// Whether the move resolves or unresolves the topic, and does nothing else.
+    pub fn only_resolves(&self) -> bool {
+        self.resolving.is_some() && !self.changes_stream()
+    }
+
+    /// The messages as a set.
+    pub fn id_set(&self) -> RoaringBitmap {
+        self.ids.iter().filter_map(|id| id.bit()).collect()
+    }
+
+    /// The history record of this move, for a message with its own spelling of the topic.
+    pub fn record(&self, user_id: UserId, timestamp: i64, subject: &str) -> EditRecord {
+        EditRecord {
+            prev_topic: self.changes_topic().then(|| subject.to_owned()),
+            topic: self.changes_topic().then(|| self.topic.as_str().to_owned()),
+            prev_stream: self.changes_stream().then_some(self.from.stream_id),
+            stream: self.changes_stream().then_some(self.to.stream_id),
+            ..EditRecord::new(user_id, timestamp)
+        }
+    }
+}
+
+/// Where a request moves messages to.
+#[derive(Clone, Debug)]
+pub struct MoveTarget {
+    /// Another topic.
+    pub topic: Option<Topic>,
+    /// Another channel.
+    pub stream_id: Option<StreamId>,
+    /// Which messages go.
+    pub propagate_mode: PropagateMode,
+}
+
+/// Plans a move and checks that the caller may make it; `message` is one that they may read, in the channel `from`.
+pub fn plan(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    (message, from): (&MessageRow, &StreamRow),
+    target: &MoveTarget,
+) -> ApiResult<Move> {
+    let topic_id =
+        message.topic_id.ok_or_else(|| ApiError::internal("a message in a channel has no topic"))?;
+    let old_topic = message.topic();
+    let topic = target.topic.clone().unwrap_or_else(|| old_topic.clone());
+    let to = match target.stream_id {
+        None => from.clone(),
+        Some(stream_id) => channels::find_for_content(Ctx::new(connection, caller, now), stream_id)?,
+    };
+    if to.is_archived {
+        return Err(channels::no_such_channel());
+    }
+    check_topic(connection, &to, &topic)?;
+    let permissions = MovePermissions {
+        connection,
+        caller,
+        viewer: Viewer::new(Ctx::new(connection, caller, now)),
+        from,
+        to: &to,
+    };
+    let facts = MoveFacts {
+        resolving: Resolving::of(&old_topic, &topic),
+        topic_changes: old_topic != topic,
+        stream_changes: from.stream_id != to.stream_id,
+        may_resolve: permissions.may_resolve()?,
+        may_move_within: permissions.may_move_within()?,
+        may_move_out: permissions.may_move_out()?,
+        limits: limits(connection, caller)?,
+        age: now - message.timestamp,
+    };
+    rules::check_may_move(facts)?;
+    if facts.stream_changes {
+        check_may_post(connection, caller, now, &to)?;
+    }
+    let visible = &MessageViewer::new(connection, caller, now).channel(from)?.visible;
+    let (ids, is_whole_topic) =
+        select_messages(connection, visible, topic_id, message.id, target.propagate_mode)?;
+    if target.propagate_mode == PropagateMode::ChangeAll {
+        check_age_of_all(connection, facts, &ids, now)?;
+    }
+    Ok(Move {
+        from: from.clone(),
+        is_whole_topic,
+        topic_links: topic_links(connection, topic.as_str())?,
+        to,
+        old_topic,
+        topic,
+        resolving: facts.resolving,
+        propagate_mode: target.propagate_mode,
+        named: message.id,
+        sender_id: message.sender_id,
+        ids,
+    })
+}
+
+/// Returns the messages of a topic that move with the named one, ascending, and whether they are all of it that is
+/// visible.
+fn select_messages(
+    connection: &Connection,
+    visible: &Ranges,
+    topic_id: TopicId,
+    named: MessageId,
+    propagate_mode: PropagateMode,
+) -> ApiResult<(Vec<MessageId>, bool)> {
+    let bit = named.bit().ok_or_else(|| ApiError::internal("the id of a stored message is out of range"))?;
+    let has_any = |ids| topic_sql::has_any(connection, topic_id, &clip(visible, ids));
+    let has_before = || has_any(0..=bit.saturating_sub(1));
+    Ok(match propagate_mode {
+        PropagateMode::ChangeOne => {
+            (vec![named], !has_before()? && !has_any(bit.saturating_add(1)..=u32::MAX)?)
+        }
+        PropagateMode::ChangeLater => {
+            (topic_sql::ids(connection, topic_id, &clip(visible, bit..=u32::MAX))?, !has_before()?)
+        }
+        PropagateMode::ChangeAll => (topic_sql::ids(connection, topic_id, visible)?, true),
+    })
+}
+
+/// Checks that the oldest of the messages is within the time limit.
+fn check_age_of_all(connection: &Connection, facts: MoveFacts, ids: &[MessageId], now: i64) -> ApiResult<()> {
+    // Resolving a topic has no time limit.
+    let counts_as_topic_change = facts.topic_changes && facts.resolving.is_none();
+    let Some(limit) = facts.limits.strictest(counts_as_topic_change, facts.stream_changes) else {
+        return Ok(());
+    };
+    match topic_sql::count_before(connection, ids, now - limit)? {
+        0 => Ok(()),
+        old => Err(rules::too_old(ids.get(old).map(|id| id.0), ids.len(), ids.len() - old)),
+    }
+}
+
+/// A caller's permissions for moving messages from one channel to another, or to another topic.
+struct MovePermissions<'a> {
+    connection: &'a Connection,
+    caller: &'a Caller,
+    viewer: Viewer<'a>,
+    from: &'a StreamRow,
+    to: &'a StreamRow,
+}
+
+impl MovePermissions<'_> {
+    /// Granted by the organization or either channel (feature level 402).
+    fn may_resolve(&self) -> ApiResult<bool> {
+        Ok(self.is_held(RealmGroup::CanResolveTopics)?
+            || self.is_in(self.from, StreamSetting::CanResolveTopics)?
+            || self.is_in(self.to, StreamSetting::CanResolveTopics)?)
+    }
+
+    /// Granted by the organization or either channel, and to administrators of either (feature level 396).
+    fn may_move_within(&self) -> ApiResult<bool> {
+        let within = |stream| -> ApiResult<bool> {
+            Ok(self.is_in(stream, StreamSetting::CanMoveMessagesWithinChannel)?
+                || self.viewer.may_administer(stream)?)
+        };
+        Ok(self.is_held(RealmGroup::CanMoveMessagesBetweenTopics)? || within(self.from)? || within(self.to)?)
+    }
+
+    /// Granted by the organization or the old channel, and to its administrators (feature level 396).
+    fn may_move_out(&self) -> ApiResult<bool> {
+        Ok(self.is_held(RealmGroup::CanMoveMessagesBetweenChannels)?
+            || self.is_in(self.from, StreamSetting::CanMoveMessagesOutOfChannel)?
+            || self.viewer.may_administer(self.from)?)
+    }
+
+    fn is_held(&self, permission: RealmGroup) -> ApiResult<bool> {
+        is_held(self.connection, self.caller, self.viewer.membership()?, permission)
+    }
+
+    fn is_in(&self, stream: &StreamRow, setting: StreamSetting) -> ApiResult<bool> {
+        self.viewer.is_in(stream, setting)
+    }
+}
+
+/// The caller's time limits. Administrators and moderators have none.
+fn limits(connection: &Connection, caller: &Caller) -> ApiResult<TimeLimits> {
+    if caller.role.is_administrator() || caller.role == Role::Moderator {
+        return Ok(TimeLimits::default());
+    }
+    Ok(TimeLimits {
+        within_stream: realm::settings::MOVE_MESSAGES_WITHIN_STREAM_LIMIT_SECONDS.get(connection)?,
+        between_streams: realm::settings::MOVE_MESSAGES_BETWEEN_STREAMS_LIMIT_SECONDS.get(connection)?,
+    })
+}

@@ -1,0 +1,124 @@
+//! Storing a move: rows, search index, history; and who received and read the messages, if they change channel.
+
+use crate::api::messages::moves::plan::Move;
+use crate::domain::messages::flags::bit;
+use crate::domain::messages::receipts::moved;
+use crate::domain::messages::receipts::moved::ReceiverGroups;
+use crate::domain::messages::search::index;
+use crate::domain::messages::topic_sql::NewLocation;
+use crate::domain::messages::{read_state, sql, topic_sql};
+use crate::domain::subscriptions::sql as subscriptions;
+use crate::http::{ApiResult, Caller};
+use crate::store::Tx;
+use crate::types::{MessageId, UserId};
+use roaring::RoaringBitmap;
+use rusqlite::Connection;
+
+/// Updates the rows of the messages, their search index and their history, but not the history of `skip_history_of`: an
+/// edit of its content records the move too.
+pub fn write_rows(
+    tx: &mut Tx<'_>,
+    mv: &Move,
+    caller: &Caller,
+    skip_history_of: Option<MessageId>,
+) -> ApiResult<()> {
+    let topic_id = sql::topic_or_new(tx, mv.to.stream_id, &mv.topic.key())?;
+    let subject = mv.changes_topic().then(|| mv.topic.as_str());
+    let links = if mv.topic_links.is_empty() { None } else { Some(serde_json::to_string(&mv.topic_links)?) };
+    let with_history = mv.ids.iter().copied().filter(|id| skip_history_of != Some(*id));
+    topic_sql::insert_moves(tx, with_history, &mv.record(caller.user_id, tx.now(), mv.old_topic.as_str()))?;
+    let location = NewLocation {
+        recipient_id: mv.changes_stream().then_some(mv.to.recipient_id),
+        topic_id,
+        subject,
+        links: links.as_deref().filter(|_| subject.is_some()),
+        moved_at: (!mv.only_resolves()).then(|| tx.now()),
+    };
+    topic_sql::relocate(tx, &mv.ids, &location)?;
+    if subject.is_some() {
+        for id in &mv.ids {
+            index::renew(tx, *id);
+        }
+    }
+    Ok(())
+}
+
+/// Who received the messages of a move, before and after it.
+pub struct Receipts {
+    /// The messages by their receivers in the old channel.
+    pub before: ReceiverGroups,
+    /// The messages by their receivers in the new channel: those before who are subscribed there; all subscribers, if
+    /// the history of the new channel is protected.
+    pub after: ReceiverGroups,
+    /// The new channel's subscribers, deactivated users too.
+    pub subscribers: RoaringBitmap,
+}
+
+/// Returns who receives the messages of a move. To be called before their rows move.
+pub fn load(connection: &Connection, mv: &Move) -> ApiResult<Receipts> {
+    let before = moved::group_by_receivers(connection, mv.from.stream_id, mv.from.recipient_id, &mv.ids)?;
+    let subscribers = subscriptions::subscribers_with_deactivated(connection, mv.to.stream_id)?;
+    let after = if mv.to.has_public_history() {
+        before.iter().map(|(ids, users)| (ids.clone(), users & &subscribers)).collect()
+    } else {
+        vec![(mv.id_set(), subscribers.clone())]
+    };
+    Ok(Receipts { before, after, subscribers })
+}
+
+/// Stores who received the messages and who has read them in the new channel. To be called when their rows have moved.
+///
+/// Only what the spans and read sets of the new channel say otherwise is written.
+pub fn transfer(tx: &Tx<'_>, mv: &Move, receipts: &Receipts) -> ApiResult<()> {
+    moved::remove(tx, mv.from.recipient_id, &mv.id_set())?;
+    let by_spans = moved::group_by_receivers(tx, mv.to.stream_id, mv.to.recipient_id, &mv.ids)?;
+    for (ids, users) in &receipts.after {
+        let mut wrong = ids.clone();
+        for (same, _) in by_spans.iter().filter(|(_, found)| found == users) {
+            wrong -= same;
+        }
+        if !wrong.is_empty() {
+            moved::add(tx, mv.to.recipient_id, &wrong, users)?;
+        }
+    }
+    for (ids, users) in &receipts.after {
+        forget_historical(tx, ids, users)?;
+    }
+    for bit in moved::all_receivers(&receipts.after) {
+        let user_id = UserId::from(bit);
+        let unread = unread_among(tx, user_id, mv, &receipts.before)?;
+        let mut read = RoaringBitmap::new();
+        for (ids, _) in receipts.after.iter().filter(|(_, users)| users.contains(bit)) {
+            read |= ids;
+        }
+        read -= &unread;
+        read_state::set(tx, user_id, mv.to.recipient_id, &read, &unread)?;
+    }
+    Ok(())
+}
+
+/// Removes the flag `historical` from users who are no longer receivers.
+fn forget_historical(tx: &Tx<'_>, ids: &RoaringBitmap, receivers: &RoaringBitmap) -> ApiResult<()> {
+    for id in ids.iter().map(MessageId::from) {
+        for user_id in sql::users_with_flag(tx, id, bit::HISTORICAL)? {
+            if !user_id.bit().is_some_and(|bit| receivers.contains(bit)) {
+                let flags = sql::flags(tx, user_id, id)?;
+                sql::put_flags(tx, user_id, id, flags & !bit::HISTORICAL)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the messages that a user received in the old channel and has not read there.
+pub fn unread_among(
+    connection: &Connection,
+    user_id: UserId,
+    mv: &Move,
+    before: &ReceiverGroups,
+) -> ApiResult<RoaringBitmap> {
+    let read = read_state::load(connection, user_id, mv.from.recipient_id)?;
+    let is_receiver = |users: &RoaringBitmap| user_id.bit().is_some_and(|bit| users.contains(bit));
+    let groups = before.iter().filter(|(_, users)| is_receiver(users));
+    Ok(groups.flat_map(|(ids, _)| ids.iter().filter(|id| !read.contains(*id))).collect())
+}

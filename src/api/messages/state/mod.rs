@@ -1,0 +1,71 @@
+//! Messages in the reply of `POST /register`: `max_message_id`, `unread_msgs`, starred messages and recent
+//! conversations.
+
+mod unread_msgs;
+
+use crate::domain::access::messages as message_access;
+use crate::domain::access::messages::ALL_IDS;
+use crate::domain::messages::narrow::cursor::Cursor as _;
+use crate::domain::messages::narrow::cursor::{Direction, Index, IndexCursor, Within};
+use crate::domain::messages::narrow::executor::newest_received;
+use crate::domain::messages::sql;
+use crate::domain::messages::viewer::MessageViewer;
+use crate::http::{ApiResult, State, StateRequest};
+use crate::types::{MessageId, UserId};
+use serde_json::{Value, json};
+
+/// The most direct conversations that are listed.
+const MAX_RECENT_CONVERSATIONS: usize = 1000;
+
+/// `max_message_id`, and `unread_msgs` if the client gets the events that update it.
+pub fn message(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    let viewer = MessageViewer::new(request.connection, request.caller, request.now);
+    state.insert("max_message_id".into(), newest_received(&viewer)?.into());
+    if request.wants("update_message_flags") {
+        state.insert_large("unread_msgs", &unread_msgs::of(request)?)?;
+    }
+    Ok(())
+}
+
+/// `starred_messages`: ids, ascending.
+pub fn starred(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    let all = Within::Ranges(vec![ALL_IDS]);
+    let user_id = request.caller.user_id;
+    let viewer = MessageViewer::new(request.connection, request.caller, request.now);
+    let mut cursor = IndexCursor::new(request.connection, Index::Starred, user_id.0, all, Direction::Up, 64);
+    let mut ids = Vec::new();
+    let mut bound = Some(*ALL_IDS.start());
+    while let Some(from) = bound
+        && let Some(bit) = cursor.seek(from)?
+    {
+        let id = MessageId::from(bit);
+        if let Some(recipient_id) = message_access::recipient_of(request.connection, id)?
+            && viewer.can_read(recipient_id, id)?
+        {
+            ids.push(id);
+        }
+        bound = Direction::Up.past(bit);
+    }
+    state.insert("starred_messages".into(), json!(ids));
+    Ok(())
+}
+
+/// `recent_private_conversations`: the other participants of each, and its newest message.
+pub fn recent_conversations(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    let own = request.caller.user_id;
+    let mut recent = Vec::new();
+    for recipient_id in sql::direct_recipients(request.connection, own)? {
+        let Some(newest) = sql::newest_of(request.connection, recipient_id)? else { continue };
+        let people = message_access::direct_user_ids(request.connection, recipient_id)?.unwrap_or_default();
+        let others: Vec<UserId> = people.into_iter().filter(|user_id| *user_id != own).collect();
+        recent.push((newest, others));
+    }
+    recent.sort_unstable_by_key(|(newest, _)| std::cmp::Reverse(*newest));
+    recent.truncate(MAX_RECENT_CONVERSATIONS);
+    let list: Vec<Value> = recent
+        .into_iter()
+        .map(|(newest, others)| json!({ "max_message_id": newest, "user_ids": others }))
+        .collect();
+    state.insert("recent_private_conversations".into(), list.into());
+    Ok(())
+}

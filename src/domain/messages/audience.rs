@@ -1,0 +1,185 @@
+//! Who gets the events about a message: users who received it, and subscribers who may read it.
+
+use crate::domain::access::channel_rows as channels;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::messages::{direct_user_ids, moved_receipts, moved_receivers, stream_of};
+use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::groups::membership;
+use crate::domain::messages::flags::bit;
+use crate::domain::messages::receipts::moved::ReceiverGroups;
+use crate::domain::messages::record::MessageRow;
+use crate::domain::messages::{read_state, receipts, sql};
+use crate::domain::subscriptions::members;
+use crate::events::Audience;
+use crate::http::{ApiError, ApiResult};
+use crate::store::Tx;
+use crate::types::{MessageId, UserId};
+use roaring::RoaringBitmap;
+use rusqlite::Connection;
+
+/// The audience of a message, with its channel.
+pub struct MessageAudience {
+    /// The channel; `None` for direct messages.
+    pub stream: Option<StreamRow>,
+    /// Who gets its events.
+    pub audience: Audience,
+}
+
+/// Returns who gets the events about a message.
+pub fn of(tx: &mut Tx<'_>, message: &MessageRow) -> ApiResult<MessageAudience> {
+    let Some(stream_id) = stream_of(tx, message.recipient_id)? else {
+        let people = direct_user_ids(tx, message.recipient_id)?.unwrap_or_default();
+        return Ok(MessageAudience { stream: None, audience: Audience::users(people) });
+    };
+    let stream = channels::by_id(tx, stream_id)?
+        .ok_or_else(|| ApiError::internal("the channel of a message has no row"))?;
+    let audience = of_channel(tx, &stream, message.id)?;
+    Ok(MessageAudience { stream: Some(stream), audience })
+}
+
+fn of_channel(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiResult<Audience> {
+    let subscribers = members::audience(tx, stream.stream_id)?;
+    if stream.invite_only && stream.has_public_history() {
+        return Ok(subscribers);
+    }
+    // Subscribers of a public channel get all its events; only former subscribers have to be found.
+    let received = match moved_receivers(&moved_receipts(tx, stream.recipient_id)?, id) {
+        Some(received) => received.clone(),
+        None if stream.has_public_history() => receipts::former_receivers(tx, stream.stream_id, id)?,
+        None => receipts::receivers_by_spans(tx, stream.stream_id, id)?,
+    };
+    recipients(tx, stream, &[id], received)
+}
+
+/// Returns the users who have a flag on one of these messages. In public channels they get events as if they had
+/// received the message.
+fn flag_holders(connection: &Connection, ids: &[MessageId]) -> ApiResult<RoaringBitmap> {
+    let mut holders = RoaringBitmap::new();
+    for id in ids {
+        holders.extend(sql::users_with_flag(connection, *id, bit::ANY)?.into_iter().filter_map(UserId::bit));
+    }
+    Ok(holders)
+}
+
+/// Returns who gets the events about messages of a channel; `received` are the users who received one of them.
+pub fn recipients(
+    tx: &mut Tx<'_>,
+    stream: &StreamRow,
+    ids: &[MessageId],
+    mut received: RoaringBitmap,
+) -> ApiResult<Audience> {
+    if stream.is_public() {
+        received |= flag_holders(tx, ids)?;
+    }
+    let subscribers = members::audience(tx, stream.stream_id)?;
+    if !stream.has_public_history() {
+        return Ok(Audience::set(received & subscribers.bitmap()));
+    }
+    if stream.invite_only {
+        return Ok(subscribers);
+    }
+    // Former subscribers of a public channel still see what they received; guests only if it is web-public.
+    let former = readers_besides_subscribers(tx, stream, received - subscribers.bitmap())?;
+    let audience = if former.is_empty() { subscribers } else { Audience::set(subscribers.bitmap() | former) };
+    Ok(audience.and_public_queues())
+}
+
+/// The messages of an event, ascending, and who gets it.
+pub type Notified = (Vec<MessageId>, Audience);
+
+/// Splits the recipients of an event by the messages that they received, if the history of the channel is protected: an
+/// id must not tell of a message that its reader never received. `groups` are the messages by their receivers.
+pub fn by_known_messages(
+    stream: &StreamRow,
+    ids: &[MessageId],
+    groups: &ReceiverGroups,
+    recipients: Audience,
+) -> Vec<Notified> {
+    if stream.has_public_history() || groups.len() < 2 {
+        return vec![(ids.to_vec(), recipients)];
+    }
+    let classes = classes(groups, recipients.bitmap().clone()).into_iter();
+    classes
+        .map(|(known, users)| (known.into_iter().map(MessageId::from).collect(), Audience::set(users)))
+        .collect()
+}
+
+/// Groups users by which of the messages they received, without users who received none.
+fn classes(groups: &ReceiverGroups, users: RoaringBitmap) -> ReceiverGroups {
+    let mut classes = vec![(RoaringBitmap::new(), users)];
+    for (received, receivers) in groups {
+        let split = classes.into_iter().flat_map(|(known, users)| {
+            let inside = &users & receivers;
+            let outside = users - receivers;
+            [(&known | received, inside), (known, outside)]
+        });
+        classes = split.filter(|(_, users)| !users.is_empty()).collect();
+    }
+    classes.retain(|(known, _)| !known.is_empty());
+    classes
+}
+
+/// Returns the users among `user_ids` who may read a channel without being subscribed to it.
+pub fn readers_besides_subscribers(
+    tx: &Tx<'_>,
+    stream: &StreamRow,
+    user_ids: RoaringBitmap,
+) -> ApiResult<RoaringBitmap> {
+    if stream.is_web_public {
+        return Ok(user_ids);
+    }
+    if stream.is_public() {
+        return without_guests(tx, user_ids);
+    }
+    if !stream.has_public_history() {
+        return Ok(RoaringBitmap::new());
+    }
+    let mut readers = RoaringBitmap::new();
+    for setting in StreamSetting::ALL.into_iter().filter(|setting| setting.lets_in()) {
+        readers |= membership::users_in(tx, setting.group_of(tx, stream.stream_id)?, tx.now())?;
+    }
+    without_guests(tx, user_ids & readers)
+}
+
+/// Returns the active users among `user_ids` who are no guests.
+pub fn without_guests(connection: &Connection, user_ids: RoaringBitmap) -> ApiResult<RoaringBitmap> {
+    let mut statement = connection.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM user WHERE user_id = ?1 AND is_active AND role <> 600)",
+    )?;
+    let mut left = RoaringBitmap::new();
+    for bit in user_ids {
+        if statement.query_row([bit], |row| row.get(0))? {
+            left.insert(bit);
+        }
+    }
+    Ok(left)
+}
+
+/// Returns the users of an audience for whom a message is not unread, ascending: they read it, or never received it.
+pub fn readers(
+    connection: &Connection,
+    audience: &Audience,
+    stream: Option<&StreamRow>,
+    message: &MessageRow,
+) -> ApiResult<Vec<UserId>> {
+    let unread = receipts::who_received(connection, stream, message)?
+        - read_state::who_read(connection, message.recipient_id, message.id)?;
+    Ok((audience.bitmap() - unread).iter().map(UserId::from).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_gets_the_id_of_a_message_that_they_never_received() {
+        let set = |bits: &[u32]| bits.iter().copied().collect::<RoaringBitmap>();
+        // User 1 received all of them, user 2 those from 3 on, user 3 those up to 2, and user 4 none.
+        let groups = vec![(set(&[1, 2]), set(&[1, 3])), (set(&[3, 4]), set(&[1, 2]))];
+        let expected =
+            [(set(&[1, 2, 3, 4]), set(&[1])), (set(&[1, 2]), set(&[3])), (set(&[3, 4]), set(&[2]))];
+        assert_eq!(classes(&groups, set(&[1, 2, 3, 4])), expected);
+        assert_eq!(classes(&groups, set(&[2])), [(set(&[3, 4]), set(&[2]))]);
+        assert_eq!(classes(&groups, set(&[])), []);
+    }
+}

@@ -1,0 +1,57 @@
+//! Deleting messages: rows and events.
+
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::messages as message_access;
+use crate::domain::files::references;
+use crate::domain::messages::audience::{by_known_messages, recipients};
+use crate::domain::messages::events::MessagesDeleted;
+use crate::domain::messages::receipts::moved;
+use crate::domain::messages::{channel_summary, sql};
+use crate::events::Audience;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::{MessageId, RecipientId, UserId};
+
+/// Deletes messages of one topic, ascending. Everyone who could see some of them gets an event about those. `topic` is
+/// the name that clients know. `deleter` gets the event even if they are not subscribed (feature level 274).
+pub fn from_channel(
+    tx: &mut Tx<'_>,
+    stream: &StreamRow,
+    topic: &str,
+    ids: &[MessageId],
+    deleter: Option<UserId>,
+) -> ApiResult<()> {
+    let groups = moved::group_by_receivers(tx, stream.stream_id, stream.recipient_id, ids)?;
+    let audience = recipients(tx, stream, ids, moved::all_receivers(&groups))?;
+    let audience = match deleter {
+        Some(user_id) if !audience.contains(user_id) => audience.with(user_id),
+        _ => audience,
+    };
+    let notified = by_known_messages(stream, ids, &groups, audience);
+    let summary = channel_summary::of(tx, stream)?;
+    references::release_deleted(tx, ids)?;
+    for id in ids {
+        sql::delete(tx, *id)?;
+    }
+    moved::remove(tx, stream.recipient_id, &ids.iter().filter_map(|id| id.bit()).collect())?;
+    for (ids, audience) in &notified {
+        for event in MessagesDeleted::events(ids, Some((stream.stream_id, topic))) {
+            tx.emit(event, audience.clone());
+        }
+    }
+    channel_summary::emit_if_changed(tx, stream, summary)
+}
+
+/// Deletes messages of one direct conversation, ascending.
+pub fn direct(tx: &mut Tx<'_>, recipient_id: RecipientId, ids: &[MessageId]) -> ApiResult<()> {
+    let participants = message_access::direct_user_ids(tx, recipient_id)?.unwrap_or_default();
+    references::release_deleted(tx, ids)?;
+    for id in ids {
+        sql::delete(tx, *id)?;
+    }
+    let audience = Audience::users(participants);
+    for event in MessagesDeleted::events(ids, None) {
+        tx.emit(event, audience.clone());
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! Read state: loading and storing what users have read, as a [`ReadSet`] for each user and conversation.
+//!
+//! - [`read_set`]: the set itself;
+//! - [`sender`]: reading all messages of a muted sender.
+
+pub mod read_set;
+pub mod sender;
+
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::messages::{MovedReceipts, received_ids};
+use crate::domain::messages::read_state::read_set::{CHUNK_BITS, ReadSet};
+use crate::domain::messages::sql;
+use crate::http::ApiResult;
+use crate::store::{Tx, bitmap};
+use crate::types::{MessageId, RecipientId, UserId};
+use roaring::RoaringBitmap;
+use rusqlite::{Connection, OptionalExtension};
+use std::ops::RangeInclusive;
+
+/// Loads what a user has read of a conversation.
+pub fn load(connection: &Connection, user_id: UserId, recipient_id: RecipientId) -> ApiResult<ReadSet> {
+    let until: Option<u32> = connection
+        .prepare_cached("SELECT read_until FROM read_state WHERE user_id = ?1 AND recipient_id = ?2")?
+        .query_row((user_id, recipient_id), |row| row.get(0))
+        .optional()?;
+    let Some(until) = until else { return Ok(ReadSet::default()) };
+    let mut above = RoaringBitmap::new();
+    let mut statement =
+        connection.prepare_cached("SELECT bits FROM read_chunk WHERE user_id = ?1 AND recipient_id = ?2")?;
+    let mut rows = statement.query((user_id, recipient_id))?;
+    while let Some(row) = rows.next()? {
+        above |= bitmap::from_blob(0, row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?)?;
+    }
+    Ok(ReadSet::stored(until, above))
+}
+
+fn store(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId, set: &mut ReadSet) -> ApiResult<()> {
+    tx.prepare_cached(
+        "INSERT INTO read_state (user_id, recipient_id, read_until) VALUES (?1, ?2, ?3)
+         ON CONFLICT DO UPDATE SET read_until = excluded.read_until",
+    )?
+    .execute((user_id, recipient_id, set.until()))?;
+    for (chunk, bits) in set.take_changed() {
+        if bits.is_empty() {
+            tx.prepare_cached(
+                "DELETE FROM read_chunk WHERE user_id = ?1 AND recipient_id = ?2 AND chunk = ?3",
+            )?
+            .execute((user_id, recipient_id, chunk))?;
+            continue;
+        }
+        tx.prepare_cached(
+            "INSERT INTO read_chunk (user_id, recipient_id, chunk, bits) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT DO UPDATE SET bits = excluded.bits",
+        )?
+        .execute((user_id, recipient_id, chunk, bitmap::to_blob(&bits)))?;
+    }
+    Ok(())
+}
+
+/// Marks messages of one conversation as read; ascending ids. Returns those that were unread.
+pub fn mark_read(
+    tx: &Tx<'_>,
+    user_id: UserId,
+    recipient_id: RecipientId,
+    ids: &[MessageId],
+) -> ApiResult<Vec<MessageId>> {
+    let mut set = load(tx, user_id, recipient_id)?;
+    let unread = |id: &&MessageId| id.bit().is_some_and(|bit| !set.contains(bit));
+    let changed: Vec<MessageId> = ids.iter().filter(unread).copied().collect();
+    if changed.is_empty() {
+        return Ok(changed);
+    }
+    let bits: Vec<u32> = changed.iter().filter_map(|id| id.bit()).collect();
+    set.insert(&bits, |range| has_message(tx, recipient_id, range))?;
+    store(tx, user_id, recipient_id, &mut set)?;
+    Ok(changed)
+}
+
+/// Marks messages of one conversation as unread. Returns those that were read.
+pub fn mark_unread(
+    tx: &Tx<'_>,
+    user_id: UserId,
+    recipient_id: RecipientId,
+    ids: &[MessageId],
+) -> ApiResult<Vec<MessageId>> {
+    let mut set = load(tx, user_id, recipient_id)?;
+    let read = |id: &&MessageId| id.bit().is_some_and(|bit| set.contains(bit));
+    let changed: Vec<MessageId> = ids.iter().filter(read).copied().collect();
+    if changed.is_empty() {
+        return Ok(changed);
+    }
+    for id in changed.iter().filter_map(|id| id.bit()) {
+        set.remove(id);
+    }
+    store(tx, user_id, recipient_id, &mut set)?;
+    Ok(changed)
+}
+
+/// Marks all of a channel as read, as unsubscribing does. Returns the messages that were received and unread, ascending.
+/// `moved` are the receipts of messages that were moved to the channel.
+pub fn mark_channel_read(
+    tx: &Tx<'_>,
+    user_id: UserId,
+    stream: &StreamRow,
+    moved: &[MovedReceipts],
+) -> ApiResult<Vec<MessageId>> {
+    let recipient_id = stream.recipient_id;
+    let Some(newest) = newest_bit(tx, recipient_id)? else { return Ok(Vec::new()) };
+    let mut set = load(tx, user_id, recipient_id)?;
+    let mut unread = Vec::new();
+    let mut ids = tx.prepare_cached(
+        "SELECT id FROM message WHERE recipient_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id",
+    )?;
+    for received in received_ids(tx, user_id, stream.stream_id, moved)? {
+        for gap in set.gaps(received) {
+            let found = ids.query_map((recipient_id, gap.start(), gap.end()), |row| row.get(0))?;
+            unread.extend(found.collect::<Result<Vec<MessageId>, _>>()?);
+        }
+    }
+    set.insert_until(newest);
+    store(tx, user_id, recipient_id, &mut set)?;
+    Ok(unread)
+}
+
+/// Marks all of a conversation as read.
+pub fn mark_all_read(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId) -> ApiResult<()> {
+    let Some(newest) = newest_bit(tx, recipient_id)? else { return Ok(()) };
+    let mut set = load(tx, user_id, recipient_id)?;
+    if newest <= set.until() {
+        return Ok(());
+    }
+    set.insert_until(newest);
+    store(tx, user_id, recipient_id, &mut set)
+}
+
+/// The newest message of a conversation, as sets hold it.
+fn newest_bit(connection: &Connection, recipient_id: RecipientId) -> ApiResult<Option<u32>> {
+    Ok(sql::newest_of(connection, recipient_id)?.and_then(MessageId::bit))
+}
+
+/// Returns the users who have read a message of a conversation, with one statement.
+pub fn who_read(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    id: MessageId,
+) -> ApiResult<RoaringBitmap> {
+    let Some(bit) = id.bit() else { return Ok(RoaringBitmap::new()) };
+    let mut statement = connection.prepare_cached(
+        "SELECT state.user_id, read_until >= ?2, bits
+         FROM read_state AS state INDEXED BY read_state_recipient LEFT JOIN read_chunk AS piece
+             ON piece.user_id = state.user_id AND piece.recipient_id = state.recipient_id AND chunk = ?3
+         WHERE state.recipient_id = ?1",
+    )?;
+    let mut rows = statement.query((recipient_id, bit, bit >> CHUNK_BITS))?;
+    let mut users = RoaringBitmap::new();
+    while let Some(row) = rows.next()? {
+        let is_before_mark: bool = row.get(1)?;
+        let is_read = is_before_mark
+            || match row.get_ref(2)?.as_blob_or_null().map_err(rusqlite::Error::from)? {
+                Some(bits) => bitmap::from_blob(2, bits)?.contains(bit),
+                None => false,
+            };
+        if is_read {
+            users.extend(row.get::<_, UserId>(0)?.bit());
+        }
+    }
+    Ok(users)
+}
+
+/// Sets which messages of a conversation a user has read and which not, for messages that move to it.
+pub fn set(
+    tx: &Tx<'_>,
+    user_id: UserId,
+    recipient_id: RecipientId,
+    read: &RoaringBitmap,
+    unread: &RoaringBitmap,
+) -> ApiResult<()> {
+    let mut set = load(tx, user_id, recipient_id)?;
+    let read: Vec<u32> = read.iter().filter(|id| !set.contains(*id)).collect();
+    let unread: Vec<u32> = unread.iter().filter(|id| set.contains(*id)).collect();
+    if read.is_empty() && unread.is_empty() {
+        return Ok(());
+    }
+    for id in unread {
+        set.remove(id);
+    }
+    set.insert(&read, |range| has_message(tx, recipient_id, range))?;
+    store(tx, user_id, recipient_id, &mut set)
+}
+
+fn has_message(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    range: RangeInclusive<u32>,
+) -> ApiResult<bool> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM message WHERE recipient_id = ?1 AND id BETWEEN ?2 AND ?3)",
+        )?
+        .query_row((recipient_id, range.start(), range.end()), |row| row.get(0))?)
+}

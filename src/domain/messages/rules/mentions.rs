@@ -1,0 +1,92 @@
+//! Who may mention many people at once, and groups (`can_mention_many_users_group` of the organization,
+//! `can_mention_group` of a group).
+
+use crate::domain::access::channel_rows as subscriptions;
+use crate::domain::access::messages as message_access;
+use crate::domain::groups::membership::Membership;
+use crate::domain::groups::permission::UserGroupSetting;
+use crate::domain::groups::realm_settings::{RealmGroup, is_held};
+use crate::domain::groups::setting::{Owner, group_of};
+use crate::domain::groups::sql as groups;
+use crate::domain::groups::system::SystemGroup;
+use crate::domain::messages::topic_sql;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::markdown::Rendered;
+use crate::types::{GroupId, StreamId, Topic, UserId};
+use rusqlite::Connection;
+
+/// The most users that everyone may mention with a wildcard.
+const MAX_FOR_EVERYONE: usize = 15;
+
+/// Checks that a sender may mention whom a message mentions. `topic` is its channel and topic; in direct conversations
+/// wildcards are allowed.
+///
+/// Returns the participants of the topic, ascending, if they were loaded and are few.
+pub fn check(
+    connection: &Connection,
+    sender: &Caller,
+    now: i64,
+    topic: Option<(StreamId, &Topic)>,
+    rendered: &Rendered,
+) -> ApiResult<Option<Vec<UserId>>> {
+    let mut participants = None;
+    let may_mention_many = || -> ApiResult<bool> {
+        let membership = Membership::of(connection, sender.user_id, now)?;
+        is_held(connection, sender, &membership, RealmGroup::CanMentionManyUsers)
+    };
+    if let Some((stream_id, topic)) = topic {
+        if rendered.mentions_stream_wildcard
+            && subscriptions::subscribers(connection, stream_id)?.len() > MAX_FOR_EVERYONE as u64
+            && !may_mention_many()?
+        {
+            let msg = "You do not have permission to use channel wildcard mentions in this channel.";
+            return Err(ApiError::new(400, "STREAM_WILDCARD_MENTION_NOT_ALLOWED", msg));
+        }
+        if rendered.mentions_topic_wildcard {
+            participants = few_participants(connection, stream_id, topic)?;
+            if !are_few(participants.as_deref(), sender.user_id) && !may_mention_many()? {
+                let msg = "You do not have permission to use topic wildcard mentions in this topic.";
+                return Err(ApiError::new(400, "TOPIC_WILDCARD_MENTION_NOT_ALLOWED", msg));
+            }
+        }
+    }
+    check_groups(connection, sender, now, rendered)?;
+    Ok(participants)
+}
+
+/// The participants of a topic; `None` if they are too many for everyone to mention.
+fn few_participants(
+    connection: &Connection,
+    stream_id: StreamId,
+    topic: &Topic,
+) -> ApiResult<Option<Vec<UserId>>> {
+    match message_access::topic(connection, stream_id, &topic.key())? {
+        Some(topic_id) => Ok(topic_sql::few_participants(connection, topic_id, MAX_FOR_EVERYONE)?),
+        None => Ok(Some(Vec::new())),
+    }
+}
+
+/// Whether the participants besides the sender are few enough for everyone to mention.
+fn are_few(participants: Option<&[UserId]>, sender_id: UserId) -> bool {
+    participants.is_some_and(|people| {
+        people.iter().filter(|user_id| **user_id != sender_id).count() < MAX_FOR_EVERYONE
+    })
+}
+
+/// Checks that a sender may mention the groups of a message.
+fn check_groups(connection: &Connection, sender: &Caller, now: i64, rendered: &Rendered) -> ApiResult<()> {
+    for id in &rendered.mentioned_group_ids {
+        let id = GroupId(*id);
+        let default = UserGroupSetting::CanMention.default_group(SystemGroup::with_id(id).is_some());
+        let name = UserGroupSetting::CanMention.name();
+        let allowed = group_of(connection, Owner::Group(id.0), name, default)?;
+        let everybody = SystemGroup::with_id(allowed) == Some(SystemGroup::Everyone);
+        if !everybody && !Membership::of(connection, sender.user_id, now)?.contains(allowed) {
+            let name = groups::name(connection, id)?.unwrap_or_default();
+            return Err(ApiError::bad_request(format!(
+                "You are not allowed to mention user group '{name}'."
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,287 @@
+//! Rendering Markdown to HTML with what the author may see of the organization.
+//!
+//! The renderer is pure and asks a [`Directory`] for users, channels and files; here it is a database snapshot.
+
+use crate::auth::Ctx;
+use crate::domain::access::messages::{ALL_IDS, MessageAccess, newest_of_topic_in, topic as find_topic};
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::users::Accessible;
+use crate::domain::access::{channel_rows, channels as access, user_rows};
+use crate::domain::channels::sql as channels;
+use crate::domain::files::access as files;
+use crate::domain::files::thumbnails;
+use crate::domain::groups::system::SystemGroup;
+use crate::domain::users::sql as users;
+use crate::domain::{emoji, linkifiers, realm, user_settings};
+use crate::http::{ApiError, ApiResult, Call, Caller, User};
+use crate::markdown::{
+    CustomEmoji, Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UploadedFile,
+    UserQuery, render,
+};
+use crate::store::Tx;
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, StreamId, Topic, UserId};
+use rusqlite::{Connection, OptionalExtension};
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+
+/// The organization as one author sees it.
+struct Organization<'a> {
+    connection: &'a Connection,
+    /// `None` for the server itself, which sees everything.
+    caller: Option<&'a Caller>,
+    now: i64,
+    origin: &'a str,
+    /// Only messages have previews of images, and emoji in place of emoticons.
+    is_message: bool,
+    /// Loaded when a text needs it, as those below.
+    code_block_language: OnceCell<String>,
+    translates_emoticons: OnceCell<bool>,
+    /// Full names that are not ASCII, in lower case.
+    other_names: OnceCell<Vec<(UserId, String)>>,
+    linkifiers: OnceCell<Rc<[Linkifier]>>,
+    /// The first failed statement: the methods of [`Directory`] cannot return it.
+    failure: RefCell<Option<ApiError>>,
+}
+
+/// Renders a message of a sender.
+pub fn render_for(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    origin: &str,
+    content: &str,
+) -> ApiResult<Rendered> {
+    render_with(connection, Some(caller), now, origin, true, content)
+}
+
+/// Renders a description of a channel, a folder or a person: HTML without previews, and emoticons stay text.
+pub fn render_description(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    origin: &str,
+    text: &str,
+) -> ApiResult<String> {
+    Ok(render_with(connection, Some(caller), now, origin, false, text)?.html)
+}
+
+/// Renders descriptions on a snapshot, as their author sees the organization.
+pub async fn render_descriptions(call: &Call<User>, texts: &[String]) -> ApiResult<Vec<String>> {
+    if texts.iter().all(String::is_empty) {
+        return Ok(texts.to_vec());
+    }
+    let (now, origin) = (call.app.clock.seconds(), &call.info.origin);
+    let render = |snapshot: &_, text: &String| render_description(snapshot, &call.caller, now, origin, text);
+    call.app.readers.read(|snapshot| texts.iter().map(|text| render(snapshot, text)).collect()).await
+}
+
+/// Renders a message of the server itself. Its links are relative, so that no origin has to be known.
+pub fn render_for_server(tx: &Tx<'_>, content: &str) -> ApiResult<Rendered> {
+    render_with(tx, None, tx.now(), "", true, content)
+}
+
+fn render_with(
+    connection: &Connection,
+    caller: Option<&Caller>,
+    now: i64,
+    origin: &str,
+    is_message: bool,
+    content: &str,
+) -> ApiResult<Rendered> {
+    let organization = Organization {
+        connection,
+        caller,
+        now,
+        origin,
+        is_message,
+        code_block_language: OnceCell::new(),
+        translates_emoticons: OnceCell::new(),
+        other_names: OnceCell::new(),
+        linkifiers: OnceCell::new(),
+        failure: RefCell::default(),
+    };
+    let rendered = render(content, &organization);
+    match organization.failure.into_inner() {
+        None => Ok(rendered),
+        Some(failure) => Err(failure),
+    }
+}
+
+impl Organization<'_> {
+    fn some<T>(&self, found: ApiResult<Option<T>>) -> Option<T> {
+        found.unwrap_or_else(|error| {
+            self.failure.replace(Some(error));
+            None
+        })
+    }
+
+    fn find_user(&self, wanted: UserQuery<'_>) -> ApiResult<Option<MentionedUser>> {
+        let user = match wanted {
+            UserQuery::Id(id) => user_rows::by_id(self.connection, UserId(id))?,
+            UserQuery::FullName(name) => self.find_by_name(name)?,
+            UserQuery::FullNameAndId(name, id) => user_rows::by_id(self.connection, UserId(id))?
+                .filter(|user| user.full_name.to_lowercase() == name.to_lowercase()),
+        };
+        let known = match (self.caller, &user) {
+            (Some(caller), Some(user)) => Accessible::to(self.connection, caller)?.contains(user.user_id),
+            _ => true,
+        };
+        Ok(user.filter(|_| known).map(|user| MentionedUser {
+            user_id: user.user_id.0,
+            full_name: user.full_name,
+            is_active: user.is_active,
+        }))
+    }
+
+    /// The user of a name, upper and lower case alike. Of several, the only one that is active.
+    fn find_by_name(&self, name: &str) -> ApiResult<Option<UserRow>> {
+        let mut found = users::by_full_name(self.connection, name)?;
+        if found.is_empty() && !name.is_ascii() {
+            let wanted = name.to_lowercase();
+            let names = self.names_with_other_letters()?;
+            let alike = names.iter().filter(|(_, known)| *known == wanted).take(2);
+            for (user_id, _) in alike {
+                found.extend(user_rows::by_id(self.connection, *user_id)?);
+            }
+        }
+        let alone = match found.as_slice() {
+            [_] => true,
+            [first, second] => first.is_active && !second.is_active,
+            _ => false,
+        };
+        Ok(if alone { found.drain(..).next() } else { None })
+    }
+
+    /// Names that are not ASCII, in lower case.
+    fn names_with_other_letters(&self) -> ApiResult<&[(UserId, String)]> {
+        if let Some(names) = self.other_names.get() {
+            return Ok(names);
+        }
+        let mut names = users::with_non_ascii_names(self.connection)?;
+        for (_, name) in &mut names {
+            *name = name.to_lowercase();
+        }
+        Ok(self.other_names.get_or_init(|| names))
+    }
+
+    fn find_group(&self, name: &str) -> ApiResult<Option<MentionedGroup>> {
+        let group = self
+            .connection
+            .prepare_cached("SELECT id, name, deactivated FROM user_group WHERE name_key = ?1")?
+            .query_row([name.to_lowercase()], |row| {
+                let group_id: GroupId = row.get(0)?;
+                let name = match SystemGroup::with_id(group_id) {
+                    Some(group) => group.display_name().to_owned(),
+                    None => row.get(1)?,
+                };
+                Ok(MentionedGroup { group_id: group_id.0, name, is_active: !row.get::<_, bool>(2)? })
+            })
+            .optional()?;
+        Ok(group)
+    }
+
+    fn find_channel(&self, name: &str) -> ApiResult<Option<LinkedChannel>> {
+        let Some(stream) = channels::by_name(self.connection, name)? else { return Ok(None) };
+        let known = match self.caller {
+            Some(caller) => {
+                access::has_metadata_access(Ctx::new(self.connection, caller, self.now), &stream)?
+            }
+            None => true,
+        };
+        Ok(known.then_some(LinkedChannel { stream_id: stream.stream_id.0, name: stream.name }))
+    }
+
+    /// A file that the sender may load.
+    fn find_file(&self, path_id: &str) -> ApiResult<Option<UploadedFile>> {
+        let Some(file) = files::by_address(self.connection, path_id)? else { return Ok(None) };
+        let may_load = match self.caller {
+            Some(caller) => files::may_load(self.connection, caller, self.now, &file)?,
+            None => true,
+        };
+        Ok(if may_load { thumbnails::shown(&file) } else { None })
+    }
+
+    fn find_newest(&self, stream_id: StreamId, topic: &str) -> ApiResult<Option<i64>> {
+        let Some(stream) = channel_rows::by_id(self.connection, stream_id)? else { return Ok(None) };
+        let visible = match self.caller {
+            Some(caller) => {
+                let access = MessageAccess::new(self.connection, caller, self.now);
+                access.channel(&stream)?.visible.clone()
+            }
+            None => vec![ALL_IDS],
+        };
+        let key = Topic::stored(topic.to_owned()).key();
+        let Some(topic_id) = find_topic(self.connection, stream_id, &key)? else { return Ok(None) };
+        for range in visible.iter().rev() {
+            if let Some(newest) = newest_of_topic_in(self.connection, topic_id, range)? {
+                return Ok(Some(newest.0));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Directory for Organization<'_> {
+    fn user(&self, wanted: UserQuery<'_>) -> Option<MentionedUser> {
+        self.some(self.find_user(wanted))
+    }
+
+    fn group(&self, name: &str) -> Option<MentionedGroup> {
+        self.some(self.find_group(name))
+    }
+
+    fn channel(&self, name: &str) -> Option<LinkedChannel> {
+        self.some(self.find_channel(name))
+    }
+
+    fn newest_message_in_topic(&self, stream_id: i64, topic: &str) -> Option<i64> {
+        self.some(self.find_newest(StreamId(stream_id), topic))
+    }
+
+    fn custom_emoji(&self, name: &str) -> Option<CustomEmoji> {
+        let emoji = emoji::sql::active_by_name(self.connection, name).map_err(Into::into);
+        self.some(emoji)
+            .map(|emoji| CustomEmoji { emoji_id: emoji.id, source_url: emoji::source_url(&emoji) })
+    }
+
+    fn uploaded_file(&self, path_id: &str) -> Option<UploadedFile> {
+        self.some(self.find_file(path_id))
+    }
+
+    fn linkifiers(&self) -> &[Linkifier] {
+        self.linkifiers.get_or_init(|| {
+            let linkifiers = linkifiers::compiled::all(self.connection);
+            self.some(linkifiers.map(Some)).unwrap_or_default()
+        })
+    }
+
+    fn realm_url(&self) -> &str {
+        self.origin
+    }
+
+    fn empty_topic_display_name(&self) -> &str {
+        EMPTY_TOPIC_DISPLAY_NAME
+    }
+
+    fn default_code_block_language(&self) -> &str {
+        self.code_block_language.get_or_init(|| {
+            let language = realm::settings::DEFAULT_CODE_BLOCK_LANGUAGE.get(self.connection);
+            self.some(language.map(Some)).unwrap_or_default()
+        })
+    }
+
+    fn previews_media(&self) -> bool {
+        self.is_message && {
+            let previews = realm::settings::INLINE_IMAGE_PREVIEW.get(self.connection);
+            self.some(previews.map(Some)).unwrap_or(false)
+        }
+    }
+
+    fn translates_emoticons(&self) -> bool {
+        *self.translates_emoticons.get_or_init(|| {
+            let Some(caller) = self.caller.filter(|_| self.is_message) else { return false };
+            let wanted = user_settings::TRANSLATE_EMOTICONS.get(self.connection, caller.user_id);
+            self.some(wanted.map(Some)).unwrap_or(false)
+        })
+    }
+}
