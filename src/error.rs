@@ -79,18 +79,6 @@ impl ApiError {
         Self::bad_request(first).with("errors", errors)
     }
 
-    /// 400 `STREAM_DOES_NOT_EXIST` for a channel named by id.
-    pub fn no_channel_with_id(stream_id: i64) -> Self {
-        let msg = format!("Channel with ID '{stream_id}' does not exist");
-        Self::new(400, "STREAM_DOES_NOT_EXIST", msg).with("stream_id", stream_id)
-    }
-
-    /// 400 `STREAM_DOES_NOT_EXIST` for a channel named by its name.
-    pub fn no_channel_named(name: &str) -> Self {
-        Self::new(400, "STREAM_DOES_NOT_EXIST", format!("Channel '{name}' does not exist"))
-            .with("stream", name)
-    }
-
     /// 400 `BAD_NARROW`; `desc` names the operator or operand.
     pub fn bad_narrow(desc: &str) -> Self {
         Self::new(400, "BAD_NARROW", format!("Invalid narrow operator: {desc}")).with("desc", desc)

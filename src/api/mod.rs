@@ -51,7 +51,7 @@ pub mod user_topics;
 pub mod users;
 
 use crate::domain::notices;
-use crate::http::{ApiResult, Background, Resource, Route};
+use crate::http::{ApiResult, Background, Resource, Route, StatePart};
 use crate::store::Tx;
 
 /// All resources, in the order in which they are set up: a resource that needs rows of another comes after it.
@@ -99,12 +99,17 @@ pub static RESOURCES: &[Resource] = &[
     emoji::RESOURCE,
     images::RESOURCE,
     realm_images::RESOURCE,
-    queues::register::RESOURCE,
+    Resource { name: "register", routes: || queues::register::routes(state_parts), ..Resource::EMPTY },
     queues::RESOURCE,
     control::RESOURCE,
 ];
 
-/// The routes of all slices.
+/// Lists the parts of the registration state of all resources.
+fn state_parts() -> Vec<&'static StatePart> {
+    RESOURCES.iter().flat_map(|resource| resource.state).collect()
+}
+
+/// Lists the routes of all resources.
 pub fn routes() -> Vec<Route> {
     RESOURCES.iter().flat_map(|resource| (resource.routes)()).collect()
 }

@@ -1,7 +1,7 @@
 //! The recent end of the log in memory, shared by all queues.
 
 use super::delivery::Deliverable;
-use super::emit::CommittedEvent;
+use super::pending::CommittedEvent;
 use super::{Audience, Receiver, Registry, log::LogRow};
 use crate::types::EventId;
 use std::borrow::Cow;

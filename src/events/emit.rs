@@ -1,52 +1,15 @@
 //! Emitting events: from a job, with its rows, or without the writer.
 
 use super::audience::Audience;
-use super::delivery::{Deliverable, share};
+use super::delivery::share;
 use super::event::{Registered, Routed};
 use super::hub::Hub;
 use super::ids::{GroupIds, Outcome};
 use super::log::{self, LogRecord};
+use super::pending::{CommittedEvent, PendingEvent};
 use crate::store::{CommitSink, OutboxItem, StoreError, Tx, Writer, WriterCaches};
-use crate::types::EventId;
 use rusqlite::Connection;
 use std::sync::Arc;
-
-/// An event that has no number yet.
-pub struct PendingEvent {
-    /// Who it is for.
-    pub audience: Audience,
-    /// The event.
-    pub event: Arc<dyn Deliverable>,
-    /// Its row in the log; `None` if it is not logged.
-    record: Option<LogRecord>,
-}
-
-/// An event with its number, ready to be published.
-pub struct CommittedEvent {
-    /// Its number.
-    pub id: EventId,
-    /// Who it is for.
-    pub audience: Audience,
-    /// The event.
-    pub event: Arc<dyn Deliverable>,
-    /// How much memory it takes, about, in bytes.
-    pub size: usize,
-}
-
-/// The assumed size of an event that is not logged.
-const UNLOGGED_SIZE: usize = 512;
-
-impl PendingEvent {
-    fn unlogged<E: Registered>(event: impl Into<Routed<E>>, audience: Audience) -> Self {
-        Self { audience, event: share(event.into()), record: None }
-    }
-
-    /// Gives the event its number.
-    pub fn numbered(self, id: EventId) -> CommittedEvent {
-        let size = self.record.map_or(UNLOGGED_SIZE, |record| record.size());
-        CommittedEvent { id, audience: self.audience, event: self.event, size }
-    }
-}
 
 /// Emitting events in a job. These are methods of [`Tx`] so that a job reads top to bottom; `store` knows nothing of them.
 impl Tx<'_> {

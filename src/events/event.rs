@@ -149,7 +149,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Implements [`Event`](crate::events::Event) for a type that has one form: whoever gets it gets the same.
+/// Implements [`Event`] for a type that has one form: whoever gets it gets the same.
 ///
 /// ```ignore
 /// // For the whole audience.

@@ -19,8 +19,8 @@
 //! - `head`: the newest event that any queue can have seen.
 
 use super::buffer::{BufferedEvent, EventBuffer};
-use super::emit::{CommittedEvent, PendingEvent};
 use super::ids::{EventIdAllocator, Outcome};
+use super::pending::{CommittedEvent, PendingEvent};
 use super::{QueueId, Receiver, Registration, Registry, log, queue_store};
 use crate::store::{Readers, StoreError};
 use crate::types::{EventId, UserId};

@@ -28,6 +28,7 @@ mod ids;
 pub mod log;
 mod long_poll;
 mod maintenance;
+mod pending;
 mod queue_store;
 mod registration;
 mod registry;

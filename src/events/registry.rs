@@ -112,8 +112,8 @@ const fn is_same(one: &str, other: &str) -> bool {
     true
 }
 
-/// Lists all events: marks each as [`Registered`](crate::events::Registered) and makes the
-/// [`Registry`](crate::events::Registry) of them.
+/// Lists all events: marks each as `Registered` and makes the
+/// [`Registry`] of them.
 macro_rules! register_events {
     ($(#[$meta:meta])* $visibility:vis static $registry:ident = [$($event:ty),* $(,)?];) => {
         $(impl $crate::events::Registered for $event {})*

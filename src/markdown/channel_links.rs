@@ -136,6 +136,7 @@ pub fn encode_fragment(value: &str) -> String {
 mod tests {
     use super::*;
 
+    // conformance: md-48
     #[test]
     fn fragments_are_encoded_with_dots() {
         assert_eq!(encode_fragment("a b/c.d(é)"), "a.20b.2Fc.2Ed.28.C3.A9.29");

@@ -218,6 +218,4 @@ mod tests {
             assert_eq!(Punctuation::of(source).target(source, 0), None, "{source}");
         }
     }
-
-    // conformance: md-48
 }

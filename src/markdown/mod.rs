@@ -4,7 +4,7 @@
 //! formulas and global times. Clients parse the HTML into widgets, so it must be exactly theirs; `cases.json` says what that
 //! is. Rendering is pure: it asks a [`Directory`] about the organization, and fetches nothing.
 //!
-//! [`render`] runs these passes:
+//! [`render()`] runs these passes:
 //! 1. `plain_text` takes text without markup directly to HTML.
 //! 2. `fences` splits lines at ```` ``` ```` and `~~~`: code, quotes, spoilers, formulas.
 //! 3. `blocks` parses the lines between them: lists, quotes, indented code, `tables`, and, by the `markdown` crate, the

@@ -42,7 +42,7 @@ fn get_invites(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     Reply::field("invites", &records)
 }
 
-/// Parameters of `POST /invites/multiuse` beyond [`InviteParams`].
+/// Parameters of `POST /invites/multiuse` beyond `InviteParams`.
 #[derive(Deserialize)]
 pub struct LinkParams {
     /// Channels to subscribe people to.

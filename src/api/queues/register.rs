@@ -1,14 +1,14 @@
 //! `POST /register`: creates a queue, and returns the state that its events will change.
 //!
 //! The queue is created before the state is read, and the state includes the id of the last event in it, so no event is
-//! lost or delivered twice. The parts of the state are [`StatePart`](crate::http::StatePart)s of the slices.
+//! lost or delivered twice. The parts of the state are [`StatePart`]s of the resources.
 
 use crate::events;
 use crate::events::{Capabilities, NewQueue, QueueId, Registration, log};
-use crate::http::Resource;
 use crate::http::{
-    ApiError, ApiResult, Call, Caller, Reply, Route, State, StateRequest, Subscribers, USER, User,
+    ApiError, ApiResult, Call, Caller, Reply, Route, State, StatePart, StateRequest, Subscribers, USER, User,
 };
+use crate::store::Snapshot;
 use crate::types::EventId;
 use crate::types::version::versions;
 use hyper::Method;
@@ -16,11 +16,12 @@ use rusqlite::Connection;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Registration.
-pub const RESOURCE: Resource = Resource { name: "register", routes, ..Resource::EMPTY };
+/// Lists the parts of the state of all resources.
+pub type StateParts = fn() -> Vec<&'static StatePart>;
 
-fn routes() -> Vec<Route> {
-    vec![Route::call(Method::POST, "/register", USER, register)]
+/// Returns the route of `POST /register`. The parts of the state are a parameter, since no resource imports others.
+pub fn routes(parts: StateParts) -> Vec<Route> {
+    vec![Route::call(Method::POST, "/register", USER, move |call, params| register(call, params, parts))]
 }
 
 /// Parameters of `POST /register`.
@@ -91,10 +92,11 @@ impl RegisterParams {
 }
 
 /// `POST /register`.
-async fn register(call: Call<User>, params: RegisterParams) -> ApiResult<Reply> {
+async fn register(call: Call<User>, params: RegisterParams, parts: StateParts) -> ApiResult<Reply> {
     let registered = new_queue(&call, &params).await?;
     let app = &call.app;
-    let state = app.readers.read(|snapshot| state(snapshot, &call, &params, &registered.registration)).await;
+    let read = |snapshot: &Snapshot<'_>| state(snapshot, &call, &params, &registered.registration, parts);
+    let state = app.readers.read(read).await;
     let (mut state, last_event_id) = match state {
         Ok(state) => state,
         Err(error) => {
@@ -132,6 +134,7 @@ fn state(
     call: &Call<User>,
     params: &RegisterParams,
     registration: &Registration,
+    parts: StateParts,
 ) -> ApiResult<(State, EventId)> {
     let wanted = params.fetch_event_types.as_ref().or(params.event_types.as_ref());
     let request = StateRequest {
@@ -147,7 +150,7 @@ fn state(
     };
     let mut state = State::default();
     state.extend(versions());
-    for part in crate::api::RESOURCES.iter().flat_map(|slice| slice.state) {
+    for part in parts() {
         if request.wants(part.name) {
             (part.fetch)(&request, &mut state)?;
         }

@@ -3,6 +3,7 @@
 use crate::api::scheduled_messages::record::{ScheduledMessageRow, Target};
 use crate::api::scheduled_messages::{record, sql};
 use crate::app::App;
+use crate::domain::access::channels as access_errors;
 use crate::domain::access::{channel_rows as channels, user_rows as users};
 use crate::domain::files::references;
 use crate::domain::messages::create::{OutgoingMessage, send};
@@ -75,7 +76,7 @@ fn prepare(
     let mut address = match &row.target {
         Target::Channel(stream_id, topic) => {
             let stream = channels::by_id(connection, *stream_id)?;
-            let stream = stream.ok_or_else(|| ApiError::no_channel_with_id(stream_id.0))?;
+            let stream = stream.ok_or_else(|| access_errors::no_channel_with_id(stream_id.0))?;
             Destination::Channel(Box::new(stream), Topic::stored(topic.clone()))
         }
         Target::Direct(people) => Destination::Direct(people.clone()),

@@ -59,6 +59,18 @@ pub fn is_in(
     Ok(membership.contains(setting.group_of(connection, stream_id)?))
 }
 
+/// 400 `STREAM_DOES_NOT_EXIST` for a channel named by id.
+pub fn no_channel_with_id(stream_id: i64) -> ApiError {
+    let msg = format!("Channel with ID '{stream_id}' does not exist");
+    ApiError::new(400, "STREAM_DOES_NOT_EXIST", msg).with("stream_id", stream_id)
+}
+
+/// 400 `STREAM_DOES_NOT_EXIST` for a channel named by its name.
+pub fn no_channel_named(name: &str) -> ApiError {
+    ApiError::new(400, "STREAM_DOES_NOT_EXIST", format!("Channel '{name}' does not exist"))
+        .with("stream", name)
+}
+
 /// The refusal of a channel that is not there, or not for the caller.
 pub fn no_such_channel() -> ApiError {
     ApiError::bad_request("Invalid channel ID")

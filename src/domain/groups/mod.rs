@@ -7,6 +7,7 @@
 pub mod channel_settings;
 pub mod events;
 pub mod membership;
+pub mod owner;
 pub mod permission;
 pub mod realm_settings;
 pub mod roles;

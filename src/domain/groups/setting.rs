@@ -3,6 +3,7 @@
 //! On the wire a value is the id of a group, or `{direct_members, direct_subgroups}` (spec, "Group-setting value"); in
 //! the file it is always a group, an anonymous one for the second form.
 
+pub use crate::domain::groups::owner::Owner;
 use crate::domain::groups::permission::Permission;
 use crate::domain::groups::sql;
 use crate::domain::groups::sql::GroupRow;
@@ -30,36 +31,6 @@ pub struct DirectGroup {
     pub direct_members: Vec<UserId>,
     /// Groups, ascending.
     pub direct_subgroups: Vec<GroupId>,
-}
-
-/// What a setting belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Owner {
-    /// The organization.
-    Realm,
-    /// A channel, by id.
-    Stream(i64),
-    /// A user group, by id.
-    Group(i64),
-}
-
-impl Owner {
-    /// The owner that two columns of the file name.
-    pub fn read(owner: &str, owner_id: i64) -> Self {
-        match owner {
-            "stream" => Self::Stream(owner_id),
-            "group" => Self::Group(owner_id),
-            _ => Self::Realm,
-        }
-    }
-
-    fn columns(self) -> (&'static str, i64) {
-        match self {
-            Self::Realm => ("realm", 1),
-            Self::Stream(id) => ("stream", id),
-            Self::Group(id) => ("group", id),
-        }
-    }
 }
 
 /// The group that holds a permission; `default` when the setting was never changed.

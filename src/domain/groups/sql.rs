@@ -1,6 +1,6 @@
 //! Every statement about groups.
 
-use crate::domain::groups::setting::Owner;
+use crate::domain::groups::owner::Owner;
 use crate::types::{GroupId, Role, StreamId, UserId, fold};
 use rusqlite::{Connection, OptionalExtension, Row};
 

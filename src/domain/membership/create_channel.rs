@@ -71,7 +71,7 @@ impl Parameters for CreationParams {
 /// A new channel's name and description, checked and rendered outside the writer.
 #[derive(Clone, Debug)]
 pub struct NewChannel {
-    /// Trimmed, at most [`rules::MAX_NAME_LENGTH`] characters.
+    /// Trimmed, at most `MAX_STREAM_NAME_LENGTH` characters.
     pub name: String,
     /// Markdown, one line.
     pub description: String,

@@ -3,6 +3,7 @@
 
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
+use crate::domain::access::channels as access_errors;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{
     channel_rows, channel_rows as subscriptions, channels as access, user_rows, users as users_access,
@@ -78,7 +79,7 @@ pub fn recheck(
     match destination {
         Destination::Channel(stream, topic) => {
             let fresh = channel_rows::by_id(connection, stream.stream_id)?;
-            **stream = fresh.ok_or_else(|| ApiError::no_channel_with_id(stream.stream_id.0))?;
+            **stream = fresh.ok_or_else(|| access_errors::no_channel_with_id(stream.stream_id.0))?;
             check_channel(connection, caller, now, stream, topic)
         }
         Destination::Direct(user_ids) => check_direct(connection, caller, now, user_ids),
@@ -117,7 +118,7 @@ pub fn read_topic(text: &str) -> ApiResult<Topic> {
 fn channel_named(connection: &Connection, to: &JsonOrText) -> ApiResult<StreamRow> {
     let with_name = |name: &str| -> ApiResult<StreamRow> {
         let name = name.trim();
-        channels::by_name(connection, name)?.ok_or_else(|| ApiError::no_channel_named(name))
+        channels::by_name(connection, name)?.ok_or_else(|| access_errors::no_channel_named(name))
     };
     let one = match to {
         JsonOrText::Text(name) => return with_name(name),
@@ -130,7 +131,8 @@ fn channel_named(connection: &Connection, to: &JsonOrText) -> ApiResult<StreamRo
     match one {
         Value::Number(id) => {
             let id = id.as_i64().ok_or_else(|| ApiError::bad_request("Invalid data type for channel"))?;
-            channel_rows::by_id(connection, StreamId(id))?.ok_or_else(|| ApiError::no_channel_with_id(id))
+            channel_rows::by_id(connection, StreamId(id))?
+                .ok_or_else(|| access_errors::no_channel_with_id(id))
         }
         Value::String(name) => with_name(name),
         _ => Err(ApiError::bad_request("Invalid data type for channel")),

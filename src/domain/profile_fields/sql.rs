@@ -1,10 +1,20 @@
 //! SQL statements on profile fields and their values.
 
 use crate::domain::profile_fields::field::{COLUMNS, ProfileField};
-use crate::domain::profile_fields::values::StoredValue;
 use crate::http::{ApiError, ApiResult};
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
+
+/// A row of `profile_value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredValue {
+    /// The field that it is a value of.
+    pub field_id: i64,
+    /// The value as text; JSON for a list of users.
+    pub value: String,
+    /// The value as HTML, for types that are Markdown.
+    pub rendered_value: Option<String>,
+}
 
 /// Lists all fields in display order.
 pub fn list(connection: &Connection) -> rusqlite::Result<Vec<ProfileField>> {

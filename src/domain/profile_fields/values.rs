@@ -1,6 +1,7 @@
 //! Stored values of custom profile fields.
 
 use crate::domain::profile_fields::sql;
+use crate::domain::profile_fields::sql::StoredValue;
 use crate::http::ApiResult;
 use crate::types::UserId;
 use rusqlite::Connection;
@@ -19,17 +20,6 @@ pub fn all(connection: &Connection) -> ApiResult<HashMap<UserId, Map<String, Val
         all.entry(user_id).or_default().extend([value.entry()]);
     }
     Ok(all)
-}
-
-/// A row of `profile_value`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredValue {
-    /// The field that it is a value of.
-    pub field_id: i64,
-    /// The value as text; JSON for a list of users.
-    pub value: String,
-    /// The value as HTML, for types that are Markdown.
-    pub rendered_value: Option<String>,
 }
 
 impl StoredValue {

@@ -2,15 +2,13 @@
 
 use crate::domain::profile_fields::field::ProfileField;
 use crate::domain::profile_fields::sql;
+pub use crate::domain::profile_values::rules::NewValue;
 use crate::domain::profile_values::{events, rules};
 use crate::domain::rendering::render_description;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::store::Tx;
 use crate::types::UserId;
 use rusqlite::Connection;
-use serde::de;
-use serde::de::{Deserialize, Deserializer};
-use serde_json::Value;
 
 /// A change of one value: an element of `profile_data`, or of `data` of `PATCH /users/me/profile_data`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -19,30 +17,6 @@ pub struct ValueChange {
     pub id: i64,
     /// The new value.
     pub value: NewValue,
-}
-
-/// A new value as clients send it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NewValue {
-    /// `null`: deletes the value, as an empty text or list does.
-    Null,
-    /// Text. For fields of type [`FieldType::User`](crate::domain::profile_fields::field::FieldType), user ids as JSON.
-    Text(String),
-    /// The ids of people.
-    UserIds(Vec<UserId>),
-}
-
-impl<'de> Deserialize<'de> for NewValue {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Value::deserialize(deserializer)? {
-            Value::Null => Ok(Self::Null),
-            Value::String(text) => Ok(Self::Text(text)),
-            list @ Value::Array(_) => serde_json::from_value(list)
-                .map(Self::UserIds)
-                .map_err(|_| de::Error::custom("{} is not a list of integers")),
-            _ => Err(de::Error::custom("{} is not a string")),
-        }
-    }
 }
 
 /// Sets a user's values, all or none, and emits each that differs. The caller is the user or an administrator.

@@ -2,10 +2,36 @@
 
 use crate::domain::access::user_rows;
 use crate::domain::profile_fields::field::{FieldType, ProfileField, is_url};
-use crate::domain::profile_values::change::NewValue;
 use crate::http::{ApiError, ApiResult};
 use crate::types::UserId;
 use rusqlite::Connection;
+use serde::de;
+use serde::de::{Deserialize, Deserializer};
+use serde_json::Value;
+
+/// A new value as clients send it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NewValue {
+    /// `null`: deletes the value, as an empty text or list does.
+    Null,
+    /// Text. For fields of type [`FieldType::User`], user ids as JSON.
+    Text(String),
+    /// The ids of people.
+    UserIds(Vec<UserId>),
+}
+
+impl<'de> Deserialize<'de> for NewValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Null => Ok(Self::Null),
+            Value::String(text) => Ok(Self::Text(text)),
+            list @ Value::Array(_) => serde_json::from_value(list)
+                .map(Self::UserIds)
+                .map_err(|_| de::Error::custom("{} is not a list of integers")),
+            _ => Err(de::Error::custom("{} is not a string")),
+        }
+    }
+}
 
 /// The maximum length of one-line values, in characters.
 const MAX_SHORT_LENGTH: usize = 50;

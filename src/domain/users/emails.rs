@@ -6,7 +6,7 @@
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{user_rows, users};
 use crate::domain::realm::DUMMY_DOMAIN;
-use crate::domain::users::events::UserUpdated;
+use crate::domain::users::events::{UserUpdated, split_by_visibility};
 use crate::domain::users::{names, sql as users_sql};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
@@ -114,25 +114,6 @@ pub fn emit_visible_to_role(tx: &mut Tx<'_>, before: &UserRow, after: &UserRow) 
         }
     }
     Ok(())
-}
-
-/// Splits users who can access `user` into those who may see the real email, `user` included, and the others.
-pub fn split_by_visibility(
-    connection: &Connection,
-    user: &UserRow,
-    all: &RoaringBitmap,
-) -> ApiResult<(RoaringBitmap, RoaringBitmap)> {
-    if user.email_visibility == EmailVisibility::Everyone {
-        return Ok((all.clone(), RoaringBitmap::new()));
-    }
-    let mut who_see: RoaringBitmap = users_sql::active_roles(connection)?
-        .into_iter()
-        .filter(|(user_id, role)| *user_id == user.user_id || user.email_visibility.admits(*role))
-        .filter_map(|(user_id, _)| user_id.bit())
-        .collect();
-    who_see &= all;
-    let others = all - &who_see;
-    Ok((who_see, others))
 }
 
 /// Returns the users of `all` whose roles are admitted, except `user`.

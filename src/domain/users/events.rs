@@ -6,10 +6,11 @@ use crate::domain::access::users::{Accessible, UNKNOWN_USER};
 use crate::domain::profile_fields::values;
 use crate::domain::realm::user_ids;
 use crate::domain::users::record::UserRecord;
-use crate::domain::users::{emails, sql as users_sql};
+use crate::domain::users::sql as users_sql;
 use crate::events::{Audience, Receiver, Routed, uniform_event};
 use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
+use crate::types::EmailVisibility;
 use crate::types::UserId;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
@@ -104,7 +105,7 @@ pub fn everyone(connection: &Connection) -> ApiResult<Audience> {
 /// Introduces a user to others who can access them, with the real email or without.
 pub fn announce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResult<()> {
     let whole = UserRecord::new(user).with_profile_data(values::of(tx, user.user_id)?);
-    let (who_see, others) = emails::split_by_visibility(tx, user, to)?;
+    let (who_see, others) = split_by_visibility(tx, user, to)?;
     tx.emit(UserAdded::new(whole.clone()), Audience::set(who_see));
     tx.emit(UserAdded::new(whole.without_delivery_email()), Audience::set(others));
     Ok(())
@@ -149,4 +150,23 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         }
     }
     Ok(())
+}
+
+/// Splits users who can access `user` into those who may see the real email, `user` included, and the others.
+pub fn split_by_visibility(
+    connection: &Connection,
+    user: &UserRow,
+    all: &RoaringBitmap,
+) -> ApiResult<(RoaringBitmap, RoaringBitmap)> {
+    if user.email_visibility == EmailVisibility::Everyone {
+        return Ok((all.clone(), RoaringBitmap::new()));
+    }
+    let mut who_see: RoaringBitmap = users_sql::active_roles(connection)?
+        .into_iter()
+        .filter(|(user_id, role)| *user_id == user.user_id || user.email_visibility.admits(*role))
+        .filter_map(|(user_id, _)| user_id.bit())
+        .collect();
+    who_see &= all;
+    let others = all - &who_see;
+    Ok((who_see, others))
 }

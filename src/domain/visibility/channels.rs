@@ -1,6 +1,6 @@
 //! Channels that become visible to users, or invisible.
 
-use super::Scope;
+use super::scope::Scope;
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channel_viewers::ChannelViewers;

@@ -1,6 +1,6 @@
 //! Users who become accessible to guests, or inaccessible.
 
-use super::Scope;
+use super::scope::Scope;
 use crate::domain::access::users::{Accessible, is_restricted};
 use crate::domain::access::{channel_rows, user_rows};
 use crate::domain::realm::user_ids;

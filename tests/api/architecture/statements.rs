@@ -49,7 +49,10 @@ const WALKS: &[(&str, &str)] = &[
     ("DELETE FROM event_queue WHERE user_id", "an account ends; queues are few"),
     ("SELECT queue_id, user_id, registration, acknowledged FROM event_queue", "the start reads all queues"),
     ("DELETE FROM event_audience WHERE id NOT IN", "maintenance, on what the log still has"),
-    ("SELECT event.id, type, coalesce(audience, user_ids)", "the end of the log, by its key, with a limit"),
+    (
+        "SELECT event.id, type, name, version, coalesce(audience, user_ids)",
+        "the end of the log, by its key, with a limit",
+    ),
     (
         "SELECT user_id FROM user WHERE is_active AND (bot_type IS NOT NULL OR date_joined",
         "who has a queue, once",
