@@ -110,13 +110,12 @@ fn misplaced(modules: &Modules) -> Vec<Violation> {
             add(DECLARED);
             continue;
         };
-        let pure = PURE.iter().find(|(name, _)| *name == from[0]);
-        match pure {
-            _ if from[0] == to[0] => {}
-            Some((_, allowed)) if !allowed.contains(&to[0]) => add(PURITY),
-            Some(_) => {}
-            None if there > here => add(ORDER),
-            None => {}
+        if from[0] != to[0] {
+            match PURE.iter().find(|(name, _)| *name == from[0]) {
+                Some((_, allowed)) if !allowed.contains(&to[0]) => add(PURITY),
+                None if there > here => add(ORDER),
+                _ => {}
+            }
         }
         if let ["domain", from, ..] = from[..]
             && let ["domain", to, ..] = to[..]

@@ -98,7 +98,7 @@ fn paths_of(map: &[&str]) -> Vec<String> {
             let path = format!("{beside}{word}");
             if index == 0 && !is_inside {
                 let end = path.trim_end_matches('/').rfind('/').map_or(0, |slash| slash + 1);
-                beside = path[..end].to_owned();
+                path[..end].clone_into(&mut beside);
                 folder = if path.ends_with('/') { path.clone() } else { beside.clone() };
             }
             paths.extend(expand(&path));

@@ -96,7 +96,7 @@ impl Modules {
         let test_files = files_for_tests(files);
         let mut reader = Reader::default();
         for file in files.iter().filter(|file| !test_files.contains(&file.path)) {
-            reader.file = file.path.clone();
+            reader.file.clone_from(&file.path);
             reader.module = file.module_path();
             let module = reader.modules.entry(reader.module.clone()).or_default();
             if file.path != "main.rs" {
@@ -376,7 +376,9 @@ impl<'ast> Visit<'ast> for Reader {
         if let Some((_, items)) = &module.content {
             self.modules.entry(path.clone()).or_default().file.clone_from(&self.file);
             let above = std::mem::replace(&mut self.module, path);
-            items.iter().for_each(|item| self.visit_item(item));
+            for item in items {
+                self.visit_item(item);
+            }
             self.module = above;
         }
     }
