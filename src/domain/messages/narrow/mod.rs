@@ -7,13 +7,11 @@
 //! - [`executor`]: runs a plan for one viewer;
 //! - [`cursor`]: ids in order from indexes, merged and intersected;
 //! - [`filter`]: tests one message, for terms that no index answers;
-//! - [`queue`]: the simpler narrows of event queues.
 
 pub mod cursor;
 pub mod executor;
 pub mod filter;
 pub mod plan;
-pub mod queue;
 
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::messages::search::query::SearchQuery;
