@@ -232,6 +232,7 @@ async fn who_becomes_a_full_member_hears_of_it_and_of_what_full_members_see() {
     of_bob.expect_nothing().await;
 
     // What ended while the server was down is emitted after the start; what ended before the period changes, before.
+    of_bob.ignore();
     let mut server = server;
     server.stop().await;
     server.clock.advance(DAY);

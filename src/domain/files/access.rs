@@ -60,5 +60,5 @@ pub fn does_not_exist() -> ApiError {
 
 /// The refusal of a file that the caller may not load. It may tell that the file exists: paths cannot be guessed.
 fn not_authorized() -> ApiError {
-    ApiError::new(403, "BAD_REQUEST", "You are not authorized to conversation this file.")
+    ApiError::new(403, "BAD_REQUEST", "You are not authorized to view this file.")
 }
