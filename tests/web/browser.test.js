@@ -1,0 +1,425 @@
+/** The client in headless Chromium against the real server: everyday use, and what users of such clients complain of. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, afterEach, before, describe, it } from "node:test";
+import { clickText, compose, launchBrowser, logIn, openPage, startServer, until, untilText } from "./harness.js";
+
+const AXE = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+
+let server;
+let browser;
+let pages = [];
+
+before(async () => {
+  server = await startServer({ people: [{ name: "Ada", role: "owner" }, { name: "Bob" }, { name: "Cleo" }] });
+  const ids = ["Ada", "Bob", "Cleo"].map((name) => server.accounts[name].user_id);
+  await server.call("Ada", "POST", "/channels/create", { name: "general", description: "For **everything**", subscribers: ids });
+  await server.call("Ada", "POST", "/channels/create", { name: "design", subscribers: ids });
+  browser = await launchBrowser();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+afterEach(async () => {
+  if (process.env.TEAMCHAT_SCREENSHOTS) for (const [index, page] of pages.entries()) await page.screenshot({ path: `${process.env.TEAMCHAT_SCREENSHOTS}/last-${index}.png` }).catch(() => {});
+  const problems = pages.flatMap((page) => page.problems);
+  for (const page of pages) await page.closeContext();
+  pages = [];
+  assert.deepEqual(problems, [], "no console errors, and no requests elsewhere");
+});
+
+/** A logged-in page. */
+async function as(name, fragment = "", options = {}) {
+  const page = await openPage(browser, server, options);
+  pages.push(page);
+  await logIn(page, server, name);
+  if (fragment) await go(page, fragment);
+  return page;
+}
+
+async function go(page, fragment) {
+  await page.evaluate((hash) => { location.hash = hash; }, fragment);
+}
+
+const topic = async (name) => {
+  const { streams } = await server.call("Ada", "GET", "/streams");
+  return (channel) => `#narrow/channel/${streams.find((stream) => stream.name === channel).stream_id}-${channel}/topic/${name}`;
+};
+
+const at = async (channel, name) => (await topic(name))(channel);
+
+/** Puts the pages' connection away, or back. */
+const setOffline = (page, isOffline) => page.setOfflineMode(isOffline);
+
+const rows = (page) => page.$$eval(".message-row .content", (elements) => elements.map((element) => element.textContent.trim()));
+
+describe("a conversation", () => {
+  it("goes between two browsers and a script", async () => {
+    const where = await at("general", "lunch");
+    const [ada, bob] = [await as("Ada", where), await as("Bob", where)];
+    await compose(ada, "Soup?");
+    await untilText(bob, ".message-row", "Soup?");
+    await bob.focus(".composer .editor__text");
+    await bob.type(".composer .editor__text", "Salad");
+    await untilText(ada, ".timeline__typing", "Bob is typing");
+    await compose(bob, " :salad:");
+    await untilText(ada, ".message-row", "Salad");
+    await server.send("Cleo", "general", "lunch", "A script eats, too");
+    for (const page of [ada, bob]) await untilText(page, ".message-row", "A script eats");
+    assert.deepEqual((await rows(ada)).length, 3);
+  });
+
+  it("shows reactions, edits, stars and deletion to the others", async () => {
+    const where = await at("general", "changes");
+    const { id } = await server.send("Bob", "general", "changes", "First words");
+    const [ada, bob] = [await as("Ada", where), await as("Bob", where)];
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    await ada.focus(`[data-id="${id}"]`);
+    await ada.keyboard.press("+");
+    await untilText(bob, ".reaction", "Ada");
+    await bob.waitForSelector(`[data-id="${id}"]`);
+    await bob.focus(`[data-id="${id}"]`);
+    await bob.keyboard.press("e");
+    await bob.waitForSelector(".editor-form textarea");
+    await bob.$eval(".editor-form textarea", (area) => { area.value = "Better words"; });
+    await clickText(bob, ".editor-form .button--primary", "Save");
+    await untilText(ada, ".message-row", "Better words");
+    await untilText(ada, ".mark", "edited");
+    await ada.focus(`[data-id="${id}"]`);
+    await ada.keyboard.press("H");
+    await untilText(ada, "dialog .version", "First");
+    await ada.keyboard.press("Escape");
+    await ada.keyboard.down("Control");
+    await ada.keyboard.press("s");
+    await ada.keyboard.up("Control");
+    await ada.waitForSelector(`[data-id="${id}"][data-starred]`);
+    await server.call("Ada", "DELETE", `/messages/${id}`);
+    for (const page of [ada, bob]) await until(page, (gone) => !document.querySelector(`[data-id="${gone}"]`), id);
+  });
+
+  it("moves with its topic, and is resolved", async () => {
+    const { id } = await server.send("Bob", "general", "old name", "Where am I?");
+    const ada = await as("Ada", await at("general", "old.20name"));
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    await ada.click("[aria-label='Mark as resolved']");
+    await untilText(ada, ".side-list--topics", "old name");
+    await until(ada, () => [...document.querySelectorAll(".side-list--topics .side-item")].some((item) => item.title.startsWith("✔")));
+    await go(ada, `#narrow/channel/1/topic/whatever/with/${id}`);
+  });
+
+  it("has polls and tasks", async () => {
+    const where = await at("general", "poll");
+    const { id } = await server.send("Bob", "general", "poll", "/poll Lunch?\nSoup\nSalad");
+    const [ada, bob] = [await as("Ada", where), await as("Bob", where)];
+    await ada.waitForSelector(`[data-id="${id}"] .widget__vote`);
+    await ada.click(`[data-id="${id}"] .widget__vote`);
+    await untilText(bob, ".widget__names", "Ada");
+    await server.send("Bob", "general", "poll", "/todo Shopping\nbread: fresh");
+    await untilText(ada, ".widget__title", "Shopping");
+  });
+
+  it("completes names, channels and emoji while one writes", async () => {
+    const ada = await as("Ada", await at("general", "completion"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    const text = () => ada.$eval(".composer .editor__text", (area) => area.value);
+    await ada.focus(".composer .editor__text");
+    await ada.keyboard.type("Hi @bo");
+    await untilText(ada, ".completion__label", "Bob");
+    await ada.keyboard.press("Enter");
+    assert.equal(await text(), "Hi @**Bob** ");
+    await ada.keyboard.type("see #des");
+    await untilText(ada, ".completion__label", "#design");
+    await ada.keyboard.press("Tab");
+    await ada.keyboard.type(":tad");
+    await untilText(ada, ".completion__label", ":tada:");
+    await ada.keyboard.press("Enter");
+    assert.equal(await text(), "Hi @**Bob** see #**design** :tada: ");
+  });
+
+  it("uploads a file that is dropped in", async () => {
+    const where = await at("general", "files");
+    const [ada, bob] = [await as("Ada", where), await as("Bob", where)];
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await ada.evaluate(async () => {
+      const canvas = document.createElement("canvas");
+      canvas.width = 400;
+      canvas.height = 200;
+      const blob = await new Promise((resolve) => canvas.toBlob(resolve));
+      const data = new DataTransfer();
+      data.items.add(new File([blob], "plan.png", { type: "image/png" }));
+      document.querySelector(".composer .editor").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    });
+    await until(ada, () => document.querySelector(".composer .editor__text").value.includes("/user_uploads/"));
+    await compose(ada, "");
+    await until(bob, () => document.querySelector(".message_inline_image img")?.naturalWidth > 0);
+  });
+});
+
+describe("reading", () => {
+  it("does not jump when older messages, pictures or other widths arrive", async () => {
+    const where = await at("general", "history");
+    for (let number = 0; number < 400; number++) await server.send("Bob", "general", "history", `Message ${number} ${"with more words ".repeat(number % 7)}`);
+    const ada = await as("Ada", where);
+    await ada.waitForSelector(".message-row");
+    const place = () => ada.evaluate(() => {
+      const scroller = document.querySelector(".timeline__scroller");
+      const edge = scroller.getBoundingClientRect().top;
+      const row = [...document.querySelectorAll(".message-row")].find((one) => one.getBoundingClientRect().bottom > edge + 4);
+      return { id: row.dataset.id, top: row.getBoundingClientRect().top, rows: document.querySelectorAll(".message-row").length };
+    });
+    await ada.evaluate(() => { document.querySelector(".timeline__scroller").scrollTop = 2500; });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const before = await place();
+    await ada.evaluate(() => { document.querySelector(".message-row").style.setProperty("padding-top", "321px"); });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const late = await place();
+    assert.equal(late.id, before.id);
+    assert.ok(Math.abs(late.top - before.top) <= 1, `moved by ${late.top - before.top}`);
+    await ada.setViewport({ width: 900, height: 800 });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const narrow = await place();
+    assert.equal(narrow.id, before.id);
+
+    // All the way up: the rows stay few, and the place stays while older ones come.
+    for (let step = 0; step < 200; step++) {
+      const isDone = await ada.evaluate(() => {
+        document.querySelector(".timeline__scroller").scrollTop -= 900;
+        return document.querySelector(".timeline__top").textContent.includes("beginning");
+      });
+      if (isDone) break;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await until(ada, () => [...document.querySelectorAll(".message-row .content")].some((content) => content.textContent.trim() === "Message 0"));
+    assert.ok((await place()).rows <= 420, "a window of rows");
+    await clickText(ada, ".timeline__jump", "Newest");
+    await untilText(ada, ".message-row", "Message 399");
+  });
+
+  it("marks as read what was seen with the focus, and counts in the title", async () => {
+    const ada = await as("Ada", "#inbox");
+    await server.send("Bob", "design", "unread", "Not yet seen");
+    await untilText(ada, ".inbox-section", "unread");
+    await until(ada, () => /^\(\d+\) /.test(document.title));
+    await clickText(ada, ".inbox-section a", "unread");
+    await untilText(ada, ".message-row", "Not yet seen");
+    await until(ada, () => !document.querySelector(".message-row[data-unread]"));
+    const { messages } = await server.call("Ada", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "design"], ["topic", "unread"]] });
+    for (let attempt = 0; !messages[0].flags.includes("read") && attempt < 100; attempt++) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      messages[0] = (await server.call("Ada", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "design"], ["topic", "unread"]] })).messages[0];
+    }
+    assert.ok(messages[0].flags.includes("read"));
+  });
+
+  it("finds by operators, and leads anywhere with Ctrl-K", async () => {
+    await server.send("Bob", "design", "colours", "The wallpaper is mauve");
+    const ada = await as("Ada", "#inbox");
+    await ada.keyboard.press("/");
+    await ada.keyboard.type("sender:bo");
+    await untilText(ada, ".search .completion__label", "sender:Bob");
+    await ada.keyboard.press("ArrowDown");
+    await ada.keyboard.press("Tab");
+    await ada.keyboard.type("mauve");
+    await ada.keyboard.press("Enter");
+    await untilText(ada, ".message-row .highlight", "mauve");
+    await ada.keyboard.press("Escape");
+    await ada.keyboard.down("Control");
+    await ada.keyboard.press("k");
+    await ada.keyboard.up("Control");
+    await ada.keyboard.type("design");
+    await ada.keyboard.press("Enter");
+    await untilText(ada, ".header h1", "design");
+  });
+});
+
+describe("bad networks", () => {
+  it("keeps what is written without a connection, and sends it later", async () => {
+    const where = await at("general", "offline");
+    const [ada, bob] = [await as("Ada", where), await as("Bob", where)];
+    ada.expected.push(/ERR_INTERNET_DISCONNECTED/, /Failed to fetch/);
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await setOffline(ada, true);
+    await compose(ada, "Written in a tunnel");
+    await ada.waitForSelector(".message-row[data-state=unsure]");
+    await untilText(ada, ".banner", "No connection");
+    await setOffline(ada, false);
+    await untilText(bob, ".message-row", "Written in a tunnel");
+    await until(ada, () => !document.querySelector(".message-row[data-state]"));
+    assert.equal((await rows(bob)).filter((text) => text.includes("tunnel")).length, 1, "once");
+  });
+
+  it("goes on after the server was started again", async () => {
+    const where = await at("general", "restart");
+    const ada = await as("Ada", where);
+    ada.expected.push(/ERR_CONNECTION_REFUSED/, /ERR_EMPTY_RESPONSE/, /ERR_CONNECTION_RESET/);
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await server.stop();
+    await server.start();
+    await server.send("Bob", "general", "restart", "Here again");
+    await untilText(ada, ".message-row", "Here again");
+  });
+
+  it("registers anew when the queue has expired, without losing the page", async () => {
+    const where = await at("general", "expired");
+    await server.send("Bob", "general", "expired", "Before");
+    const ada = await as("Ada", where);
+    ada.expected.push(/400 \(Bad Request\)/);
+    await untilText(ada, ".message-row", "Before");
+    await ada.type(".composer .editor__text", "A draft stays");
+    const queue = await ada.evaluate(() => performance.getEntriesByType("resource").map((entry) => entry.name).filter((name) => name.includes("/json/events")).length >= 0);
+    assert.ok(queue);
+    await ada.evaluate(async () => {
+      const token = document.cookie.split("csrftoken=")[1].split(";")[0];
+      const url = performance.getEntriesByType("resource").map((entry) => entry.name).findLast((name) => name.includes("queue_id="));
+      const id = url ? new URL(url).searchParams.get("queue_id") : window.__queue;
+      await fetch("/json/events", { method: "DELETE", body: new URLSearchParams({ queue_id: id }), headers: { "X-CSRFToken": token } });
+      dispatchEvent(new Event("online"));
+    });
+    await server.send("Bob", "general", "expired", "After");
+    await untilText(ada, ".message-row", "After");
+    assert.equal(await ada.$eval(".composer .editor__text", (area) => area.value), "A draft stays");
+  });
+
+  it("opens without a connection, says so, and goes on by itself", { skip: Boolean(process.env.TEAMCHAT_WEB_DIR) }, async () => {
+    const ada = await as("Ada");
+    ada.expected.push(/ERR_INTERNET_DISCONNECTED/);
+    await until(ada, async () => (await navigator.serviceWorker.ready).active?.state === "activated");
+    const worker = await browser.waitForTarget((target) => target.type() === "service_worker" && target.url().startsWith(server.url));
+    const network = await worker.createCDPSession();
+    await network.send("Network.enable");
+    const offline = (isOffline) => network.send("Network.emulateNetworkConditions", { offline: isOffline, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+    await offline(true);
+    await setOffline(ada, true);
+    await ada.reload();
+    await untilText(ada, "h1", "No connection");
+    await offline(false);
+    await setOffline(ada, false);
+    await ada.waitForSelector(".app");
+  });
+
+  it("polls at once after sleep", async () => {
+    const ada = await as("Ada", await at("general", "sleep"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    const session = await ada.createCDPSession();
+    await session.send("Page.setWebLifecycleState", { state: "frozen" });
+    await server.send("Bob", "general", "sleep", "While you slept");
+    await session.send("Page.setWebLifecycleState", { state: "active" });
+    await untilText(ada, ".message-row", "While you slept");
+  });
+});
+
+describe("tabs, drafts and recipients", () => {
+  it("keeps a draft by conversation, never sends it to another, and shows it in a second tab", async () => {
+    const ada = await as("Ada", await at("general", "one"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await ada.type(".composer .editor__text", "Only for one");
+    await go(ada, await at("general", "two"));
+    await until(ada, () => document.querySelector(".composer .editor__text").placeholder.includes("two"));
+    assert.equal(await ada.$eval(".composer .editor__text", (area) => area.value), "");
+    await go(ada, await at("general", "one"));
+    await until(ada, () => document.querySelector(".composer .editor__text").value === "Only for one");
+    const { drafts } = await server.call("Ada", "GET", "/drafts");
+    assert.equal(drafts.filter((draft) => draft.content === "Only for one").length, 1);
+    const other = await as("Ada", await at("general", "one"));
+    await until(other, () => document.querySelector(".composer .editor__text").value === "Only for one");
+    await compose(other, "");
+    await until(ada, () => document.querySelectorAll(".message-row").length === 1);
+  });
+});
+
+describe("everybody", () => {
+  it("can do without a mouse", async () => {
+    await server.send("Bob", "general", "keys", "Press j");
+    const ada = await as("Ada", "#inbox");
+    await ada.keyboard.press("?");
+    await untilText(ada, "dialog h2", "Keyboard shortcuts");
+    await ada.keyboard.press("Escape");
+    await until(ada, () => !document.querySelector("dialog"));
+    await ada.keyboard.press("a");
+    await untilText(ada, ".header h1", "Combined feed");
+    await ada.waitForSelector(".message-row");
+    await ada.keyboard.press("End");
+    await untilText(ada, ".message-row", "Press j");
+    await ada.keyboard.press("k");
+    await until(ada, () => document.activeElement.classList.contains("message-row"));
+    await ada.keyboard.press("r");
+    await until(ada, () => document.activeElement.classList.contains("editor__text"));
+    await ada.keyboard.type("By keys alone");
+    await ada.keyboard.down("Control");
+    await ada.keyboard.press("Enter");
+    await ada.keyboard.up("Control");
+    await untilText(ada, ".header h1", "keys");
+    await untilText(ada, ".message-row", "By keys alone");
+    await until(ada, () => document.activeElement.classList.contains("editor__text"));
+    await ada.keyboard.press("Escape");
+    await until(ada, () => !document.activeElement.classList.contains("editor__text"));
+    await ada.keyboard.press("x");
+    await until(ada, () => document.activeElement.closest(".picker") !== null);
+    await ada.keyboard.type("bob");
+    await untilText(ada, ".picker .completion__label", "Bob");
+    await ada.keyboard.press("Enter");
+    await until(ada, () => document.querySelector(".pill")?.textContent.includes("Bob"));
+  });
+
+  for (const [name, options] of [["light", {}], ["dark", { dark: true }], ["a phone", { width: 390, height: 780, touch: true }]]) {
+    it(`finds no violation with axe: ${name}`, async () => {
+      await server.send("Bob", "general", "axe", "Hello @**Ada** `code`\n```python\nprint(1)\n```\n> quote\n\n* list\n\n| a | b |\n|---|---|\n| 1 | 2 |");
+      await server.call("Bob", "POST", "/users/me/status", { status_text: "Busy" });
+      const ada = await as("Ada", "#inbox", options);
+      const fragments = ["#inbox", "#recent", "#feed", await at("general", "axe"), "#settings/profile", "#settings/notifications", "#organization/organization-permissions", "#channels/all", "#keyboard-shortcuts", "#invite", "#drafts"];
+      for (const fragment of fragments) {
+        await go(ada, fragment);
+        await new Promise((resolve) => setTimeout(resolve, 400));
+        const violations = await check(ada);
+        assert.deepEqual(violations, [], `${name} ${fragment}`);
+      }
+    });
+  }
+
+  it("finds no violation with axe: logging in", async () => {
+    const page = await openPage(browser, server);
+    pages.push(page);
+    await page.goto(server.url);
+    await page.waitForSelector("#id_username");
+    assert.deepEqual(await check(page), []);
+  });
+
+  it("has no scroll bar at the width of a phone, and the columns slide in", async () => {
+    const ada = await as("Ada", await at("general", "phone"), { width: 390, height: 780, touch: true });
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    assert.ok(await ada.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    await ada.click(".header__left");
+    await until(ada, () => getComputedStyle(document.querySelector(".sidebar")).visibility === "visible");
+    await clickText(ada, ".sidebar a", "Inbox");
+    await untilText(ada, ".header h1", "Inbox");
+  });
+});
+
+describe("the session", () => {
+  it("ends with logging out, and other devices can be logged out", async () => {
+    const [one, two] = [await as("Cleo"), await as("Cleo")];
+    for (const page of [one, two]) page.expected.push(/401/);
+    await go(one, "#settings/devices");
+    await clickText(one, "dialog .button--danger", "Log out all other devices");
+    await clickText(one, "dialog.dialog--small .button--danger", "Log out");
+    await until(one, () => document.querySelectorAll(".row").length === 1);
+    await two.evaluate(() => dispatchEvent(new Event("online")));
+    await two.waitForSelector("#id_username");
+    await go(one, "#inbox");
+    await until(one, () => !document.querySelector("dialog"));
+    await one.click("[aria-label='Your menu']");
+    await clickText(one, "[role=menuitem]", "Log out");
+    await one.waitForSelector("#id_username");
+  });
+});
+
+/** The violations that axe finds, short. */
+async function check(page) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }));
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? node.all[0]?.message ?? node.none[0]?.message ?? ""}`).join(" | ")}`);
+}

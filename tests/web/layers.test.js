@@ -1,0 +1,53 @@
+/** Rules about the source of the client. */
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const WEB = fileURLToPath(new URL("../../web", import.meta.url));
+const LAYERS = ["lib", "api", "store", "selectors", "views"];
+const FILES = readdirSync(join(WEB, "js"), { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.name.endsWith(".js"))
+  .map((entry) => relative(WEB, join(entry.parentPath ?? entry.path, entry.name)));
+const read = (path) => readFileSync(join(WEB, path), "utf8");
+const layerOf = (path) => path.split("/")[1];
+
+it("imports only go down", () => {
+  const wrong = [];
+  for (const path of FILES) {
+    for (const [, target] of read(path).matchAll(/^import .*? from "([^"]+)";$/gm)) {
+      if (!target.startsWith(".")) wrong.push(`${path} imports ${target}`);
+      const [from, to] = [layerOf(path), layerOf(join(dirname(path), target))];
+      const isAllowed = from === "main.js" || (from === "platform" ? to === "lib" || to === "platform" : from === "views" ? true : LAYERS.indexOf(to) >= 0 && LAYERS.indexOf(to) <= LAYERS.indexOf(from));
+      if (!isAllowed) wrong.push(`${path} imports ${target}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
+
+it("only the api asks the server, and only views have elements", () => {
+  const wrong = [];
+  for (const path of FILES) {
+    const code = read(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+    if (layerOf(path) !== "api" && /\bfetch\(|XMLHttpRequest/.test(code)) wrong.push(`${path} asks the server`);
+    if (["api", "store", "selectors"].includes(layerOf(path)) && /document\.(createElement|querySelector|body)/.test(code)) wrong.push(`${path} has elements`);
+    if (!path.endsWith("message_content.js") && /innerHTML|insertAdjacentHTML|parseFromString|setHTML|document\.write/.test(code)) wrong.push(`${path} turns text into elements`);
+    if (/https?:\/\/(?!example\.com|www\.w3\.org)/.test(code)) wrong.push(`${path} names another server`);
+  }
+  assert.deepEqual(wrong, []);
+});
+
+it("the page names each module and style once, so that all are loaded at once", () => {
+  const page = read("index.html");
+  const named = [...page.matchAll(/"\/static\/HASH\/((?:js|css)\/[^"]+)"/g)].map(([, path]) => path);
+  const styles = readdirSync(join(WEB, "css")).map((name) => `css/${name}`);
+  const wanted = [...FILES, ...styles, "js/main.js"];
+  assert.deepEqual(named.toSorted(), wanted.toSorted());
+});
+
+it("files are read in one sitting", () => {
+  const long = FILES.filter((path) => read(path).split("\n").length > 560);
+  assert.deepEqual(long, []);
+});

@@ -1,0 +1,213 @@
+/** The store: a state and the events after it are the same as a later state. Against the real server. */
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { fragmentOf, matches, narrowKey, parseNarrow } from "../../web/js/selectors/narrow.js";
+import { completionsFor, triggerAt } from "../../web/js/selectors/completions.js";
+import { parseSearch, searchText } from "../../web/js/selectors/search_terms.js";
+import { timelineRows } from "../../web/js/selectors/timeline_rows.js";
+import { channelSections, directItems } from "../../web/js/selectors/sidebar_items.js";
+import { createOutbox } from "../../web/js/store/outbox.js";
+import { createDrafts } from "../../web/js/store/drafts.js";
+import { applyEvents } from "../../web/js/store/events.js";
+import { createStore, reset } from "../../web/js/store/store.js";
+import { unreadCounts } from "../../web/js/store/unread.js";
+import { startServer } from "./harness.js";
+
+let server;
+const ids = {};
+
+before(async () => {
+  server = await startServer({ people: [{ name: "Ada", role: "owner" }, { name: "Bob" }, { name: "Cleo" }] });
+  for (const [name, { user_id }] of Object.entries(server.accounts)) ids[name] = user_id;
+  for (const name of ["general", "a.b (c)"]) await server.call("Ada", "POST", "/channels/create", { name, subscribers: Object.values(ids) });
+});
+
+after(() => server?.close());
+
+const register = (name) => server.call(name, "POST", "/register", {
+  apply_markdown: true, client_gravatar: false, slim_presence: true, include_subscribers: false,
+  client_capabilities: { notification_settings_null: true, bulk_message_deletion: true, user_avatar_url_field_optional: false, stream_typing_notifications: true, user_settings_object: true, linkifier_url_template: true, user_list_incomplete: true, include_deactivated_groups: true, archived_channels: true, empty_topic_name: true },
+});
+
+function storeOf(state) {
+  const store = createStore();
+  reset(store, structuredClone(state));
+  return store;
+}
+
+/** What can be compared: not times of presence, and nothing of the queue. */
+function snapshot(store) {
+  const sorted = (map) => Object.fromEntries([...map].map(([key, value]) => [key, value instanceof Set ? [...value].sort() : value]).sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)));
+  const skipped = /^(queue_id|last_event_id|max_message_id|server_timestamp|presence|event_queue|.*_count$|realm_user_groups|onboarding)/;
+  const state = Object.fromEntries(Object.entries(store.state).filter(([name]) => !skipped.test(name)));
+  const channels = sorted(new Map([...store.channels].map(([id, { subscriber_count: _c, stream_weekly_traffic: _t, is_recently_active: _a, email_address: _e, subscribers: _s, partial_subscribers: _p, ...channel }]) => [id, channel])));
+  const groups = (store.state.realm_user_groups ?? []).toSorted((a, b) => a.id - b.id);
+  return JSON.parse(JSON.stringify({ state, groups, users: sorted(store.users), statuses: sorted(store.statuses), muted: [...store.mutedUsers], channels, topics: sorted(store.userTopics), unread: sorted(store.unread), mentions: [...store.mentions].sort(), starred: [...store.starred].sort(), directs: sorted(store.directs) }));
+}
+
+describe("state and events", () => {
+  it("are the same as a later state", async () => {
+    const before = await register("Ada");
+    const store = storeOf(before);
+    const stream = (await server.call("Ada", "GET", "/streams")).streams.find(({ name }) => name === "general").stream_id;
+    const one = await server.send("Bob", "general", "first", "Hello @**Ada**");
+    const two = await server.send("Bob", "general", "first", "Again");
+    await server.send("Cleo", "general", "second", "@**all** look");
+    const direct = await server.direct("Bob", ["Ada"], "psst");
+    await server.direct("Cleo", ["Ada", "Bob"], "the three of us");
+    await server.call("Ada", "POST", "/messages/flags", { messages: [one.id], op: "add", flag: "starred" });
+    await server.call("Ada", "POST", "/messages/flags", { messages: [two.id, direct.id], op: "add", flag: "read" });
+    await server.call("Ada", "POST", "/messages/flags", { messages: [direct.id], op: "remove", flag: "read" });
+    await server.call("Bob", "PATCH", `/messages/${one.id}`, { topic: "elsewhere", propagate_mode: "change_all" });
+    await server.call("Ada", "PATCH", "/settings", { twenty_four_hour_time: true, full_name: "Ada L" });
+    await server.call("Ada", "PATCH", "/realm", { name: "The team", mandatory_topics: true });
+    await server.call("Ada", "POST", "/user_topics", { stream_id: stream, topic: "second", visibility_policy: 3 });
+    await server.call("Ada", "POST", "/users/me/subscriptions/properties", { subscription_data: [{ stream_id: stream, property: "pin_to_top", value: true }] });
+    await server.call("Ada", "PATCH", `/streams/${stream}`, { description: "New *words*" });
+    await server.call("Ada", "POST", "/channels/create", { name: "third", subscribers: [ids.Ada, ids.Bob] });
+    await server.call("Ada", "DELETE", "/users/me/subscriptions", { subscriptions: ["a.b (c)"] });
+    await server.call("Ada", "POST", "/user_groups/create", { name: "gardeners", description: "", members: [ids.Ada, ids.Bob] });
+    await server.call("Ada", "POST", "/drafts", { drafts: [{ type: "stream", to: [stream], topic: "x", content: "draft" }] });
+    await server.call("Ada", "POST", "/saved_snippets", { title: "t", content: "c" });
+    await server.call("Ada", "POST", "/scheduled_messages", { type: "direct", to: [ids.Bob], content: "later", scheduled_delivery_timestamp: Math.floor(Date.now() / 1000) + 3600 });
+    await server.call("Ada", "POST", "/users/me/alert_words", { alert_words: ["tea"] });
+    await server.call("Ada", "POST", `/users/me/muted_users/${ids.Cleo}`);
+    await server.call("Ada", "POST", "/users/me/status", { status_text: "Busy", emoji_name: "tada" });
+    await server.call("Ada", "POST", "/users/me/status", { emoji_name: "", emoji_code: "", reaction_type: "" });
+    await server.call("Ada", "POST", "/channel_folders/create", { name: "Projects", description: "" });
+    await server.call("Ada", "POST", "/realm/filters", { pattern: "#(?P<id>[0-9]+)", url_template: "https://example.com/{id}" });
+    await server.call("Ada", "PATCH", `/users/${ids.Bob}`, { role: 300 });
+    const gone = await server.send("Bob", "general", "gone", "Delete me");
+    await server.call("Ada", "DELETE", `/messages/${gone.id}`);
+
+    const { events } = await server.call("Ada", "GET", "/events", { queue_id: before.queue_id, last_event_id: before.last_event_id, dont_block: true });
+    applyEvents(store, events, { matches: () => false });
+    const later = storeOf(await register("Ada"));
+    assert.deepEqual(snapshot(store), snapshot(later));
+    assert.deepEqual(unreadCounts(store), unreadCounts(later));
+    assert.deepEqual(channelSections(store).map(({ key }) => key), channelSections(later).map(({ key }) => key));
+    assert.deepEqual(directItems(store, null, true).items.map(({ key }) => key), directItems(later, null, true).items.map(({ key }) => key));
+  });
+});
+
+describe("narrows", () => {
+  it("are written and read as published", async () => {
+    const store = storeOf(await register("Ada"));
+    const odd = [...store.channels.values()].find(({ name }) => name === "a.b (c)").stream_id;
+    const terms = [{ operator: "channel", operand: odd }, { operator: "topic", operand: "100% (sure). é" }];
+    const fragment = fragmentOf(store, terms);
+    assert.equal(fragment, `narrow/channel/${odd}-a.2Eb-.28c.29/topic/100.25.20.28sure.29.2E.20.C3.A9`);
+    assert.deepEqual(parseNarrow(store, fragment.slice(7)), terms);
+    assert.deepEqual(parseNarrow(store, `stream/${odd}/subject/x/`), [{ operator: "channel", operand: odd }, { operator: "topic", operand: "x" }]);
+    assert.deepEqual(parseNarrow(store, `pm-with/${ids.Ada},${ids.Bob}-group`), [{ operator: "dm", operand: [ids.Bob] }]);
+    assert.deepEqual(parseNarrow(store, "-is/muted"), [{ operator: "is", operand: "muted", negated: true }]);
+    for (const wrong of ["channel", "foo/bar", "topic/foo.bar", "id/x"]) assert.equal(parseNarrow(store, wrong), null, wrong);
+    assert.equal(narrowKey([...terms, { operator: "near", operand: 5 }]), narrowKey(terms));
+    const message = { id: 1, type: "stream", stream_id: odd, subject: "100% (SURE). é", flags: [], display_recipient: "", sender_id: ids.Bob };
+    assert.equal(matches(store, terms, message), true);
+    assert.equal(matches(store, [{ operator: "search", operand: "x" }], message), null);
+    assert.equal(matches(store, [{ operator: "sender", operand: ids.Bob, negated: true }], message), false);
+  });
+
+  it("are typed into the search box and back", async () => {
+    const store = storeOf(await register("Ada"));
+    const terms = parseSearch(store, "channel:general sender:Bob -has:links two words");
+    assert.deepEqual(terms.map(({ operator, operand, negated }) => [operator, typeof operand, Boolean(negated)]), [["channel", "number", false], ["sender", "number", false], ["has", "string", true], ["search", "string", false]]);
+    assert.equal(searchText(store, terms), "channel:general sender:Bob -has:link two words");
+  });
+});
+
+describe("completion", () => {
+  it("begins where the published client's does", () => {
+    const kinds = { "@bo": "mention", "hi @_bo": "silent", "#gen": "channel", "#**general>to": "topic", ":smi": "emoji", "```py": "language", "/po": "command", "<time": "time" };
+    for (const [text, kind] of Object.entries(kinds)) assert.equal(triggerAt(text, text.length)?.kind, kind, text);
+    for (const text of ["a@b.c", ":-x", ":P", "1:30", "```\n@bo", "a /me", "# "]) assert.equal(triggerAt(text, text.length), null, text);
+  });
+
+  it("tells people of one name apart", async () => {
+    const store = storeOf(await register("Ada"));
+    store.users.set(9999, { ...store.users.get(ids.Bob), user_id: 9999 });
+    const found = completionsFor(store, { kind: "mention", start: 0, query: "bob" }, { isChannel: true, channel: null, emoji: [] });
+    assert.deepEqual(found.filter(({ kind }) => kind === "user").map(({ text }) => text).sort(), [`@**Bob|${ids.Bob}** `, "@**Bob|9999** "].sort());
+  });
+});
+
+describe("rows", () => {
+  it("are grouped by sender, conversation and day", async () => {
+    const store = storeOf(await register("Ada"));
+    const start = Date.UTC(2026, 5, 1, 12) / 1000;
+    const add = (id, sender, seconds, subject = "t") => store.messages.byId.set(id, { id, sender_id: sender, timestamp: start + seconds, type: "stream", stream_id: 1, subject, flags: ["read"], rev: 1, display_recipient: "" });
+    add(1, ids.Bob, 0);
+    add(2, ids.Bob, 60);
+    add(3, ids.Bob, 60 + 601);
+    add(4, ids.Cleo, 700);
+    add(5, ids.Cleo, 701, "other");
+    add(6, ids.Cleo, 86_400 * 2);
+    const rows = timelineRows(store, [1, 2, 3, 4, 5, 6], { isMixed: true, firstUnread: 2, revealed: new Set() });
+    assert.deepEqual(rows.map(({ showsSender }) => showsSender), [true, true, true, true, true, true]);
+    assert.deepEqual(rows.map(({ hasBar }) => hasBar), [true, false, false, false, true, true]);
+    assert.deepEqual(rows.map(({ isFirstUnread }) => isFirstUnread), [false, true, false, false, false, false]);
+    const plain = timelineRows(store, [1, 2, 3], { isMixed: false, firstUnread: null, revealed: new Set() });
+    assert.deepEqual(plain.map(({ showsSender }) => showsSender), [true, false, true]);
+  });
+});
+
+describe("the outbox", () => {
+  const disk = () => {
+    let text = null;
+    return { load: () => text, save: (next) => { text = next; } };
+  };
+  const to = { type: "direct", to: [5], topic: "" };
+  const settled = () => new Promise((resolve) => setTimeout(resolve));
+
+  it("keeps what could not be sent, and sends it in order once it is known not to have arrived", async () => {
+    const storage = disk();
+    const sent = [];
+    let fails = true;
+    const how = { storage, isFinal: (error) => error.final, send: async ({ content }) => {
+      if (fails) throw new Error("no network");
+      sent.push(content);
+      return { id: sent.length };
+    } };
+    const outbox = createOutbox(how);
+    outbox.add(to, "one", 1);
+    outbox.add(to, "two", 2);
+    await settled();
+    assert.deepEqual(outbox.items.map(({ state }) => state), ["unsure", "waiting"]);
+    fails = false;
+    const again = createOutbox(how);
+    assert.equal(again.items.length, 2, "on the disk");
+    again.connected(true);
+    await settled();
+    assert.deepEqual(sent, ["one", "two"]);
+  });
+
+  it("does not send again what has arrived, nor what was refused", async () => {
+    const outbox = createOutbox({ storage: disk(), isFinal: (error) => error.final, send: ({ content }) => Promise.reject(Object.assign(new Error("No such channel"), { final: content === "refused" })) });
+    const id = outbox.add(to, "arrived", 1);
+    await settled();
+    outbox.confirm(id, 7);
+    outbox.connected(true);
+    outbox.add(to, "refused", 2);
+    await settled();
+    assert.deepEqual(outbox.items.map(({ state, error }) => [state, error]), [["failed", "No such channel"]]);
+  });
+});
+
+describe("drafts", () => {
+  it("belong to a conversation, and are created once on the server", async () => {
+    const calls = [];
+    const api = { create: async (draft) => (calls.push(["create", draft.content]), 3), edit: async (id, draft) => calls.push(["edit", id, draft.content]), remove: async (id) => calls.push(["remove", id]) };
+    const drafts = createDrafts({ storage: { load: () => null, save: () => {} }, api, isSynchronized: () => true });
+    const [one, other] = [{ type: "stream", to: [1], topic: "A" }, { type: "stream", to: [1], topic: "b" }];
+    drafts.set(one, "some words", 1, true);
+    drafts.set(one, "some more words", 2, true);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal(drafts.get(other), undefined);
+    assert.equal(drafts.get({ ...one, topic: "a" }).content, "some more words");
+    drafts.set(one, "", 3, true);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.deepEqual(calls.map(([what]) => what), ["create", "edit", "remove"]);
+  });
+});

@@ -1,0 +1,89 @@
+/**
+ * Requests to the server: `/json/...`, with the session's cookie.
+ * @module
+ */
+
+/** A refusal of the server, or `code: "NETWORK"` where there was no answer. */
+export class ApiError extends Error {
+  /** @param {number} status @param {Record<string, any>} body */
+  constructor(status, body) {
+    super(body.msg || "Something went wrong.");
+    this.status = status;
+    this.code = /** @type {string} */ (body.code ?? "");
+    this.body = body;
+  }
+
+  /** Whether the same request may succeed later. */
+  get isTransient() {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+/** @typedef {Record<string, any>} Params */
+/** @typedef {{ signal?: AbortSignal, keepalive?: boolean }} Options */
+
+let onLoggedOut = () => {};
+
+/** Sets what happens when the session has ended. @param {() => void} run */
+export function whenLoggedOut(run) {
+  onLoggedOut = run;
+}
+
+/** The token against forged requests, which belongs to the session. */
+export function csrfToken() {
+  for (const cookie of document.cookie.split("; ")) {
+    const [name, value] = cookie.split("=");
+    if (name === "csrftoken" || name === "__Host-csrftoken") return value;
+  }
+  return "";
+}
+
+/** Parameters as the interface wants them: strings as they stand, everything else as JSON.
+ * @param {Params} params @returns {URLSearchParams} */
+export function encode(params) {
+  const encoded = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (value === undefined) continue;
+    encoded.append(name, typeof value === "string" ? value : JSON.stringify(value));
+  }
+  return encoded;
+}
+
+/** @param {string} method @param {string} path @param {Params} [params] @param {Options} [options] @returns {Promise<any>} */
+export async function request(method, path, params = {}, options = {}) {
+  const isRead = method === "GET";
+  const form = params instanceof FormData ? params : encode(params);
+  const query = isRead && form.toString() ? `?${form}` : "";
+  /** @type {Response} */
+  let response;
+  /** @type {any} */
+  let body;
+  try {
+    response = await fetch(`${path}${query}`, {
+      method,
+      headers: { Accept: "application/json", ...(isRead ? {} : { "X-CSRFToken": csrfToken() }) },
+      body: isRead ? undefined : form,
+      credentials: "same-origin",
+      ...options,
+    });
+    body = await response.json();
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiError(0, { code: "NETWORK", msg: "The server cannot be reached." });
+  }
+  if (response.ok) return body;
+  const refusal = new ApiError(response.status, body);
+  if (response.status === 401 && ["UNAUTHORIZED", "USER_DEACTIVATED", "REALM_DEACTIVATED"].includes(refusal.code)) {
+    onLoggedOut();
+  }
+  throw refusal;
+}
+
+/** @param {string} path @param {Params} [params] @param {Options} [options] */
+export const get = (path, params, options) => request("GET", `/json${path}`, params, options);
+/** @param {string} path @param {Params} [params] @param {Options} [options] */
+export const post = (path, params, options) => request("POST", `/json${path}`, params, options);
+/** @param {string} path @param {Params} [params] @param {Options} [options] */
+export const patch = (path, params, options) => request("PATCH", `/json${path}`, params, options);
+/** @param {string} path @param {Params} [params] @param {Options} [options] */
+export const del = (path, params, options) => request("DELETE", `/json${path}`, params, options);

@@ -1,0 +1,29 @@
+/**
+ * Uploads. `fetch` does not report progress, so this is an `XMLHttpRequest`.
+ * @module
+ */
+
+import { ApiError, csrfToken } from "./client.js";
+
+/** @typedef {{ done: Promise<any>, cancel(): void }} Upload */
+
+/** Sends a file. `done` fails with an `AbortError` if the upload is cancelled.
+ * @param {File | Blob} file @param {(fraction: number) => void} [onProgress]
+ * @param {{ path?: string, method?: string, fields?: Record<string, string> }} [where] @returns {Upload} */
+export function upload(file, onProgress, { path = "/user_uploads", method = "POST", fields = {} } = {}) {
+  const xhr = new XMLHttpRequest();
+  const done = new Promise((resolve, reject) => {
+    xhr.open(method, `/json${path}`);
+    xhr.setRequestHeader("X-CSRFToken", csrfToken());
+    xhr.responseType = "json";
+    xhr.upload.onprogress = (event) => event.lengthComputable && onProgress?.(event.loaded / event.total);
+    xhr.onload = () => (xhr.status === 200 ? resolve(xhr.response) : reject(new ApiError(xhr.status, xhr.response ?? {})));
+    xhr.onerror = () => reject(new ApiError(0, { code: "NETWORK", msg: "The server cannot be reached." }));
+    xhr.onabort = () => reject(new DOMException("cancelled", "AbortError"));
+    const form = new FormData();
+    for (const [name, value] of Object.entries(fields)) form.append(name, value);
+    form.append("file", file, file instanceof File ? file.name : "image.png");
+    xhr.send(form);
+  });
+  return { done, cancel: () => xhr.abort() };
+}

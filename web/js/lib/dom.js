@@ -1,0 +1,121 @@
+/**
+ * Elements: `h("button", { class: "send", onclick }, "Send")`.
+ * @module
+ */
+
+import { icons } from "./icons.js";
+
+/** @typedef {Node | string | number | null | undefined | false | any[]} Child */
+/** @typedef {Record<string, any>} Props */
+
+/** Members that have to be set as properties, since the attribute is only the initial value. */
+const PROPERTIES = new Set(["value", "checked", "disabled", "selected", "indeterminate", "open", "hidden"]);
+
+/** Creates an element. Members of `props` are attributes, but for `on...`, `style` (an object), `dataset`, and properties
+ * whose attribute is only the initial value. Null and false leave an attribute out.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag @param {Props | null} [props] @param {Child[]} children @returns {HTMLElementTagNameMap[K]} */
+export function h(tag, props, ...children) {
+  const element = document.createElement(tag);
+  if (props) assign(element, props);
+  append(element, children);
+  return element;
+}
+
+/** @param {HTMLElement} element @param {Props} props */
+export function assign(element, props) {
+  for (const [name, value] of Object.entries(props)) {
+    if (name.startsWith("on") && typeof value === "function") {
+      element.addEventListener(name.slice(2), value);
+    } else if (name === "style") {
+      for (const [property, text] of Object.entries(value)) element.style.setProperty(property, text);
+    } else if (name === "dataset") {
+      Object.assign(element.dataset, value);
+    } else if (PROPERTIES.has(name)) {
+      if (value !== undefined) Reflect.set(element, name, value);
+    } else if (value === null || value === undefined || value === false) {
+      element.removeAttribute(name);
+    } else {
+      element.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+}
+
+/** @param {Node} parent @param {Child[]} children */
+export function append(parent, children) {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    if (Array.isArray(child)) append(parent, child);
+    else parent.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+}
+
+/** Replaces the children of an element. @param {Element} element @param {Child[]} children */
+export function fill(element, ...children) {
+  const fragment = document.createDocumentFragment();
+  append(fragment, children);
+  element.replaceChildren(fragment);
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An icon of the set in `icons.js`. It is decoration: the control around it has the name.
+ * @param {keyof typeof icons} name @returns {SVGElement} */
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", icons[name]);
+  svg.append(path);
+  return svg;
+}
+
+/** A button with an icon, and the name as its label and tooltip.
+ * @param {keyof typeof icons} iconName @param {string} label @param {Props} [props] @returns {HTMLButtonElement} */
+export function iconButton(iconName, label, props) {
+  const button = h("button", { type: "button", class: "icon-button", "aria-label": label, title: label }, icon(iconName));
+  if (props) assign(button, props.class ? { ...props, class: `icon-button ${props.class}` } : props);
+  return button;
+}
+
+/** Finds an element that is there. @param {ParentNode} root @param {string} selector @returns {HTMLElement} */
+export function find(root, selector) {
+  const found = root.querySelector(selector);
+  if (!(found instanceof HTMLElement)) throw new Error(`no element ${selector}`);
+  return found;
+}
+
+/** The closest ancestor of an event's target that matches. @param {Event} event @param {string} selector
+ * @returns {HTMLElement | null} */
+export function closest(event, selector) {
+  const target = event.target instanceof Element ? event.target.closest(selector) : null;
+  return target instanceof HTMLElement ? target : null;
+}
+
+/** Calls a function when a burst of calls has ended. @template {any[]} A @param {(...args: A) => void} run
+ * @param {number} milliseconds @returns {((...args: A) => void) & { flush(): void, cancel(): void }} */
+export function debounce(run, milliseconds) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  /** @type {A | null} */
+  let waiting = null;
+  const fire = () => {
+    clearTimeout(timer);
+    const args = waiting;
+    waiting = null;
+    if (args) run(...args);
+  };
+  /** @param {A} args */
+  const debounced = (...args) => {
+    waiting = args;
+    clearTimeout(timer);
+    timer = setTimeout(fire, milliseconds);
+  };
+  const cancel = () => {
+    clearTimeout(timer);
+    waiting = null;
+  };
+  return Object.assign(debounced, { flush: fire, cancel });
+}

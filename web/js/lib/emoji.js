@@ -1,0 +1,16 @@
+/**
+ * Emoji: characters of the system, by the published codes and names.
+ * @module
+ */
+
+/** The characters of a code such as `1f44d` or `1f1e6-1f1e8`. @param {string} code */
+export function charactersOf(code) {
+  const points = code.split("-").map((part) => Number.parseInt(part, 16));
+  if (points.some(Number.isNaN)) return "";
+  const text = String.fromCodePoint(...points);
+  // Some are drawn as text unless told otherwise.
+  return points.length === 1 && points[0] < 0x1f000 ? `${text}\uFE0F` : text;
+}
+
+/** The order of groups in pickers: popular ones. */
+export const POPULAR = ["thumbs_up", "tada", "smile", "heart", "working_on_it", "octopus"];

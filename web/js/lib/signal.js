@@ -1,0 +1,177 @@
+/**
+ * Signals: values that effects and computed values depend on by reading them. Effects run again at the next frame, once
+ * for all changes until then.
+ * @module
+ */
+
+/** @typedef {{ notify(): void, sources: Set<Set<Node>> }} Node */
+/** @template T @typedef {{ value: T, peek(): T }} Signal */
+/** @template T @typedef {{ readonly value: T, peek(): T }} ReadSignal */
+
+/** @type {Node | null} */
+let reader = null;
+/** @type {(() => void)[] | null} */
+let owner = null;
+/** @type {Set<() => void>} */
+const pending = new Set();
+let isScheduled = false;
+
+/** @param {Set<Node>} readers */
+function track(readers) {
+  if (!reader) return;
+  readers.add(reader);
+  reader.sources.add(readers);
+}
+
+/** @param {Node} node */
+function forget(node) {
+  for (const readers of node.sources) readers.delete(node);
+  node.sources.clear();
+}
+
+/** @template T @param {T} initial @returns {Signal<T>} */
+export function signal(initial) {
+  let value = initial;
+  /** @type {Set<Node>} */
+  const readers = new Set();
+  return {
+    get value() {
+      track(readers);
+      return value;
+    },
+    set value(next) {
+      if (Object.is(next, value)) return;
+      value = next;
+      for (const node of [...readers]) node.notify();
+    },
+    peek: () => value,
+  };
+}
+
+/** A value that is computed when it is read, and again after something that it depends on has changed.
+ * @template T @param {() => T} compute @returns {ReadSignal<T>} */
+export function computed(compute) {
+  /** @type {T} */
+  let value;
+  let isStale = true;
+  /** @type {Set<Node>} */
+  const readers = new Set();
+  /** @type {Node} */
+  const node = {
+    sources: new Set(),
+    notify() {
+      if (isStale) return;
+      isStale = true;
+      for (const other of [...readers]) other.notify();
+    },
+  };
+  const get = () => {
+    if (isStale) {
+      forget(node);
+      value = within(node, null, compute);
+      isStale = false;
+    }
+    return value;
+  };
+  return {
+    get value() {
+      track(readers);
+      return get();
+    },
+    peek: get,
+  };
+}
+
+/** @template T @param {Node | null} node @param {(() => void)[] | null} cleanups @param {() => T} run @returns {T} */
+function within(node, cleanups, run) {
+  const [outerReader, outerOwner] = [reader, owner];
+  reader = node;
+  owner = cleanups;
+  try {
+    return run();
+  } finally {
+    reader = outerReader;
+    owner = outerOwner;
+  }
+}
+
+/** Runs `run` now, and again at the frame after something that it read has changed. Returns what ends it.
+ * @param {() => void} run @returns {() => void} */
+export function effect(run) {
+  /** @type {(() => void)[]} */
+  const cleanups = [];
+  let isEnded = false;
+  /** @type {Node} */
+  const node = { sources: new Set(), notify: () => schedule(again) };
+  const clean = () => {
+    for (const cleanup of cleanups.splice(0)) cleanup();
+  };
+  const again = () => {
+    if (isEnded) return;
+    forget(node);
+    clean();
+    within(node, cleanups, run);
+  };
+  const end = () => {
+    isEnded = true;
+    pending.delete(again);
+    forget(node);
+    clean();
+  };
+  owner?.push(end);
+  again();
+  return end;
+}
+
+/** Runs `run` and returns what ends all effects that began in it.
+ * @param {() => void} run @returns {() => void} */
+export function scope(run) {
+  /** @type {(() => void)[]} */
+  const cleanups = [];
+  within(null, cleanups, run);
+  const end = () => {
+    for (const cleanup of cleanups.splice(0)) cleanup();
+  };
+  owner?.push(end);
+  return end;
+}
+
+/** Runs `cleanup` when the running effect or scope ends.
+ * @param {() => void} cleanup */
+export function onEnd(cleanup) {
+  owner?.push(cleanup);
+}
+
+/** Reads without depending on what is read. @template T @param {() => T} run @returns {T} */
+export function untracked(run) {
+  return within(null, owner, run);
+}
+
+/** @param {() => void} run */
+function schedule(run) {
+  pending.add(run);
+  if (isScheduled) return;
+  isScheduled = true;
+  // Hidden pages have no frames.
+  const timer = setTimeout(flush, 100);
+  globalThis.requestAnimationFrame?.(() => {
+    clearTimeout(timer);
+    flush();
+  });
+}
+
+/** Runs the effects that wait for the next frame. */
+export function flush() {
+  isScheduled = false;
+  for (let round = 0; pending.size > 0 && round < 50; round++) {
+    const running = [...pending];
+    pending.clear();
+    for (const run of running) {
+      try {
+        run();
+      } catch (error) {
+        console.error(error);
+      }
+    }
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * The order in which the page starts: log in if need be, register, draw, then everything that can wait.
+ * @module
+ */
+
+import { csrfToken, whenLoggedOut } from "./api/client.js";
+import * as api from "./api/endpoints.js";
+import { effect } from "./lib/signal.js";
+import { isActive, takeInput, watchLifecycle } from "./platform/lifecycle.js";
+import { bridge } from "./platform/notifications.js";
+import { go } from "./platform/router.js";
+import { watchViewport } from "./platform/viewport.js";
+import { registerWorker } from "./platform/worker.js";
+import { matches, requestTerms } from "./selectors/narrow.js";
+import { createSession } from "./store/session.js";
+import { applyPresences } from "./store/users.js";
+import { startAlerts } from "./views/alerts.js";
+import { createApp } from "./views/app.js";
+import { applyAppearance } from "./views/appearance.js";
+import { leave } from "./views/header.js";
+import { showLogin, showUnreachable } from "./views/login.js";
+
+const root = /** @type {HTMLElement} */ (document.getElementById("root"));
+
+/** Where the login page leads: a path of this server. */
+function nextPath() {
+  const next = new URLSearchParams(location.search).get("next");
+  return next && URL.canParse(next, location.origin) && new URL(next, location.origin).origin === location.origin
+    ? next
+    : `/${location.hash}`;
+}
+
+async function start() {
+  watchViewport();
+  let isLoggedIn = true;
+  const session = createSession({ matches, requestTerms });
+  const login = async () => {
+    await showLogin(root);
+    history.replaceState(null, "", nextPath());
+    location.reload();
+  };
+  whenLoggedOut(() => {
+    if (!isLoggedIn) return;
+    isLoggedIn = false;
+    if (session.store.selfId) location.reload();
+    else void login();
+  });
+  // Without a session the server need not be asked to know that.
+  if (!csrfToken()) return login();
+  session.queue.start();
+
+  // The first state draws the page; later ones change it.
+  await new Promise((resolve) => {
+    const end = effect(() => {
+      if (session.store.generation.value > 0) setTimeout(() => resolve(end()));
+      else if (session.queue.status.value === "offline") showUnreachable(root, () => session.queue.kick());
+    });
+  });
+  if (location.pathname !== "/") history.replaceState(null, "", nextPath());
+  effect(() => applyAppearance(session.store));
+  const app = createApp(session);
+  root.replaceChildren(app.element);
+  startAlerts(app);
+  watchLifecycle(session.queue, {
+    onHide() {
+      app.composer.save(true);
+      session.flushMarks();
+    },
+    onWake: () => void reportPresence(true),
+  });
+  startPresence();
+  registerWorker();
+
+  let lastUpdate = -1;
+  /** @param {boolean} isPing */
+  async function reportPresence(isPing) {
+    const idle = await bridge()?.get_idle_on_system?.();
+    const status = (idle === undefined || idle === null ? isActive() : !idle) ? "active" : "idle";
+    try {
+      const reply = await api.updatePresence({ status, new_user_input: takeInput(), ping_only: isPing, last_update_id: lastUpdate });
+      if (reply.presence_last_update_id !== undefined) lastUpdate = reply.presence_last_update_id;
+      applyPresences(session.store, reply);
+    } catch {
+      // The next report is a minute away.
+    }
+  }
+
+  function startPresence() {
+    const interval = (session.store.state.server_presence_ping_interval_seconds ?? 60) * 1000;
+    const report = () => {
+      if (session.queue.status.peek() !== "idle") void reportPresence(false);
+    };
+    report();
+    setInterval(report, interval);
+  }
+
+  bridge()?.on_event?.("logout", () => void leave(app));
+  bridge()?.on_event?.("show-keyboard-shortcuts", () => go("keyboard-shortcuts"));
+  bridge()?.on_event?.("show-notification-settings", () => go("settings/notifications"));
+}
+
+void start();

@@ -1,0 +1,71 @@
+/**
+ * Keys: one dispatcher for the page. Views register what they do; the help lists what there is.
+ * @module
+ */
+
+/** @typedef {{ keys: string[], label: string, group: string, run: (event: KeyboardEvent) => boolean | void, inFields?: boolean, inDialogs?: boolean }} Binding
+ *   `run` returns false if there is nothing to do, so that the browser acts. */
+
+/** @type {Binding[]} */
+const bindings = [];
+
+/** @param {Binding} binding @returns {() => void} */
+export function bind(binding) {
+  bindings.push(binding);
+  return () => bindings.splice(bindings.indexOf(binding), 1);
+}
+
+/** @returns {readonly Binding[]} */
+export const allBindings = () => bindings;
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
+
+/** The name of what was pressed, such as `Ctrl+k`, `Shift+Enter`, `A`, `ArrowDown`. @param {KeyboardEvent} event */
+export function keyName(event) {
+  const command = isMac && event.key !== "[" ? event.metaKey : event.ctrlKey;
+  const key = event.key === " " ? "Space" : event.key;
+  const isNamed = key.length > 1;
+  return [
+    command && "Ctrl",
+    event.altKey && "Alt",
+    event.shiftKey && (isNamed || command) && "Shift",
+    command && !isNamed ? key.toLowerCase() : key,
+  ]
+    .filter(Boolean)
+    .join("+");
+}
+
+/** Whether an element takes text, so that letters are not commands. @param {EventTarget | null} target */
+export function isField(target) {
+  if (!(target instanceof HTMLElement)) return false;
+  return (
+    target.isContentEditable || target.matches("textarea, select, input:not([type=checkbox], [type=radio], [type=button], [type=submit])")
+  );
+}
+
+/** Whether a dialog is open over the page. */
+export const isDialogOpen = () => document.querySelector("dialog[open]") !== null;
+
+/** Whether an event belongs to an input method that composes a character. @param {KeyboardEvent} event */
+export const isComposing = (event) => event.isComposing || event.keyCode === 229;
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || isComposing(event)) return;
+  const name = keyName(event);
+  const inField = isField(event.target);
+  const inDialog = isDialogOpen();
+  for (const binding of bindings.toReversed()) {
+    if (!binding.keys.includes(name) || (inField && !binding.inFields) || (inDialog && !binding.inDialogs)) continue;
+    // A focused control acts by itself.
+    if (
+      (name === "Enter" || name === "Space") &&
+      event.target instanceof Element &&
+      event.target.closest("button, a, [role=button], summary, input, select")
+    )
+      continue;
+    if (binding.run(event) !== false) {
+      event.preventDefault();
+      return;
+    }
+  }
+});

@@ -1,0 +1,102 @@
+/**
+ * The page's life: visible or hidden, focused, asleep, online; and which of several tabs works in the background.
+ *
+ * Browsers allow six connections to a server. A tab that is hidden for a minute stops polling, except the one that holds
+ * the lock `background`, which notifies. Without secure context there are no locks: hidden tabs then poll once a minute.
+ * @module
+ */
+
+import { signal } from "../lib/signal.js";
+
+/** How long a hidden tab keeps polling, and how often one without locks polls then, in milliseconds. */
+const HIDDEN_GRACE = 60_000;
+
+/** A timer that is this much late means that the device was asleep. */
+const TICK = 5_000;
+const SLEPT = 20_000;
+
+/** How long the user counts as active after the last input. */
+const IDLE_AFTER = 5 * 60_000;
+
+export const isVisible = signal(!document.hidden);
+export const hasFocus = signal(document.hasFocus());
+
+let lastInput = Date.now();
+let hadInput = true;
+
+/** Whether the user is at the device. */
+export const isActive = () => document.hasFocus() || Date.now() - lastInput < IDLE_AFTER;
+
+/** Whether there was any input since the last call. */
+export function takeInput() {
+  const had = hadInput;
+  hadInput = false;
+  return had;
+}
+
+/** Watches the page, and starts and stops the queue with it.
+ * @param {{ start(): void, stop(): void, kick(): void }} queue @param {{ onHide?: () => void, onWake?: () => void }} [handlers] */
+export function watchLifecycle(queue, { onHide, onWake } = {}) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let hiddenTimer;
+  let holdsLock = false;
+  let ticked = Date.now();
+
+  // The lock is held until the page goes away; the next tab gets it then.
+  void navigator.locks?.request("teamchat/background", () => {
+    holdsLock = true;
+    return new Promise(() => {});
+  });
+
+  const pollNow = () => {
+    queue.start();
+    queue.kick();
+    onWake?.();
+  };
+
+  const hiddenForLong = () => {
+    if (!document.hidden || holdsLock) return;
+    queue.stop();
+    if (navigator.locks) return;
+    hiddenTimer = setTimeout(() => {
+      queue.start();
+      hiddenTimer = setTimeout(hiddenForLong, TICK);
+    }, HIDDEN_GRACE);
+  };
+
+  document.addEventListener("visibilitychange", () => {
+    isVisible.value = !document.hidden;
+    clearTimeout(hiddenTimer);
+    if (document.hidden) {
+      onHide?.();
+      hiddenTimer = setTimeout(hiddenForLong, HIDDEN_GRACE);
+    } else {
+      queue.start();
+      if (Date.now() - ticked > SLEPT) pollNow();
+    }
+  });
+  const focusChanged = () => {
+    hasFocus.value = document.hasFocus();
+  };
+  addEventListener("focus", focusChanged);
+  addEventListener("blur", focusChanged);
+  addEventListener("online", pollNow);
+  addEventListener("offline", () => queue.kick());
+  addEventListener("pagehide", () => onHide?.());
+  addEventListener("pageshow", (event) => event.persisted && pollNow());
+  for (const type of ["pointermove", "keydown", "touchstart"]) {
+    addEventListener(
+      type,
+      () => {
+        lastInput = Date.now();
+        hadInput = true;
+      },
+      { passive: true },
+    );
+  }
+  setInterval(() => {
+    const late = Date.now() - ticked > SLEPT;
+    ticked = Date.now();
+    if (late && !document.hidden) pollNow();
+  }, TICK);
+}

@@ -1,0 +1,144 @@
+/**
+ * Notifications of the desktop, sound, and the counts in title and icon.
+ * @module
+ */
+
+/** @typedef {{ title: string, body: string, icon: string | null, tag: string, onClick: () => void }} Notice */
+
+/** What the published desktop application adds to the page. @returns {any} */
+export function bridge() {
+  const found = /** @type {any} */ (window).electron_bridge;
+  return found && !(found instanceof Element) ? found : null;
+}
+
+/** `unsupported`: without a secure context there are none. @returns {NotificationPermission | "unsupported"} */
+export function permission() {
+  if (bridge()?.new_notification) return "granted";
+  if (!("Notification" in window) || !window.isSecureContext) return "unsupported";
+  return Notification.permission;
+}
+
+/** Asks; browsers want a click for it. */
+export async function askPermission() {
+  return permission() === "unsupported" ? "unsupported" : Notification.requestPermission();
+}
+
+/** @type {Map<string, { close(): void }>} */
+const shown = new Map();
+
+/** @param {Notice} notice */
+export function show({ title, body, icon, tag, onClick }) {
+  const options = { body, tag, icon: icon ?? undefined, silent: true };
+  const clicked = () => {
+    window.focus();
+    onClick();
+    close(tag);
+  };
+  const app = bridge();
+  if (app?.new_notification) {
+    shown.set(
+      tag,
+      app.new_notification(title, options, (/** @type {string} */ type) => type === "click" && clicked()),
+    );
+    return;
+  }
+  if (permission() !== "granted") return;
+  try {
+    const notification = new Notification(title, options);
+    notification.onclick = clicked;
+    shown.set(tag, notification);
+  } catch {
+    // Phones only show what a service worker shows.
+    void navigator.serviceWorker?.ready.then((registration) =>
+      registration.showNotification(title, { ...options, data: { fragment: location.hash } }),
+    );
+  }
+}
+
+/** @param {string} tag */
+export function close(tag) {
+  shown.get(tag)?.close();
+  shown.delete(tag);
+}
+
+export function closeAll() {
+  for (const tag of [...shown.keys()]) close(tag);
+}
+
+/** @type {AudioContext | null} */
+let audio = null;
+
+/** A short sound, made here: two tones. */
+export function playSound() {
+  try {
+    audio ??= new AudioContext();
+    const start = audio.currentTime;
+    for (const [index, frequency] of [660, 880].entries()) {
+      const [tone, volume] = [audio.createOscillator(), audio.createGain()];
+      tone.frequency.value = frequency;
+      volume.gain.setValueAtTime(0.12, start + index * 0.12);
+      volume.gain.exponentialRampToValueAtTime(0.001, start + index * 0.12 + 0.25);
+      tone.connect(volume).connect(audio.destination);
+      tone.start(start + index * 0.12);
+      tone.stop(start + index * 0.12 + 0.3);
+    }
+  } catch {
+    // No sound before the first input, and none on devices without.
+  }
+}
+
+/** @param {number} count @returns {string} */
+function short(count) {
+  for (const [size, unit] of /** @type {[number, string][]} */ ([
+    [1e12, "T"],
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "K"],
+  ])) {
+    if (count >= size) return `${Math.floor(count / size)}${unit}`;
+  }
+  return String(count);
+}
+
+/** Draws the count into the icon of the tab. @param {number} count @param {boolean} hasDirects @param {string} plain */
+export function setIcon(count, hasDirects, plain) {
+  const link = document.querySelector("link[rel=icon]");
+  if (!(link instanceof HTMLLinkElement)) return;
+  if (count === 0) {
+    link.href = plain;
+    return;
+  }
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 64;
+  const context = canvas.getContext("2d");
+  if (!context) return;
+  context.fillStyle = "#4f46e5";
+  context.beginPath();
+  context.roundRect(0, 0, 64, 64, 16);
+  context.fill();
+  context.fillStyle = "#fff";
+  const text = short(count);
+  context.font = `bold ${text.length > 2 ? 28 : 40}px system-ui, sans-serif`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText(text, 32, 35);
+  if (hasDirects) {
+    context.fillStyle = "#f59e0b";
+    context.beginPath();
+    context.arc(54, 10, 10, 0, 7);
+    context.fill();
+  }
+  canvas.toBlob((blob) => {
+    if (!blob) return;
+    const before = link.href;
+    link.href = URL.createObjectURL(blob);
+    if (before.startsWith("blob:")) URL.revokeObjectURL(before);
+  });
+}
+
+/** @param {number} count */
+export function setBadge(count) {
+  bridge()?.send_event?.("total_unread_count", count);
+  if (count > 0) void navigator.setAppBadge?.(count).catch(() => {});
+  else void navigator.clearAppBadge?.().catch(() => {});
+}

@@ -1,0 +1,20 @@
+/**
+ * The height that is left beside a keyboard on the screen, as `--height`. Browsers that resize the page by themselves
+ * (`interactive-widget`) need nothing; others shrink only the visual viewport.
+ * @module
+ */
+
+export function watchViewport() {
+  const viewport = window.visualViewport;
+  if (!viewport) return;
+  const resized = () => {
+    const isCovered = window.innerHeight - viewport.height > 80 && viewport.scale === 1;
+    document.documentElement.style.setProperty("--height", isCovered ? `${viewport.height}px` : "100dvh");
+    if (isCovered) window.scrollTo(0, 0);
+  };
+  viewport.addEventListener("resize", resized);
+  viewport.addEventListener("scroll", resized);
+}
+
+export const isTouch = () => matchMedia("(pointer: coarse)").matches;
+export const isNarrow = () => matchMedia("(max-width: 720px)").matches;

@@ -1,0 +1,13 @@
+/**
+ * The service worker, where there can be one.
+ * @module
+ */
+
+export function registerWorker() {
+  if (!("serviceWorker" in navigator) || !window.isSecureContext) return;
+  /** @type {any} */
+  const types = /** @type {any} */ (window).trustedTypes;
+  const policy = types?.createPolicy("worker", { createScriptURL: (/** @type {string} */ url) => url });
+  const url = "/service_worker.js";
+  navigator.serviceWorker.register(policy ? policy.createScriptURL(url) : url).catch(() => {});
+}

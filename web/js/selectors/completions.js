@@ -1,0 +1,253 @@
+/**
+ * Completions: what is before the cursor, and what it may become. Pure.
+ * @module
+ */
+
+import { POPULAR } from "../lib/emoji.js";
+import { channelByName } from "../store/channels.js";
+import { encodeFragment } from "./narrow.js";
+import { topicName } from "./title.js";
+
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {{ text: string, label: string, detail?: string, kind: "user" | "group" | "wildcard" | "channel" | "topic" | "emoji" | "language" | "command" | "time",
+ *   user?: import("../../types/api.js").User, channel?: import("../../types/api.js").Channel, emoji?: any }} Completion */
+/** @typedef {{ start: number, query: string, kind: "mention" | "silent" | "channel" | "topic" | "emoji" | "language" | "command" | "time", channel?: string }} Trigger */
+
+/** Finds what is being completed, if what follows the cursor ends it. @param {string} text @param {number} cursor
+ * @returns {Trigger | null} */
+export function triggerAt(text, cursor) {
+  if (!/^($|[\s,.;?!()[\]> "'])/.test(text.slice(cursor))) return null;
+  const before = text.slice(0, cursor);
+  const line = before.slice(before.lastIndexOf("\n") + 1);
+  const found = (/** @type {RegExp} */ pattern) => pattern.exec(line);
+  const at = (/** @type {string} */ match) => cursor - match.length;
+
+  let match = found(/^(?:```|~~~)(\S*)$/);
+  if (match && match[1].length > 0) return { kind: "language", start: at(match[1]), query: match[1] };
+  if ((before.match(/^(```|~~~)/gm) ?? []).length % 2 === 1) return null;
+  match = /^\/(\w*)$/.exec(before);
+  if (match) return { kind: "command", start: 0, query: match[1] };
+  match = found(/<time:?([^>]*)$/);
+  if (match) return { kind: "time", start: at(match[0]), query: match[1] };
+  match = found(/#\*\*([^*>]+)>([^*]*)$/) ?? found(/(?:^|[\s(])#()>([^*]*)$/);
+  if (match) return { kind: "topic", start: at(match[0].trimStart().replace(/^\(/, "")), query: match[2], channel: match[1] };
+  match = found(/(?:^|[\s([{'"/])#(?:\*\*)?([^\s#*>][^#*>]*)$/);
+  if (match && match[1].length <= 60) return { kind: "channel", start: at(match[0].replace(/^[\s([{'"/]/, "")), query: match[1] };
+  match = found(/(?:^|[\s([{'"/])@(_?)\**([^@*\n]{0,40})$/);
+  if (match && !match[2].startsWith(" "))
+    return { kind: match[1] ? "silent" : "mention", start: at(match[0].replace(/^[\s([{'"/]/, "")), query: match[2] };
+  match = found(/(?:^|[\s(])(:[a-z+0-9][a-z_+\- 0-9]*)$/i);
+  if (match && !/^:[a-z]$/i.test(match[1])) return { kind: "emoji", start: at(match[1]), query: match[1].slice(1) };
+  return null;
+}
+
+/** How well a name fits: lower is better; null if it does not. @param {string} name @param {string} query @returns {number | null} */
+export function rank(name, query) {
+  const [text, wanted] = [fold(name), fold(query)];
+  if (text === wanted) return 0;
+  if (text.startsWith(wanted)) return 1;
+  const words = text.split(/[\s\-_:/]+/);
+  if (words.some((word) => word.startsWith(wanted))) return 2;
+  const parts = wanted.split(/\s+/).filter(Boolean);
+  if (parts.length > 1 && parts.every((part) => words.some((word) => word.startsWith(part)))) return 3;
+  return null;
+}
+
+/** @param {string} text */
+const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+
+/** @template T @param {T[]} items @param {string} query @param {(item: T) => (string | null | undefined)[]} names @param {(item: T) => number} [preference]
+ * @returns {T[]} */
+export function ranked(items, query, names, preference = () => 0) {
+  return items
+    .map((item) => ({ item, rank: Math.min(...names(item).map((name, index) => (name ? (rank(name, query) ?? 9) + index / 2 : 9))) }))
+    .filter((entry) => entry.rank < 9)
+    .sort((a, b) => a.rank - b.rank || preference(a.item) - preference(b.item))
+    .map(({ item }) => item);
+}
+
+const WILDCARDS = [
+  ["all", "Everybody in this conversation"],
+  ["everyone", "Everybody in this conversation"],
+  ["channel", "Everybody in this channel"],
+  ["topic", "Everybody in this topic"],
+];
+
+const COMMANDS = [
+  ["me", "Say what you do", "/me "],
+  ["poll", "Ask a question", "/poll "],
+  ["todo", "A list of tasks", "/todo "],
+];
+
+const LANGUAGES = [
+  "bash",
+  "c",
+  "cpp",
+  "csharp",
+  "css",
+  "diff",
+  "go",
+  "haskell",
+  "html",
+  "java",
+  "javascript",
+  "json",
+  "kotlin",
+  "latex",
+  "lua",
+  "makefile",
+  "markdown",
+  "math",
+  "perl",
+  "php",
+  "python",
+  "quote",
+  "r",
+  "ruby",
+  "rust",
+  "scala",
+  "shell",
+  "spoiler",
+  "sql",
+  "swift",
+  "text",
+  "toml",
+  "typescript",
+  "xml",
+  "yaml",
+];
+
+/** The completions of a trigger.
+ * @param {Store} store @param {Trigger} trigger
+ * @param {{ isChannel: boolean, channel: number | null, recent?: number[], emoji: { name: string, code: string, type: string, url?: string, aliases?: string[] }[] }} context
+ * @returns {Completion[]} */
+export function completionsFor(store, trigger, context) {
+  const { kind, query } = trigger;
+  switch (kind) {
+    case "mention":
+    case "silent":
+      return mentions(store, query, kind === "silent", context);
+    case "channel":
+      return ranked(
+        [...store.channels.values()].filter((channel) => !channel.is_archived),
+        query,
+        (channel) => [channel.name, channel.description],
+        (channel) => (channel.subscribed ? 0 : 2) + (channel.pin_to_top ? -1 : 0),
+      )
+        .slice(0, 20)
+        .map((channel) => ({
+          kind,
+          channel,
+          text: `${channelLink(store, channel)} `,
+          label: `#${channel.name}`,
+          detail: channel.description,
+        }));
+    case "topic":
+      return topics(store, trigger, context);
+    case "emoji":
+      return ranked(
+        context.emoji,
+        query.replaceAll(" ", "_"),
+        (emoji) => [emoji.name, ...(emoji.aliases ?? [])],
+        (emoji) => {
+          const place = POPULAR.indexOf(emoji.name);
+          return (place < 0 ? 10 : place) - (emoji.type === "realm_emoji" ? 20 : 0);
+        },
+      )
+        .slice(0, 20)
+        .map((emoji) => ({ kind, emoji, text: `:${emoji.name}: `, label: `:${emoji.name}:` }));
+    case "language": {
+      const playgrounds = (store.state.realm_playgrounds ?? []).map((/** @type {any} */ one) => one.pygments_language.toLowerCase());
+      return ranked([...new Set([...LANGUAGES, ...playgrounds])], query, (name) => [name])
+        .slice(0, 10)
+        .map((name) => ({ kind, text: `${name}\n`, label: name }));
+    }
+    case "command":
+      return COMMANDS.filter(([name]) => name.startsWith(query.toLowerCase())).map(([name, detail, text]) => ({
+        kind,
+        text,
+        label: `/${name}`,
+        detail,
+      }));
+    case "time":
+      return [{ kind, text: "", label: "Choose a time", detail: "Everybody sees it in their own zone" }];
+    default:
+      return [];
+  }
+}
+
+/** @param {Store} store @param {string} query @param {boolean} isSilent @param {{ isChannel: boolean, recent?: number[] }} context
+ * @returns {Completion[]} */
+function mentions(store, query, isSilent, { isChannel, recent = [] }) {
+  const mark = isSilent ? "@_" : "@";
+  const users = [...store.users.values()].filter((user) => user.is_active !== false && !user.is_system_bot);
+  const names = new Map();
+  for (const user of store.users.values()) names.set(user.full_name.toLowerCase(), (names.get(user.full_name.toLowerCase()) ?? 0) + 1);
+  const people = ranked(
+    users,
+    query,
+    (user) => [user.full_name, user.delivery_email],
+    (user) => {
+      const place = recent.indexOf(user.user_id);
+      return (place < 0 ? 1000 : place) + (user.is_bot ? 2000 : 0);
+    },
+  )
+    .slice(0, 15)
+    .map((user) => {
+      const isClash = names.get(user.full_name.toLowerCase()) > 1;
+      const name = isClash ? `${user.full_name}|${user.user_id}` : user.full_name;
+      return {
+        kind: /** @type {const} */ ("user"),
+        user,
+        text: `${mark}**${name}** `,
+        label: user.full_name,
+        detail: user.delivery_email ?? undefined,
+      };
+    });
+  const groups = ranked(
+    (store.state.realm_user_groups ?? []).filter((/** @type {any} */ group) => !group.is_system_group && !group.deactivated),
+    query,
+    (/** @type {any} */ group) => [group.name],
+  )
+    .slice(0, 5)
+    .map((/** @type {any} */ group) => ({
+      kind: /** @type {const} */ ("group"),
+      text: `${mark}*${group.name}* `,
+      label: group.name,
+      detail: group.description || "Group",
+    }));
+  const wildcards = isSilent
+    ? []
+    : WILDCARDS.filter(
+        ([name]) => query !== "" && name.startsWith(query.toLowerCase()) && (isChannel || name === "all" || name === "everyone"),
+      ).map(([name, detail]) => ({ kind: /** @type {const} */ ("wildcard"), text: `@**${name}** `, label: name, detail }));
+  return isChannel ? [...wildcards, ...people, ...groups] : [...people, ...groups, ...wildcards];
+}
+
+/** Names that would break the link syntax. */
+const UNLINKABLE = /[`>*&[\]]|\$\$/;
+
+/** @param {Store} store @param {import("../../types/api.js").Channel} channel @param {string} [topic] */
+export function channelLink(store, channel, topic) {
+  const label = topic === undefined ? `#${channel.name}` : `#${channel.name} > ${topicName(store, topic)}`;
+  if (!UNLINKABLE.test(channel.name) && !UNLINKABLE.test(topic ?? ""))
+    return topic === undefined ? `#**${channel.name}**` : `#**${channel.name}>${topic}**`;
+  const path = `channel/${channel.stream_id}-${encodeFragment(channel.name.replaceAll(" ", "-"))}${topic === undefined ? "" : `/topic/${encodeFragment(topic)}`}`;
+  return `[${label.replace(/[[\]*`$&>]/g, (char) => `&#${char.charCodeAt(0)};`)}](#narrow/${path})`;
+}
+
+/** @param {Store} store @param {Trigger} trigger @param {{ channel: number | null }} context @returns {Completion[]} */
+function topics(store, { query, channel: name }, { channel: current }) {
+  const channel = name ? channelByName(store, name) : current === null ? undefined : store.channels.get(current);
+  if (!channel) return [];
+  const known = (store.topics.get(channel.stream_id) ?? []).map((topic) => topic.name);
+  const found = query ? ranked(known, query, (topic) => [topic]) : known;
+  const all = query && !known.some((topic) => topic.toLowerCase() === query.toLowerCase()) ? [...found, query] : found;
+  return all.slice(0, 15).map((topic) => ({
+    kind: "topic",
+    channel,
+    text: `${channelLink(store, channel, topic)} `,
+    label: topicName(store, topic),
+    detail: known.includes(topic) ? undefined : "New topic",
+  }));
+}

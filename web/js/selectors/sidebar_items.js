@@ -1,0 +1,210 @@
+/**
+ * What the lists of conversations and people show, in their order.
+ * @module
+ */
+
+import { channelOf, FOLLOWED, isTopicMuted, MUTED, policyOf, UNMUTED } from "../store/channels.js";
+import { topicKey } from "../store/store.js";
+import { unreadCount, unreadDirects, unreadTopics } from "../store/unread.js";
+import { presenceOf, userOf } from "../store/users.js";
+
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../../types/api.js").Channel} Channel */
+/** @typedef {import("../../types/api.js").User} User */
+
+const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
+
+/** @param {Channel} a @param {Channel} b Muted ones last, then by name. */
+const byMuteAndName = (a, b) => Number(a.is_muted) - Number(b.is_muted) || collator.compare(a.name, b.name);
+
+/** @typedef {{ key: string, title: string, channels: Channel[] }} ChannelSection */
+
+/** The subscribed channels in sections: pinned, folders in their order, others, inactive.
+ * @param {Store} store @param {string} [filter] @returns {ChannelSection[]} */
+export function channelSections(store, filter = "") {
+  const wanted = filter.toLowerCase();
+  const subscribed = [...store.channels.values()].filter(
+    (channel) => channel.subscribed && !channel.is_archived && channel.name.toLowerCase().includes(wanted),
+  );
+  const policy = store.setting("demote_inactive_streams") ?? 1;
+  const demotes = policy === 2 || (policy === 1 && subscribed.length >= 30);
+  const folders = (store.state.channel_folders ?? []).filter((/** @type {any} */ folder) => !folder.is_archived);
+  /** @type {Map<string, ChannelSection>} */
+  const sections = new Map();
+  sections.set("pinned", { key: "pinned", title: "Pinned", channels: [] });
+  for (const folder of folders) sections.set(`folder/${folder.id}`, { key: `folder/${folder.id}`, title: folder.name, channels: [] });
+  sections.set("other", { key: "other", title: folders.length > 0 ? "Other channels" : "Channels", channels: [] });
+  sections.set("inactive", { key: "inactive", title: "Inactive channels", channels: [] });
+  for (const channel of subscribed) {
+    const isInactive = demotes && channel.is_recently_active === false;
+    const folder = `folder/${channel.folder_id}`;
+    const key = channel.pin_to_top ? "pinned" : isInactive ? "inactive" : sections.has(folder) ? folder : "other";
+    sections.get(key)?.channels.push(channel);
+  }
+  for (const section of sections.values()) section.channels.sort(byMuteAndName);
+  return [...sections.values()].filter((section) => section.channels.length > 0);
+}
+
+/** @typedef {{ name: string, key: string, unread: number, isMuted: boolean, isFollowed: boolean, hasMention: boolean, isResolved: boolean }} TopicItem */
+
+/** The topics of a channel in the sidebar: the recent ones, those with unread messages, and the open one.
+ * @param {Store} store @param {number} streamId @param {string | null} current @param {boolean} all @returns {{ items: TopicItem[], hasMore: boolean }} */
+export function topicItems(store, streamId, current, all) {
+  const names = (store.topics.get(streamId) ?? []).map(({ name }) => name);
+  if (current !== null && !names.some((name) => name.toLowerCase() === current.toLowerCase())) names.unshift(current);
+  const items = names.map((name) => {
+    const key = topicKey(streamId, name);
+    const policy = policyOf(store, streamId, name);
+    return {
+      name,
+      key,
+      unread: unreadCount(store, key),
+      isMuted: isTopicMuted(store, streamId, name),
+      isFollowed: policy === FOLLOWED,
+      isPreferred: policy === UNMUTED || policy === FOLLOWED,
+      isOff: policy === MUTED,
+      hasMention: [...(store.unread.get(key) ?? [])].some((id) => store.mentions.has(id)),
+      isResolved: name.startsWith("✔ "),
+    };
+  });
+  if (all) return { items, hasMore: false };
+  const isMutedChannel = channelOf(store, streamId).is_muted;
+  if (isMutedChannel) items.sort((a, b) => Number(b.isPreferred) - Number(a.isPreferred));
+  let shown = 0;
+  const picked = items.filter((item, index) => {
+    if (item.name === current) return true;
+    if (item.isOff) return false;
+    const isPicked = index < 8 || (item.unread > 0 && shown < 12);
+    if (isPicked) shown += 1;
+    return isPicked;
+  });
+  return { items: picked, hasMore: picked.length < items.length };
+}
+
+/** @typedef {{ key: string, userIds: number[], unread: number, name: string, maxId: number }} DirectItem */
+
+/** @param {Store} store @param {number[]} userIds */
+export function namesOf(store, userIds) {
+  if (userIds.length === 1 && userIds[0] === store.selfId) return `${userOf(store, store.selfId).full_name} (you)`;
+  return userIds.map((id) => userOf(store, id).full_name).join(", ");
+}
+
+/** Direct conversations, the latest first. @param {Store} store @param {string | null} current @param {boolean} all
+ * @returns {{ items: DirectItem[], hasMore: boolean }} */
+export function directItems(store, current, all) {
+  /** @type {Map<string, { userIds: number[], maxId: number }>} */
+  const known = new Map();
+  for (const [key, { user_ids, max_id }] of store.directs) known.set(key, { userIds: user_ids, maxId: max_id });
+  for (const { key, userIds, newest } of unreadDirects(store)) {
+    known.set(key, { userIds, maxId: Math.max(newest, known.get(key)?.maxId ?? 0) });
+  }
+  if (current?.startsWith("dm/") && !known.has(current))
+    known.set(current, { userIds: current.slice(3).split(",").map(Number), maxId: Infinity });
+  const items = [...known].map(([key, { userIds, maxId }]) => ({
+    key,
+    userIds,
+    maxId,
+    unread: unreadCount(store, key),
+    name: namesOf(store, userIds),
+  }));
+  items.sort((a, b) => b.maxId - a.maxId);
+  if (all) return { items, hasMore: false };
+  const picked = items.filter((item, index) => index < 8 || (item.unread > 0 && index < 30) || item.key === current);
+  return { items: picked, hasMore: picked.length < items.length };
+}
+
+/** People by presence, then name; oneself first. @param {Store} store @param {string} filter @param {number} now
+ * @returns {{ user: User, presence: "active" | "idle" | "offline", status: any }[]} */
+export function peopleItems(store, filter, now) {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const rank = { active: 0, idle: 1, offline: 2 };
+  const items = [...store.users.values()]
+    .filter(
+      (user) =>
+        user.is_active !== false &&
+        !user.is_bot &&
+        words.every((word) =>
+          user.full_name
+            .toLowerCase()
+            .split(/\s+/)
+            .some((part) => part.startsWith(word)),
+        ),
+    )
+    .map((user) => ({ user, presence: presenceOf(store, user.user_id, now), status: store.statuses.get(user.user_id) }));
+  const isLarge = items.length > 600 && words.length === 0;
+  return items
+    .filter(({ user, presence }) => !isLarge || presence !== "offline" || user.user_id === store.selfId)
+    .sort(
+      (a, b) =>
+        Number(b.user.user_id === store.selfId) - Number(a.user.user_id === store.selfId) ||
+        rank[a.presence] - rank[b.presence] ||
+        collator.compare(a.user.full_name, b.user.full_name),
+    );
+}
+
+/** @typedef {{ key: string, title: string, channel: Channel | null, conversations: InboxItem[], count: number }} InboxSection */
+/** @typedef {{ key: string, topic: string | null, userIds: number[] | null, streamId: number | null, count: number, hasMention: boolean, isFollowed: boolean, isMuted: boolean, newest: number, ids: Set<number> }} InboxItem */
+
+/** Everything unread, by conversation. @param {Store} store @param {{ filter: string, topics: "all" | "unmuted" | "followed" }} options
+ * @returns {InboxSection[]} */
+export function inboxSections(store, { filter, topics }) {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  /** @param {string} text */
+  const fits = (text) => words.every((word) => text.toLowerCase().includes(word));
+  /** @type {InboxSection[]} */
+  const sections = [];
+  const directs = unreadDirects(store)
+    .filter(({ userIds }) => fits(namesOf(store, userIds)))
+    .sort((a, b) => b.newest - a.newest);
+  if (directs.length > 0) {
+    sections.push({
+      key: "dm",
+      title: "Direct messages",
+      channel: null,
+      count: directs.reduce((sum, { ids }) => sum + ids.size, 0),
+      conversations: directs.map(({ key, userIds, ids, newest }) => ({
+        key,
+        topic: null,
+        userIds,
+        streamId: null,
+        count: ids.size,
+        ids,
+        newest,
+        hasMention: false,
+        isFollowed: false,
+        isMuted: false,
+      })),
+    });
+  }
+  /** @type {Map<number, InboxSection>} */
+  const channels = new Map();
+  for (const item of unreadTopics(store).sort((a, b) => b.newest - a.newest)) {
+    if (topics === "unmuted" && item.isMuted && !item.hasMention) continue;
+    if (topics === "followed" && !item.isFollowed) continue;
+    const channel = channelOf(store, item.streamId);
+    if (!fits(`${channel.name} ${item.topic}`)) continue;
+    const section = channels.get(item.streamId) ?? {
+      key: `channel/${item.streamId}`,
+      title: channel.name,
+      channel,
+      conversations: [],
+      count: 0,
+    };
+    section.conversations.push({
+      key: item.key,
+      topic: item.topic,
+      userIds: null,
+      streamId: item.streamId,
+      count: item.ids.size,
+      ids: item.ids,
+      newest: item.newest,
+      hasMention: item.hasMention,
+      isFollowed: item.isFollowed,
+      isMuted: item.isMuted,
+    });
+    section.count += item.ids.size;
+    channels.set(item.streamId, section);
+  }
+  const order = (/** @type {InboxSection} */ { channel }) => (channel ? (channel.pin_to_top ? 0 : 2) + Number(channel.is_muted) : -1);
+  return [...sections, ...[...channels.values()].sort((a, b) => order(a) - order(b) || collator.compare(a.title, b.title))];
+}

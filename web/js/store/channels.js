@@ -1,0 +1,118 @@
+/**
+ * Channels, subscriptions, topics and their visibility.
+ * @module
+ */
+
+import { topicKey } from "./store.js";
+
+/** @typedef {import("./store.js").Store} Store */
+/** @typedef {import("../../types/api.js").State} State */
+/** @typedef {import("../../types/api.js").Event} Event */
+/** @typedef {import("../../types/api.js").Channel} Channel */
+
+/** Policies of `user_topics`. */
+export const INHERIT = 0;
+export const MUTED = 1;
+export const UNMUTED = 2;
+export const FOLLOWED = 3;
+
+/** Members of a subscription that a channel without one lacks. */
+const DEFAULTS = { subscribed: false, color: "#76ce90", pin_to_top: false, is_muted: false };
+
+/** @param {Store} store @param {State} state */
+export function resetChannels(store, state) {
+  store.channels = new Map();
+  for (const channel of state.never_subscribed ?? []) store.channels.set(channel.stream_id, { ...DEFAULTS, ...channel });
+  for (const channel of state.unsubscribed ?? []) store.channels.set(channel.stream_id, { ...DEFAULTS, ...channel, subscribed: false });
+  for (const channel of state.subscriptions ?? []) store.channels.set(channel.stream_id, { ...DEFAULTS, ...channel, subscribed: true });
+  store.userTopics = new Map();
+  for (const topic of state.user_topics ?? []) {
+    store.userTopics.set(topicKey(topic.stream_id, topic.topic_name), topic.visibility_policy);
+  }
+}
+
+/** @param {Store} store @param {number} id @returns {Channel} A stand-in for a channel that cannot be seen. */
+export function channelOf(store, id) {
+  const found = store.channels.get(id);
+  if (found) return found;
+  const nothing = { name: "unknown channel", description: "", rendered_description: "", invite_only: true };
+  return { ...DEFAULTS, ...nothing, stream_id: id, is_web_public: false, is_archived: false };
+}
+
+/** @param {Store} store @param {string} name @returns {Channel | undefined} */
+export function channelByName(store, name) {
+  const wanted = name.toLowerCase();
+  return [...store.channels.values()].find((channel) => channel.name.toLowerCase() === wanted);
+}
+
+/** @param {Store} store @param {number} streamId @param {string} topic @returns {number} */
+export const policyOf = (store, streamId, topic) => store.userTopics.get(topicKey(streamId, topic)) ?? INHERIT;
+
+/** Whether a topic is dimmed and does not count. @param {Store} store @param {number} streamId @param {string} topic */
+export function isTopicMuted(store, streamId, topic) {
+  const policy = policyOf(store, streamId, topic);
+  if (policy === UNMUTED || policy === FOLLOWED) return false;
+  return policy === MUTED || channelOf(store, streamId).is_muted;
+}
+
+/** @type {Record<string, (store: Store, event: Event) => void>} */
+export const channelReducers = {
+  stream(store, event) {
+    if (event.op === "create") {
+      for (const channel of event.streams) {
+        store.channels.set(channel.stream_id, { ...DEFAULTS, ...store.channels.get(channel.stream_id), ...channel });
+      }
+    } else if (event.op === "delete") {
+      const ids = event.stream_ids ?? event.streams.map((/** @type {Channel} */ channel) => channel.stream_id);
+      for (const id of ids) store.channels.delete(id);
+    } else {
+      const channel = store.channels.get(event.stream_id);
+      if (!channel) return;
+      /** @type {Channel} */
+      const next = { ...channel, [event.property]: event.value };
+      for (const name of ["rendered_description", "history_public_to_subscribers", "is_web_public"]) {
+        if (name in event) next[name] = event[name];
+      }
+      store.channels.set(event.stream_id, next);
+    }
+    store.touch("channels");
+  },
+
+  subscription(store, event) {
+    if (event.op === "add") {
+      for (const { subscribers: _subscribers, ...channel } of event.subscriptions) {
+        store.channels.set(channel.stream_id, { ...DEFAULTS, ...store.channels.get(channel.stream_id), ...channel, subscribed: true });
+      }
+    } else if (event.op === "remove") {
+      for (const { stream_id } of event.subscriptions) {
+        const channel = store.channels.get(stream_id);
+        if (channel) store.channels.set(stream_id, { ...channel, subscribed: false });
+      }
+    } else if (event.op === "update") {
+      const channel = store.channels.get(event.stream_id);
+      if (channel) store.channels.set(event.stream_id, { ...channel, [event.property]: event.value });
+    } else {
+      return;
+    }
+    store.touch("channels", "unread");
+  },
+
+  user_topic(store, { stream_id, topic_name, visibility_policy }) {
+    const key = topicKey(stream_id, topic_name);
+    if (visibility_policy === INHERIT) store.userTopics.delete(key);
+    else store.userTopics.set(key, visibility_policy);
+    store.touch("userTopics", "unread");
+  },
+};
+
+/** Notes the newest message of a topic. @param {Store} store @param {number} streamId @param {string} name @param {number} id */
+export function bumpTopic(store, streamId, name, id) {
+  const topics = store.topics.get(streamId);
+  if (!topics) return;
+  const at = topics.findIndex((topic) => topic.name.toLowerCase() === name.toLowerCase());
+  const [topic] = at < 0 ? [{ name, max_id: id }] : topics.splice(at, 1);
+  topic.max_id = Math.max(topic.max_id, id);
+  const place = topics.findIndex((other) => other.max_id < topic.max_id);
+  topics.splice(place < 0 ? topics.length : place, 0, topic);
+  store.touch("topics");
+}

@@ -1,0 +1,177 @@
+/**
+ * Events about the state's own members: settings of the user and the organization, and plain lists.
+ * @module
+ */
+
+/** @typedef {import("./store.js").Store} Store */
+/** @typedef {import("./store.js").Area} Area */
+/** @typedef {import("../../types/api.js").Event} Event */
+
+/** Keeps a list of records up to date.
+ * @param {any[]} list @param {any} record @param {string} key @returns {any[]} */
+function replaced(list, record, key) {
+  const at = list.findIndex((other) => other[key] === record[key]);
+  return at < 0 ? [...list, record] : list.with(at, { ...list[at], ...record });
+}
+
+/** @param {any[]} list @param {string} key @param {unknown} value */
+const without = (list, key, value) => (list ?? []).filter((other) => other[key] !== value);
+
+/** Events that replace a member of the state as a whole: type, member, area. @type {[string, string, Area][]} */
+const WHOLE = [
+  ["alert_words", "alert_words", "settings"],
+  ["custom_profile_fields", "custom_profile_fields", "realm"],
+  ["default_streams", "realm_default_streams", "realm"],
+  ["default_stream_groups", "realm_default_stream_groups", "realm"],
+  ["realm_linkifiers", "realm_linkifiers", "realm"],
+  ["realm_playgrounds", "realm_playgrounds", "realm"],
+  ["realm_emoji", "realm_emoji", "emoji"],
+  ["onboarding_steps", "onboarding_steps", "settings"],
+];
+
+/** What the member is called in the event, where it is not called as in the state. @type {Record<string, string>} */
+const IN_EVENT = {
+  custom_profile_fields: "fields",
+  realm_default_streams: "default_streams",
+  realm_default_stream_groups: "default_stream_groups",
+};
+
+/** @type {Record<string, (store: Store, event: Event) => void>} */
+export const listReducers = {
+  user_settings(store, { property, value }) {
+    store.state.user_settings[property] = value;
+    if (property === "timezone" && store.self) store.self.timezone = value;
+    store.touch("settings");
+  },
+
+  realm(store, event) {
+    const data = event.op === "update_dict" ? event.data : { [event.property]: event.value };
+    for (const [name, value] of Object.entries(data)) {
+      if (name === "authentication_methods") store.state.realm_authentication_methods = value;
+      else store.state[`realm_${name}`] = value;
+    }
+    store.touch("realm");
+  },
+
+  drafts(store, event) {
+    let drafts = store.state.drafts ?? [];
+    if (event.op === "add") for (const draft of event.drafts) drafts = replaced(drafts, draft, "id");
+    else if (event.op === "update") drafts = replaced(drafts, event.draft, "id");
+    else drafts = without(drafts, "id", event.draft_id);
+    store.state.drafts = drafts;
+    store.touch("drafts");
+  },
+
+  scheduled_messages(store, event) {
+    let list = store.state.scheduled_messages ?? [];
+    const key = "scheduled_message_id";
+    if (event.op === "add") for (const one of event.scheduled_messages) list = replaced(list, one, key);
+    else if (event.op === "update") list = replaced(list, event.scheduled_message, key);
+    else list = without(list, key, event.scheduled_message_id);
+    store.state.scheduled_messages = list;
+    store.touch("scheduled");
+  },
+
+  reminders(store, event) {
+    let list = store.state.reminders ?? [];
+    if (event.op === "add") for (const one of event.reminders) list = replaced(list, one, "reminder_id");
+    else list = without(list, "reminder_id", event.reminder_id);
+    store.state.reminders = list;
+    store.touch("scheduled");
+  },
+
+  saved_snippets(store, event) {
+    const list = store.state.saved_snippets ?? [];
+    store.state.saved_snippets =
+      event.op === "remove" ? without(list, "id", event.saved_snippet_id) : replaced(list, event.saved_snippet, "id");
+    store.touch("settings");
+  },
+
+  navigation_view(store, event) {
+    const list = store.state.navigation_views ?? [];
+    if (event.op === "remove") store.state.navigation_views = without(list, "fragment", event.fragment);
+    else store.state.navigation_views = replaced(list, event.navigation_view ?? { fragment: event.fragment, ...event.data }, "fragment");
+    store.touch("settings");
+  },
+
+  channel_folder(store, event) {
+    let list = store.state.channel_folders ?? [];
+    if (event.op === "add") list = replaced(list, event.channel_folder, "id");
+    else if (event.op === "update") list = replaced(list, { id: event.channel_folder_id, ...event.data }, "id");
+    else {
+      const place = new Map(event.order.map((/** @type {number} */ id, /** @type {number} */ index) => [id, index]));
+      list = list.map((/** @type {any} */ folder) => ({ ...folder, order: place.get(folder.id) ?? folder.order }));
+    }
+    store.state.channel_folders = list.toSorted((/** @type {any} */ a, /** @type {any} */ b) => a.order - b.order);
+    store.touch("channels");
+  },
+
+  realm_bot(store, event) {
+    let list = store.state.realm_bots ?? [];
+    if (event.op === "delete") list = without(list, "user_id", event.bot.user_id);
+    else if (event.op === "remove")
+      list = list.map((/** @type {any} */ bot) => (bot.user_id === event.bot.user_id ? { ...bot, is_active: false } : bot));
+    else list = replaced(list, event.bot, "user_id");
+    store.state.realm_bots = list;
+    store.touch("users");
+  },
+
+  realm_domains(store, event) {
+    const list = store.state.realm_domains ?? [];
+    store.state.realm_domains =
+      event.op === "remove" ? without(list, "domain", event.domain) : replaced(list, event.realm_domain, "domain");
+    store.touch("realm");
+  },
+
+  user_group(store, event) {
+    /** @type {any[]} */
+    let groups = store.state.realm_user_groups ?? [];
+    /** @param {string} member @param {number[]} ids @param {boolean} isAdded */
+    const members = (member, ids, isAdded) =>
+      groups.map((group) => {
+        if (group.id !== event.group_id) return group;
+        const others = group[member].filter((/** @type {number} */ id) => !ids.includes(id));
+        return {
+          ...group,
+          [member]: (isAdded ? [...others, ...ids] : others).sort((/** @type {number} */ a, /** @type {number} */ b) => a - b),
+        };
+      });
+    if (event.op === "add") groups = replaced(groups, event.group, "id");
+    else if (event.op === "update") groups = replaced(groups, { id: event.group_id, ...event.data }, "id");
+    else if (event.op === "add_members") groups = members("members", event.user_ids, true);
+    else if (event.op === "remove_members") groups = members("members", event.user_ids, false);
+    else if (event.op === "add_subgroups") groups = members("direct_subgroup_ids", event.direct_subgroup_ids, true);
+    else if (event.op === "remove_subgroups") groups = members("direct_subgroup_ids", event.direct_subgroup_ids, false);
+    else groups = without(groups, "id", event.group_id);
+    store.state.realm_user_groups = groups;
+    store.touch("groups");
+  },
+
+  ...Object.fromEntries(
+    WHOLE.map(([type, member, area]) => [
+      type,
+      (/** @type {Store} */ store, /** @type {Event} */ event) => {
+        store.state[member] = event[IN_EVENT[member] ?? member];
+        store.touch(area);
+      },
+    ]),
+  ),
+};
+
+/** Whether a user is in a group or one of its subgroups.
+ * @param {Store} store @param {number} userId @param {number | { direct_members: number[], direct_subgroups: number[] }} setting
+ * @returns {boolean} */
+export function isInGroup(store, userId, setting) {
+  if (typeof setting === "object") {
+    return setting.direct_members.includes(userId) || setting.direct_subgroups.some((id) => isInGroup(store, userId, id));
+  }
+  const group = (store.state.realm_user_groups ?? []).find((/** @type {any} */ one) => one.id === setting);
+  if (!group) return false;
+  return group.members.includes(userId) || group.direct_subgroup_ids.some((/** @type {number} */ id) => isInGroup(store, userId, id));
+}
+
+/** Whether a permission of the organization includes the user. @param {Store} store @param {string} setting */
+export function may(store, setting) {
+  const group = store.state[`realm_${setting}`];
+  return group === undefined || isInGroup(store, store.selfId, group);
+}

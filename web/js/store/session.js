@@ -1,0 +1,301 @@
+/**
+ * A logged-in session: the store and what keeps it up to date, and the actions that need more than one request.
+ * @module
+ */
+
+import { ApiError } from "../api/client.js";
+import * as api from "../api/endpoints.js";
+import { createEventQueue } from "../api/event_queue.js";
+import { signal } from "../lib/signal.js";
+import { createDrafts } from "./drafts.js";
+import { applyEvents } from "./events.js";
+import { createOutbox } from "./outbox.js";
+import { createStore, reset } from "./store.js";
+import { removeUnread } from "./unread.js";
+
+/** @typedef {ReturnType<typeof createSession>} Session */
+/** @typedef {import("./messages.js").Range} Range */
+/** @typedef {import("../../types/api.js").Message} Message */
+/** @typedef {import("../../types/api.js").Term} Term */
+/** @typedef {number | "newest" | "oldest" | "first_unread"} Anchor */
+
+/** Messages per request: around an anchor, and further ones. */
+const BEFORE = 60;
+const AFTER = 150;
+const PAGE = 100;
+
+/** How long marks of read messages are collected, in milliseconds. */
+const READ_DELAY = 300;
+
+/** @param {{ matches: (store: import("./store.js").Store, terms: Term[], message: Message) => boolean | null,
+ *   requestTerms: (terms: Term[]) => any[] }} selectors */
+export function createSession({ matches, requestTerms }) {
+  const store = createStore();
+  /** Text of what failed or was done, for the user. @type {import("../lib/signal.js").Signal<{ text: string, isError: boolean } | null>} */
+  const notice = signal(null);
+  /** @type {Set<(message: Message, event: any) => void>} */
+  const messageListeners = new Set();
+  /** Messages that arrived while requests were under way. @type {Message[]} */
+  let arrived = [];
+  let underWay = 0;
+  let registrations = 0;
+  let lastQueue = "";
+
+  /** @param {string} name @returns {import("./outbox.js").Storage} */
+  const storage = (name) => ({
+    load: () => localStorage.getItem(`teamchat/${store.selfId}/${name}`),
+    save: (text) => localStorage.setItem(`teamchat/${store.selfId}/${name}`, text),
+  });
+  /** @type {ReturnType<typeof createOutbox>} */
+  let outbox = createOutbox({
+    send: () => Promise.reject(new Error("not started")),
+    isFinal: () => true,
+    storage: { load: () => null, save: () => {} },
+  });
+  /** @type {ReturnType<typeof createDrafts>} */
+  let drafts = createDrafts({
+    storage: { load: () => null, save: () => {} },
+    api: { create: async () => 0, edit: async () => {}, remove: async () => {} },
+    isSynchronized: () => false,
+  });
+
+  const queue = createEventQueue({
+    onState(state) {
+      reset(store, state);
+      registrations += 1;
+      if (registrations === 1) start();
+      drafts.adopt(store.state.drafts ?? []);
+      drafts.pushAll();
+      outbox.connected(lastQueue === state.queue_id);
+      lastQueue = state.queue_id;
+    },
+    onEvents(events) {
+      applyEvents(store, events, {
+        matches: (range, message) => matches(store, range.terms, message),
+        onMessage(message, event) {
+          if (underWay > 0) arrived.push(message);
+          outbox.confirm(event.local_message_id, message.id);
+          for (const listener of messageListeners) listener(message, event);
+        },
+      });
+      if (events.some((event) => event.type === "drafts")) drafts.adopt(store.state.drafts ?? []);
+    },
+    // What was unsure is decided now that the events have arrived.
+    onRecovered() {
+      outbox.connected(true);
+      drafts.pushAll();
+    },
+  });
+
+  function start() {
+    outbox = createOutbox({
+      storage: storage("outbox"),
+      isFinal: (error) => error instanceof ApiError && !error.isTransient,
+      send: ({ destination: { type, to, topic }, content, localId }) => {
+        const place = type === "stream" ? { type: "channel", to: to[0], topic } : { type: "direct", to };
+        return api.sendMessage({ ...place, content, queue_id: queue.id ?? undefined, local_id: localId });
+      },
+      // The open poll may be as dead as the request that failed, and say nothing of it.
+      onUnsure: () => queue.kick(),
+      onSent: ({ localId }, id) => {
+        if (store.messages.byId.has(id)) outbox.confirm(localId, id);
+      },
+    });
+    drafts = createDrafts({
+      storage: storage("drafts"),
+      isSynchronized: () => store.setting("enable_drafts_synchronization") !== false,
+      api: {
+        create: async (draft) => (await api.createDrafts([draft])).ids[0],
+        edit: api.editDraft,
+        remove: api.deleteDraft,
+      },
+    });
+  }
+
+  /** Runs an action, and tells the user if it fails. @template T @param {Promise<T>} action @returns {Promise<T | undefined>} */
+  async function attempt(action) {
+    try {
+      return await action;
+    } catch (error) {
+      if (error instanceof DOMException && error.name === "AbortError") return undefined;
+      if (!(error instanceof ApiError)) console.error(error);
+      tell(error instanceof Error ? error.message : String(error), true);
+      return undefined;
+    }
+  }
+
+  /** @param {string} text @param {boolean} [isError] */
+  function tell(text, isError = false) {
+    notice.value = { text, isError };
+  }
+
+  /** @param {Range} range @param {Record<string, any>} params @param {(reply: any) => void} take */
+  async function fetchInto(range, params, take) {
+    underWay += 1;
+    try {
+      const reply = await api.getMessages({ narrow: requestTerms(range.terms), ...params });
+      store.messages.put(reply.messages);
+      for (const { id, match_content, match_subject } of reply.messages) {
+        if (match_content !== undefined) range.matches.set(id, { match_content, match_subject });
+      }
+      take(reply);
+      if (range.hasNewest) {
+        const newest = range.ids.at(-1) ?? 0;
+        const missed = arrived
+          .filter((message) => message.id > newest && matches(store, range.terms, message))
+          .map((message) => message.id);
+        if (missed.length > 0) range.merge(missed);
+      }
+      range.bump();
+      return reply;
+    } finally {
+      underWay -= 1;
+      if (underWay === 0) arrived = [];
+    }
+  }
+
+  /** @type {Map<Range, Promise<any>>} */
+  const loading = new Map();
+  /** One request at a time for each end of a range. @type {Set<string>} */
+  const extending = new Set();
+
+  /** Fetches the messages around an anchor, in place of those that the range has.
+   * @param {Range} range @param {Anchor} anchor @returns {Promise<any>} the reply, with the anchor that was found */
+  async function load(range, anchor) {
+    const running = loading.get(range);
+    if (running) await running.catch(() => {});
+    const before = anchor === "oldest" ? 0 : BEFORE;
+    const after = anchor === "newest" ? 0 : AFTER;
+    const request = fetchInto(range, { anchor: String(anchor), num_before: before, num_after: after }, (reply) => {
+      range.ids = reply.messages.map((/** @type {Message} */ message) => message.id);
+      range.hasOldest = reply.found_oldest;
+      range.hasNewest = reply.found_newest;
+      range.isLoaded = true;
+      range.isStale = false;
+    });
+    loading.set(range, request);
+    try {
+      return await request;
+    } finally {
+      if (loading.get(range) === request) loading.delete(range);
+    }
+  }
+
+  /** Fetches further messages at one end. @param {Range} range @param {"older" | "newer"} side @returns {Promise<boolean>} Whether there were any */
+  async function extend(range, side) {
+    const isOlder = side === "older";
+    const key = `${side} ${range.key}`;
+    if (extending.has(key) || loading.has(range) || (isOlder ? range.hasOldest : range.hasNewest)) return false;
+    const anchor = isOlder ? range.ids[0] : range.ids.at(-1);
+    if (anchor === undefined) return false;
+    extending.add(key);
+    try {
+      const params = { anchor: String(anchor), include_anchor: false, num_before: isOlder ? PAGE : 0, num_after: isOlder ? 0 : PAGE };
+      const reply = await fetchInto(range, params, (found) => {
+        range.merge(found.messages.map((/** @type {Message} */ message) => message.id));
+        if (isOlder) range.hasOldest = found.found_oldest;
+        else range.hasNewest = found.found_newest;
+        range.trimAround(anchor);
+      });
+      return reply.messages.length > 0;
+    } finally {
+      extending.delete(key);
+    }
+  }
+
+  /** @type {Set<number>} */
+  const toMark = new Set();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let markTimer;
+
+  /** Marks messages as read: here at once, on the server a moment later together with others. @param {number[]} ids */
+  function markRead(ids) {
+    const unread = ids.filter((id) => !store.messages.byId.get(id)?.flags.includes("read") || store.unreadOf.has(id));
+    if (unread.length === 0) return;
+    store.messages.updateAll(unread, ({ flags }) => (flags.includes("read") ? {} : { flags: [...flags, "read"] }));
+    removeUnread(store, unread);
+    for (const id of unread) toMark.add(id);
+    clearTimeout(markTimer);
+    markTimer = setTimeout(() => void sendMarks(), READ_DELAY);
+  }
+
+  async function sendMarks() {
+    const ids = [...toMark];
+    toMark.clear();
+    if (ids.length === 0) return;
+    try {
+      await api.updateFlags(ids, "add", "read");
+    } catch (error) {
+      if (!(error instanceof ApiError) || !error.isTransient) return;
+      for (const id of ids) toMark.add(id);
+      markTimer = setTimeout(() => void sendMarks(), 5000);
+    }
+  }
+
+  /** Changes a flag of all messages of a narrow from an anchor on. @param {Term[]} terms @param {"add" | "remove"} op @param {Anchor} [anchor] */
+  async function markNarrow(terms, op, anchor = "oldest") {
+    /** @type {Anchor} */
+    let from = anchor;
+    for (;;) {
+      const reply = await api.updateFlagsForNarrow({
+        anchor: String(from),
+        include_anchor: from === anchor,
+        num_before: 0,
+        num_after: 5000,
+        op,
+        flag: "read",
+        narrow: requestTerms(terms),
+      });
+      if (reply.found_newest || reply.last_processed_id === null) return;
+      from = reply.last_processed_id;
+    }
+  }
+
+  /** @type {Map<number, Promise<any>>} */
+  const topicRequests = new Map();
+
+  /** Fetches the topics of a channel, if they are not there. @param {number} streamId */
+  function needTopics(streamId) {
+    if (store.topics.has(streamId)) return undefined;
+    const running = topicRequests.get(streamId);
+    if (running) return running;
+    const request = api
+      .channelTopics(streamId)
+      .then(({ topics }) => {
+        store.topics.set(
+          streamId,
+          topics.map((/** @type {any} */ { name, max_id }) => ({ name, max_id })),
+        );
+        store.touch("topics");
+      })
+      .catch(() => {})
+      .finally(() => topicRequests.delete(streamId));
+    topicRequests.set(streamId, request);
+    return request;
+  }
+
+  return {
+    store,
+    queue,
+    notice,
+    get outbox() {
+      return outbox;
+    },
+    get drafts() {
+      return drafts;
+    },
+    attempt,
+    tell,
+    load,
+    extend,
+    markRead,
+    flushMarks: () => void sendMarks(),
+    markNarrow,
+    needTopics,
+    /** @param {(message: Message, event: any) => void} listener */
+    onMessage(listener) {
+      messageListeners.add(listener);
+      return () => messageListeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,167 @@
+/**
+ * The client's copy of what the server knows: the reply to `POST /register`, changed by events. Nothing else changes it,
+ * but for a few changes of one's own that are shown at once.
+ *
+ * Each area has a version, which views depend on: `store.on("users")` before reading `store.users`.
+ * @module
+ */
+
+import { signal } from "../lib/signal.js";
+import { resetChannels } from "./channels.js";
+import { createMessages } from "./messages.js";
+import { resetUnread } from "./unread.js";
+import { resetUsers } from "./users.js";
+
+/** @typedef {import("../../types/api.js").State} State */
+/** @typedef {import("../../types/api.js").User} User */
+/** @typedef {import("../../types/api.js").Channel} Channel */
+
+/** @typedef {"realm" | "settings" | "users" | "presence" | "status" | "typing" | "channels" | "topics" | "userTopics" | "unread" |
+ *   "drafts" | "scheduled" | "groups" | "emoji" | "outbox" | "recents" | "starred"} Area */
+
+/** @typedef {ReturnType<typeof createStore>} Store */
+
+export function createStore() {
+  /** @type {Map<Area, import("../lib/signal.js").Signal<number>>} */
+  const versions = new Map();
+  /** @param {Area} area */
+  const version = (area) => {
+    const found = versions.get(area) ?? signal(0);
+    versions.set(area, found);
+    return found;
+  };
+  const store = {
+    /** The reply to `POST /register`, without what has a place of its own below. @type {State} */
+    state: {},
+    /** Counts registrations: what was fetched before the latest may be out of date. */
+    generation: signal(0),
+    selfId: 0,
+    /** All users, also deactivated ones and bots. @type {Map<number, User>} */
+    users: new Map(),
+    /** Times in UNIX seconds. @type {Map<number, { active_timestamp?: number, idle_timestamp?: number }>} */
+    presences: new Map(),
+    /** @type {Map<number, any>} */
+    statuses: new Map(),
+    /** @type {Set<number>} */
+    mutedUsers: new Set(),
+    /** Who types, by conversation: user ids and when that expires. @type {Map<string, Map<number, number>>} */
+    typing: new Map(),
+    /** All channels that the user may see. @type {Map<number, Channel>} */
+    channels: new Map(),
+    /** Visibility policies, by conversation. @type {Map<string, number>} */
+    userTopics: new Map(),
+    /** The topics of channels whose list was fetched, the newest message first. @type {Map<number, { name: string, max_id: number }[]>} */
+    topics: new Map(),
+    /** Direct conversations and the id of their newest message. @type {Map<string, { user_ids: number[], max_id: number }>} */
+    directs: new Map(),
+    /** Ids of unread messages, by conversation. @type {Map<string, Set<number>>} */
+    unread: new Map(),
+    /** The conversation of each unread message. @type {Map<number, string>} */
+    unreadOf: new Map(),
+    /** Unread messages that mention the user. @type {Set<number>} */
+    mentions: new Set(),
+    /** @type {Set<number>} */
+    starred: new Set(),
+    messages: createMessages(),
+    /** @param {Area} area */
+    on: (area) => version(area).value,
+    /** @param {Area[]} areas */
+    touch: (...areas) => {
+      for (const area of areas) {
+        const found = version(area);
+        found.value = found.peek() + 1;
+      }
+    },
+    /** @returns {User} */
+    get self() {
+      return /** @type {User} */ (store.users.get(store.selfId));
+    },
+    /** A setting of the user. @param {string} name */
+    setting: (name) => store.state.user_settings?.[name],
+  };
+  return store;
+}
+
+/** Takes over a new state. What depends on nothing but the state is replaced as a whole.
+ * @param {Store} store @param {State} state */
+export function reset(store, state) {
+  store.state = state;
+  store.selfId = state.user_id;
+  resetUsers(store, state);
+  resetChannels(store, state);
+  resetUnread(store, state);
+  store.starred = new Set(state.starred_messages ?? []);
+  store.topics.clear();
+  store.typing.clear();
+  store.directs = new Map();
+  for (const { user_ids, max_message_id } of state.recent_private_conversations ?? []) {
+    store.directs.set(directKey(store, user_ids), { user_ids: otherIds(store, user_ids), max_id: max_message_id });
+  }
+  for (const part of TAKEN) delete state[part];
+  store.messages.markStale();
+  store.generation.value = store.generation.peek() + 1;
+  store.touch(
+    "realm",
+    "settings",
+    "users",
+    "presence",
+    "status",
+    "typing",
+    "channels",
+    "topics",
+    "userTopics",
+    "unread",
+    "drafts",
+    "scheduled",
+    "groups",
+    "emoji",
+    "recents",
+    "starred",
+  );
+}
+
+/** Parts of the state that live elsewhere. */
+const TAKEN = [
+  "realm_users",
+  "realm_non_active_users",
+  "cross_realm_bots",
+  "presences",
+  "user_status",
+  "muted_users",
+  "subscriptions",
+  "streams",
+  "unsubscribed",
+  "never_subscribed",
+  "user_topics",
+  "unread_msgs",
+  "starred_messages",
+  "recent_private_conversations",
+];
+
+/** The key of a direct conversation. @param {{ selfId: number }} store @param {number[]} userIds */
+export function directKey(store, userIds) {
+  return `dm/${otherIds(store, userIds).join(",")}`;
+}
+
+/** The people of a direct conversation without oneself, or oneself alone, ascending.
+ * @param {{ selfId: number }} store @param {number[]} userIds @returns {number[]} */
+export function otherIds(store, userIds) {
+  const others = [...new Set(userIds)].filter((id) => id !== store.selfId).sort((a, b) => a - b);
+  return others.length > 0 ? others : [store.selfId];
+}
+
+/** The key of a topic. Topics differ in more than their case. @param {number} streamId @param {string} topic */
+export function topicKey(streamId, topic) {
+  return `channel/${streamId}/${topic.toLowerCase()}`;
+}
+
+/** The conversation that a message is in. @param {Store} store @param {import("../../types/api.js").Message} message */
+export function conversationKey(store, message) {
+  if (message.type === "stream") return topicKey(Number(message.stream_id), message.subject);
+  return directKey(store, recipientIds(message));
+}
+
+/** @param {import("../../types/api.js").Message} message @returns {number[]} */
+export function recipientIds(message) {
+  return Array.isArray(message.display_recipient) ? message.display_recipient.map((user) => user.id) : [];
+}

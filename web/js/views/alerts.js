@@ -1,0 +1,113 @@
+/**
+ * Being told: the title and icon of the page, notifications and sound for messages, by the user's settings.
+ * @module
+ */
+
+import { effect } from "../lib/signal.js";
+import { hasFocus, isVisible } from "../platform/lifecycle.js";
+import { bridge, closeAll, playSound, setBadge, setIcon, show } from "../platform/notifications.js";
+import { conversationTerms } from "../selectors/narrow.js";
+import { namesOf } from "../selectors/sidebar_items.js";
+import { titleCount, topicName } from "../selectors/title.js";
+import { channelOf, FOLLOWED, isTopicMuted, MUTED, policyOf } from "../store/channels.js";
+import { conversationKey, recipientIds } from "../store/store.js";
+import { unreadCounts } from "../store/unread.js";
+import { userOf } from "../store/users.js";
+import { textOf } from "./message_content.js";
+import { ownPath } from "./parts.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../../types/api.js").Message} Message */
+
+/** Whether a message is shown and heard, by the user's settings. @param {import("../store/store.js").Store} store @param {Message} message
+ * @returns {{ shows: boolean, sounds: boolean }} */
+export function alertsFor(store, message) {
+  const none = { shows: false, sounds: false };
+  const set = (/** @type {string} */ name) => Boolean(store.setting(name));
+  if (message.sender_id === store.selfId || message.flags.includes("read") || store.mutedUsers.has(message.sender_id)) return none;
+  const isDirect = message.flags.includes("mentioned");
+  const isWildcard = message.flags.includes("stream_wildcard_mentioned") || message.flags.includes("topic_wildcard_mentioned");
+  const isChannel = message.type === "stream";
+  const streamId = Number(message.stream_id);
+  const policy = isChannel ? policyOf(store, streamId, message.subject) : 0;
+  const isFollowed = policy === FOLLOWED;
+  if (isChannel && !isDirect && !isFollowed && (isTopicMuted(store, streamId, message.subject) || policy === MUTED)) return none;
+  const channel = isChannel ? channelOf(store, streamId) : null;
+  const wildcard =
+    isWildcard &&
+    ((channel?.wildcard_mentions_notify ?? set("wildcard_mentions_notify")) ||
+      (isFollowed && set("enable_followed_topic_wildcard_mentions_notify")));
+  const personal = !isChannel || isDirect || wildcard || message.flags.includes("has_alert_word");
+  const shows =
+    (isChannel && Boolean(channel?.desktop_notifications ?? set("enable_stream_desktop_notifications"))) ||
+    (isFollowed && set("enable_followed_topic_desktop_notifications")) ||
+    (personal && set("enable_desktop_notifications"));
+  const sounds =
+    (isChannel && Boolean(channel?.audible_notifications ?? set("enable_stream_audible_notifications"))) ||
+    (isFollowed && set("enable_followed_topic_audible_notifications")) ||
+    (personal && set("enable_sounds"));
+  return { shows, sounds: sounds && store.setting("notification_sound") !== "none" };
+}
+
+/** @param {App & { viewName: (route: any) => string }} app */
+export function startAlerts(app) {
+  const { store, session } = app;
+  /** How many messages a conversation was notified of since the window had the focus. @type {Map<string, number>} */
+  const notified = new Map();
+
+  session.onMessage((message) => {
+    const { shows, sounds } = alertsFor(store, message);
+    const key = conversationKey(store, message);
+    const isSeen = document.hasFocus() && !document.hidden && app.timeline?.conversation === key;
+    if (isSeen) return;
+    if (sounds) playSound();
+    if (!shows || (document.hasFocus() && !document.hidden)) return;
+    const count = (notified.get(key) ?? 0) + 1;
+    notified.set(key, count);
+    const sender = userOf(store, message.sender_id);
+    const others = recipientIds(message).filter((id) => id !== store.selfId && id !== message.sender_id);
+    const place =
+      message.type === "stream"
+        ? `#${channelOf(store, Number(message.stream_id)).name} > ${topicName(store, message.subject)}`
+        : others.length > 0
+          ? `to you and ${namesOf(store, others)}`
+          : "to you";
+    const short = place.length > 50 ? `to you and ${others.length} others` : place;
+    const isPrivate = message.type === "private" && store.setting("pm_content_in_desktop_notifications") === false;
+    show({
+      title: count > 1 ? `${count} messages from ${sender.full_name} (${short})` : `${sender.full_name} (${short})`,
+      body: isPrivate ? `New direct message from ${sender.full_name}` : textOf(message.content).slice(0, 200),
+      icon: sender.avatar_url ? ownPath(sender.avatar_url) : null,
+      tag: key,
+      onClick: () => app.goNarrow([...conversationTerms(store, message), { operator: "near", operand: message.id }]),
+    });
+  });
+
+  effect(() => {
+    if (hasFocus.value && isVisible.value) {
+      closeAll();
+      notified.clear();
+    }
+  });
+
+  let lastCount = -1;
+  effect(() => {
+    store.on("unread");
+    store.on("settings");
+    store.on("realm");
+    store.on("channels");
+    store.on("users");
+    const count = titleCount(store);
+    document.title = `${count > 0 ? `(${count}) ` : ""}${app.viewName(app.route.value)} - ${store.state.realm_name} - teamchat`;
+    if (count === lastCount) return;
+    lastCount = count;
+    setIcon(count, unreadCounts(store).directs > 0, ownPath(store.state.realm_icon_url ?? "/static/images/organization.png"));
+    setBadge(count);
+  });
+
+  effect(() => {
+    store.on("realm");
+    bridge()?.send_event?.("realm_name", store.state.realm_name);
+    bridge()?.send_event?.("realm_icon_url", store.state.realm_icon_url);
+  });
+}

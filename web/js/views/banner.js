@@ -1,0 +1,61 @@
+/**
+ * The line that says that there is no connection, or that notifications are blocked.
+ * @module
+ */
+
+import { fill, h } from "../lib/dom.js";
+import { effect, onEnd, signal } from "../lib/signal.js";
+import { askPermission, permission } from "../platform/notifications.js";
+
+/** How long a connection may be away before it is said, in milliseconds. */
+const PATIENCE = 5000;
+
+/** @param {import("../../types/app.js").App} app */
+export function createBanner({ session, store }) {
+  const element = h("div", { class: "banner", role: "status", hidden: true });
+  const isLate = signal(false);
+  const asked = signal(localStorage.getItem("teamchat/asked") !== null);
+  effect(() => {
+    const isOffline = session.queue.status.value === "offline";
+    if (!isOffline) {
+      isLate.value = false;
+      return;
+    }
+    const timer = setTimeout(() => {
+      isLate.value = true;
+    }, PATIENCE);
+    onEnd(() => clearTimeout(timer));
+  });
+  effect(() => {
+    store.on("settings");
+    element.hidden = true;
+    if (isLate.value) {
+      element.hidden = false;
+      element.dataset.kind = "offline";
+      fill(
+        element,
+        "No connection. What you write is kept, and sent when the connection is back. ",
+        h("button", { type: "button", class: "link", onclick: () => session.queue.kick() }, "Try now"),
+      );
+    } else if (!asked.value && permission() === "default" && store.setting("enable_desktop_notifications")) {
+      element.hidden = false;
+      element.dataset.kind = "question";
+      const done = () => {
+        localStorage.setItem("teamchat/asked", "1");
+        asked.value = true;
+      };
+      fill(
+        element,
+        "Would you like to be notified of messages for you? ",
+        h(
+          "button",
+          { type: "button", class: "button button--small button--primary", onclick: () => void askPermission().then(done) },
+          "Turn on notifications",
+        ),
+        " ",
+        h("button", { type: "button", class: "link", onclick: done }, "Not now"),
+      );
+    }
+  });
+  return element;
+}

@@ -1,0 +1,451 @@
+/**
+ * Writing: to whom, what, and sending it now or later. Drafts are kept by conversation.
+ * @module
+ */
+
+import { sendTyping, updateSettings } from "../api/endpoints.js";
+import { debounce, fill, h, icon, iconButton } from "../lib/dom.js";
+import { effect } from "../lib/signal.js";
+import { keyName } from "../platform/keyboard.js";
+import { isTouch } from "../platform/viewport.js";
+import { namesOf } from "../selectors/sidebar_items.js";
+import { topicName } from "../selectors/title.js";
+import { channelOf } from "../store/channels.js";
+import { draftKey } from "../store/drafts.js";
+import { isInGroup } from "../store/lists.js";
+import { otherIds, recipientIds } from "../store/store.js";
+import { createEditor } from "./editor.js";
+import { quotation } from "./message_actions.js";
+import { select } from "./parts.js";
+import { userPicker } from "./pickers.js";
+import { confirm, showMenu } from "./popover.js";
+import { showSchedule, showSnippets } from "./schedule.js";
+import { toggleResolved } from "./topic_actions.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../store/outbox.js").Destination} Destination */
+/** @typedef {import("../../types/api.js").Message} Message */
+/** @typedef {import("../../types/app.js").Composer} Composer */
+
+/** How many subscribers a channel has before mentioning all of them needs a second thought. */
+const MANY = 15;
+
+/** @param {App} app @returns {Composer} */
+export function createComposer(app) {
+  const { store, session } = app;
+  /** @type {Destination | null} */
+  let destination = null;
+  /** The conversation that is open. @type {Destination | null} */
+  let shown = null;
+  /** @type {{ destination: Destination, at: number } | null} */
+  let typing = null;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let typingTimer;
+
+  const editor = createEditor(app, { label: "Message", onSend: () => void send(), onInput: input });
+  const recipients = h("div", { class: "composer__to" });
+  const banner = h("div", { class: "composer__banner", hidden: true, role: "status" });
+  const sendButton = h(
+    "button",
+    { type: "button", class: "button button--primary composer__send", "aria-label": "Send", onclick: () => void send() },
+    icon("send"),
+  );
+  const more = iconButton("chevron", "More ways to send", {
+    class: "composer__more",
+    "aria-haspopup": "menu",
+    onclick: () => showSendMenu(),
+  });
+  editor.toolbar.append(h("span", { class: "composer__actions" }, sendButton, more));
+  const form = h("div", { class: "composer__form" }, banner, recipients, editor.element);
+  const closed = h(
+    "div",
+    { class: "composer__closed" },
+    h(
+      "button",
+      { type: "button", class: "button", dataset: { key: "c" }, onclick: () => open({ type: "stream", to: channelHere(), topic: "" }) },
+      icon("hash"),
+      "New message",
+    ),
+    h(
+      "button",
+      { type: "button", class: "button", dataset: { key: "x" }, onclick: () => open({ type: "direct", to: [], topic: "" }) },
+      icon("mail"),
+      "Direct message",
+    ),
+  );
+  const element = h("section", { class: "composer", "aria-label": "Compose" }, closed, form);
+
+  /** The channel that is open, if one is. @returns {number[]} */
+  const channelHere = () => {
+    const route = app.route.peek();
+    return route.kind === "narrow" && (route.narrow.kind === "channel" || route.narrow.kind === "topic") ? [route.narrow.streamId] : [];
+  };
+  /** Whether messages of the chosen channel need a topic. */
+  const needsTopic = () => {
+    const own = destination?.type === "stream" && destination.to.length > 0 ? channelOf(store, destination.to[0]).topics_policy : undefined;
+    return (own === undefined || own === "inherit" ? store.state.realm_topics_policy : own) === "disable_empty_topic";
+  };
+  const isSame = (/** @type {Destination | null} */ one, /** @type {Destination | null} */ other) =>
+    one !== null && other !== null && draftKey(one) === draftKey(other);
+  const isComplete = (/** @type {Destination | null} */ to) => to !== null && to.to.length > 0;
+  const now = () => Math.floor(Date.now() / 1000);
+
+  const saveSoon = debounce(() => save(false), 300);
+  const syncSoon = debounce(() => save(true), 3000);
+
+  /** @param {boolean} sync */
+  function save(sync) {
+    if (destination && isComplete(destination)) session.drafts.set(destination, editor.value(), now(), sync);
+    store.touch("drafts");
+  }
+
+  function input() {
+    saveSoon();
+    syncSoon();
+    reportTyping();
+    showBanner();
+  }
+
+  /** @param {Destination | null} next @param {{ content?: string, focus?: boolean }} [options] */
+  function open(next, { content, focus = true } = {}) {
+    if (destination) {
+      saveSoon.cancel();
+      syncSoon.cancel();
+      save(true);
+    }
+    stopTyping();
+    destination = next;
+    editor.context.channel = next?.type === "stream" ? (next.to[0] ?? null) : null;
+    editor.context.isChannel = next?.type === "stream";
+    if (content !== undefined) editor.setValue(content);
+    else editor.setValue((next && isComplete(next) ? session.drafts.get(next)?.content : "") ?? "");
+    render();
+    if (!next || !focus) return;
+    const empty = recipients.querySelector("[data-first]");
+    if (!isComplete(next) && empty instanceof HTMLElement) empty.focus();
+    else if (next.type === "stream" && next.topic === "" && !isSame(next, shown))
+      /** @type {HTMLElement | null} */ (recipients.querySelector("input"))?.focus();
+    else editor.focus();
+  }
+
+  function render() {
+    form.hidden = destination === null;
+    closed.hidden = destination !== null;
+    if (!destination) return;
+    const isFixed = isSame(destination, shown);
+    recipients.hidden = isFixed;
+    editor.textarea.placeholder = placeholder();
+    if (!isFixed)
+      fill(
+        recipients,
+        destination.type === "stream" ? channelFields() : peopleField(),
+        iconButton("close", "Close", { onclick: () => close() }),
+      );
+    showBanner();
+  }
+
+  function placeholder() {
+    if (!destination) return "";
+    if (destination.type === "direct")
+      return destination.to.length > 0 ? `Message ${namesOf(store, destination.to)}` : "Write a direct message";
+    const name = destination.to.length > 0 ? channelOf(store, destination.to[0]).name : "…";
+    return destination.topic ? `Message #${name} > ${destination.topic}` : `Message #${name}`;
+  }
+
+  function channelFields() {
+    const channels = [...store.channels.values()]
+      .filter((channel) => channel.subscribed && !channel.is_archived)
+      .sort((a, b) => a.name.localeCompare(b.name));
+    const current = destination?.to[0] ?? "";
+    /** @type {[string | number, string][]} */
+    const options = [
+      ["", "Choose a channel"],
+      ...channels.map((channel) => /** @type {[number, string]} */ ([channel.stream_id, `#${channel.name}`])),
+    ];
+    const channel = select(options, current, (value) => change({ to: value ? [Number(value)] : [] }), { label: "Channel" });
+    channel.dataset.first = "";
+    const list = h("datalist", { id: "composer-topics" });
+    const fillTopics = () =>
+      fill(
+        list,
+        (store.topics.get(Number(channel.value)) ?? []).slice(0, 50).map(({ name }) => h("option", { value: name })),
+      );
+    const topic = h("input", {
+      type: "text",
+      value: destination?.topic ?? "",
+      placeholder: needsTopic() ? "Topic" : `Topic (or none: ${topicName(store, "")})`,
+      "aria-label": "Topic",
+      maxlength: store.state.max_topic_length ?? 60,
+      list: "composer-topics",
+      autocomplete: "off",
+    });
+    topic.oninput = () => change({ topic: topic.value });
+    topic.onfocus = () => {
+      if (channel.value) session.needTopics(Number(channel.value));
+      setTimeout(fillTopics, 300);
+    };
+    topic.onkeydown = (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      editor.focus();
+    };
+    fillTopics();
+    return [channel, h("span", { "aria-hidden": "true" }, "›"), topic, list];
+  }
+
+  function peopleField() {
+    const picker = userPicker(app, {
+      label: "To",
+      chosen: destination?.to ?? [],
+      onChange: (ids) => change({ to: otherIds(store, ids).filter((id) => ids.includes(id)) }),
+    });
+    picker.input.dataset.first = "";
+    return picker.element;
+  }
+
+  /** The recipient changed, and the text goes with it. @param {Partial<Destination>} changes */
+  function change(changes) {
+    if (!destination) return;
+    stopTyping();
+    if (isComplete(destination)) session.drafts.remove(destination);
+    destination = { ...destination, ...changes };
+    editor.context.channel = destination.type === "stream" ? (destination.to[0] ?? null) : null;
+    editor.textarea.placeholder = placeholder();
+    saveSoon();
+    showBanner();
+  }
+
+  /** Whether one may write there; the reason if not. @returns {string | null} */
+  function refusal() {
+    if (!destination || destination.type !== "stream" || destination.to.length === 0) return null;
+    const channel = channelOf(store, destination.to[0]);
+    if (channel.is_archived) return "This channel is archived.";
+    if (channel.can_send_message_group !== undefined && !isInGroup(store, store.selfId, channel.can_send_message_group))
+      return "You do not have permission to post in this channel.";
+    return null;
+  }
+
+  function showBanner() {
+    const reason = refusal();
+    sendButton.disabled = reason !== null;
+    const isResolved = destination?.type === "stream" && destination.topic.startsWith("✔ ");
+    const text = editor.value();
+    const isWide =
+      destination?.type === "stream" &&
+      /(^|\s)@\*\*(all|everyone|channel)\*\*/.test(text) &&
+      (channelOf(store, destination.to[0]).subscriber_count ?? 0) > MANY;
+    banner.hidden = reason === null && !(isResolved && text.trim()) && !isWide;
+    if (reason) fill(banner, icon("warning"), reason);
+    else if (isWide && destination)
+      fill(banner, icon("warning"), `This mentions ${channelOf(store, destination.to[0]).subscriber_count} people.`);
+    else if (isResolved && destination) {
+      const [stream, topic] = [destination.to[0], destination.topic];
+      fill(
+        banner,
+        icon("check"),
+        "This topic is resolved. ",
+        h("button", { type: "button", class: "link", onclick: () => void toggleResolved(app, stream, topic) }, "Mark as unresolved"),
+      );
+    }
+  }
+
+  function reportTyping() {
+    if (!destination || !isComplete(destination) || editor.isEmpty()) return stopTyping();
+    if (!store.setting(destination.type === "direct" ? "send_private_typing_notifications" : "send_stream_typing_notifications")) return;
+    const wait = store.state.server_typing_started_wait_period_milliseconds ?? 30_000;
+    if (!typing || Date.now() - typing.at > wait) {
+      typing = { destination, at: Date.now() };
+      sendNotice(destination, "start");
+    }
+    clearTimeout(typingTimer);
+    typingTimer = setTimeout(stopTyping, store.state.server_typing_stopped_wait_period_milliseconds ?? 12_000);
+  }
+
+  function stopTyping() {
+    clearTimeout(typingTimer);
+    if (typing) sendNotice(typing.destination, "stop");
+    typing = null;
+  }
+
+  /** @param {Destination} to @param {"start" | "stop"} op */
+  function sendNotice(to, op) {
+    const where = to.type === "direct" ? { type: "direct", to: to.to } : { type: "channel", stream_id: to.to[0], topic: to.topic };
+    void sendTyping({ op, ...where }).catch(() => {});
+  }
+
+  /** @returns {Promise<{ destination: Destination, content: string } | null>} what would be sent, if it can be */
+  async function checked() {
+    const content = editor.value();
+    if (!destination || content.trim() === "") return null;
+    if (destination.to.length === 0)
+      return refuse(destination.type === "direct" ? "Please choose whom to write to." : "Please choose a channel.");
+    if (destination.type === "stream" && destination.topic.trim() === "" && needsTopic()) return refuse("Please choose a topic.");
+    if (editor.isOver()) return refuse("The message is too long.");
+    if (editor.isUploading()) return refuse("Please wait until the files are uploaded.");
+    const reason = refusal();
+    if (reason) return refuse(reason);
+    if (destination.type === "stream" && /(^|\s)@\*\*(all|everyone|channel)\*\*/.test(content)) {
+      const count = channelOf(store, destination.to[0]).subscriber_count ?? 0;
+      if (count > MANY && !(await confirm("Mention everybody?", `All ${count} people in this channel are notified.`, "Send"))) return null;
+    }
+    return { destination: { ...destination, topic: destination.topic.trim() }, content };
+  }
+
+  /** @param {string} reason @returns {null} */
+  function refuse(reason) {
+    session.tell(reason, true);
+    return null;
+  }
+
+  async function send() {
+    if (await runCommand(editor.value().trim())) return;
+    const message = await checked();
+    if (!message) return;
+    const { destination: to, content } = message;
+    session.outbox.add(to, content, now());
+    sent(to);
+    if (isSame(to, shown)) {
+      app.toNewest();
+      editor.focus();
+    } else if (store.setting("web_navigate_to_sent_message") !== false) {
+      app.goConversation(to);
+    } else {
+      session.tell("Sent.");
+    }
+  }
+
+  /** Commands that are not messages. @param {string} text */
+  async function runCommand(text) {
+    const scheme = { "/dark": 2, "/night": 2, "/light": 3, "/day": 3 }[text];
+    if (scheme === undefined) return false;
+    await session.attempt(updateSettings({ color_scheme: scheme }));
+    editor.setValue("");
+    return true;
+  }
+
+  /** What was written is on its way. @param {Destination} to */
+  function sent(to) {
+    saveSoon.cancel();
+    syncSoon.cancel();
+    stopTyping();
+    session.drafts.remove(to);
+    editor.setValue("");
+    saveSoon.cancel();
+    syncSoon.cancel();
+    store.touch("drafts");
+    if (!isSame(to, shown)) {
+      destination = shown;
+      if (shown) open(shown, { focus: false });
+      else render();
+    }
+  }
+
+  editor.textarea.addEventListener("keydown", (event) => {
+    if (keyName(event) !== "Ctrl+'") return;
+    event.preventDefault();
+    showSnippets(app, editor);
+  });
+
+  function showSendMenu() {
+    showMenu(
+      more,
+      [
+        {
+          label: "Send later",
+          icon: "clock",
+          run: async () => {
+            const message = await checked();
+            if (message) showSchedule(app, { ...message, onDone: () => sent(message.destination) });
+          },
+        },
+        {
+          label: "Save as draft",
+          icon: "draft",
+          run: () => {
+            save(true);
+            session.tell("Saved as draft.");
+            open(shown, { focus: false, ...(shown ? {} : { content: "" }) });
+          },
+        },
+        { label: "Insert a saved text", icon: "copy", key: "Ctrl+'", run: () => showSnippets(app, editor) },
+        { label: "Poll", icon: "poll", run: () => editor.setValue("/poll Question\nFirst option\nSecond option") },
+        { label: "List of tasks", icon: "todo", run: () => editor.setValue("/todo Title\nFirst task: description\nSecond task") },
+        {
+          label: store.setting("enter_sends") ? "Enter sends" : "Ctrl+Enter sends",
+          icon: "keyboard",
+          checked: Boolean(store.setting("enter_sends")),
+          run: () => void session.attempt(updateSettings({ enter_sends: !store.setting("enter_sends") })),
+        },
+      ],
+      "More ways to send",
+    );
+  }
+
+  function close() {
+    if (destination) save(true);
+    stopTyping();
+    destination = shown;
+    open(shown, { focus: false });
+    app.focusMain();
+  }
+
+  /** The conversation that a reply to a message goes to. @param {Message} message @returns {Destination} */
+  const destinationOf = (message) =>
+    message.type === "stream"
+      ? { type: "stream", to: [Number(message.stream_id)], topic: message.subject }
+      : { type: "direct", to: otherIds(store, recipientIds(message)), topic: "" };
+
+  /** @type {Composer} */
+  const composer = {
+    element,
+    editor,
+    open,
+    close,
+    save,
+    destinationOf,
+    get destination() {
+      return destination;
+    },
+    /** The conversation on the screen changed. @param {Destination | null} next */
+    setShown(next) {
+      const isElsewhere = destination !== null && !isSame(destination, shown);
+      shown = next;
+      // Written on, since it was opened for this conversation, or is for another on purpose.
+      if (isSame(destination, next) || (isElsewhere && element.contains(document.activeElement))) return render();
+      open(next, { focus: next !== null && !isTouch() });
+    },
+    /** @param {Message} message @param {string} [prefix] */
+    replyTo(message, prefix = "") {
+      const to = destinationOf(message);
+      if (!isSame(to, destination)) open(to);
+      if (prefix) editor.setValue(prefix + editor.value());
+      editor.focus();
+    },
+    /** @param {Message} message */
+    async quote(message) {
+      const text = await session.attempt(quotation(app, message));
+      if (!text) return;
+      const to = destinationOf(message);
+      if (!isSame(to, destination)) open(to);
+      editor.insertBlock(text);
+    },
+    /** @param {Message} message */
+    async forward(message) {
+      const text = await session.attempt(quotation(app, message));
+      if (text) open({ type: "stream", to: [], topic: "" }, { content: text });
+    },
+    /** Takes a message back that is not sent. @param {string} localId */
+    takeBack(localId) {
+      const item = session.outbox.remove(localId);
+      if (item) open(item.destination, { content: item.content });
+    },
+    hasFocus: () => element.contains(document.activeElement),
+    isEmpty: () => editor.isEmpty(),
+  };
+
+  effect(() => {
+    store.on("channels");
+    if (destination && !isSame(destination, shown) && !recipients.contains(document.activeElement)) render();
+  });
+  return composer;
+}

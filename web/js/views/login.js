@@ -1,0 +1,86 @@
+/**
+ * Logging in.
+ * @module
+ */
+
+import { logIn, serverSettings } from "../api/endpoints.js";
+import { h } from "../lib/dom.js";
+import { field, ownPath } from "./parts.js";
+
+/** Shows the page, and goes on once the session has begun. @param {HTMLElement} root @returns {Promise<void>} */
+export async function showLogin(root) {
+  const settings = await serverSettings().catch(() => null);
+  document.title = `Log in - ${settings?.realm_name ?? "teamchat"}`;
+  return new Promise((resolve) => {
+    const email = h("input", { type: "email", name: "username", id: "id_username", autocomplete: "username", required: true });
+    const password = h("input", {
+      type: "password",
+      name: "password",
+      id: "id_password",
+      autocomplete: "current-password",
+      required: true,
+    });
+    const problem = h("p", { class: "problem", role: "alert", hidden: true });
+    const button = h("button", { type: "submit", class: "button button--primary button--wide" }, "Log in");
+    const submit = async (/** @type {Event} */ event) => {
+      event.preventDefault();
+      button.disabled = true;
+      problem.hidden = true;
+      try {
+        await logIn(email.value, password.value);
+        resolve();
+      } catch (/** @type {any} */ error) {
+        problem.hidden = false;
+        problem.textContent = error.status === 429 ? "There were too many attempts. Please wait some minutes." : error.message;
+        button.disabled = false;
+        password.select();
+      }
+    };
+    root.replaceChildren(
+      h(
+        "main",
+        { class: "login" },
+        h(
+          "div",
+          { class: "login__box" },
+          settings?.realm_icon && h("img", { src: ownPath(settings.realm_icon), alt: "", width: 56, height: 56, class: "login__icon" }),
+          h("h1", null, settings?.realm_name ?? "teamchat"),
+          settings ? null : h("p", { class: "problem" }, "The server cannot be reached."),
+          h(
+            "form",
+            { class: "form", id: "login_form", onsubmit: submit },
+            problem,
+            field("Email", email),
+            field("Password", password),
+            button,
+          ),
+          h(
+            "p",
+            { class: "muted" },
+            "Forgot your password? Ask an administrator for a new one. No account yet? Ask for an invitation link.",
+          ),
+        ),
+      ),
+    );
+    email.focus();
+  });
+}
+
+/** Shows that the server does not answer at the start, and lets the user try again.
+ * @param {HTMLElement} root @param {() => void} retry */
+export function showUnreachable(root, retry) {
+  const again = h("button", { type: "button", class: "button button--primary", onclick: retry }, "Try again");
+  root.replaceChildren(
+    h(
+      "main",
+      { class: "login" },
+      h(
+        "div",
+        { class: "login__box", role: "alert" },
+        h("h1", null, "No connection"),
+        h("p", null, "The server cannot be reached. This page goes on by itself as soon as it can."),
+        again,
+      ),
+    ),
+  );
+}

@@ -1,0 +1,318 @@
+/**
+ * What one can do with a message: the toolbar of the row under the pointer, its menu, and the keys.
+ * @module
+ */
+
+import { getMessage, reportMessage, updateFlags } from "../api/endpoints.js";
+import { closest, h, iconButton } from "../lib/dom.js";
+import { onEnd } from "../lib/signal.js";
+import { bind } from "../platform/keyboard.js";
+import { channelLink } from "../selectors/completions.js";
+import { conversationTerms } from "../selectors/narrow.js";
+import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
+import { may } from "../store/lists.js";
+import { userOf } from "../store/users.js";
+import { showEmojiPicker } from "./emoji_picker.js";
+import { showLightbox } from "./lightbox.js";
+import { confirmDelete, editMessage, showHistory, showMove, showReceipts, showSource } from "./message_dialogs.js";
+import { ask, closePopover, showMenu } from "./popover.js";
+import { toggleReaction } from "./reactions.js";
+import { showReminder } from "./schedule.js";
+import { setTopicPolicy } from "./topic_actions.js";
+import { showUserCard } from "./user_card.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../../types/app.js").Timeline} Timeline */
+/** @typedef {import("../../types/api.js").Message} Message */
+
+/** @param {App} app @param {Message} message */
+export const canEdit = ({ store }, message) => {
+  if (message.sender_id !== store.selfId || store.state.realm_allow_message_editing === false || message.submessages?.length > 0)
+    return false;
+  const limit = store.state.realm_message_content_edit_limit_seconds;
+  return !limit || Date.now() / 1000 - message.timestamp < limit;
+};
+
+/** @param {App} app @param {Message} message */
+export function toggleStar({ session }, message) {
+  return session.attempt(updateFlags([message.id], message.flags.includes("starred") ? "remove" : "add", "starred"));
+}
+
+/** @param {App} app @param {Message} message @param {Timeline | null} timeline */
+async function markUnreadFrom({ session }, message, timeline) {
+  timeline?.block();
+  const terms = timeline ? timeline.terms.filter(({ operator }) => operator !== "near") : conversationTerms(session.store, message);
+  await session.attempt(session.markNarrow(terms, "remove", message.id));
+}
+
+/** The quotation of a message, as the published clients write it. @param {App} app @param {Message} message @returns {Promise<string>} */
+export async function quotation(app, message) {
+  const { message: raw } = await getMessage(message.id, false);
+  const sender = userOf(app.store, message.sender_id);
+  const url = `${location.origin}/#${app.fragmentOf([...conversationTerms(app.store, message), { operator: "near", operand: message.id }])}`;
+  const longest = Math.max(2, ...[...raw.content.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `@_**${sender.full_name}|${sender.user_id}** [said](${url}):\n${fence}quote\n${raw.content}\n${fence}\n`;
+}
+
+/** @param {App} app @param {Message} message */
+export const linkTo = (app, message) =>
+  `${location.origin}/#${app.fragmentOf([...conversationTerms(app.store, message), { operator: "near", operand: message.id }])}`;
+
+/** @param {App} app @param {Message} message @param {Element} opener @param {Timeline | null} timeline @param {{ x: number, y: number }} [at] */
+export function showMessageMenu(app, message, opener, timeline, at) {
+  const { store, session } = app;
+  const isOwn = message.sender_id === store.selfId;
+  const isChannel = message.type === "stream";
+  const isCollapsed = message.flags.includes("collapsed");
+  const mayDelete = isOwn
+    ? may(store, "can_delete_own_message_group") || may(store, "can_delete_any_message_group")
+    : may(store, "can_delete_any_message_group");
+  showMenu(
+    opener,
+    [
+      { label: "Quote and reply", icon: "quote", key: ">", run: () => void app.composer.quote(message) },
+      { label: "Forward", icon: "send", key: "<", run: () => void app.composer.forward(message) },
+      canEdit(app, message)
+        ? { label: "Edit", icon: "edit", key: "e", run: () => void editMessage(app, message, timeline) }
+        : { label: "View source", icon: "code", key: "e", run: () => void showSource(app, message) },
+      isChannel && { label: "Move messages", icon: "move", key: "m", run: () => showMove(app, message) },
+      { label: "Mark as unread from here", icon: "mail", key: "U", run: () => void markUnreadFrom(app, message, timeline) },
+      {
+        label: message.flags.includes("starred") ? "Remove star" : "Star",
+        icon: "star",
+        key: "Ctrl+s",
+        run: () => void toggleStar(app, message),
+      },
+      { label: "Remind me", icon: "clock", run: () => showReminder(app, message) },
+      {
+        label: isCollapsed ? "Show" : "Collapse",
+        icon: "chevron",
+        key: "-",
+        run: () => void session.attempt(updateFlags([message.id], isCollapsed ? "remove" : "add", "collapsed")),
+      },
+      { label: "Copy link to message", icon: "link", run: () => void app.copy(linkTo(app, message), "Link copied.") },
+      isChannel && {
+        label: "Copy as link in text",
+        icon: "hash",
+        run: () => void app.copy(channelLink(store, channelOf(store, Number(message.stream_id)), message.subject), "Copied."),
+      },
+      message.last_edit_timestamp || message.last_moved_timestamp
+        ? { label: "Edit history", icon: "history", key: "H", run: () => void showHistory(app, message) }
+        : null,
+      store.state.realm_enable_read_receipts && {
+        label: "Who has read this",
+        icon: "eye",
+        key: "V",
+        run: () => void showReceipts(app, message),
+      },
+      !isOwn &&
+        store.state.realm_moderation_request_channel_id > 0 && { label: "Report", icon: "warning", run: () => void report(app, message) },
+      mayDelete && { label: "Delete", icon: "trash", isDanger: true, run: () => void confirmDelete(app, message) },
+    ],
+    "Actions on the message",
+    at,
+  );
+}
+
+/** @param {App} app @param {Message} message */
+async function report(app, message) {
+  const description = await ask("Report to the moderators", "", { label: "What is wrong with it?", action: "Report" });
+  if (description)
+    await app.session.attempt(
+      reportMessage(message.id, { report_type: "other", description }).then(() => app.session.tell("The moderators have been told.")),
+    );
+}
+
+/** One toolbar, moved to the row under the pointer or with the focus; clicks; keys. @param {App} app @param {Timeline} timeline */
+export function attachActions(app, timeline) {
+  const { store, session } = app;
+  const { list } = timeline;
+  /** @type {HTMLElement | null} */
+  let host = null;
+  const star = iconButton("star", "Star");
+  const edit = iconButton("edit", "Edit");
+  const toolbar = h(
+    "div",
+    { class: "message-actions", role: "group", "aria-label": "Actions" },
+    iconButton("smile", "Add a reaction", { dataset: { action: "react" } }),
+    iconButton("reply", "Quote and reply", { dataset: { action: "quote" } }),
+    edit,
+    star,
+    iconButton("dots", "More actions", { dataset: { action: "menu" }, "aria-haspopup": "menu" }),
+  );
+  edit.dataset.action = "edit";
+  star.dataset.action = "star";
+
+  /** @param {EventTarget | null} target */
+  const showOn = (target) => {
+    const row = target instanceof Element ? target.closest(".message-row") : null;
+    if (!(row instanceof HTMLElement) || row === host || row.dataset.state) return;
+    const message = store.messages.byId.get(Number(row.dataset.id));
+    if (!message) return;
+    host = row;
+    edit.hidden = !canEdit(app, message);
+    star.setAttribute("aria-pressed", String(message.flags.includes("starred")));
+    row.querySelector(".message-row__main")?.append(toolbar);
+  };
+  list.addEventListener("pointerover", (event) => event.pointerType !== "touch" && showOn(event.target));
+  list.addEventListener("focusin", (event) => showOn(event.target));
+
+  /** @param {Event} event @returns {Message | undefined} */
+  const messageOf = (event) => store.messages.byId.get(Number(closest(event, ".message-row")?.dataset.id));
+
+  /** @type {Record<string, (event: Event, control: HTMLElement, message: Message) => void>} */
+  const actions = {
+    react: (_, control, message) => showEmojiPicker(app, control, (emoji) => void toggleReaction(app, message, emoji)),
+    quote: (_, __, message) => void app.composer.quote(message),
+    edit: (_, __, message) => void editMessage(app, message, timeline),
+    star: (_, __, message) => void toggleStar(app, message),
+    menu: (_, control, message) => showMessageMenu(app, message, control, timeline),
+    user: (_, control) => showUserCard(app, Number(control.dataset.userId), control),
+    lightbox: (event, control, message) => {
+      event.preventDefault();
+      showLightbox(app, control, message);
+    },
+    expand: (_, control) => control.closest(".message-row")?.classList.add("is-expanded"),
+  };
+  list.addEventListener("click", (event) => {
+    const control = closest(event, "[data-action]");
+    if (!control) return;
+    const { action } = control.dataset;
+    if (action === "reveal") timeline.reveal(Number(control.dataset.id));
+    if (action === "retry") session.outbox.retry(String(control.dataset.localId));
+    if (action === "take-back") app.composer.takeBack(String(control.dataset.localId));
+    const message = messageOf(event);
+    if (message && action && actions[action]) actions[action](event, control, message);
+  });
+  list.addEventListener("keydown", (event) => {
+    const control = closest(event, "span[data-action]");
+    if (control && (event.key === "Enter" || event.key === " ")) {
+      event.preventDefault();
+      control.click();
+    }
+  });
+  list.addEventListener("contextmenu", (event) => {
+    if (!matchMedia("(pointer: coarse)").matches || closest(event, "a, img")) return;
+    const message = messageOf(event);
+    const row = closest(event, ".message-row");
+    if (!message || !row) return;
+    event.preventDefault();
+    showMessageMenu(app, message, row, timeline, { x: event.clientX, y: event.clientY });
+  });
+  onEnd(closePopover);
+  bindKeys(app, timeline);
+}
+
+/** @param {App} app @param {Timeline} timeline */
+function bindKeys(app, timeline) {
+  const { store, session } = app;
+  /** @param {string[]} keys @param {string} label @param {string} group @param {(message: Message, row: HTMLElement) => unknown} run */
+  const on = (keys, label, group, run) =>
+    onEnd(
+      bind({
+        keys,
+        label,
+        group,
+        run: () => {
+          const message = timeline.message();
+          const row = message && timeline.rowOf(message.id);
+          if (!message || !row) return false;
+          run(message, row);
+        },
+      }),
+    );
+  /** @param {string[]} keys @param {string} label @param {() => unknown} run */
+  const scroll = (keys, label, run) =>
+    onEnd(
+      bind({
+        keys,
+        label,
+        group: "Reading",
+        run: () => {
+          run();
+        },
+      }),
+    );
+  scroll(["ArrowDown", "j"], "Next message", () => timeline.move(1));
+  scroll(["ArrowUp", "k"], "Previous message", () => timeline.move(-1));
+  scroll(["PageDown", "J", "Space"], "Page down", () => timeline.page(1));
+  scroll(["PageUp", "K", "Shift+Space"], "Page up", () => timeline.page(-1));
+  scroll(["End", "G"], "Newest message", () => timeline.toNewest());
+  scroll(["Home"], "Oldest message", () => timeline.toOldest());
+  on(["Enter", "r"], "Reply", "Writing", (message) => app.composer.replyTo(message));
+  on(["R"], "Direct message to the sender", "Writing", (message) =>
+    app.composer.open({ type: "direct", to: [message.sender_id], topic: "" }),
+  );
+  on(["@"], "Reply mentioning the sender", "Writing", (message) =>
+    app.composer.replyTo(message, `@**${userOf(store, message.sender_id).full_name}** `),
+  );
+  on([">"], "Quote and reply", "Writing", (message) => app.composer.quote(message));
+  on(["<"], "Forward", "Writing", (message) => app.composer.forward(message));
+  on(["e"], "Edit, or view the source", "Messages", (message) =>
+    canEdit(app, message) ? editMessage(app, message, timeline) : showSource(app, message),
+  );
+  on(["m"], "Move messages or the topic", "Messages", (message) => message.type === "stream" && showMove(app, message));
+  on(["H"], "Edit history", "Messages", (message) => showHistory(app, message));
+  on(["V"], "Who has read it", "Messages", (message) => showReceipts(app, message));
+  on(["i"], "Menu of the message", "Messages", (message, row) =>
+    showMessageMenu(app, message, row.querySelector("[data-action=menu]") ?? row, timeline),
+  );
+  on(["u"], "Card of the sender", "Messages", (message, row) =>
+    showUserCard(app, message.sender_id, row.querySelector(".message-row__sender") ?? row),
+  );
+  on([":"], "Add a reaction", "Messages", (message, row) =>
+    showEmojiPicker(
+      app,
+      row.querySelector(".message-actions [data-action=react]") ?? row,
+      (emoji) => void toggleReaction(app, message, emoji),
+    ),
+  );
+  on(["+"], "React with 👍", "Messages", (message) =>
+    toggleReaction(app, message, { emoji_name: "thumbs_up", emoji_code: "1f44d", reaction_type: "unicode_emoji" }),
+  );
+  on(
+    ["="],
+    "Vote for the first reaction",
+    "Messages",
+    (message) => message.reactions[0] && toggleReaction(app, message, message.reactions[0]),
+  );
+  on(["Ctrl+s"], "Star", "Messages", (message) => toggleStar(app, message));
+  on(["U"], "Mark as unread from here", "Messages", (message) => markUnreadFrom(app, message, timeline));
+  on(["-"], "Collapse or show", "Messages", (message) =>
+    session.attempt(updateFlags([message.id], message.flags.includes("collapsed") ? "remove" : "add", "collapsed")),
+  );
+  on(["v"], "Show pictures", "Messages", (message, row) => {
+    const picture = row.querySelector("[data-action=lightbox]");
+    if (picture instanceof HTMLElement) showLightbox(app, picture, message);
+  });
+  on(["s"], "Narrow to the conversation, or from it to the channel", "Going places", (message) => {
+    if (timeline.kind.kind === "topic") app.goNarrow([{ operator: "channel", operand: timeline.kind.streamId }]);
+    else if (timeline.kind.kind !== "dm") app.goNarrow([...conversationTerms(store, message), { operator: "near", operand: message.id }]);
+  });
+  on(["z"], "Conversation around the message", "Going places", (message) =>
+    app.goNarrow([...conversationTerms(store, message), { operator: "near", operand: message.id }]),
+  );
+  on(["M"], "Mute or unmute the topic", "Messages", (message) => {
+    if (message.type !== "stream") return;
+    const policy = policyOf(store, Number(message.stream_id), message.subject);
+    const isMutedChannel = channelOf(store, Number(message.stream_id)).is_muted;
+    const next = isMutedChannel ? (policy === UNMUTED || policy === FOLLOWED ? INHERIT : UNMUTED) : policy === MUTED ? INHERIT : MUTED;
+    return setTopicPolicy(app, Number(message.stream_id), message.subject, next);
+  });
+  onEnd(
+    bind({
+      keys: ["ArrowLeft"],
+      label: "Edit your last message",
+      group: "Writing",
+      run: () => {
+        const last = timeline.range.ids
+          .toReversed()
+          .map((id) => store.messages.byId.get(id))
+          .find((message) => message && canEdit(app, message));
+        if (!last) return false;
+        void editMessage(app, last, timeline);
+      },
+    }),
+  );
+}

@@ -1,0 +1,205 @@
+/**
+ * Messages' HTML: the only module that turns text of the server into elements. The server has sanitized it; a policy of
+ * Trusted Types keeps all other code from doing the same.
+ * @module
+ */
+
+import { h, iconButton } from "../lib/dom.js";
+import { charactersOf } from "../lib/emoji.js";
+import { fullTime } from "../lib/time.js";
+import { isInGroup } from "../store/lists.js";
+import { userOf } from "../store/users.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../../types/api.js").Message} Message */
+
+/** @type {{ createHTML(text: string): any }} */
+const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("message", { createHTML: (/** @type {string} */ text) => text }) ?? {
+  createHTML: (text) => text,
+};
+
+const parser = new DOMParser();
+
+/** Attributes that the page's policy forbids; what they say is said by classes. */
+const STYLE = / style="([^"]*)"/g;
+
+/** Turns HTML of the server into nodes. @param {string} html @returns {DocumentFragment} */
+export function parseHtml(html) {
+  const plain = html.replace(STYLE, (_, style) => {
+    const align = /text-align:\s*(left|right|center)/.exec(style)?.[1];
+    return align ? ` data-align="${align}"` : "";
+  });
+  const parsed = parser.parseFromString(policy.createHTML(plain), "text/html");
+  const fragment = document.createDocumentFragment();
+  for (const node of [...parsed.body.childNodes]) fragment.append(document.adoptNode(node));
+  return fragment;
+}
+
+/** A message's content as it is shown. @param {App} app @param {string} html @param {Message | null} message @returns {HTMLElement} */
+export function contentElement(app, html, message) {
+  const element = h("div", { class: "content" });
+  element.append(parseHtml(html));
+  refine(app, element, message);
+  return element;
+}
+
+/** The text of HTML, for notifications and lists. @param {string} html @returns {string} */
+export function textOf(html) {
+  const fragment = parseHtml(html);
+  for (const hidden of fragment.querySelectorAll(".spoiler-content, .katex-html, annotation")) hidden.textContent = "…";
+  for (const emoji of fragment.querySelectorAll("span.emoji")) emoji.textContent = emojiText(emoji);
+  for (const image of fragment.querySelectorAll("img.emoji")) image.replaceWith(image.getAttribute("alt") ?? "");
+  for (const quote of fragment.querySelectorAll("blockquote")) quote.textContent = `> ${(quote.textContent ?? "").trim().slice(0, 60)}\n`;
+  return (fragment.textContent ?? "").replace(/\n{2,}/g, "\n").trim() || "(attached file)";
+}
+
+/** @param {Element} element */
+function emojiText(element) {
+  const code = [...element.classList].find((name) => /^emoji-[0-9a-f-]+$/.test(name));
+  return (code && charactersOf(code.slice(6))) || element.textContent || "";
+}
+
+/** @param {App} app @param {HTMLElement} root @param {Message | null} message */
+function refine(app, root, message) {
+  const { store } = app;
+  /** @param {string} selector @param {(element: HTMLElement) => void} change */
+  const each = (selector, change) => root.querySelectorAll(selector).forEach((element) => change(/** @type {HTMLElement} */ (element)));
+
+  each(".katex-html", (element) => element.remove());
+  each("span.emoji", (element) => {
+    if (store.setting("emojiset") === "text") return;
+    element.textContent = emojiText(element);
+  });
+  each("span.user-mention", (element) => {
+    const id = element.dataset.userId;
+    if (id && id !== "*") {
+      const name = userOf(store, Number(id)).full_name;
+      if (store.users.has(Number(id)) && !element.querySelector(".highlight"))
+        element.textContent = `${element.classList.contains("silent") ? "" : "@"}${name}`;
+      element.tabIndex = 0;
+      element.setAttribute("role", "button");
+      element.dataset.action = "user";
+    }
+    const isMe = id === "*" ? message?.flags.includes("stream_wildcard_mentioned") : Number(id) === store.selfId;
+    element.classList.toggle("is-me", Boolean(isMe) && !element.classList.contains("silent"));
+  });
+  each("span.topic-mention", (element) => element.classList.toggle("is-me", Boolean(message?.flags.includes("topic_wildcard_mentioned"))));
+  each("span.user-group-mention", (element) => {
+    element.classList.toggle(
+      "is-me",
+      isInGroup(store, store.selfId, Number(element.dataset.userGroupId)) && !element.classList.contains("silent"),
+    );
+  });
+  each("a", (element) => refineLink(app, /** @type {HTMLAnchorElement} */ (element)));
+  each("img", (element) => refineImage(app, /** @type {HTMLImageElement} */ (element)));
+  each("video, audio", (element) => {
+    if (isForeign(element.getAttribute("src"))) element.remove();
+    else {
+      element.setAttribute("controls", "");
+      element.setAttribute("preload", "metadata");
+    }
+  });
+  each("time", (element) => {
+    const seconds = Date.parse(element.getAttribute("datetime") ?? "") / 1000;
+    if (Number.isNaN(seconds)) return;
+    element.textContent = `🕓 ${fullTime(seconds, store.setting("twenty_four_hour_time"))}`;
+    element.title = "This time is in your own zone.";
+  });
+  each(".spoiler-block", (element) => refineSpoiler(element));
+  each(".codehilite", (element) => refineCode(app, element));
+  each("pre", (element) => {
+    element.tabIndex = 0;
+  });
+  each(".message_embed_image", (element) => element.remove());
+  each("table", (element) =>
+    element.replaceWith(
+      h("div", { class: "content__scroll", tabindex: "0", role: "region", "aria-label": "Table" }, element.cloneNode(true)),
+    ),
+  );
+}
+
+/** @param {string | null} url */
+const isForeign = (url) => !url || new URL(url, location.href).origin !== location.origin;
+
+/** @param {App} app @param {HTMLAnchorElement} link */
+function refineLink({ store }, link) {
+  const url = link.getAttribute("href") ?? "";
+  if (/^\s*(data|javascript|vbscript):/i.test(url)) {
+    link.removeAttribute("href");
+    return;
+  }
+  const target = new URL(url, location.href);
+  if (target.origin === location.origin && target.pathname === "/" && target.hash) {
+    link.setAttribute("href", target.hash);
+  } else {
+    link.target = "_blank";
+    link.rel = "noopener noreferrer";
+  }
+  const channel = store.channels.get(Number(link.dataset.streamId));
+  if (channel && link.classList.contains("stream")) link.textContent = `#${channel.name}`;
+}
+
+/** @param {App} app @param {HTMLImageElement} image */
+function refineImage({ store }, image) {
+  if (isForeign(image.getAttribute("src"))) {
+    const link = image.closest("a");
+    const box = image.closest(".message_inline_image");
+    if (box) box.remove();
+    else image.replaceWith(link ? image.alt || link.href : image.alt);
+    return;
+  }
+  if (image.classList.contains("emoji")) return;
+  image.loading = "lazy";
+  image.decoding = "async";
+  const dimensions = /^(\d+)x(\d+)$/.exec(image.dataset.originalDimensions ?? "");
+  const box = image.closest(".message_inline_image");
+  if (!image.alt)
+    image.alt = image.closest("a")?.getAttribute("title") || image.closest("a")?.getAttribute("href")?.split("/").pop() || "Picture";
+  if (dimensions) {
+    const [width, height] = [Number(dimensions[1]), Number(dimensions[2])];
+    const scale = Math.min(1, 480 / width, 300 / height);
+    image.width = Math.max(1, Math.round(width * scale));
+    image.height = Math.max(1, Math.round(height * scale));
+  }
+  if (box) {
+    const link = box.querySelector("a");
+    if (link) link.dataset.action = "lightbox";
+    if (image.dataset.animated === "true" && store.setting("web_animate_image_previews") === "always") animate(image, store);
+  }
+}
+
+/** @param {HTMLImageElement} image @param {import("../store/store.js").Store} store */
+function animate(image, store) {
+  const animated = (store.state.server_thumbnail_formats ?? []).find((/** @type {any} */ format) => format.animated);
+  if (animated) image.src = image.src.replace(/[^/]+$/, animated.name);
+}
+
+/** @param {HTMLElement} block */
+function refineSpoiler(block) {
+  const [header, content] = [block.querySelector(".spoiler-header"), block.querySelector(".spoiler-content")];
+  if (!(header instanceof HTMLElement) || !(content instanceof HTMLElement)) return;
+  if (!header.textContent?.trim()) header.textContent = "Spoiler";
+  content.hidden = true;
+  content.removeAttribute("aria-hidden");
+  const details = h("details", { class: "spoiler-block" }, h("summary", null), content);
+  content.hidden = false;
+  const summary = details.querySelector("summary");
+  // Paragraphs may not be in a summary.
+  summary?.append(...[...header.childNodes].flatMap((node) => (node instanceof HTMLParagraphElement ? [...node.childNodes] : [node])));
+  block.replaceWith(details);
+}
+
+/** @param {App} app @param {HTMLElement} block */
+function refineCode(app, block) {
+  const code = block.querySelector("code");
+  const language = block.dataset.codeLanguage;
+  const buttons = h("div", { class: "code-buttons" });
+  for (const playground of app.store.state.realm_playgrounds ?? []) {
+    if (playground.pygments_language !== language) continue;
+    const url = playground.url_template.replace(/\{[&?]?code\}/, encodeURIComponent(code?.textContent ?? ""));
+    buttons.append(h("a", { href: url, target: "_blank", rel: "noopener noreferrer", class: "icon-button" }, playground.name));
+  }
+  const copy = iconButton("copy", "Copy code", { onclick: () => void app.copy(code?.textContent ?? "", "Code copied.") });
+  buttons.append(copy);
+  block.append(buttons);
+}

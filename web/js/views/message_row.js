@@ -1,0 +1,224 @@
+/**
+ * A row of the timeline: one message with its sender, content, reactions and marks; or one that is on its way.
+ * @module
+ */
+
+import { h, icon, iconButton } from "../lib/dom.js";
+import { clockTime, fullTime } from "../lib/time.js";
+import { conversationTerms } from "../selectors/narrow.js";
+import { namesOf } from "../selectors/sidebar_items.js";
+import { topicName } from "../selectors/title.js";
+import { channelOf } from "../store/channels.js";
+import { otherIds, recipientIds } from "../store/store.js";
+import { userOf } from "../store/users.js";
+import { contentElement } from "./message_content.js";
+import { avatar, channelIcon } from "./parts.js";
+import { reactionsElement } from "./reactions.js";
+import { widgetElement } from "./widgets.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../selectors/timeline_rows.js").Row} Row */
+/** @typedef {import("../../types/api.js").Message} Message */
+
+/** Messages with more HTML than this are shown in part at first. */
+const LONG = 5000;
+
+/** @param {App} app @param {Row} row @param {{ match_content?: string } | undefined} match @returns {HTMLElement} */
+export function messageRow(app, row, match) {
+  const { store } = app;
+  const { message } = row;
+  const sender = userOf(store, message.sender_id);
+  const name = store.users.has(message.sender_id) ? sender.full_name : message.sender_full_name;
+  const is24 = Boolean(store.setting("twenty_four_hour_time"));
+  const time = h(
+    "a",
+    {
+      class: "message-row__time",
+      href: `#${app.fragmentOf([...conversationTerms(store, message), { operator: "near", operand: message.id }])}`,
+      title: fullTime(message.timestamp, is24),
+    },
+    clockTime(message.timestamp, is24),
+  );
+  const isMe = message.is_me_message === true || message.content.startsWith("<p>/me ");
+  const flags = message.flags;
+  const mention = flags.includes("mentioned") ? "direct" : flags.some((flag) => flag.endsWith("mentioned")) ? "group" : null;
+
+  return h(
+    "article",
+    {
+      class: "message-row",
+      tabindex: "-1",
+      dataset: {
+        id: String(message.id),
+        shows: row.showsSender ? "sender" : "content",
+        ...(row.isUnread ? { unread: "" } : {}),
+        ...(mention ? { mention } : {}),
+        ...(flags.includes("starred") ? { starred: "" } : {}),
+        ...(message.sender_id === store.selfId ? { own: "" } : {}),
+        ...(flags.includes("collapsed") ? { collapsed: "" } : {}),
+      },
+      "aria-label": `${name}, ${clockTime(message.timestamp, is24)}`,
+    },
+    row.day && h("div", { class: "message-row__day" }, h("span", null, row.day)),
+    row.isFirstUnread && h("div", { class: "message-row__new" }, h("span", null, "New")),
+    row.hasBar && recipientBar(app, message),
+    row.isHidden
+      ? hiddenBody(message)
+      : h(
+          "div",
+          { class: "message-row__main" },
+          h(
+            "div",
+            { class: "message-row__gutter" },
+            row.showsSender
+              ? h(
+                  "button",
+                  {
+                    type: "button",
+                    class: "message-row__avatar",
+                    dataset: { action: "user", userId: String(sender.user_id) },
+                    "aria-label": `${name}: card`,
+                    tabindex: "-1",
+                  },
+                  avatar(sender),
+                )
+              : time,
+          ),
+          h(
+            "div",
+            { class: "message-row__body" },
+            row.showsSender &&
+              !isMe &&
+              h(
+                "div",
+                { class: "message-row__head" },
+                h(
+                  "button",
+                  { type: "button", class: "message-row__sender", dataset: { action: "user", userId: String(sender.user_id) } },
+                  name,
+                  sender.is_bot && h("span", { class: "badge" }, "bot"),
+                ),
+                time,
+                ...marks(message),
+              ),
+            isMe ? meBody(app, name, message) : body(app, message, match),
+            !row.showsSender && h("div", { class: "message-row__marks" }, ...marks(message)),
+            message.reactions.length > 0 && reactionsElement(app, message),
+          ),
+        ),
+  );
+}
+
+/** @param {App} app @param {Message} message @param {{ match_content?: string } | undefined} match */
+function body(app, message, match) {
+  const widget = message.submessages?.length > 0 ? widgetElement(app, message) : null;
+  if (widget) return widget;
+  const content = contentElement(app, match?.match_content ?? message.content, message);
+  if (message.content.length < LONG && message.content.split("\n").length < LONG / 100) return content;
+  content.classList.add("is-long");
+  const more = h("button", { type: "button", class: "link content__more", dataset: { action: "expand" } }, "Show more");
+  return h("div", null, content, more);
+}
+
+/** @param {App} app @param {string} name @param {Message} message */
+function meBody(app, name, message) {
+  const content = contentElement(app, message.content.replace("<p>/me ", "<p>"), message);
+  const first = content.querySelector("p") ?? content;
+  first.prepend(
+    h("button", { type: "button", class: "message-row__sender", dataset: { action: "user", userId: String(message.sender_id) } }, name),
+    " ",
+  );
+  return content;
+}
+
+/** @param {Message} message */
+function marks(message) {
+  return [
+    message.last_edit_timestamp ? h("span", { class: "mark" }, "edited") : null,
+    message.last_moved_timestamp && !message.last_edit_timestamp ? h("span", { class: "mark" }, "moved") : null,
+    message.flags.includes("starred") ? h("span", { class: "mark mark--star", role: "img", "aria-label": "Starred" }, icon("star")) : null,
+  ];
+}
+
+/** @param {Message} message */
+function hiddenBody(message) {
+  return h(
+    "div",
+    { class: "message-row__main" },
+    h("div", { class: "message-row__gutter" }),
+    h(
+      "p",
+      { class: "message-row__hidden" },
+      "A message of somebody whom you muted. ",
+      h("button", { type: "button", class: "link", dataset: { action: "reveal", id: String(message.id) } }, "Show it"),
+    ),
+  );
+}
+
+/** The bar above messages of another conversation than those before. @param {App} app @param {Message} message */
+function recipientBar(app, message) {
+  const { store } = app;
+  if (message.type === "private") {
+    const others = otherIds(store, recipientIds(message));
+    return h(
+      "header",
+      { class: "recipient-bar" },
+      h(
+        "a",
+        { href: `#${app.fragmentOf([{ operator: "dm", operand: others }])}` },
+        icon("mail"),
+        others.length === 1 && others[0] === store.selfId ? "Messages with yourself" : `You and ${namesOf(store, others)}`,
+      ),
+    );
+  }
+  const channel = channelOf(store, Number(message.stream_id));
+  const channelTerm = { operator: "channel", operand: channel.stream_id };
+  return h(
+    "header",
+    { class: "recipient-bar", style: { "--channel": channel.color } },
+    h("a", { href: `#${app.fragmentOf([channelTerm])}`, class: "recipient-bar__channel" }, channelIcon(channel), channel.name),
+    h(
+      "a",
+      { href: `#${app.fragmentOf([channelTerm, { operator: "topic", operand: message.subject }])}`, class: "recipient-bar__topic" },
+      topicName(store, message.subject),
+    ),
+  );
+}
+
+/** A message on its way. @param {App} app @param {import("../store/outbox.js").OutgoingMessage} item @returns {HTMLElement} */
+export function outgoingRow(app, item) {
+  const words = {
+    waiting: "Waiting for the connection…",
+    sending: "Sending…",
+    unsure: "Waiting for the connection…",
+    failed: item.error ?? "It could not be sent.",
+  };
+  return h(
+    "article",
+    {
+      class: "message-row",
+      tabindex: "-1",
+      dataset: { id: item.localId, shows: "sender", state: item.state, own: "" },
+      "aria-label": `${app.store.self.full_name}, ${words[item.state]}`,
+    },
+    h(
+      "div",
+      { class: "message-row__main" },
+      h("div", { class: "message-row__gutter" }, avatar(app.store.self)),
+      h(
+        "div",
+        { class: "message-row__body" },
+        h("div", { class: "message-row__head" }, h("span", { class: "message-row__sender" }, app.store.self.full_name)),
+        h("div", { class: "content content--source" }, item.content),
+        h(
+          "div",
+          { class: "message-row__sending" },
+          item.state === "failed" && icon("warning"),
+          words[item.state],
+          item.state === "failed" && iconButton("refresh", "Send again", { dataset: { action: "retry", localId: item.localId } }),
+          item.state !== "sending" && iconButton("edit", "Take back and edit", { dataset: { action: "take-back", localId: item.localId } }),
+        ),
+      ),
+    ),
+  );
+}

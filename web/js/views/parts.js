@@ -1,0 +1,94 @@
+/**
+ * Small parts that several views share.
+ * @module
+ */
+
+import { h, icon } from "../lib/dom.js";
+import { charactersOf } from "../lib/emoji.js";
+
+/** @typedef {import("../../types/api.js").User} User */
+/** @typedef {import("../../types/api.js").Channel} Channel */
+
+/** @param {User} user @param {number} [size] */
+export function avatar(user, size = 36) {
+  const url = user.avatar_url || `/avatar/${user.user_id}`;
+  return h("img", { class: "avatar", src: ownPath(url), alt: "", width: size, height: size, loading: "lazy", decoding: "async" });
+}
+
+/** The path of a URL of this server; other servers are not asked. @param {string} url */
+export function ownPath(url) {
+  const parsed = new URL(url, location.href);
+  return parsed.origin === location.origin || parsed.pathname.startsWith("/user_avatars/")
+    ? `${parsed.pathname}${parsed.search}`
+    : "/static/images/unknown-user-avatar.png";
+}
+
+/** @param {Channel} channel */
+export const channelIcon = (channel) => icon(channel.is_web_public ? "globe" : channel.invite_only ? "lock" : "hash");
+
+/** @param {"active" | "idle" | "offline"} presence */
+export function presenceDot(presence) {
+  const words = { active: "Active", idle: "Away", offline: "Offline" };
+  return h("span", { class: "presence", dataset: { presence }, title: words[presence], role: "img", "aria-label": words[presence] });
+}
+
+/** A count of unread messages. @param {number} count @param {{ isMuted?: boolean, hasMention?: boolean }} [how] */
+export function countBadge(count, { isMuted = false, hasMention = false } = {}) {
+  if (count === 0) return null;
+  const text = count > 999 ? "999+" : String(count);
+  return h(
+    "span",
+    { class: "count", dataset: isMuted ? { muted: "" } : {} },
+    hasMention && h("span", { class: "count__mention", "aria-label": "mentions you" }, "@"),
+    h("span", { "aria-label": `${count} unread`, role: "img" }, text),
+  );
+}
+
+/** An emoji: a character, or the organization's picture.
+ * @param {import("../store/store.js").Store} store @param {{ emoji_name: string, emoji_code: string, reaction_type: string }} emoji */
+export function emojiElement(store, { emoji_name, emoji_code, reaction_type }) {
+  if (reaction_type === "unicode_emoji") {
+    return h(
+      "span",
+      { class: "emoji", role: "img", "aria-label": emoji_name.replaceAll("_", " ") },
+      store.setting("emojiset") === "text" ? `:${emoji_name}:` : charactersOf(emoji_code),
+    );
+  }
+  const own = store.state.realm_emoji?.[emoji_code];
+  const url = reaction_type === "realm_emoji" ? own?.source_url : "/static/generated/emoji/images/emoji/unicode/zulip.png";
+  return url
+    ? h("img", { class: "emoji", src: ownPath(url), alt: `:${emoji_name}:`, title: emoji_name, width: 20, height: 20 })
+    : h("span", null, `:${emoji_name}:`);
+}
+
+/** A labelled field of a form.
+ * @param {string} label @param {HTMLElement} control @param {string} [hint] */
+export function field(label, control, hint) {
+  control.id ||= `f${Math.random().toString(36).slice(2)}`;
+  if (hint) control.setAttribute("aria-describedby", `${control.id}-hint`);
+  return h(
+    "div",
+    { class: "field" },
+    h("label", { for: control.id }, label),
+    control,
+    hint && h("p", { class: "field__hint", id: `${control.id}-hint` }, hint),
+  );
+}
+
+/** A checkbox with its label. @param {string} label @param {boolean} checked @param {(checked: boolean) => void} [onchange] @param {{ disabled?: boolean }} [more] */
+export function checkbox(label, checked, onchange, { disabled = false } = {}) {
+  const input = h("input", { type: "checkbox", checked, disabled, onchange: () => onchange?.(input.checked) });
+  return h("label", { class: "checkbox" }, input, h("span", null, label));
+}
+
+/** @param {[string | number, string][]} options @param {string | number | null | undefined} value @param {(value: string) => void} [onchange] @param {{ disabled?: boolean, label?: string }} [more] */
+export function select(options, value, onchange, { disabled = false, label } = {}) {
+  const element = h(
+    "select",
+    { disabled, "aria-label": label },
+    options.map(([key, text]) => h("option", { value: String(key) }, text)),
+  );
+  element.value = String(value);
+  if (onchange) element.onchange = () => onchange(element.value);
+  return element;
+}

@@ -1,0 +1,97 @@
+/**
+ * What is pasted: HTML as Markdown, and links of this organization in short form.
+ * @module
+ */
+
+import { channelLink } from "../selectors/completions.js";
+import { operandOf, parseNarrow } from "../selectors/narrow.js";
+import { parseHtml } from "./message_content.js";
+
+/** A link to a conversation of this organization in the syntax of messages; null for other texts.
+ * @param {import("../store/store.js").Store} store @param {string} text @returns {string | null} */
+export function linkForUrl(store, text) {
+  if (!/^https?:\/\/\S+$/.test(text) || !URL.canParse(text)) return null;
+  const url = new URL(text);
+  if (url.origin !== location.origin || !url.hash.startsWith("#narrow/")) return null;
+  const terms = parseNarrow(store, url.hash.slice("#narrow/".length));
+  const channel = store.channels.get(operandOf(terms ?? [], "channel"));
+  if (!terms || !channel) return null;
+  const topic = operandOf(terms, "topic");
+  const near = operandOf(terms, "near");
+  if (terms.length > 3 || (terms.length === 3 && near === undefined)) return null;
+  const link = channelLink(store, channel, topic);
+  return near !== undefined && link.startsWith("#**") ? link.replace(/\*\*$/, `@${near}**`) : link;
+}
+
+/** @param {string} html @returns {string} */
+export function htmlToMarkdown(html) {
+  const text = [...parseHtml(html).childNodes].map((node) => convert(node, "")).join("");
+  return text
+    .replace(/\u00a0/g, " ")
+    .replace(/[ \t]+\n/g, "\n")
+    .replace(/\n{3,}/g, "\n\n")
+    .trim();
+}
+
+/** @type {Record<string, string>} */
+const MARKS = { B: "**", STRONG: "**", I: "*", EM: "*", DEL: "~~", S: "~~", STRIKE: "~~" };
+
+/** @param {Node} node @param {string} indent @returns {string} */
+function convert(node, indent) {
+  if (node instanceof Text) return node.data.replace(/\s+/g, " ");
+  if (!(node instanceof Element) || node.matches("style, script, head, meta, title")) return "";
+  const inner = () => [...node.childNodes].map((child) => convert(child, indent)).join("");
+  const tag = node.tagName;
+  if (node.matches(".katex-display, .katex")) {
+    const tex = node.querySelector("annotation")?.textContent ?? "";
+    return node.classList.contains("katex-display") ? `\n\`\`\`math\n${tex}\n\`\`\`\n` : `$$${tex}$$`;
+  }
+  if (MARKS[tag]) {
+    const text = inner();
+    return text.trim() ? `${MARKS[tag]}${text.trim()}${MARKS[tag]}${/\s$/.test(text) ? " " : ""}` : text;
+  }
+  if (/^H[1-6]$/.test(tag)) return `\n${"#".repeat(Number(tag[1]))} ${inner().trim()}\n\n`;
+  switch (tag) {
+    case "BR":
+      return "\n";
+    case "A": {
+      const [href, text] = [node.getAttribute("href") ?? "", inner().trim()];
+      if (!/^https?:|^mailto:/.test(href) || node.querySelector("img")) return text;
+      return text === href || text === "" ? href : `[${text}](${href})`;
+    }
+    case "CODE":
+      return `\`${node.textContent}\``;
+    case "PRE": {
+      const language =
+        /language-(\w+)/.exec(node.querySelector("code")?.className ?? "")?.[1] ??
+        node.parentElement?.getAttribute("data-code-language") ??
+        "";
+      return `\n\`\`\`${language.toLowerCase()}\n${(node.textContent ?? "").replace(/\n$/, "")}\n\`\`\`\n`;
+    }
+    case "BLOCKQUOTE":
+      return `\n${inner()
+        .trim()
+        .split("\n")
+        .map((line) => `> ${line}`)
+        .join("\n")}\n\n`;
+    case "UL":
+    case "OL": {
+      const start = Number(node.getAttribute("start") ?? 1);
+      const lines = [...node.children].map((item, index) => {
+        const text = [...item.childNodes]
+          .map((child) => convert(child, `${indent}  `))
+          .join("")
+          .trim();
+        return `${indent}${tag === "OL" ? `${start + index}.` : "*"} ${text}`;
+      });
+      return `\n${lines.join("\n")}\n`;
+    }
+    case "P":
+    case "DIV":
+      return `${inner().trim()}\n\n`;
+    case "HR":
+      return "\n---\n";
+    default:
+      return inner();
+  }
+}

@@ -1,0 +1,231 @@
+/**
+ * Menus and other small boxes beside what opened them; toasts; and questions in dialogs.
+ * @module
+ */
+
+import { fill, h, icon, iconButton } from "../lib/dom.js";
+
+/** @typedef {import("../lib/icons.js")["icons"]} Icons */
+/** @typedef {{ label: string, icon?: keyof Icons, run: () => void, isDanger?: boolean, key?: string, checked?: boolean } | null | false | undefined} MenuItem */
+
+/** @type {{ element: HTMLElement, opener: Element | null, close: () => void } | null} */
+let open = null;
+
+export const isPopoverOpen = () => open !== null;
+export const closePopover = () => open?.close();
+
+/** Shows a box beside an element. It closes with Escape and with a click elsewhere, and gives the focus back.
+ * @param {Element} opener @param {HTMLElement} content @param {{ role?: string, label: string, at?: { x: number, y: number } }} options */
+export function showPopover(opener, content, { role = "dialog", label, at }) {
+  if (open?.opener === opener) {
+    open.close();
+    return;
+  }
+  open?.close();
+  const host = opener.closest("dialog[open]") ?? document.body;
+  const element = h("div", { class: "popover", role, "aria-label": label, tabindex: "-1" }, content);
+  const before = document.activeElement;
+  const onPress = (/** @type {Event} */ event) => {
+    const target = /** @type {Node} */ (event.target);
+    if (!element.contains(target) && !opener.contains(target)) close();
+  };
+  const onKey = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "Escape" && event.key !== "Tab") return;
+    if (event.key === "Tab" && role !== "menu") return;
+    event.preventDefault();
+    event.stopPropagation();
+    close();
+  };
+  const close = () => {
+    if (open?.element !== element) return;
+    open = null;
+    const hadFocus = element.contains(document.activeElement) || document.activeElement === document.body;
+    element.remove();
+    document.removeEventListener("pointerdown", onPress, true);
+    opener.setAttribute("aria-expanded", "false");
+    if (hadFocus && before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+  };
+  element.addEventListener("keydown", onKey);
+  document.addEventListener("pointerdown", onPress, true);
+  host.append(element);
+  open = { element, opener, close };
+  opener.setAttribute("aria-expanded", "true");
+  place(element, at ? new DOMRect(at.x, at.y, 0, 0) : opener.getBoundingClientRect());
+  const first = element.querySelector("[autofocus], input, textarea, [role=menuitem], button, a");
+  (first instanceof HTMLElement ? first : element).focus({ preventScroll: true });
+  return close;
+}
+
+/** @param {HTMLElement} element @param {DOMRect} anchor */
+function place(element, anchor) {
+  const box = element.getBoundingClientRect();
+  const [width, height] = [innerWidth, innerHeight];
+  const left = Math.max(8, Math.min(anchor.left, width - box.width - 8));
+  const below = anchor.bottom + 4;
+  const top = below + box.height <= height - 8 ? below : Math.max(8, Math.min(anchor.top - box.height - 4, height - box.height - 8));
+  element.style.setProperty("left", `${left}px`);
+  element.style.setProperty("top", `${top}px`);
+}
+
+/** @param {Element} opener @param {MenuItem[]} items @param {string} label @param {{ x: number, y: number }} [at] */
+export function showMenu(opener, items, label, at) {
+  const buttons = items
+    .filter((item) => item !== null && item !== false && item !== undefined)
+    .map((item) =>
+      h(
+        "button",
+        {
+          type: "button",
+          role: item.checked === undefined ? "menuitem" : "menuitemcheckbox",
+          "aria-checked": item.checked === undefined ? null : String(item.checked),
+          tabindex: "-1",
+          class: item.isDanger ? "menu__item menu__item--danger" : "menu__item",
+          onclick: () => {
+            closePopover();
+            item.run();
+          },
+        },
+        item.icon ? icon(item.icon) : h("span", { class: "icon" }),
+        h("span", { class: "menu__label" }, item.label),
+        item.checked && icon("check"),
+        item.key && h("kbd", null, item.key),
+      ),
+    );
+  const menu = h("div", { class: "menu" }, buttons);
+  menu.addEventListener("keydown", (event) => {
+    const at = buttons.indexOf(/** @type {any} */ (document.activeElement));
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    buttons.at(next % buttons.length)?.focus();
+  });
+  showPopover(opener, menu, { role: "menu", label, at });
+}
+
+/** A modal dialog with a title. `body` may use `close`.
+ * @param {string} title @param {(close: () => void) => (HTMLElement | null | false | string)[]} body
+ * @param {{ class?: string, onClose?: () => void }} [options] @returns {HTMLDialogElement} */
+export function showDialog(title, body, options = {}) {
+  closePopover();
+  const before = document.activeElement;
+  const id = `dialog-${Math.random().toString(36).slice(2)}`;
+  const dialog = h("dialog", { class: `dialog ${options.class ?? ""}`, "aria-labelledby": id });
+  const close = () => dialog.close();
+  dialog.append(
+    h("header", { class: "dialog__head" }, h("h2", { id, tabindex: "-1" }, title), iconButton("close", "Close", { onclick: close })),
+    h("div", { class: "dialog__body", tabindex: "0" }, ...body(close)),
+  );
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    options.onClose?.();
+    if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+  });
+  dialog.addEventListener("pointerdown", (event) => {
+    if (event.target === dialog) close();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  const first = dialog.querySelector(".dialog__body :is([autofocus], input, textarea, select, button)");
+  (first instanceof HTMLElement ? first : dialog.querySelector("h2"))?.focus({ preventScroll: true });
+  return dialog;
+}
+
+/** Asks for confirmation. @param {string} title @param {string} text @param {string} action @param {{ isDanger?: boolean }} [options] @returns {Promise<boolean>} */
+export function confirm(title, text, action, { isDanger = false } = {}) {
+  return new Promise((resolve) => {
+    let isConfirmed = false;
+    showDialog(
+      title,
+      (close) => [
+        h("p", null, text),
+        h(
+          "div",
+          { class: "dialog__buttons" },
+          h("button", { type: "button", class: "button", onclick: close }, "Cancel"),
+          h(
+            "button",
+            {
+              type: "button",
+              class: isDanger ? "button button--danger" : "button button--primary",
+              autofocus: true,
+              onclick: () => {
+                isConfirmed = true;
+                close();
+              },
+            },
+            action,
+          ),
+        ),
+      ],
+      { class: "dialog--small", onClose: () => resolve(isConfirmed) },
+    );
+  });
+}
+
+/** Asks for a line of text. @param {string} title @param {string} value @param {{ label?: string, action?: string, maxlength?: number, type?: string }} [options] @returns {Promise<string | null>} */
+export function ask(title, value, { label = title, action = "Save", maxlength, type = "text" } = {}) {
+  return new Promise((resolve) => {
+    /** @type {string | null} */
+    let result = null;
+    showDialog(
+      title,
+      (close) => {
+        const input = h("input", { type, value, "aria-label": label, maxlength, required: true });
+        return [
+          h(
+            "form",
+            {
+              class: "form",
+              onsubmit: (/** @type {Event} */ event) => {
+                event.preventDefault();
+                result = input.value.trim();
+                close();
+              },
+            },
+            input,
+            h(
+              "div",
+              { class: "dialog__buttons" },
+              h("button", { type: "button", class: "button", onclick: close }, "Cancel"),
+              h("button", { type: "submit", class: "button button--primary" }, action),
+            ),
+          ),
+        ];
+      },
+      { class: "dialog--small", onClose: () => resolve(result) },
+    );
+  });
+}
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let toastTimer;
+
+/** Shows a line of text for some seconds. @param {string} text @param {boolean} isError @param {{ label: string, run: () => void }} [action] */
+export function toast(text, isError, action) {
+  const host = document.querySelector("dialog[open]:last-of-type") ?? document.body;
+  let element = document.querySelector(".toast");
+  element?.remove();
+  element = h("div", { class: "toast", role: isError ? "alert" : "status", dataset: isError ? { error: "" } : {} });
+  host.append(element);
+  fill(
+    element,
+    h("span", null, text),
+    action &&
+      h(
+        "button",
+        {
+          type: "button",
+          class: "link",
+          onclick: () => {
+            element.remove();
+            action.run();
+          },
+        },
+        action.label,
+      ),
+    iconButton("close", "Dismiss", { onclick: () => element.remove() }),
+  );
+  clearTimeout(toastTimer);
+  toastTimer = setTimeout(() => element.remove(), isError ? 8000 : 4000);
+}

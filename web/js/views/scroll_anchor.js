@@ -1,0 +1,92 @@
+/**
+ * Keeps what is being read where it is, whatever changes above it: rows that are added or removed, pictures that arrive,
+ * edits, another width. At the end of the list it keeps to the end. The only place that scrolls by itself.
+ * @module
+ */
+
+/** How far from the end, in pixels, still counts as at the end. */
+const SLACK = 32;
+
+/** @param {HTMLElement} scroller @param {HTMLElement} list Its children are the rows. */
+export function createScrollAnchor(scroller, list) {
+  /** Whether the end of the list is the newest there is, so that staying there means following. */
+  let follows = false;
+  let isAtEnd = false;
+  /** Rows that are drawn anew are other elements with the same id. @type {{ row: HTMLElement, top: number, next: string | undefined } | null} */
+  let anchor = null;
+
+  const distanceToEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+
+  /** The first row that reaches below the upper edge, found by halving. @returns {HTMLElement | null} */
+  function topRow() {
+    const rows = list.children;
+    const edge = scroller.getBoundingClientRect().top;
+    let [low, high] = [0, rows.length - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (rows[middle].getBoundingClientRect().bottom > edge + 4) high = middle;
+      else low = middle + 1;
+    }
+    const row = rows[low];
+    return row instanceof HTMLElement ? row : null;
+  }
+
+  /** @param {string | undefined} id */
+  const rowWithId = (id) => (id === undefined ? null : list.querySelector(`:scope > [data-id="${CSS.escape(id)}"]`));
+
+  function remember() {
+    isAtEnd = distanceToEnd() <= SLACK;
+    const row = topRow();
+    const next = row?.nextElementSibling;
+    anchor = row ? { row, top: row.getBoundingClientRect().top, next: next instanceof HTMLElement ? next.dataset.id : undefined } : null;
+  }
+
+  function restore() {
+    if (follows && isAtEnd) {
+      scroller.scrollTop = scroller.scrollHeight;
+      remember();
+      return;
+    }
+    const row = anchor && (anchor.row.isConnected ? anchor.row : (rowWithId(anchor.row.dataset.id) ?? rowWithId(anchor.next)));
+    if (anchor && row) {
+      const moved = row.getBoundingClientRect().top - anchor.top;
+      if (Math.abs(moved) >= 0.5) scroller.scrollBy({ top: moved, behavior: "instant" });
+    }
+    remember();
+  }
+
+  const onScroll = () => remember();
+  scroller.addEventListener("scroll", onScroll, { passive: true });
+  const observer = new ResizeObserver(() => restore());
+  observer.observe(list);
+  observer.observe(scroller);
+
+  return {
+    /** Runs a change of the rows, and keeps the place. @param {() => void} change */
+    preserve(change) {
+      if (!anchor) remember();
+      change();
+      restore();
+    },
+    /** @param {boolean} value */
+    setFollows(value) {
+      follows = value;
+    },
+    isAtEnd: () => distanceToEnd() <= SLACK,
+    toEnd() {
+      scroller.scrollTop = scroller.scrollHeight;
+      remember();
+    },
+    /** Puts a row at a part of the height, from 0 for the upper edge to 1 for the lower. @param {HTMLElement} row @param {number} fraction */
+    place(row, fraction) {
+      const [box, own] = [scroller.getBoundingClientRect(), row.getBoundingClientRect()];
+      scroller.scrollTop += own.top - box.top - Math.max(0, (box.height - own.height) * fraction);
+      remember();
+    },
+    remember,
+    end() {
+      observer.disconnect();
+      scroller.removeEventListener("scroll", onScroll);
+    },
+  };
+}

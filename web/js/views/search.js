@@ -1,0 +1,296 @@
+/**
+ * The search box, with operators completed and explained; and the palette that leads to any conversation.
+ * @module
+ */
+
+import { fill, h, icon } from "../lib/dom.js";
+import { effect } from "../lib/signal.js";
+import { isComposing } from "../platform/keyboard.js";
+import { ranked } from "../selectors/completions.js";
+import { parseSearch, searchText, suggestions } from "../selectors/search_terms.js";
+import { directItems } from "../selectors/sidebar_items.js";
+import { topicName } from "../selectors/title.js";
+import { avatar, channelIcon } from "./parts.js";
+import { showDialog } from "./popover.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+
+/** A list of choices below an input. @template T
+ * @param {HTMLInputElement} input @param {HTMLElement} list @param {{ render: (item: T) => import("../lib/dom.js").Child[], choose: (item: T) => void }} how */
+function choices(input, list, { render, choose }) {
+  /** @type {T[]} */
+  let items = [];
+  let at = -1;
+  const id = list.id;
+  const mark = () => {
+    [...list.children].forEach((option, index) => {
+      option.setAttribute("aria-selected", String(index === at));
+      if (index === at) option.scrollIntoView({ block: "nearest" });
+    });
+    if (at >= 0) input.setAttribute("aria-activedescendant", `${id}-${at}`);
+    else input.removeAttribute("aria-activedescendant");
+  };
+  return {
+    /** @param {T[]} next @param {number} [first] */
+    set(next, first = -1) {
+      items = next;
+      at = Math.min(first, items.length - 1);
+      fill(
+        list,
+        items.map((item, index) =>
+          h(
+            "div",
+            {
+              class: "completion",
+              role: "option",
+              id: `${id}-${index}`,
+              "aria-selected": "false",
+              onpointerdown: (/** @type {Event} */ event) => {
+                event.preventDefault();
+                choose(item);
+              },
+            },
+            render(item),
+          ),
+        ),
+      );
+      list.hidden = items.length === 0;
+      input.setAttribute("aria-expanded", String(items.length > 0));
+      mark();
+    },
+    current: () => items[at],
+    /** @param {KeyboardEvent} event @returns {boolean} whether it was for the list */
+    key(event) {
+      if (event.key === "ArrowDown" && items.length > 0) at = Math.min(items.length - 1, at + 1);
+      else if (event.key === "ArrowUp" && items.length > 0) at = Math.max(-1, at - 1);
+      else return false;
+      event.preventDefault();
+      mark();
+      return true;
+    },
+  };
+}
+
+/** @param {App} app */
+export function createSearch(app) {
+  const { store } = app;
+  const list = h("div", {
+    class: "completions completions--below",
+    role: "listbox",
+    id: "search-choices",
+    "aria-label": "Suggestions",
+    hidden: true,
+  });
+  const input = h("input", {
+    type: "search",
+    placeholder: "Search",
+    "aria-label": "Search messages",
+    title: "Search (/)",
+    role: "combobox",
+    "aria-expanded": "false",
+    "aria-controls": "search-choices",
+    "aria-autocomplete": "list",
+    autocomplete: "off",
+  });
+  const element = h(
+    "form",
+    {
+      class: "search",
+      role: "search",
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        submit();
+      },
+    },
+    icon("search"),
+    input,
+    list,
+  );
+  const choice = choices(input, list, {
+    render: (/** @type {import("../selectors/search_terms.js").Suggestion} */ { label, detail }) => [
+      h("span", { class: "completion__label" }, label),
+      h("span", { class: "completion__detail" }, detail),
+    ],
+    choose(suggestion) {
+      input.value = suggestion.text;
+      input.focus();
+      if (suggestion.text.endsWith(":")) update();
+      else submit();
+    },
+  });
+
+  function update() {
+    choice.set(suggestions(store, input.value).slice(0, 12));
+  }
+
+  function submit() {
+    const terms = parseSearch(store, input.value.trim());
+    choice.set([]);
+    if (terms.length === 0) return app.goHome();
+    input.blur();
+    app.goNarrow(terms);
+  }
+
+  input.addEventListener("input", update);
+  input.addEventListener("focus", update);
+  input.addEventListener("blur", () => choice.set([]));
+  input.addEventListener("keydown", (event) => {
+    if (isComposing(event) || choice.key(event)) return;
+    const current = choice.current();
+    if ((event.key === "Enter" || event.key === "Tab") && current) {
+      event.preventDefault();
+      input.value = current.text;
+      if (event.key === "Enter" && !current.text.endsWith(":")) submit();
+      else update();
+    } else if (event.key === "Escape") {
+      input.blur();
+      app.focusMain();
+      event.stopPropagation();
+    }
+  });
+  effect(() => {
+    const route = app.route.value;
+    const isSearch = route.kind === "narrow" && route.narrow.kind === "other";
+    if (document.activeElement !== input)
+      input.value = isSearch
+        ? searchText(
+            store,
+            route.terms.filter(({ operator }) => operator !== "near"),
+          )
+        : "";
+  });
+
+  return {
+    element,
+    input,
+    focus() {
+      const route = app.route.peek();
+      if (input.value === "" && route.kind === "narrow" && route.narrow.kind !== "feed")
+        input.value = `${searchText(
+          store,
+          route.terms.filter(({ operator }) => operator !== "near"),
+        )} `;
+      input.focus();
+      input.select();
+    },
+  };
+}
+
+/** Ctrl-K: any conversation, channel, topic or person by name. @param {App} app */
+export function showPalette(app) {
+  const { store, session } = app;
+  /** @typedef {{ name: string, detail: string, picture: Node, run: () => void, bonus: number }} Place */
+  /** @returns {Place[]} */
+  function places() {
+    /** @type {Place[]} */
+    const all = [];
+    for (const channel of store.channels.values()) {
+      if (channel.is_archived) continue;
+      all.push({
+        name: channel.name,
+        detail: channel.subscribed ? "Channel" : "Channel, not subscribed",
+        picture: channelIcon(channel),
+        bonus: channel.subscribed ? 0 : 3,
+        run: () => app.goNarrow([{ operator: "channel", operand: channel.stream_id }]),
+      });
+      for (const { name } of (store.topics.get(channel.stream_id) ?? []).slice(0, 100)) {
+        all.push({
+          name: topicName(store, name),
+          detail: `Topic in #${channel.name}`,
+          picture: icon("message"),
+          bonus: 1,
+          run: () =>
+            app.goNarrow([
+              { operator: "channel", operand: channel.stream_id },
+              { operator: "topic", operand: name },
+            ]),
+        });
+      }
+    }
+    for (const user of store.users.values()) {
+      if (user.is_active === false) continue;
+      all.push({
+        name: user.full_name,
+        detail: user.is_bot ? "Bot" : "Person",
+        picture: avatar(user, 20),
+        bonus: user.is_bot ? 2 : 0,
+        run: () => app.goNarrow([{ operator: "dm", operand: [user.user_id] }]),
+      });
+    }
+    for (const { userIds, name } of directItems(store, null, true).items) {
+      if (userIds.length > 1)
+        all.push({
+          name,
+          detail: "Direct messages",
+          picture: icon("group"),
+          bonus: 1,
+          run: () => app.goNarrow([{ operator: "dm", operand: userIds }]),
+        });
+    }
+    for (const [name, fragment] of /** @type {[string, string][]} */ ([
+      ["Inbox", "inbox"],
+      ["Recent conversations", "recent"],
+      ["Combined feed", "feed"],
+      ["Mentions", "narrow/is/mentioned"],
+      ["Starred messages", "narrow/is/starred"],
+      ["Drafts", "drafts"],
+      ["Scheduled", "scheduled"],
+      ["Settings", "settings/profile"],
+      ["Organization settings", "organization/organization-profile"],
+      ["Channels", "channels/subscribed"],
+      ["Invite people", "invite"],
+    ])) {
+      all.push({ name, detail: "View", picture: icon("list"), bonus: 0, run: () => app.goFragment(fragment) });
+    }
+    return all;
+  }
+  for (const channel of [...store.channels.values()].filter((one) => one.subscribed).slice(0, 20)) session.needTopics(channel.stream_id);
+  const all = places();
+  const list = h("div", { class: "palette__list", role: "listbox", id: "palette-choices", "aria-label": "Places" });
+  const input = h("input", {
+    type: "text",
+    placeholder: "Where to?",
+    "aria-label": "Where to?",
+    role: "combobox",
+    "aria-expanded": "true",
+    "aria-controls": "palette-choices",
+    "aria-autocomplete": "list",
+    autocomplete: "off",
+    autofocus: true,
+  });
+  const dialog = showDialog("Go to", () => [input, list], { class: "dialog--palette" });
+  const choice = choices(input, list, {
+    render: (/** @type {Place} */ { name, detail, picture }) => [
+      picture,
+      h("span", { class: "completion__label" }, name),
+      h("span", { class: "completion__detail" }, detail),
+    ],
+    choose(place) {
+      dialog.close();
+      place.run();
+    },
+  });
+  const update = () =>
+    choice.set(
+      (input.value.trim()
+        ? ranked(
+            all,
+            input.value.trim(),
+            (place) => [place.name],
+            (place) => place.bonus,
+          )
+        : all.filter(({ detail }) => detail === "View" || detail === "Channel")
+      ).slice(0, 12),
+      0,
+    );
+  input.addEventListener("input", update);
+  input.addEventListener("keydown", (event) => {
+    if (choice.key(event) || event.key !== "Enter") return;
+    event.preventDefault();
+    const place = choice.current();
+    if (!place) return;
+    dialog.close();
+    place.run();
+  });
+  update();
+}

@@ -1,0 +1,103 @@
+/**
+ * One's own status.
+ * @module
+ */
+
+import { updateStatus } from "../api/endpoints.js";
+import { fill, h, icon } from "../lib/dom.js";
+import { charactersOf } from "../lib/emoji.js";
+import { showEmojiPicker } from "./emoji_picker.js";
+import { emojiElement, field } from "./parts.js";
+import { showDialog } from "./popover.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+
+/** @type {[string, string, string][]} */
+const PRESETS = [
+  ["Busy", "working_on_it", "1f6e0"],
+  ["In a meeting", "calendar", "1f4c5"],
+  ["Commuting", "bus", "1f68c"],
+  ["Out sick", "hurt", "1f915"],
+  ["Vacationing", "palm_tree", "1f334"],
+  ["Working remotely", "house", "1f3e0"],
+  ["At the office", "office", "1f3e2"],
+];
+
+/** @param {App} app */
+export function showStatusDialog(app) {
+  const { store, session } = app;
+  const current = store.statuses.get(store.selfId) ?? {};
+  let emoji = current.emoji_name
+    ? { emoji_name: current.emoji_name, emoji_code: current.emoji_code, reaction_type: current.reaction_type }
+    : null;
+  const text = h("input", {
+    type: "text",
+    maxlength: 60,
+    value: current.status_text ?? "",
+    placeholder: "What is going on?",
+    autofocus: true,
+  });
+  const pick = h("button", {
+    type: "button",
+    class: "icon-button",
+    "aria-label": "Emoji of the status",
+    onclick: () =>
+      showEmojiPicker(app, pick, (chosen) => {
+        emoji = chosen;
+        show();
+      }),
+  });
+  const show = () => fill(pick, emoji ? emojiElement(store, emoji) : icon("smile"));
+  show();
+  showDialog("Set status", (close) => {
+    const save = async (/** @type {Record<string, any>} */ params) => (await session.attempt(updateStatus(params))) && close();
+    return [
+      h(
+        "form",
+        {
+          class: "form",
+          onsubmit: (/** @type {Event} */ event) => {
+            event.preventDefault();
+            void save({ status_text: text.value.trim(), ...(emoji ?? { emoji_name: "", emoji_code: "", reaction_type: "" }) });
+          },
+        },
+        h("div", { class: "inline" }, pick, h("div", { class: "grow" }, field("Status", text))),
+        h(
+          "div",
+          { class: "choices" },
+          PRESETS.map(([label, name, code]) =>
+            h(
+              "button",
+              {
+                type: "button",
+                class: "button button--small",
+                onclick: () => {
+                  text.value = label;
+                  emoji = { emoji_name: name, emoji_code: code, reaction_type: "unicode_emoji" };
+                  show();
+                },
+              },
+              charactersOf(code),
+              " ",
+              label,
+            ),
+          ),
+        ),
+        h(
+          "div",
+          { class: "dialog__buttons" },
+          h(
+            "button",
+            {
+              type: "button",
+              class: "button",
+              onclick: () => void save({ status_text: "", emoji_name: "", emoji_code: "", reaction_type: "" }),
+            },
+            "Clear",
+          ),
+          h("button", { type: "submit", class: "button button--primary" }, "Save"),
+        ),
+      ),
+    ];
+  });
+}

@@ -1,0 +1,46 @@
+/**
+ * Files on their way to the server, with progress and a way to cancel. Button, paste and drop all end here.
+ * @module
+ */
+
+import { upload } from "../api/upload.js";
+import { h, iconButton } from "../lib/dom.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+
+/** @param {App} app @param {File[]} files
+ * @param {{ host: HTMLElement, insert: (text: string) => void, replaceText: (before: string, after: string) => void }} where */
+export function startUploads(app, files, { host, insert, replaceText }) {
+  const { session, store } = app;
+  const limit = store.state.max_file_upload_size_mib ?? 100;
+  for (const file of files) {
+    if (file.size > limit * 1024 * 1024) {
+      session.tell(`${file.name} is larger than ${limit} MiB.`, true);
+      continue;
+    }
+    const name = file.name || "pasted.png";
+    const placeholder = `[Uploading ${name}…]()`;
+    insert(placeholder);
+    const progress = h("progress", { max: "1", value: 0, "aria-label": `Upload of ${name}` });
+    const running = upload(file, (fraction) => {
+      progress.value = fraction;
+    });
+    const row = h(
+      "div",
+      { class: "upload" },
+      h("span", null, name),
+      progress,
+      iconButton("close", `Cancel the upload of ${name}`, { onclick: () => running.cancel() }),
+    );
+    host.append(row);
+    running.done
+      .then(({ url, filename }) => {
+        replaceText(placeholder, `[${(filename ?? name).replace(/[[\]]/g, "")}](${url ?? ""})`);
+      })
+      .catch((error) => {
+        replaceText(placeholder, "");
+        if (error.name !== "AbortError") session.tell(`${name}: ${error.message}`, true);
+      })
+      .finally(() => row.remove());
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * Polls, lists of tasks, and choices of bots: messages that are made of submessages.
+ * @module
+ */
+
+import { submessage } from "../api/endpoints.js";
+import { h, iconButton } from "../lib/dom.js";
+import { userOf } from "../store/users.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+/** @typedef {import("../../types/api.js").Message} Message */
+
+/** @param {string} text @returns {any} */
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {App} app @param {Message} message @returns {HTMLElement | null} */
+export function widgetElement(app, message) {
+  const [first, ...rest] = message.submessages.toSorted((a, b) => a.id - b.id);
+  const definition = parse(first.content);
+  if (first.sender_id !== message.sender_id || !definition) return null;
+  const events = rest.map(({ sender_id, content }) => ({ sender: sender_id, data: parse(content) })).filter(({ data }) => data);
+  const extra = definition.extra_data ?? {};
+  if (definition.widget_type === "poll") return poll(app, message, extra, events);
+  if (definition.widget_type === "todo") return todo(app, message, extra, events);
+  if (definition.widget_type === "zform") return choices(app, message, extra);
+  return null;
+}
+
+/** @typedef {{ sender: number, data: any }} WidgetEvent */
+
+/** @param {any} extra @param {WidgetEvent[]} events @param {number} author */
+export function pollState(extra, events, author) {
+  let question = String(extra.question ?? "");
+  /** @type {Map<string, { text: string, votes: Set<number> }>} */
+  const options = new Map(
+    (extra.options ?? []).map((/** @type {string} */ text, /** @type {number} */ index) => [`canned,${index}`, { text, votes: new Set() }]),
+  );
+  for (const { sender, data } of events) {
+    if (data.type === "question" && sender === author) question = String(data.question);
+    else if (data.type === "new_option" && ![...options.values()].some(({ text }) => text === data.option))
+      options.set(`${sender},${data.idx}`, { text: String(data.option), votes: new Set() });
+    else if (data.type === "vote") options.get(data.key)?.votes[data.vote === 1 ? "add" : "delete"](sender);
+  }
+  return { question, options };
+}
+
+/** @param {any} extra @param {WidgetEvent[]} events @param {number} author */
+export function todoState(extra, events, author) {
+  let title = String(extra.task_list_title || "Task list");
+  /** @type {Map<string, { task: string, desc: string, isDone: boolean }>} */
+  const tasks = new Map(
+    (extra.tasks ?? []).map((/** @type {any} */ { task, desc }, /** @type {number} */ index) => [
+      `${index},canned`,
+      { task, desc: desc ?? "", isDone: false },
+    ]),
+  );
+  for (const { sender, data } of events) {
+    const known = tasks.get(data.key);
+    if (data.type === "new_task_list_title" && sender === author) title = String(data.title);
+    else if (data.type === "new_task" && ![...tasks.values()].some(({ task }) => task === data.task))
+      tasks.set(`${data.key},${sender}`, { task: String(data.task), desc: String(data.desc ?? ""), isDone: Boolean(data.completed) });
+    else if (data.type === "strike" && known) known.isDone = !known.isDone;
+  }
+  return { title, tasks };
+}
+
+/** The next number of one's own entries. @param {Iterable<string>} keys @param {(key: string) => [string, string]} split Number and owner. @param {number} self */
+function nextIndex(keys, split, self) {
+  let next = 1;
+  for (const key of keys) {
+    const [index, owner] = split(key);
+    if (owner === String(self)) next = Math.max(next, Number(index) + 1);
+  }
+  return next;
+}
+
+/** @param {string} label @param {(text: string) => void} add */
+function addForm(label, add) {
+  const input = h("input", { type: "text", placeholder: label, "aria-label": label, required: true });
+  return h(
+    "form",
+    {
+      class: "widget__add",
+      onsubmit: (/** @type {Event} */ event) => {
+        event.preventDefault();
+        if (input.value.trim()) add(input.value.trim());
+        input.value = "";
+      },
+    },
+    input,
+    h("button", { type: "submit", class: "button button--small" }, "Add"),
+  );
+}
+
+/** @param {App} app @param {Message} message @param {any} extra @param {WidgetEvent[]} events */
+function poll(app, message, extra, events) {
+  const { store } = app;
+  const { question, options } = pollState(extra, events, message.sender_id);
+  const send = (/** @type {any} */ data) => void app.session.attempt(submessage(message.id, data));
+  return h(
+    "div",
+    { class: "widget" },
+    h(
+      "div",
+      { class: "widget__title" },
+      question || "Poll",
+      message.sender_id === store.selfId &&
+        iconButton("edit", "Change the question", {
+          onclick: async () => {
+            const next = await app.ask("Question", question);
+            if (next) send({ type: "question", question: next });
+          },
+        }),
+    ),
+    h(
+      "ul",
+      { class: "widget__list" },
+      [...options].map(([key, { text, votes }]) => {
+        const isOwn = votes.has(store.selfId);
+        const names = [...votes].map((id) => userOf(store, id).full_name).join(", ");
+        return h(
+          "li",
+          null,
+          h(
+            "button",
+            {
+              type: "button",
+              class: "widget__vote",
+              "aria-pressed": String(isOwn),
+              "aria-label": `Vote for ${text}: ${votes.size}`,
+              onclick: () => send({ type: "vote", key, vote: isOwn ? -1 : 1 }),
+            },
+            String(votes.size),
+          ),
+          h("span", null, text),
+          names && h("span", { class: "widget__names" }, names),
+        );
+      }),
+    ),
+    addForm("New option", (option) =>
+      send({
+        type: "new_option",
+        idx: nextIndex(options.keys(), (key) => /** @type {any} */ (key.split(",").reverse()), store.selfId),
+        option,
+      }),
+    ),
+  );
+}
+
+/** @param {App} app @param {Message} message @param {any} extra @param {WidgetEvent[]} events */
+function todo(app, message, extra, events) {
+  const { store } = app;
+  const { title, tasks } = todoState(extra, events, message.sender_id);
+  const send = (/** @type {any} */ data) => void app.session.attempt(submessage(message.id, data));
+  return h(
+    "div",
+    { class: "widget" },
+    h("div", { class: "widget__title" }, title),
+    h(
+      "ul",
+      { class: "widget__list" },
+      [...tasks].map(([key, { task, desc, isDone }]) =>
+        h(
+          "li",
+          null,
+          h(
+            "label",
+            { class: "checkbox" },
+            h("input", { type: "checkbox", checked: isDone, onchange: () => send({ type: "strike", key }) }),
+            h("span", { class: isDone ? "is-done" : null }, task),
+          ),
+          desc && h("span", { class: "widget__names" }, desc),
+        ),
+      ),
+    ),
+    addForm("New task", (task) =>
+      send({
+        type: "new_task",
+        key: nextIndex(tasks.keys(), (key) => /** @type {any} */ (key.split(",")), store.selfId),
+        task,
+        desc: "",
+        completed: false,
+      }),
+    ),
+  );
+}
+
+/** @param {App} app @param {Message} message @param {any} extra */
+function choices(app, message, extra) {
+  return h(
+    "div",
+    { class: "widget" },
+    h("div", { class: "widget__title" }, extra.heading ?? ""),
+    h(
+      "ul",
+      { class: "widget__list" },
+      (extra.choices ?? []).map((/** @type {any} */ { short_name, long_name, reply }) =>
+        h(
+          "li",
+          null,
+          h("button", { type: "button", class: "button button--small", onclick: () => app.sendTo(message, reply) }, short_name),
+          h("span", null, long_name),
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,100 @@
+/** What views know of each other. Written here, since types that are inferred from each other in a circle are none. */
+
+import type { ReadSignal } from "../js/lib/signal.js";
+import type { NarrowKind } from "../js/selectors/narrow.js";
+import type { Range } from "../js/store/messages.js";
+import type { Destination } from "../js/store/outbox.js";
+import type { Session } from "../js/store/session.js";
+import type { Store } from "../js/store/store.js";
+import type { Message, Term } from "./api.js";
+
+export type Route = { kind: "inbox" } | { kind: "recent" } | { kind: "narrow"; terms: Term[]; narrow: NarrowKind };
+
+export interface Editor {
+  element: HTMLElement;
+  textarea: HTMLTextAreaElement;
+  toolbar: HTMLElement;
+  /** The conversation that is written to, for completions. */
+  context: { channel: number | null; isChannel: boolean };
+  upload(files: File[]): void;
+  insertBlock(text: string): void;
+  togglePreview(): Promise<void>;
+  value(): string;
+  setValue(text: string): void;
+  isEmpty(): boolean;
+  isOver(): boolean;
+  isUploading(): boolean;
+  focus(): void;
+}
+
+export interface Composer {
+  element: HTMLElement;
+  editor: Editor;
+  readonly destination: Destination | null;
+  open(next: Destination | null, options?: { content?: string; focus?: boolean }): void;
+  close(): void;
+  /** Keeps what is written as a draft; `sync` tells the server now. */
+  save(sync: boolean): void;
+  /** The conversation on the screen changed. */
+  setShown(next: Destination | null): void;
+  /** The conversation that a reply to a message goes to. */
+  destinationOf(message: Message): Destination;
+  replyTo(message: Message, prefix?: string): void;
+  quote(message: Message): Promise<void>;
+  forward(message: Message): Promise<void>;
+  /** Takes a message back that is not sent. */
+  takeBack(localId: string): void;
+  hasFocus(): boolean;
+  isEmpty(): boolean;
+}
+
+export interface Timeline {
+  element: HTMLElement;
+  list: HTMLElement;
+  terms: Term[];
+  kind: NarrowKind;
+  range: Range;
+  /** The key of the conversation, if the narrow is one. */
+  conversation: string | null;
+  /** The id of the message that keys act on. */
+  selected(): number;
+  message(): Message | undefined;
+  move(step: number): void;
+  page(direction: number): void;
+  toNewest(): Promise<void>;
+  toOldest(): Promise<void>;
+  focusSelected(): void;
+  /** Keeps messages unread until the view is left. */
+  block(): void;
+  reveal(id: number): void;
+  rowOf(id: number): HTMLElement | undefined;
+  start(): void;
+}
+
+export interface App {
+  session: Session;
+  store: Store;
+  route: ReadSignal<Route>;
+  composer: Composer;
+  readonly timeline: Timeline | null;
+  /** The fragment of the view, without that of an overlay. */
+  currentFragment(): string;
+  fragmentOf(terms: Term[]): string;
+  /** Where a click on a channel leads, by the user's setting. */
+  channelFragment(streamId: number): string;
+  goNarrow(terms: Term[]): void;
+  goFragment(fragment: string): void;
+  goHome(): void;
+  goConversation(destination: Destination): void;
+  toNewest(): void;
+  focusMain(): void;
+  copy(text: string, words: string): Promise<void>;
+  ask(title: string, value: string): Promise<string | null>;
+  /** Sends a message to the conversation of another. */
+  sendTo(message: Message, content: string): void;
+  /** Senders of the shown conversation, the latest first. */
+  recentSenders(): number[];
+  mayInvite(): boolean;
+  /** Shows a side column where there is no room for it. */
+  showColumn(side: "left" | "right" | null): void;
+}
