@@ -1,0 +1,230 @@
+"""A real chat server inside a test, for clients and bots of the Zulip API.
+
+    with Server() as server:
+        hamlet = server.user("hamlet@zulip.com")
+        ...  # run a client against server.url
+        server.fault(status=429, path="/messages", headers={"Retry-After": "1"})
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+__all__ = ["ControlError", "Server", "User", "find_binary"]
+
+Json = Dict[str, Any]
+Fixtures = Union[Mapping[str, Any], str, "os.PathLike[str]"]
+
+
+class ControlError(Exception):
+    """The server refused what it was asked for, or did not start; the text says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class User:
+    """A user of the fixtures."""
+
+    email: str
+    full_name: str
+    api_key: Optional[str]
+    password: Optional[str] = None
+
+
+def find_binary() -> str:
+    """The program: $TEAMCHAT_BINARY, the one that was installed with this package, or that of $PATH."""
+    name = "teamchat.exe" if os.name == "nt" else "teamchat"
+    installed = [sysconfig.get_path("scripts")]
+    try:
+        installed.append(sysconfig.get_path("scripts", scheme=sysconfig.get_preferred_scheme("user")))
+    except AttributeError:  # Before Python 3.10.
+        pass
+    given = os.environ.get("TEAMCHAT_BINARY")
+    candidates = [given] if given else [os.path.join(folder, name) for folder in installed] + [shutil.which(name)]
+    for candidate in candidates:
+        if candidate and os.path.isfile(candidate):
+            return candidate
+    raise ControlError(f"there is no {given or name}; set TEAMCHAT_BINARY to the program")
+
+
+def sample_fixtures() -> Json:
+    """The people and channels that a server starts with if nothing else is given."""
+    text = (Path(__file__).parent / "fixtures.json").read_text(encoding="utf-8")
+    fixtures: Json = json.loads(text)
+    return fixtures
+
+
+class Server:
+    """A server on a free port of this machine. It ends with the `with` block, or with `stop`."""
+
+    def __init__(
+        self,
+        fixtures: Optional[Fixtures] = None,
+        *,
+        binary: Optional[str] = None,
+        flags: Sequence[str] = (),
+    ) -> None:
+        """`fixtures` is a dictionary or the path of a file; `flags` go to `teamchat serve`."""
+        if fixtures is None:
+            fixtures = sample_fixtures()
+        if not isinstance(fixtures, Mapping):
+            fixtures = json.loads(Path(fixtures).read_text(encoding="utf-8"))
+        self.fixtures: Json = dict(fixtures)
+        self._binary = binary or find_binary()
+        self._flags = list(flags)
+        self._process: Optional[subprocess.Popen[str]] = None
+        self.url = ""
+        self.test_control_url = ""
+
+    def start(self) -> "Server":
+        """Starts the program; it answers when this returns."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("TEAMCHAT_")}
+        with tempfile.TemporaryDirectory(prefix="teamchat-fixtures-") as folder:
+            file = Path(folder) / "fixtures.json"
+            file.write_text(json.dumps(self.fixtures, indent=1), encoding="utf-8")
+            command = [self._binary, "serve", "--ephemeral", "--fixtures", str(file), "--json"]
+            command += ["--listen", "127.0.0.1:0", "--test-control", "127.0.0.1:0", *self._flags]
+            with tempfile.TemporaryFile("w+") as errors:
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
+                )
+                assert self._process.stdout is not None
+                line = self._process.stdout.readline()
+                if not line:
+                    self._process.wait()
+                    errors.seek(0)
+                    raise ControlError(f"the server did not start: {errors.read().strip()}")
+        ready = json.loads(line)
+        self.url, self.test_control_url = ready["url"], ready["test_control_url"]
+        return self
+
+    def stop(self) -> None:
+        """Ends the program. All its data is gone."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.communicate()
+
+    def __enter__(self) -> "Server":
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def user(self, email: str) -> User:
+        """A user of the fixtures."""
+        for user in self.fixtures.get("users", []):
+            if user["email"].lower() == email.lower():
+                return User(user["email"], user["full_name"], user.get("api_key"), user.get("password"))
+        raise KeyError(email)
+
+    def control(self, method: str, path: str, body: Optional[Mapping[str, Any]] = None) -> Json:
+        """Asks the control for anything that docs/testing.md describes."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.test_control_url + path, data=data, method=method)
+        # Proxies of the environment are for other machines.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request) as response:
+                answer: Json = json.load(response)
+                return answer
+        except urllib.error.HTTPError as error:
+            raise ControlError(json.load(error)["msg"]) from None
+
+    def requests(
+        self,
+        *,
+        method: Optional[str] = None,
+        path: Optional[str] = None,
+        user: Optional[str] = None,
+        pending: bool = False,
+        wait: Optional[int] = None,
+        timeout: Optional[float] = None,
+    ) -> List[Json]:
+        """The requests so far. With `wait`, returns once so many match, or after `timeout` seconds."""
+        given = {"method": method, "path": path, "user": user, "wait": wait, "timeout": timeout}
+        query = {name: value for name, value in given.items() if value is not None}
+        if pending:
+            query["pending"] = "true"
+        answer: List[Json] = self.control("GET", "/requests?" + urllib.parse.urlencode(query))["requests"]
+        return answer
+
+    def clear_requests(self) -> None:
+        """Forgets the requests so far."""
+        self.control("DELETE", "/requests")
+
+    def clock(self) -> Json:
+        """`now`, `timestamp` and `frozen`."""
+        return self.control("GET", "/clock")
+
+    def set_clock(
+        self, now: Union[str, float, None] = None, *, advance: Optional[float] = None, frozen: Optional[bool] = None
+    ) -> Json:
+        """Sets, moves, stops or starts the clock. Everything that depends on the time follows."""
+        given = {"now": now, "advance": advance, "frozen": frozen}
+        return self.control("PUT", "/clock", {name: value for name, value in given.items() if value is not None})
+
+    def fault(
+        self,
+        *,
+        method: Optional[str] = None,
+        path: Optional[str] = None,
+        user: Optional[str] = None,
+        skip: int = 0,
+        times: Optional[int] = 1,
+        status: Optional[int] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        body: Any = None,
+        delay: Optional[float] = None,
+        drop: Optional[str] = None,
+        bytes_per_second: Optional[int] = None,
+    ) -> None:
+        """Orders a fault. `drop` is "request", "answer" or "half"; `times=None` means always."""
+        fault: Json = {"skip": skip, "times": times, "headers": dict(headers or {})}
+        given = {
+            "method": method,
+            "path": path,
+            "user": user,
+            "status": status,
+            "body": body,
+            "delay": delay,
+            "drop": drop,
+            "bytes_per_second": bytes_per_second,
+        }
+        fault.update({name: value for name, value in given.items() if value is not None})
+        self.control("POST", "/faults", fault)
+
+    def clear_faults(self) -> None:
+        """Removes all faults."""
+        self.control("DELETE", "/faults")
+
+    def expire_queues(self, user: Optional[str] = None) -> int:
+        """Expires the event queues of a user, or all: clients get BAD_EVENT_QUEUE_ID. Returns how many."""
+        count: int = self.control("POST", "/queues/expire", {"user": user} if user else {})["expired"]
+        return count
+
+    def set_level(self, feature_level: int, version: Optional[str] = None) -> None:
+        """Poses as an older server."""
+        self.control("PUT", "/level", {"feature_level": feature_level, **({"version": version} if version else {})})
+
+    def reset(self) -> None:
+        """Goes back to the fixtures, in milliseconds."""
+        self.control("POST", "/reset")
+
+    def restart(self, *, abrupt: bool = False, down: float = 0) -> None:
+        """Stops and starts again at the same URL, with the same data."""
+        self.control("POST", "/restart", {"abrupt": abrupt, "down": down})
+
+    def act(self, user: str, **what: Any) -> Json:
+        """Lets a user do something: send(channel=, topic=, content=), react=, typing=, or any endpoint."""
+        return self.control("POST", "/act", {"user": user, **what})
