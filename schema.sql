@@ -1,26 +1,27 @@
--- The schema of a teamchat file, as it stands today. A new file is made by running this page; an older file comes
--- here by the steps in src/store/migrations/. A test holds the two to the same result.
+-- The current schema of a teamchat database. A new database is created from this file; an older one is upgraded by the
+-- migrations in src/store/migrations/. A test checks that both lead to the same schema.
 --
--- Conventions: names are those of the interface where the value is on the wire. Times are UNIX seconds, UTC. Booleans
--- are 0 or 1. JSON is text. Sets of ids are roaring bitmaps in their portable serialization. `..._key` columns hold the
--- lower-cased text under which two spellings are equal.
+-- Conventions: a value that is on the wire has the interface's name. Times are UNIX seconds, UTC. Booleans are 0 or 1.
+-- JSON is stored as text. Sets of ids are roaring bitmaps in the portable serialization. A `..._key` column holds the
+-- lower-cased text, for comparisons that ignore case.
 
 -- The organization (realm). One row.
 CREATE TABLE realm (
     id              INTEGER PRIMARY KEY CHECK (id = 1),
     uuid            TEXT    NOT NULL,             -- never changes; names the organization across servers
     date_created    INTEGER NOT NULL,
-    deactivated     INTEGER NOT NULL DEFAULT 0
+    deactivated     INTEGER NOT NULL DEFAULT 0,
+    server_version  TEXT    NOT NULL DEFAULT ''   -- of the server that opened the file last
 ) STRICT;
 
--- The organization's settings that differ from their defaults. Properties and values are those of `realm_...` in the
--- answer of POST /register, the values as JSON.
+-- Settings of the organization that differ from their defaults. A property is named as `realm_...` in the reply to
+-- POST /register, without the prefix; values are JSON.
 CREATE TABLE realm_setting (
     property        TEXT    PRIMARY KEY,
     value           TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Linkifiers: patterns in messages and topics that become links, tried in the order of their positions.
+-- Linkifiers: patterns in messages and topics that become links, tried by ascending position.
 CREATE TABLE linkifier (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     position        INTEGER NOT NULL,
@@ -28,7 +29,7 @@ CREATE TABLE linkifier (
     url_template    TEXT    NOT NULL              -- RFC 6570; its variables are the groups
 ) STRICT;
 
--- Code playgrounds: where clients can try code of a language.
+-- Code playgrounds: sites on which clients can run code of a language.
 CREATE TABLE code_playground (
     id                  INTEGER PRIMARY KEY AUTOINCREMENT,
     name                TEXT    NOT NULL,
@@ -44,7 +45,7 @@ CREATE TABLE realm_domain (
     allow_subdomains    INTEGER NOT NULL
 ) STRICT;
 
--- Hints for beginners that a user has seen.
+-- Onboarding steps that a user has completed.
 CREATE TABLE onboarding_step (
     user_id             INTEGER NOT NULL REFERENCES user (user_id),
     onboarding_step     TEXT    NOT NULL,
@@ -52,44 +53,45 @@ CREATE TABLE onboarding_step (
     PRIMARY KEY (user_id, onboarding_step)
 ) STRICT, WITHOUT ROWID;
 
--- Numbers that must only grow, also over a crash. `event` is the end of the block of event numbers in use: the writer
--- takes a block at a time, so that events that are not stored never use a number twice. `waiting_period` is the
--- time up to which ended waiting periods of new members were emitted, in UNIX seconds.
+-- Counters that never decrease, also across a crash. `event` is the end of the reserved block of event numbers: the
+-- writer reserves them in blocks, so that an event that is not stored never shares its number with another.
+-- `waiting_period` is the time (UNIX seconds) up to which the ends of waiting periods have been announced,
+-- `recently_active` the same for channels that have become silent.
 CREATE TABLE counter (
     name            TEXT    PRIMARY KEY,
     value           INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- People and bots, also deactivated ones: messages keep their sender.
+-- People and bots. Deactivated users stay, because messages refer to their sender.
 CREATE TABLE user (
     user_id             INTEGER PRIMARY KEY AUTOINCREMENT,
-    email               TEXT    NOT NULL,         -- the API email that others see; may be the dummy form
-    delivery_email      TEXT    NOT NULL,         -- the real one
+    email               TEXT    NOT NULL,         -- the API email, as others see it; may be a dummy address
+    delivery_email      TEXT    NOT NULL,         -- the real email
     delivery_email_key  TEXT    NOT NULL UNIQUE,
     full_name           TEXT    NOT NULL,
     role                INTEGER NOT NULL CHECK (role IN (100, 200, 300, 400, 600)),
     is_active           INTEGER NOT NULL DEFAULT 1,
     bot_type            INTEGER,                  -- null for people; 1 generic, 2 incoming webhook, 3 outgoing webhook, 4 embedded
     bot_owner_id        INTEGER REFERENCES user (user_id),
-    is_system_bot       INTEGER NOT NULL DEFAULT 0, -- the notification bot and its like; nobody logs in as one
+    is_system_bot       INTEGER NOT NULL DEFAULT 0, -- the notification bot and the other bots of the server; no login
     timezone            TEXT    NOT NULL DEFAULT '',
     date_joined         INTEGER NOT NULL,
     avatar_version      INTEGER NOT NULL DEFAULT 1,
     password_hash       TEXT,                     -- argon2id, PHC form; null: no password set
-    avatar_key          INTEGER                   -- names an uploaded image in public_image; null: it is drawn
+    avatar_key          INTEGER                   -- part of the path in public_image; null: a generated image
 ) STRICT;
 CREATE INDEX user_email ON user (lower(email));
 CREATE INDEX user_full_name ON user (lower(full_name));
 CREATE INDEX user_bot_owner ON user (bot_owner_id) WHERE bot_owner_id IS NOT NULL;
 
 -- The organization's defaults for the settings of new users, where they differ from the program's. Each new user gets a
--- copy: changing them later changes nobody.
+-- copy, so a later change does not affect existing users.
 CREATE TABLE realm_user_setting_default (
     property        TEXT    PRIMARY KEY,
     value           TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- A user's settings that differ from the defaults; the keys are those of `user_settings` in POST /register.
+-- Settings of a user that differ from the defaults; properties are named as in `user_settings` of POST /register.
 CREATE TABLE user_setting (
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     property        TEXT    NOT NULL,
@@ -97,20 +99,20 @@ CREATE TABLE user_setting (
     PRIMARY KEY (user_id, property)
 ) STRICT, WITHOUT ROWID;
 
--- What the organization wants to know of people: custom profile fields.
+-- Custom profile fields.
 CREATE TABLE profile_field (
     id                          INTEGER PRIMARY KEY AUTOINCREMENT,
     name                        TEXT    NOT NULL UNIQUE,
     type                        INTEGER NOT NULL CHECK (type BETWEEN 1 AND 8),
     hint                        TEXT    NOT NULL,
-    field_data                  TEXT    NOT NULL,     -- JSON for lists of choices and external accounts, else empty
+    field_data                  TEXT    NOT NULL,     -- JSON for choices and external accounts, else empty
     position                    INTEGER NOT NULL,     -- `order` on the wire
     required                    INTEGER NOT NULL,
     editable_by_user            INTEGER NOT NULL,
     display_in_profile_summary  INTEGER NOT NULL
 ) STRICT;
 
--- What people said. Nothing said is no row.
+-- Values of custom profile fields. A user without a value has no row.
 CREATE TABLE profile_value (
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     field_id        INTEGER NOT NULL REFERENCES profile_field (id),
@@ -120,15 +122,15 @@ CREATE TABLE profile_value (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX profile_value_field ON profile_value (field_id);
 
--- When people were last here, as their clients report. Bots do not report.
+-- Presence of people, as reported by their clients. Bots have none.
 CREATE TABLE presence (
     user_id             INTEGER PRIMARY KEY REFERENCES user (user_id),
-    last_active_time    INTEGER,                  -- null: nobody saw them use a client
+    last_active_time    INTEGER,                  -- null: never active in a client
     last_connected_time INTEGER NOT NULL,
-    update_id           INTEGER NOT NULL UNIQUE   -- grows with each change of any row: clients ask for what is new
+    update_id           INTEGER NOT NULL UNIQUE   -- grows with each change of any row; clients ask for later ones
 ) STRICT;
 
--- What people say they are doing. Texts are empty for what they do not say.
+-- User statuses. Parts that are not set are empty.
 CREATE TABLE user_status (
     user_id         INTEGER PRIMARY KEY REFERENCES user (user_id),
     status_text     TEXT    NOT NULL,
@@ -137,7 +139,7 @@ CREATE TABLE user_status (
     reaction_type   TEXT    NOT NULL
 ) STRICT;
 
--- Whose messages a user does not want to see.
+-- Muted users.
 CREATE TABLE muted_user (
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     muted_user_id   INTEGER NOT NULL REFERENCES user (user_id),
@@ -146,24 +148,38 @@ CREATE TABLE muted_user (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX muted_user_muted ON muted_user (muted_user_id);
 
--- API keys. Only the SHA-256 digest is kept: a stolen file opens nothing. A user has as many keys as devices.
+-- API keys, stored as SHA-256 digests. A user has one for each client that logged in.
 CREATE TABLE api_key (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     digest          BLOB    NOT NULL UNIQUE,
-    client          TEXT    NOT NULL,             -- the name of the program that asked for it
+    client          TEXT    NOT NULL,             -- name of the client that asked for it
     date_created    INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX api_key_user ON api_key (user_id);
 
--- Programs that sent messages, by name.
+-- When API keys were last used, to the hour. Separate from the keys, because a change of those clears the credential cache.
+CREATE TABLE api_key_use (
+    api_key_id      INTEGER PRIMARY KEY REFERENCES api_key (id) ON DELETE CASCADE,
+    last_used       INTEGER NOT NULL
+) STRICT;
+
+-- Links with which people set a new password, once: at most one for each person.
+CREATE TABLE password_reset (
+    user_id         INTEGER PRIMARY KEY REFERENCES user (user_id),
+    digest          BLOB    NOT NULL UNIQUE,      -- SHA-256 of the secret part of the link
+    created_by      INTEGER NOT NULL REFERENCES user (user_id), -- the administrator, who must still be one when it is used
+    expires         INTEGER NOT NULL
+) STRICT;
+
+-- Names of client programs, which messages refer to.
 CREATE TABLE client (
     id              INTEGER PRIMARY KEY,
     name            TEXT    NOT NULL UNIQUE
 ) STRICT;
 
--- User groups: the system groups (their members follow from roles), named groups, and anonymous ones that hold the
--- value of a single group setting.
+-- User groups: system groups (members follow from roles), named groups, and anonymous groups, each of which holds the
+-- value of one group setting.
 CREATE TABLE user_group (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     kind            TEXT    NOT NULL CHECK (kind IN ('system', 'named', 'anonymous')),
@@ -175,6 +191,7 @@ CREATE TABLE user_group (
     deactivated     INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE UNIQUE INDEX user_group_name ON user_group (name_key) WHERE name_key IS NOT NULL;
+CREATE INDEX user_group_creator ON user_group (creator_id) WHERE creator_id IS NOT NULL;
 
 CREATE TABLE user_group_member (
     group_id        INTEGER NOT NULL REFERENCES user_group (id),
@@ -190,8 +207,8 @@ CREATE TABLE user_group_subgroup (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX user_group_subgroup_subgroup ON user_group_subgroup (subgroup_id);
 
--- The `can_..._group` settings of channels, groups and the organization: which group holds the permission. A setting
--- that is not here has its default.
+-- Group settings (`can_..._group`) of channels, groups and the organization: the group that has the permission. A
+-- setting without a row has its default.
 CREATE TABLE group_setting (
     owner           TEXT    NOT NULL CHECK (owner IN ('realm', 'stream', 'group')),
     owner_id        INTEGER NOT NULL,             -- stream_id or group id; 1 for the organization
@@ -201,7 +218,7 @@ CREATE TABLE group_setting (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX group_setting_group ON group_setting (group_id);
 
--- Sets of receivers: one for each channel, one for each set of people that ever had a direct conversation.
+-- Recipients: one for each channel, and one for each set of participants of a direct conversation.
 CREATE TABLE recipient (
     recipient_id    INTEGER PRIMARY KEY AUTOINCREMENT,
     stream_id       INTEGER UNIQUE REFERENCES stream (stream_id),
@@ -209,7 +226,7 @@ CREATE TABLE recipient (
     CHECK ((stream_id IS NULL) <> (user_ids IS NULL))
 ) STRICT;
 
--- Who takes part in which direct conversation.
+-- Participants of direct conversations, indexed by user.
 CREATE TABLE direct_participant (
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     recipient_id    INTEGER NOT NULL REFERENCES recipient (recipient_id),
@@ -234,11 +251,11 @@ CREATE TABLE stream (
     folder_id                       INTEGER
 ) STRICT;
 
--- Folders that channels are shown in.
+-- Channel folders.
 CREATE TABLE channel_folder (
     id                      INTEGER PRIMARY KEY AUTOINCREMENT,
     name                    TEXT    NOT NULL,
-    name_key                TEXT    NOT NULL,     -- unique among those that are not archived
+    name_key                TEXT    NOT NULL,     -- unique among folders that are not archived
     description             TEXT    NOT NULL,
     rendered_description    TEXT    NOT NULL,
     date_created            INTEGER NOT NULL,
@@ -248,13 +265,14 @@ CREATE TABLE channel_folder (
 ) STRICT;
 CREATE UNIQUE INDEX channel_folder_name ON channel_folder (name_key) WHERE NOT is_archived;
 CREATE INDEX stream_folder ON stream (folder_id) WHERE folder_id IS NOT NULL;
+CREATE INDEX stream_creator ON stream (creator_id) WHERE creator_id IS NOT NULL;
 
--- Channels that new users are subscribed to.
+-- Default channels: new users are subscribed to them.
 CREATE TABLE default_stream (
     stream_id       INTEGER PRIMARY KEY REFERENCES stream (stream_id)
 ) STRICT;
 
--- Groups of channels that new users may choose when they join, and the channels in each.
+-- Default channel groups: sets of channels that new users may choose when they join.
 CREATE TABLE default_stream_group (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     name            TEXT    NOT NULL UNIQUE,
@@ -267,18 +285,8 @@ CREATE TABLE default_stream_group_stream (
     PRIMARY KEY (group_id, stream_id)
 ) STRICT, WITHOUT ROWID;
 
--- The addresses that clients asked for, at which mail to a channel arrives: one for each who asked and each sender that
--- it shows. The token is what makes an address hard to guess.
-CREATE TABLE channel_email_address (
-    stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
-    creator_id      INTEGER NOT NULL REFERENCES user (user_id),
-    sender_id       INTEGER NOT NULL REFERENCES user (user_id),
-    token           TEXT    NOT NULL UNIQUE,
-    PRIMARY KEY (stream_id, creator_id, sender_id)
-) STRICT, WITHOUT ROWID;
-
--- Topics. A row is made with the first message and never changes: the newest spelling and the newest id are read from
--- the messages, so that deleting and moving cannot leave them wrong.
+-- Topics. A row is created with the first message and never changes. The current spelling and the newest message are
+-- read from the messages, so deleting and moving messages cannot invalidate them.
 CREATE TABLE topic (
     topic_id        INTEGER PRIMARY KEY,
     stream_id       INTEGER NOT NULL REFERENCES stream (stream_id),
@@ -286,7 +294,7 @@ CREATE TABLE topic (
     UNIQUE (stream_id, name_key)
 ) STRICT;
 
--- What a user chose for a channel. The row stays when they leave, so that colour and muting are there on return.
+-- Subscriptions with their settings. The row stays when a user unsubscribes, so that its settings survive.
 CREATE TABLE subscription (
     user_id                     INTEGER NOT NULL REFERENCES user (user_id),
     stream_id                   INTEGER NOT NULL REFERENCES stream (stream_id),
@@ -303,8 +311,8 @@ CREATE TABLE subscription (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX subscription_stream ON subscription (stream_id, user_id) WHERE active;
 
--- When a user was subscribed, counted in messages: a message of the channel with from <= id < until was sent while
--- subscribed. One row for each stay; the open one has no end. So a send writes nothing for its receivers.
+-- Periods of subscription as ranges of message ids: a message of the channel with from <= id < until was sent while the
+-- user was subscribed. The current period has no end. Because of these, sending writes no row per receiver.
 CREATE TABLE subscription_span (
     user_id             INTEGER NOT NULL REFERENCES user (user_id),
     stream_id           INTEGER NOT NULL REFERENCES stream (stream_id),
@@ -313,12 +321,12 @@ CREATE TABLE subscription_span (
     PRIMARY KEY (user_id, stream_id, from_message_id)
 ) STRICT, WITHOUT ROWID;
 
--- Who has left a channel but received its messages, for the events that tell of them.
+-- Former subscribers of a channel: they receive events about the messages that they received.
 CREATE INDEX subscription_span_ended ON subscription_span (stream_id) WHERE until_message_id IS NOT NULL;
 
--- Messages that came to a channel from another one. Spans tell who received a message where it was sent; for these,
--- `user_ids` tells it, and spans of the channel do not. Messages with the same receivers share a row, so a whole topic
--- is one row or a few, however many messages and receivers it has. Ids of messages that are gone do no harm.
+-- Messages that were moved to a channel from another one. Spans tell who received a message in the channel it was sent
+-- to; for moved messages `user_ids` tells it. Messages with the same receivers share a row, so a moved topic is one row
+-- or a few. Ids of deleted messages may remain.
 CREATE TABLE arrival (
     arrival_id      INTEGER PRIMARY KEY,
     recipient_id    INTEGER NOT NULL REFERENCES recipient (recipient_id),   -- the channel's
@@ -327,7 +335,7 @@ CREATE TABLE arrival (
 ) STRICT;
 CREATE INDEX arrival_recipient ON arrival (recipient_id);
 
--- Messages. Ids grow in the order of sending, and an id is never used again.
+-- Messages. Ids grow in the order of sending and are never reused.
 CREATE TABLE message (
     id                      INTEGER PRIMARY KEY AUTOINCREMENT,
     recipient_id            INTEGER NOT NULL REFERENCES recipient (recipient_id),
@@ -339,38 +347,37 @@ CREATE TABLE message (
     content                 TEXT    NOT NULL,     -- Markdown as sent
     rendered_content        TEXT    NOT NULL,     -- HTML; reading never renders
     rendered_version        INTEGER NOT NULL,     -- of the renderer
-    attributes              INTEGER NOT NULL,     -- bits, named in src/api/messages/message.rs
+    attributes              INTEGER NOT NULL,     -- bits, named in `record::attribute`
     last_edit_timestamp     INTEGER,
     last_moved_timestamp    INTEGER
 ) STRICT;
-CREATE INDEX message_recipient ON message (recipient_id);           -- ends in the id: newest first is a walk backwards
+CREATE INDEX message_recipient ON message (recipient_id);           -- ends in the id: a descending scan is newest first
 CREATE INDEX message_topic ON message (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX message_sender ON message (sender_id);
--- Few messages mention everybody; the flags of their receivers are derived from this.
+-- Wildcard mentions: the flags of all receivers are derived from the message.
 CREATE INDEX message_stream_wildcard ON message (recipient_id) WHERE attributes & 1;
--- What few messages have is not looked for in all of them.
+-- Partial indexes for the `has:` operators: few messages have these.
 CREATE INDEX message_link ON message (recipient_id) WHERE attributes & 4;
 CREATE INDEX message_image ON message (recipient_id) WHERE attributes & 8;
 CREATE INDEX message_attachment ON message (recipient_id) WHERE attributes & 16;
 CREATE INDEX message_reaction ON message (recipient_id) WHERE attributes & 32;
 
--- Words of messages, stemmed. The text itself stays in `message`. Text in scripts that do not put spaces between words
--- is given to the index in pairs of characters; src/api/messages/search/ does that. Marks are part of words, so that
--- those of Indian scripts are not torn apart.
+-- Full-text index of messages, stemmed and without the text itself. Text in scripts that do not separate words is
+-- indexed as pairs of characters. Combining marks count as letters, so that words of Indic scripts stay whole.
 CREATE VIRTUAL TABLE message_search USING fts5 (
     content, subject,
     content = '', contentless_delete = 1,
     tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 );
 
--- Every word that was ever indexed, folded but whole, with the stem that the index has: to complete the beginning of
--- one. A word stays when its last message goes; the index then finds nothing for it.
+-- All words that were ever indexed, folded, each with its stem: for prefix search. A word stays when its last message is
+-- deleted; the index then finds nothing for it.
 CREATE TABLE search_word (
     word                    TEXT PRIMARY KEY,
     stem                    TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What each edit or move of a message changed: the state before it, and for moves the state after.
+-- Edit history of messages: the state before each edit or move, and for moves also the state after.
 CREATE TABLE message_edit (
     message_id              INTEGER NOT NULL REFERENCES message (id),
     number                  INTEGER NOT NULL,     -- 1 is the first edit
@@ -396,14 +403,14 @@ CREATE TABLE reaction (
     UNIQUE (message_id, user_id, reaction_type, emoji_code)
 ) STRICT, WITHOUT ROWID;
 
--- Links in the topics of messages, as linkifiers made them when a message came to its topic: JSON, as on the wire. A row
--- only where there are any, which an attribute of the message says.
+-- Links that linkifiers made in the topic of a message when it got that topic: JSON as on the wire. Only messages with
+-- such links have a row; an attribute of the message says so.
 CREATE TABLE message_topic_link (
     message_id      INTEGER PRIMARY KEY REFERENCES message (id),
     links           TEXT    NOT NULL
 ) STRICT;
 
--- Data of polls and to-do lists, and what people did to them: JSON that the server keeps for the clients.
+-- Submessages: polls, to-do lists and the votes and tasks in them, as JSON that only clients interpret.
 CREATE TABLE submessage (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     message_id      INTEGER NOT NULL REFERENCES message (id),
@@ -413,7 +420,7 @@ CREATE TABLE submessage (
 ) STRICT;
 CREATE INDEX submessage_message ON submessage (message_id);
 
--- Words that users want to hear of.
+-- Alert words.
 CREATE TABLE alert_word (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
@@ -422,19 +429,19 @@ CREATE TABLE alert_word (
     UNIQUE (user_id, word_key)
 ) STRICT;
 
--- Unsent texts that a user's clients share. One without channel and people is not addressed yet.
+-- Drafts. One without channel and users has no recipient yet.
 CREATE TABLE draft (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     stream_id       INTEGER REFERENCES stream (stream_id),
-    user_ids        TEXT,                         -- direct messages: a JSON list of the others, ascending
+    user_ids        TEXT,                         -- direct messages: JSON list of the other participants, ascending
     topic           TEXT    NOT NULL,
     content         TEXT    NOT NULL,
     last_edit_time  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX draft_user ON draft (user_id, last_edit_time);
 
--- Texts that a user keeps to use again.
+-- Saved snippets.
 CREATE TABLE saved_snippet (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
@@ -444,7 +451,7 @@ CREATE TABLE saved_snippet (
 ) STRICT;
 CREATE INDEX saved_snippet_user ON saved_snippet (user_id);
 
--- Views that a user keeps at hand.
+-- Navigation views.
 CREATE TABLE navigation_view (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
@@ -455,8 +462,8 @@ CREATE TABLE navigation_view (
     UNIQUE (user_id, name)
 ) STRICT;
 
--- Messages that wait for their time. One that could not be sent stays, with `failed`; of one that was sent only this is
--- kept, without its texts, so that whoever still tries to change it hears of it.
+-- Scheduled messages. One that could not be sent stays, with `failed`. One that was sent stays without its text, so that
+-- a later attempt to change it gets the right error.
 CREATE TABLE scheduled_message (
     scheduled_message_id            INTEGER PRIMARY KEY AUTOINCREMENT,
     sender_id                       INTEGER NOT NULL REFERENCES user (user_id),
@@ -468,7 +475,7 @@ CREATE TABLE scheduled_message (
     scheduled_delivery_timestamp    INTEGER NOT NULL,
     client                          TEXT    NOT NULL,
     read_by_sender                  INTEGER NOT NULL,
-    origin                          TEXT    NOT NULL, -- under which the sender reached the server: links are made from it
+    origin                          TEXT    NOT NULL, -- base URL under which the sender reached the server, for links
     failed                          INTEGER NOT NULL DEFAULT 0,
     sent                            INTEGER NOT NULL DEFAULT 0,
     CHECK ((stream_id IS NULL) <> (user_ids IS NULL))
@@ -476,11 +483,11 @@ CREATE TABLE scheduled_message (
 CREATE INDEX scheduled_message_sender ON scheduled_message (sender_id, scheduled_delivery_timestamp) WHERE NOT sent;
 CREATE INDEX scheduled_message_due ON scheduled_message (scheduled_delivery_timestamp) WHERE NOT failed AND NOT sent;
 
--- Reminders of messages. The text is made again at delivery; the one here is for when the message is gone by then.
+-- Reminders of messages. The text is composed again at delivery; the stored one is used if the message is gone by then.
 CREATE TABLE reminder (
     reminder_id                     INTEGER PRIMARY KEY AUTOINCREMENT,
     user_id                         INTEGER NOT NULL REFERENCES user (user_id),
-    message_id                      INTEGER NOT NULL, -- may be deleted before its time comes
+    message_id                      INTEGER NOT NULL, -- may be deleted before the reminder is due
     note                            TEXT    NOT NULL,
     content                         TEXT    NOT NULL,
     rendered_content                TEXT    NOT NULL,
@@ -491,10 +498,10 @@ CREATE TABLE reminder (
 CREATE INDEX reminder_user ON reminder (user_id, scheduled_delivery_timestamp);
 CREATE INDEX reminder_due ON reminder (scheduled_delivery_timestamp) WHERE NOT failed;
 
--- What a user has read of a conversation (a channel, or a direct conversation): every message up to `read_until`, and
--- those whose bit is set in `read_chunk`. Bits stand for ids, not for messages of the conversation: between two read
--- messages with nothing unread between them, all bits are set. So a set stays a few runs however much was read, and
--- the unread are the messages in its gaps.
+-- Read state of a user in a conversation (a channel, or a direct conversation): all messages up to `read_until` are
+-- read, and those whose bit is set in `read_chunk`. Bits stand for all ids, not only for those of the conversation:
+-- between two read messages with nothing unread between them all bits are set. So the set stays a few runs, and the
+-- unread messages are those in its gaps.
 CREATE TABLE read_state (
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     recipient_id    INTEGER NOT NULL REFERENCES recipient (recipient_id),
@@ -512,24 +519,24 @@ CREATE TABLE read_chunk (
     PRIMARY KEY (user_id, recipient_id, chunk)
 ) STRICT, WITHOUT ROWID;
 
--- Topics that a user muted, unmuted or follows: those that differ from their channel. The topic need not have messages.
+-- Visibility policies of topics (muted, unmuted, followed). The topic need not have messages.
 CREATE TABLE user_topic (
     user_id             INTEGER NOT NULL REFERENCES user (user_id),
     stream_id           INTEGER NOT NULL REFERENCES stream (stream_id),
     name_key            TEXT    NOT NULL,
-    topic_name          TEXT    NOT NULL,         -- as it was spelt when the policy was set
+    topic_name          TEXT    NOT NULL,         -- spelling at the time the policy was set
     visibility_policy   INTEGER NOT NULL CHECK (visibility_policy IN (1, 2, 3)), -- muted, unmuted, followed
     last_updated        INTEGER NOT NULL,
     PRIMARY KEY (user_id, stream_id, name_key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX user_topic_topic ON user_topic (stream_id, name_key);
 
--- Flags that some users have on a message. Flags that follow from the message for all receivers (wildcard mentions) or
--- from read state are not here. A message without flags has no row.
+-- Flags of a user on a message, stored only where any is set. Flags that follow from the message for all receivers
+-- (wildcard mentions) or from the read state are derived instead.
 CREATE TABLE user_message_flags (
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     message_id      INTEGER NOT NULL REFERENCES message (id),
-    flags           INTEGER NOT NULL,             -- bits, named in src/api/messages/flags.rs
+    flags           INTEGER NOT NULL,             -- bits, named in `flags::bit`
     PRIMARY KEY (user_id, message_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX user_message_flags_message ON user_message_flags (message_id);
@@ -537,8 +544,8 @@ CREATE INDEX user_message_starred ON user_message_flags (user_id, message_id) WH
 CREATE INDEX user_message_mentioned ON user_message_flags (user_id, message_id) WHERE flags & 20;
 CREATE INDEX user_message_alerted ON user_message_flags (user_id, message_id) WHERE flags & 8;
 
--- What bots have that people do not: a row for each bot, but for the server's own. The interface lets a bot's owner read
--- its key again and again, so that this one key is kept; it works by its digest in `api_key` like any other.
+-- Properties of bots other than the server's own. The interface lets a bot's owner read its key at any time, so the key
+-- is stored here in clear text; authentication uses its digest in `api_key`.
 CREATE TABLE bot (
     user_id                         INTEGER PRIMARY KEY REFERENCES user (user_id),
     api_key                         TEXT,         -- null: it was revoked
@@ -549,10 +556,11 @@ CREATE TABLE bot (
     payload_url                     TEXT,         -- of outgoing webhooks, these three
     interface                       INTEGER,
     token                           TEXT,
-    config_data                     TEXT    NOT NULL DEFAULT '{}'   -- a JSON object of texts
+    config_data                     TEXT    NOT NULL DEFAULT '{}',  -- a JSON object of texts
+    owner_notified                  INTEGER       -- when its owner was told of a failure, in UNIX seconds
 ) STRICT;
 
--- What bots remember: texts by name.
+-- Bot storage: key-value pairs of bots.
 CREATE TABLE bot_storage (
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
     key             TEXT    NOT NULL,
@@ -560,7 +568,7 @@ CREATE TABLE bot_storage (
     PRIMARY KEY (user_id, key)
 ) STRICT, WITHOUT ROWID;
 
--- Messages on their way to outgoing webhooks: written with the message, removed when the other server has answered.
+-- Pending deliveries to outgoing webhooks: inserted with the message, deleted when the other server has answered.
 CREATE TABLE outgoing_webhook (
     outgoing_webhook_id INTEGER PRIMARY KEY AUTOINCREMENT,
     message_id          INTEGER NOT NULL,
@@ -571,18 +579,19 @@ CREATE TABLE outgoing_webhook (
 ) STRICT;
 CREATE INDEX outgoing_webhook_next_try ON outgoing_webhook (next_try);
 
--- Few users are outgoing webhooks, and each message that is sent asks for them.
+-- Outgoing webhooks, which each send asks for.
 CREATE INDEX user_outgoing_webhook ON user (user_id) WHERE bot_type = 3;
 
--- Invitations: links below /join/ by which people get an account. One for a person has an email and is gone when it is
--- used or revoked; one for many has none, and stays when it is revoked, so that revoking twice is told. The link by which
--- the first owner comes has no inviter.
+-- Invitations: links below /join/ with which people create an account. A personal one has an email and is deleted when
+-- it is used or revoked; a reusable one has none and stays when it is revoked, so that revoking it twice is an error.
+-- The link for the first owner has no inviter.
 CREATE TABLE invite (
     invite_id                           INTEGER PRIMARY KEY AUTOINCREMENT,
-    key                                 TEXT    NOT NULL UNIQUE,    -- 24 letters and digits, the secret part of the link
+    digest                              BLOB    NOT NULL UNIQUE,    -- SHA-256 of the secret part of the link
+    key                                 TEXT,                       -- the secret part itself, where GET /invites lists the link
     email                               TEXT,
     invited_by_user_id                  INTEGER REFERENCES user (user_id),
-    invited                             INTEGER NOT NULL,           -- when it was made
+    invited                             INTEGER NOT NULL,           -- time of creation
     expiry_date                         INTEGER,                    -- null: never
     invited_as                          INTEGER NOT NULL CHECK (invited_as IN (100, 200, 300, 400, 600)),
     stream_ids                          TEXT    NOT NULL,           -- JSON lists
@@ -595,15 +604,15 @@ CREATE TABLE invite (
 CREATE INDEX invite_inviter ON invite (invited_by_user_id);
 CREATE INDEX invite_email ON invite (lower(email)) WHERE email IS NOT NULL;
 
--- What uploaded files hold, in pieces. One that no file stands for (yet, or any more) is removed piece by piece when its
--- time has come: the rest of an upload that broke off, or of a file that was deleted.
+-- Contents of uploaded files. Content without a file (an upload that broke off, a file that was deleted) is removed in
+-- pieces when it is due.
 CREATE TABLE upload_content (
     content_id      INTEGER PRIMARY KEY AUTOINCREMENT,
-    removed_from    INTEGER                       -- UNIX seconds; null: it is the content of a file, and stays
+    removed_from    INTEGER                       -- when it is due, UNIX seconds; null: in use by a file
 ) STRICT;
 CREATE INDEX upload_content_removed_from ON upload_content (removed_from) WHERE removed_from IS NOT NULL;
 
--- All pieces are equally long but the last, so that a place in the content tells its piece.
+-- Chunks of a content. All but the last have the same length, so an offset determines its chunk.
 CREATE TABLE upload_piece (
     content_id      INTEGER NOT NULL REFERENCES upload_content (content_id),
     number          INTEGER NOT NULL,             -- from 0
@@ -611,19 +620,19 @@ CREATE TABLE upload_piece (
     PRIMARY KEY (content_id, number)
 ) STRICT;
 
--- Uploaded files (attachments). A row is there when the whole content is.
+-- Uploaded files (attachments). A row is inserted when the content is complete.
 CREATE TABLE attachment (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
-    user_id         INTEGER NOT NULL REFERENCES user (user_id), -- who uploaded it
-    path_id         TEXT    NOT NULL UNIQUE,      -- what follows /user_uploads/ in its address
-    name            TEXT    NOT NULL,             -- as the uploader called it
+    user_id         INTEGER NOT NULL REFERENCES user (user_id), -- uploader
+    path_id         TEXT    NOT NULL UNIQUE,      -- the rest of its URL after /user_uploads/
+    name            TEXT    NOT NULL,             -- file name given by the uploader
     content_type    TEXT    NOT NULL,             -- media type
     size            INTEGER NOT NULL,             -- bytes
     create_time     INTEGER NOT NULL,
     content_id      INTEGER NOT NULL UNIQUE REFERENCES upload_content (content_id),
     width           INTEGER,                      -- pixels, of an image that has thumbnails
     height          INTEGER,
-    unclaimed_since INTEGER                       -- UNIX seconds; null: some message links to it
+    unclaimed_since INTEGER                       -- UNIX seconds; null: a message links to it
 ) STRICT;
 CREATE INDEX attachment_user ON attachment (user_id);
 CREATE INDEX attachment_unclaimed ON attachment (unclaimed_since) WHERE unclaimed_since IS NOT NULL;
@@ -636,7 +645,7 @@ CREATE TABLE thumbnail (
     PRIMARY KEY (attachment_id, format)
 ) STRICT;
 
--- Which messages link to which uploaded files: who may read such a message may load the file.
+-- Messages that link to uploaded files: who may read such a message may load the file.
 CREATE TABLE attachment_message (
     attachment_id   INTEGER NOT NULL REFERENCES attachment (id),
     message_id      INTEGER NOT NULL REFERENCES message (id),
@@ -644,7 +653,7 @@ CREATE TABLE attachment_message (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attachment_message_message ON attachment_message (message_id);
 
--- The same for scheduled messages that were not sent yet.
+-- The same for scheduled messages.
 CREATE TABLE attachment_scheduled_message (
     attachment_id           INTEGER NOT NULL REFERENCES attachment (id),
     scheduled_message_id    INTEGER NOT NULL REFERENCES scheduled_message (scheduled_message_id),
@@ -652,28 +661,28 @@ CREATE TABLE attachment_scheduled_message (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attachment_scheduled_message_message ON attachment_scheduled_message (scheduled_message_id);
 
--- What uploads share: how much room all files take, in bytes, and what temporary addresses are signed with. One row.
+-- State shared by all uploads: bytes in use, and the key that signs temporary URLs. One row.
 CREATE TABLE upload_state (
     id              INTEGER PRIMARY KEY CHECK (id = 1),
     space_used      INTEGER NOT NULL,
     secret          BLOB    NOT NULL
 ) STRICT;
 
--- The event log. `audience` is the set of user ids it is for: inline when small, else in `event_audience`. Rows that no
--- living queue can still ask for are removed.
+-- The event log. `audience` is the set of receiving users: inline when small, else in `event_audience`. Rows that no
+-- queue can still ask for are removed.
 CREATE TABLE event (
     id              INTEGER PRIMARY KEY,
     type            TEXT    NOT NULL,             -- on the wire; what queues filter by
     name            TEXT    NOT NULL,             -- of the event type, for example stream/create
-    version         INTEGER NOT NULL,             -- of the event type: a queue that waits for a row of another one expires
+    version         INTEGER NOT NULL,             -- of the event type; a queue that needs another version expires
     audience        BLOB,
     audience_id     INTEGER,                      -- a row of event_audience
     also_public     INTEGER NOT NULL,             -- also for queues that asked for all public channels
-    payload         TEXT    NOT NULL,             -- the members of the event, as JSON
-    routing         TEXT                          -- what only decides about delivery and is never sent, as JSON
+    payload         TEXT    NOT NULL,             -- members of the event, JSON
+    routing         TEXT                          -- decides about delivery, is never sent; JSON
 ) STRICT;
 
--- Large audiences, each stored once for the events that share it.
+-- Large audiences, stored once for all events that share one.
 CREATE TABLE event_audience (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     user_ids        BLOB    NOT NULL
@@ -683,26 +692,26 @@ CREATE TABLE event_audience (
 CREATE TABLE event_queue (
     queue_id        TEXT    PRIMARY KEY,
     user_id         INTEGER NOT NULL REFERENCES user (user_id),
-    registration    TEXT    NOT NULL,             -- what the client asked for, as JSON
-    acknowledged    INTEGER NOT NULL              -- an event id; written now and then, and exact at a clean stop
+    registration    TEXT    NOT NULL,             -- parameters of POST /register, JSON
+    acknowledged    INTEGER NOT NULL              -- event id; written periodically, exact after a clean stop
 ) STRICT, WITHOUT ROWID;
 
--- Custom emoji, also deactivated ones: old messages and reactions still show them.
+-- Custom emoji. Deactivated ones stay, because messages and reactions refer to them.
 CREATE TABLE realm_emoji (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     name            TEXT    NOT NULL,
-    file            TEXT    NOT NULL,             -- of public_image, below emoji/images/; not to be guessed
-    is_animated     INTEGER NOT NULL,             -- then there is a still image of the same name
+    file            TEXT    NOT NULL,             -- path in public_image below emoji/images/; hard to guess
+    is_animated     INTEGER NOT NULL,             -- if 1, a still image of the same name exists
     author_id       INTEGER REFERENCES user (user_id),
     deactivated     INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE UNIQUE INDEX realm_emoji_name ON realm_emoji (name) WHERE NOT deactivated;
 CREATE INDEX realm_emoji_author ON realm_emoji (author_id);
 
--- Images for whoever knows the address: emoji, people's uploaded images, the organization's icon and logos. Made from
--- what was uploaded, never the uploaded file itself.
+-- Images that are served without authentication: emoji, avatars, the organization's icon and logos. They are encoded
+-- anew from the upload, never the uploaded bytes themselves.
 CREATE TABLE public_image (
-    path            TEXT    PRIMARY KEY,          -- what follows /user_avatars/1/ in the address
+    path            TEXT    PRIMARY KEY,          -- the rest of its URL after /user_avatars/1/
     content_type    TEXT    NOT NULL,
     content         BLOB    NOT NULL
 ) STRICT;

@@ -1,9 +1,12 @@
 //! The state of a running server, shared by all handlers and background tasks.
 
-use crate::auth::{AuthRateLimiter, CredentialCache};
+use crate::auth::{CredentialCache, RateLimiter};
+use crate::error::ApiResult;
 use crate::events::Hub;
-use crate::store::{Readers, Writer};
-use crate::types::Clock;
+use crate::pool::{Pool, Pools};
+use crate::store::{Readers, Snapshot, Writer};
+use crate::types::{Clock, JumpDetector, Network, UserId};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -18,16 +21,34 @@ pub struct App {
     pub hub: Arc<Hub>,
     /// The current time.
     pub clock: Clock,
+    /// Whether the date can be trusted.
+    pub jump_detector: JumpDetector,
     /// When the server started, in UNIX seconds.
     pub started_at: i64,
     /// The owners of recently used API keys.
     pub credential_cache: CredentialCache,
-    /// Counts failed logins.
-    pub rate_limiter: AuthRateLimiter,
+    /// Limits on requests and on failures to log in.
+    pub rate_limiter: RateLimiter,
+    /// The pools for work that takes long.
+    pub pools: Pools,
     /// Wakes scheduled tasks, since the time of the next one may have changed.
     pub scheduler_wakeup: watch::Sender<()>,
     /// The operator's options.
     pub options: Options,
+}
+
+impl App {
+    /// Runs `work` on a snapshot, on a thread of a pool; see [`Pool::run`]. Only pools that [`Pools::READERS`] counts
+    /// may read.
+    pub async fn read_in<T: Send + 'static>(
+        &self,
+        pool: &Pool,
+        user: Option<UserId>,
+        work: impl FnOnce(&Snapshot<'_>) -> ApiResult<T> + Send + 'static,
+    ) -> ApiResult<T> {
+        let readers = Arc::clone(&self.readers);
+        pool.run(user, move || readers.read_now(work)).await?
+    }
 }
 
 /// Options of the operator who starts the server.
@@ -35,9 +56,13 @@ pub struct App {
 pub struct Options {
     /// The address at which clients reach the server behind a reverse proxy: scheme, host and port.
     pub public_url: Option<String>,
-    /// The secret with which commands of the command line authenticate to the running server.
-    pub control_token: String,
-    /// Hosts to which outgoing webhooks may post: names, names with a port, or `*` for all.
+    /// The proxies whose `X-Forwarded-...` headers are believed.
+    pub trusted_proxies: Vec<Network>,
+    /// Whether requests that succeed are limited, as on the published server.
+    pub rate_limit: bool,
+    /// The most connections of one address, this machine included; `None` means 256, and no limit for this machine.
+    pub connections_per_address: Option<usize>,
+    /// Hosts to which outgoing webhooks may post: `name`, `name:port`, `name:*`, or `*` for the public internet.
     pub webhook_hosts: Vec<String>,
     /// How long a poll waits for events; `None` means the published 45 to 50 seconds.
     pub heartbeat: Option<Duration>,
@@ -45,4 +70,22 @@ pub struct Options {
     pub max_file_upload_size_mib: Option<u64>,
     /// How much all uploaded files may take together, in MiB; `None` means no limit.
     pub upload_quota_mib: Option<u64>,
+    /// The space that uploads leave on the disk, in MiB; `None` means 256.
+    pub disk_reserve_mib: Option<u64>,
+    /// Where the files of the client for browsers are served from.
+    pub client_files: ClientFiles,
+    /// Whether API keys are handed out without passwords, for developers of clients.
+    pub dev_login: bool,
+}
+
+/// Where the files of the client for browsers come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ClientFiles {
+    /// The program itself.
+    #[default]
+    Embedded,
+    /// A folder, read for each request: for people who work on the client.
+    Folder(PathBuf),
+    /// Nowhere: no page is served.
+    Off,
 }

@@ -97,6 +97,12 @@ impl ApiError {
             .with_header("Retry-After", format!("{}", seconds.ceil()))
     }
 
+    /// 503 `SERVICE_UNAVAILABLE`: the server has too much to do; the client may try again soon.
+    pub fn busy() -> Self {
+        Self::new(503, "SERVICE_UNAVAILABLE", "The server is busy. Please try again in a moment.")
+            .with_header("Retry-After", "1".to_owned())
+    }
+
     /// 401 `UNAUTHORIZED`: credentials are missing or malformed.
     pub fn unauthorized(msg: &'static str) -> Self {
         Self::new(401, "UNAUTHORIZED", msg)
@@ -111,11 +117,6 @@ impl ApiError {
     /// 404 for a path that does not exist.
     pub fn not_found() -> Self {
         Self::new(404, "BAD_REQUEST", "Not found")
-    }
-
-    /// 404 for one of the few resources whose absence is published with this status.
-    pub fn no_such_resource(msg: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(404, "BAD_REQUEST", msg)
     }
 
     /// 413 for a body beyond the limit.
@@ -152,6 +153,11 @@ impl ApiError {
     /// The HTTP status.
     pub fn status(&self) -> u16 {
         self.0.status
+    }
+
+    /// Whether the same may succeed later: the server is to blame, or there was too much at a time.
+    pub fn is_passing(&self) -> bool {
+        self.status() >= 500 || self.status() == 429
     }
 
     /// The `code`.
@@ -193,6 +199,15 @@ impl fmt::Display for ApiError {
 }
 
 impl std::error::Error for ApiError {}
+
+/// Returns the value of a check, or `None` if it was a refusal. Failures of the server stay errors.
+pub fn allowed<T>(checked: ApiResult<T>) -> ApiResult<Option<T>> {
+    match checked {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.status() < 500 => Ok(None),
+        Err(error) => Err(error),
+    }
+}
 
 impl From<serde_json::Error> for ApiError {
     fn from(error: serde_json::Error) -> Self {

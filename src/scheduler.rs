@@ -1,8 +1,10 @@
 //! Runs tasks when something is due.
 
 use crate::app::App;
-use crate::http::ApiResult;
+use crate::http::{ApiError, ApiResult};
 use crate::store::Snapshot;
+use futures_util::FutureExt;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,12 +25,12 @@ pub fn wake(app: &App) {
 }
 
 /// Calls `run_due` whenever something is due, until the server stops. What became due while the server was down is done
-/// at once.
+/// at once. A run that fails or panics is repeated after a pause.
 pub async fn run(app: Arc<App>, mut stopped: watch::Receiver<bool>, run_due: RunDue) {
     let mut changed = app.scheduler_wakeup.subscribe();
     loop {
         changed.mark_unchanged();
-        let pause = match run_due(Arc::clone(&app)).await {
+        let pause = match guard(run_due(Arc::clone(&app))).await {
             Ok(next) => next.map_or(MAX_SLEEP, |next| until(&app, next)),
             Err(error) => {
                 tracing::warn!(%error, "scheduled work failed and will be tried again");
@@ -44,23 +46,44 @@ pub async fn run(app: Arc<App>, mut stopped: watch::Receiver<bool>, run_due: Run
     }
 }
 
-/// Calls `process` with one item after the other as long as the next one is due. `load_next` returns the next item with
-/// its time. Returns the time of the first item that is not due yet, in UNIX seconds.
+/// The position of an item in the order of processing: its time in UNIX seconds, and its id.
+pub type DuePosition = (i64, i64);
+
+/// The position before all items.
+pub const DUE_START: DuePosition = (i64::MIN, i64::MIN);
+
+/// Calls `process` with one item after the other as long as the next one is due. `load_next` returns the first item after
+/// a position. An item that fails or panics stays where it is and stops no other. Returns the time of the first item that is
+/// not due yet, in UNIX seconds, or the last error, so that what failed is tried again.
 pub async fn process_due<T, F>(
     app: &App,
-    load_next: impl Fn(&Snapshot<'_>) -> ApiResult<Option<(i64, T)>> + Sync,
+    load_next: impl Fn(&Snapshot<'_>, DuePosition) -> ApiResult<Option<(DuePosition, T)>> + Sync,
     process: impl Fn(T) -> F + Sync,
 ) -> ApiResult<Option<i64>>
 where
     T: Send,
     F: Future<Output = ApiResult<()>> + Send,
 {
+    let mut after = DUE_START;
+    let mut failed = Ok(());
     loop {
-        match app.readers.read(&load_next).await? {
-            Some((time, item)) if time <= app.clock.seconds() => process(item).await?,
-            next => return Ok(next.map(|(time, _)| time)),
+        match app.readers.read(|snapshot| load_next(snapshot, after)).await? {
+            Some((position, item)) if position.0 <= app.clock.seconds() => {
+                if let Err(error) = guard(process(item)).await {
+                    tracing::warn!(%error, ?position, "scheduled work failed and will be tried again");
+                    failed = Err(error);
+                    after = position;
+                }
+            }
+            next => return failed.map(|()| next.map(|((time, _), _)| time)),
         }
     }
+}
+
+/// Turns a panic of scheduled work into an error.
+pub async fn guard<T>(work: impl Future<Output = ApiResult<T>>) -> ApiResult<T> {
+    let result = AssertUnwindSafe(work).catch_unwind().await;
+    result.unwrap_or_else(|_| Err(ApiError::internal("scheduled work panicked")))
 }
 
 fn until(app: &App, next: i64) -> Duration {

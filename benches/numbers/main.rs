@@ -82,6 +82,8 @@ enum Row {
     Memory,
     /// Start to first answer, and the size of the binary.
     Start,
+    /// The server as a test double: start, reset, a hundred at once.
+    Double,
 }
 
 fn main() -> Outcome<()> {
@@ -162,6 +164,7 @@ impl Row {
             Self::Fetch => rows::fetch::run(bench).await,
             Self::Memory => rows::memory::run(bench).await,
             Self::Start => rows::start::run(bench).await,
+            Self::Double => rows::double::run(bench).await,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `/users/me/alert_words`: words whose appearance in a message alerts the user.
 
-use crate::domain::alert_words;
+use crate::domain::limits::MAX_ALERT_WORDS;
+use crate::domain::{alert_words, limits};
 use crate::events::{Audience, uniform_event};
 use crate::http::Resource;
 use crate::http::State;
@@ -63,9 +64,14 @@ impl WordsParams {
 
 /// `POST /users/me/alert_words`: adds words. Those the user already has, ignoring case, are skipped.
 fn add_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply> {
+    limits::check("alert words", params.alert_words.len(), MAX_ALERT_WORDS)?;
     let mut changed = false;
     for word in params.words() {
         changed |= alert_words::insert(tx, caller.user_id, word)?;
+    }
+    if changed {
+        let statement = "SELECT count(*) FROM alert_word WHERE user_id = ?1";
+        limits::check_owned(tx, caller.user_id, "alert words", statement, 0, MAX_ALERT_WORDS)?;
     }
     emit_and_reply(tx, caller.user_id, changed)
 }

@@ -1,6 +1,7 @@
 //! `/bot_storage`: a key-value store for each bot, in which the published bot library keeps its state.
 
 use super::Resource;
+use crate::domain::limits::MAX_BOT_STORAGE;
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -12,9 +13,6 @@ use std::collections::BTreeMap;
 
 /// The resource of `/bot_storage`.
 pub const RESOURCE: Resource = Resource { name: "bot_storage", routes, ..Resource::EMPTY };
-
-/// The maximum size of a bot's keys and values together, in characters.
-const STORAGE_LIMIT: i64 = 10_000_000;
 
 /// The maximum size of a request, which can fill the storage at once even if the text is escaped.
 const BODY_LIMIT: usize = 32 << 20;
@@ -61,10 +59,10 @@ fn update_storage(tx: &mut Tx<'_>, caller: &User, params: UpdateStorageParams) -
     for (key, value) in &params.storage {
         set(tx, caller.user_id, key, value)?;
     }
-    let excess = total_size(tx, caller.user_id)? - STORAGE_LIMIT;
+    let excess = (total_size(tx, caller.user_id)? as usize).saturating_sub(MAX_BOT_STORAGE);
     if excess > 0 {
         let msg = format!(
-            "Request exceeds storage limit by {excess} characters. The limit is {STORAGE_LIMIT} characters."
+            "Request exceeds storage limit by {excess} characters. The limit is {MAX_BOT_STORAGE} characters."
         );
         return Err(ApiError::bad_request(msg));
     }
@@ -115,7 +113,7 @@ fn set(connection: &Connection, user_id: UserId, key: &str, value: &str) -> rusq
 }
 
 /// Returns the size of a bot's keys and values together, in characters.
-fn total_size(connection: &Connection, user_id: UserId) -> rusqlite::Result<i64> {
+fn total_size(connection: &Connection, user_id: UserId) -> rusqlite::Result<u32> {
     connection
         .prepare_cached(
             "SELECT coalesce(sum(length(key) + length(value)), 0) FROM bot_storage WHERE user_id = ?1",

@@ -3,8 +3,8 @@
 
 use crate::domain::channel_folders::{self, ChannelFolder};
 use crate::domain::limits::{MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH};
-use crate::domain::rendering::render_description;
-use crate::domain::users::events::everyone;
+use crate::domain::realm::user_ids::everyone;
+use crate::domain::rendering::render_one_description;
 use crate::events::uniform_event;
 use crate::http::Resource;
 use crate::http::State;
@@ -12,6 +12,7 @@ use crate::http::params::{BoundedText, Order};
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
 use crate::http::{StatePart, StateRequest};
 use crate::store::Tx;
+use crate::types::is_forbidden_in_names;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,7 @@ pub struct CreateParams {
 async fn create_channel_folder(call: Call<Administrator>, params: CreateParams) -> ApiResult<Reply> {
     let name = checked_name(&params.name)?;
     let description = params.description.into_inner();
-    let rendered_description = render(&call, &description).await?;
+    let rendered_description = render_one_description(&call, &description).await?;
     let job = move |tx: &mut Tx<'_>, caller: &Administrator| {
         check_is_free(tx, &name, None)?;
         let mut folder = ChannelFolder {
@@ -86,16 +87,6 @@ async fn create_channel_folder(call: Call<Administrator>, params: CreateParams) 
     Reply::field("channel_folder_id", &call.write(job).await?)
 }
 
-/// Renders a description on a snapshot, before the job on the writer.
-async fn render(call: &Call<Administrator>, description: &str) -> ApiResult<String> {
-    let now = call.app.clock.seconds();
-    let origin = &call.info.origin;
-    call.app
-        .readers
-        .read(|snapshot| render_description(snapshot, &call.caller, now, origin, description))
-        .await
-}
-
 /// Parameters of `PATCH /channel_folders/{channel_folder_id}`. Absent properties do not change.
 #[derive(Deserialize)]
 pub struct UpdateParams {
@@ -112,7 +103,7 @@ pub struct UpdateParams {
 /// `PATCH /channel_folders/{channel_folder_id}`: changes a folder, with one event for each changed property.
 async fn update_channel_folder(call: Call<Administrator>, params: UpdateParams) -> ApiResult<Reply> {
     let rendered = match &params.description {
-        Some(description) => Some(render(&call, description).await?),
+        Some(description) => Some(render_one_description(&call, description).await?),
         None => None,
     };
     call.write(move |tx, _caller| update_folder(tx, params, rendered)).await?;
@@ -188,10 +179,7 @@ fn checked_name(text: &str) -> ApiResult<String> {
     if name.is_empty() {
         return Err(ApiError::bad_request("Channel folder name can't be empty."));
     }
-    let is_forbidden = |character: char| {
-        character.is_control() || matches!(character, '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
-    };
-    if let Some(index) = name.chars().position(is_forbidden) {
+    if let Some(index) = name.chars().position(is_forbidden_in_names) {
         let msg = format!("Invalid character in channel folder name, at position {}.", index + 1);
         return Err(ApiError::bad_request(msg));
     }

@@ -1,7 +1,7 @@
 //! `/realm/playgrounds`: external sites that can run the code of a code block, by language (feature levels 49 and 196).
 
 use crate::domain::realm::user_ids as users;
-use crate::events::{Audience, uniform_event};
+use crate::events::uniform_event;
 use crate::http::Resource;
 use crate::http::params::{BoundedText, Trimmed};
 use crate::http::{
@@ -106,8 +106,8 @@ fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
 
 fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
     let event = PlaygroundsChanged { realm_playgrounds: all(tx)? };
-    let everybody = Audience::set(users::active_ids(tx)?);
-    tx.emit(event, everybody);
+    let everyone = users::everyone(tx)?;
+    tx.emit(event, everyone);
     Ok(())
 }
 

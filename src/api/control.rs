@@ -1,33 +1,25 @@
-//! `POST /control`: commands of the `teamchat` program, such as `user create`.
+//! Commands of the `teamchat` program, such as `user create`.
 //!
-//! If a server has the database open, the program sends the command to it; otherwise the program runs it on the
-//! database itself. Either way it is one job of the writer, and a running server delivers its events.
+//! If a server has the database open, the program sends the command to its control socket; otherwise the program runs it
+//! on the database itself. Either way it is one job of the writer, and a running server delivers its events.
 
 use crate::app::App;
+use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::create::{NewUser, create};
+use crate::domain::bots::rules as bot_rules;
 use crate::domain::bots::sql::NewBotRow;
+use crate::domain::channels::sql as channels;
 use crate::domain::invites::owner_link;
 use crate::domain::keys::KeyRecord;
+use crate::domain::notices::welcome;
 use crate::domain::realm::DUMMY_DOMAIN;
 use crate::domain::users::{names, passwords, sql as users};
 use crate::domain::{accounts, bots, keys, realm};
-use crate::http::Resource;
-use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Reply, Route};
+use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{BotType, Role, UserId};
-use hyper::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-/// The resource of `/control`.
-pub const RESOURCE: Resource = Resource { name: "control", routes, ..Resource::EMPTY };
-
-/// The path at which a server accepts commands. It is not below `/api/v1`.
-pub const PATH: &str = "/control";
-
-fn routes() -> Vec<Route> {
-    vec![Route::call(Method::POST, PATH, ANYONE, handle).outside()]
-}
 
 /// A command, as sent to the server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -48,6 +40,27 @@ pub enum Command {
     },
     /// `user list`.
     ListUsers,
+    /// `user password`.
+    SetPassword {
+        /// The user's real email.
+        email: String,
+        /// The new password in clear text.
+        password: String,
+    },
+    /// `user role`.
+    SetRole {
+        /// The user's real email.
+        email: String,
+        /// The new role.
+        role: Role,
+    },
+    /// `user deactivate` and `user reactivate`.
+    SetActive {
+        /// The user's real email.
+        email: String,
+        /// Whether the account can be used.
+        is_active: bool,
+    },
     /// `user key mint`.
     CreateKey {
         /// The user's real email.
@@ -66,6 +79,22 @@ pub enum Command {
         email: String,
         /// The key's id, as listed.
         id: i64,
+    },
+    /// `bot create`.
+    CreateWebhookBot {
+        /// The name of the integration.
+        integration: String,
+        /// The name of the channel that it posts to.
+        channel: String,
+        /// The owner's real email; the first owner of the organization by default.
+        owner: Option<String>,
+        /// The display name; that of the integration by default.
+        full_name: Option<String>,
+    },
+    /// `user unlock`.
+    UnlockUser {
+        /// The user's real email.
+        email: String,
     },
     /// Creates the link of the first owner, if nobody can log in.
     OwnerLink,
@@ -90,6 +119,23 @@ pub struct CreatedUser {
     pub api_key: String,
 }
 
+/// The response to [`Command::CreateWebhookBot`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CreatedWebhookBot {
+    /// Identifies the bot in the API.
+    pub user_id: UserId,
+    /// The display name.
+    pub full_name: String,
+    /// The owner's display name.
+    pub owner: String,
+    /// The integration's display name.
+    pub integration: String,
+    /// The address for the other program, below that of the server.
+    pub path: String,
+    /// The address of the server, if it is configured.
+    pub public_url: Option<String>,
+}
+
 /// A user in the response to [`Command::ListUsers`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ListedUser {
@@ -109,47 +155,89 @@ pub struct ListedUser {
     pub keys: usize,
 }
 
-/// Parameters of `POST /control`.
-#[derive(Deserialize)]
-pub struct ControlParams {
-    /// The token in the lock file, which only the owner of the database can read.
-    token: String,
-    /// The command as JSON.
-    command: Command,
-}
-
-/// Runs a command for a caller who knows the token of the lock file, and so could change the database file itself.
-async fn handle(call: Call<Anyone>, params: ControlParams) -> ApiResult<Reply> {
-    let expected = &call.app.options.control_token;
-    if expected.is_empty() || !equal_in_constant_time(expected, &params.token) {
-        return Err(ApiError::not_found());
-    }
-    Reply::field("answer", &run(&call.app, params.command).await?)
-}
-
-fn equal_in_constant_time(one: &str, other: &str) -> bool {
-    let difference = one.bytes().zip(other.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b));
-    one.len() == other.len() && difference == 0
-}
-
-/// Hashes the password of a new user and runs the command as one job.
+/// Hashes the password of a command and runs the command as one job.
 pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
     let password_hash = match &command {
-        Command::CreateUser { password: Some(password), .. } => {
+        Command::CreateUser { password: Some(password), .. } | Command::SetPassword { password, .. } => {
             if !passwords::has_allowed_length(password) {
                 let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
                 return Err(ApiError::bad_request(format!("A password has {min} to {max} characters")));
             }
-            Some(passwords::hash_async(password.clone()).await?)
+            Some(passwords::hash_async(&app.pools, None, password.clone()).await?)
         }
         _ => None,
     };
-    app.writer.run(move |tx| execute(tx, command, password_hash)).await
+    let public_url = app.options.public_url.clone();
+    if let Command::SetActive { email, is_active: false } = command {
+        let deactivated = app.writer.run(move |tx| deactivate(tx, &email)).await?;
+        app.hub.remove_of(&deactivated);
+        return Ok(Value::Null);
+    }
+    // A new password, and an explicit command, forget the wrong ones.
+    let unlocked = match &command {
+        Command::UnlockUser { email } | Command::SetPassword { email, .. } => {
+            Some(email.trim().to_lowercase())
+        }
+        _ => None,
+    };
+    let creates_person = matches!(command, Command::CreateUser { bot_owner: None, .. });
+    let mut answer = app.writer.run(move |tx| execute(tx, command, password_hash, public_url)).await?;
+    if let Some(email) = unlocked {
+        let was_locked = app.rate_limiter.passwords.unlock(&email);
+        if answer.is_object() {
+            answer["had_wrong_passwords"] = was_locked.into();
+        }
+    }
+    if let Some(user_id) = answer["user_id"].as_i64().filter(|_| creates_person) {
+        welcome::greet(app, UserId(user_id), None).await;
+    }
+    Ok(answer)
 }
 
-fn execute(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -> ApiResult<Value> {
+/// Deactivates a user. Returns the deactivated users, whose event queues the caller removes.
+fn deactivate(tx: &mut Tx<'_>, email: &str) -> ApiResult<Vec<UserId>> {
+    let user = find_user(tx, email)?;
+    if !user.is_active {
+        return Err(ApiError::bad_request(format!("{email} is deactivated already")));
+    }
+    if is_only_owner(tx, &user)? {
+        return Err(ApiError::bad_request("Cannot deactivate the only organization owner"));
+    }
+    accounts::deactivation::deactivate(tx, &user)
+}
+
+fn is_only_owner(tx: &Tx<'_>, user: &UserRow) -> ApiResult<bool> {
+    Ok(user.role == Role::Owner && user.is_active && !user.is_bot() && users::count_people(tx)?.1 == 1)
+}
+
+/// Gives a user a role. The operator may give any, also in one step.
+fn set_role(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
+    if user.role == role {
+        return Ok(());
+    }
+    if user.is_bot() {
+        bots::rules::check_role(role)?;
+    }
+    if is_only_owner(tx, user)? {
+        let msg = "The owner permission cannot be removed from the only organization owner.";
+        return Err(ApiError::bad_request(msg));
+    }
+    accounts::role::change(tx, user, role)
+}
+
+fn execute(
+    tx: &mut Tx<'_>,
+    command: Command,
+    password_hash: Option<String>,
+    public_url: Option<String>,
+) -> ApiResult<Value> {
     Ok(match command {
+        Command::CreateWebhookBot { integration, channel, owner, full_name } => {
+            let wanted = WebhookBot { integration, channel, owner, full_name };
+            serde_json::to_value(create_webhook_bot(tx, wanted, public_url)?)?
+        }
         Command::CreateUser { email, full_name, role, bot_owner, .. } => {
+            accounts::first_channel::create_if_new(tx)?;
             let bot = bot_owner.map(|owner| find_bot_owner(tx, &owner)).transpose()?;
             let is_bot = bot.is_some();
             let new = NewUser { email, full_name, role, bot, password_hash };
@@ -157,6 +245,7 @@ fn execute(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -> 
                 accounts::create::create_bot(tx, &new, DUMMY_DOMAIN, &NewBotRow::default())?
             } else {
                 let user = create(tx, &new)?;
+                welcome::send_hello(tx, &user)?;
                 let api_key = keys::mint(tx, user.user_id, "command line")?;
                 (user, api_key)
             };
@@ -183,28 +272,134 @@ fn execute(tx: &mut Tx<'_>, command: Command, password_hash: Option<String>) -> 
             });
             serde_json::to_value(list.collect::<ApiResult<Vec<_>>>()?)?
         }
+        Command::SetPassword { email, .. } => {
+            let user = find_user(tx, &email)?;
+            if user.is_bot() {
+                return Err(ApiError::bad_request("Bots have no password"));
+            }
+            let hash = password_hash.ok_or_else(|| ApiError::internal("a password without its hash"))?;
+            accounts::password::set(tx, &user, &hash)?;
+            Value::Null
+        }
+        Command::SetRole { email, role } => {
+            let user = find_user(tx, &email)?;
+            set_role(tx, &user, role)?;
+            Value::Null
+        }
+        Command::SetActive { email, .. } => {
+            let user = find_user(tx, &email)?;
+            if user.is_active {
+                return Err(ApiError::bad_request(format!("{email} is active already")));
+            }
+            let owner_id = user.bot_owner_id.unwrap_or(user.user_id);
+            accounts::deactivation::reactivate(tx, &user, owner_id)?;
+            Value::Null
+        }
         Command::CreateKey { email, client } => {
-            let user_id = find_user(tx, &email)?;
+            let user_id = find_user(tx, &email)?.user_id;
             let api_key = keys::mint(tx, user_id, &client)?;
             serde_json::json!({ "user_id": user_id, "email": email, "api_key": api_key })
         }
         Command::ListKeys { email } => {
-            let list: Vec<KeyRecord> = keys::list(tx, find_user(tx, &email)?)?;
+            let list: Vec<KeyRecord> = keys::list(tx, find_user(tx, &email)?.user_id)?;
             serde_json::to_value(list)?
         }
         Command::RevokeKey { email, id } => {
-            let user_id = find_user(tx, &email)?;
+            let user_id = find_user(tx, &email)?.user_id;
             if !keys::revoke(tx, user_id, id)? {
                 return Err(ApiError::bad_request(format!("{email} has no key {id}")));
             }
             bots::change::clear_revoked_key(tx, user_id)?;
             Value::Null
         }
+        Command::UnlockUser { email } => {
+            let name = email.trim().to_lowercase();
+            find_user(tx, &name)?;
+            serde_json::json!({ "email": name })
+        }
         Command::OwnerLink => owner_link::create(tx)?.into(),
         Command::ReactivateRealm => {
             realm::set_deactivated(tx, false)?;
             Value::Null
         }
+    })
+}
+
+/// What a bot for an incoming webhook is to be.
+struct WebhookBot {
+    integration: String,
+    channel: String,
+    owner: Option<String>,
+    full_name: Option<String>,
+}
+
+/// Creates a bot for an incoming webhook, with the first free name and email.
+fn create_webhook_bot(
+    tx: &mut Tx<'_>,
+    wanted: WebhookBot,
+    public_url: Option<String>,
+) -> ApiResult<CreatedWebhookBot> {
+    let display_name = bot_rules::INTEGRATIONS.iter().find(|(name, _)| *name == wanted.integration);
+    let (integration, display_name) = display_name.ok_or_else(|| {
+        let names: Vec<&str> = bot_rules::INTEGRATIONS.iter().map(|(name, _)| *name).collect();
+        let msg =
+            format!("There is no integration '{}'. There are: {}", wanted.integration, names.join(", "));
+        ApiError::bad_request(msg)
+    })?;
+    let stream = channels::by_name(tx, wanted.channel.trim())?.filter(|stream| !stream.is_archived);
+    let stream = stream
+        .ok_or_else(|| ApiError::bad_request(format!("There is no channel '{}'", wanted.channel.trim())))?;
+    let owner = match &wanted.owner {
+        Some(email) => find_bot_owner(tx, email)?.1,
+        None => {
+            let mut owners = users::all(tx)?.into_iter();
+            let owner = owners.find(|user| user.role == Role::Owner && user.is_active && !user.is_bot());
+            let owner = owner.ok_or_else(|| ApiError::bad_request("There is no owner yet; say --owner"))?;
+            owner.user_id
+        }
+    };
+    let full_name = match wanted.full_name {
+        Some(full_name) => full_name,
+        None => {
+            let mut name = (*display_name).to_owned();
+            let mut number = 1;
+            while bots::sql::is_name_in_use(tx, &name)? {
+                number += 1;
+                name = format!("{display_name} {number}");
+            }
+            name
+        }
+    };
+    let full_name = names::check_full_name(&full_name)?;
+    bot_rules::check_name(tx, &full_name)?;
+    let domain = public_url.as_deref().map_or_else(|| DUMMY_DOMAIN.to_owned(), realm::bot_domain);
+    let mut number = 1;
+    let email = loop {
+        let short_name =
+            if number == 1 { (*integration).to_owned() } else { format!("{integration}-{number}") };
+        match bot_rules::bot_email(tx, &short_name, &domain) {
+            Err(error) if error.msg() == "Username already in use" => number += 1,
+            email => break email?,
+        }
+    };
+    let bot = NewBotRow {
+        service_name: Some((*integration).to_owned()),
+        default_sending_stream: Some(stream.stream_id),
+        ..NewBotRow::default()
+    };
+    let kind = Some((BotType::IncomingWebhook, owner));
+    let user =
+        NewUser { email, full_name: full_name.clone(), role: Role::Member, bot: kind, password_hash: None };
+    let (user, api_key) = accounts::create::create_bot(tx, &user, &domain, &bot)?;
+    let owner = users::all(tx)?.into_iter().find(|user| user.user_id == owner);
+    Ok(CreatedWebhookBot {
+        user_id: user.user_id,
+        full_name,
+        owner: owner.map(|owner| owner.full_name).unwrap_or_default(),
+        integration: (*display_name).to_owned(),
+        // The id stays when the channel is renamed.
+        path: format!("/api/v1/external/{integration}?api_key={api_key}&stream={}", stream.stream_id),
+        public_url,
     })
 }
 
@@ -216,11 +411,10 @@ fn find_bot_owner(tx: &Tx<'_>, email: &str) -> ApiResult<(BotType, UserId)> {
     Ok((BotType::Generic, owner.user_id))
 }
 
-fn find_user(tx: &Tx<'_>, email: &str) -> ApiResult<UserId> {
+fn find_user(tx: &Tx<'_>, email: &str) -> ApiResult<UserRow> {
     if !names::is_email(email) {
         return Err(ApiError::bad_request(format!("'{email}' is not an email address")));
     }
-    let user = users::by_delivery_email(tx, email)?;
-    user.map(|user| user.user_id)
-        .ok_or_else(|| ApiError::bad_request(format!("No user has the email '{email}'")))
+    let user = users::by_delivery_email(tx, email)?.filter(|user| !user.is_system_bot);
+    user.ok_or_else(|| ApiError::bad_request(format!("No user has the email '{email}'")))
 }

@@ -2,7 +2,7 @@
 
 use crate::domain::domains::{self, RealmDomain};
 use crate::domain::realm::{self, user_ids};
-use crate::events::{Audience, uniform_event};
+use crate::events::uniform_event;
 use crate::http::Resource;
 use crate::http::State;
 use crate::http::params::NoParams;
@@ -116,21 +116,21 @@ pub struct DomainRemoved {
 
 uniform_event!(DomainRemoved: "realm_domains", op "remove", version 1);
 
-/// Tells everybody of a domain that is new or has changed.
+/// Emits a new or changed domain to everyone.
 fn emit_changed(tx: &mut Tx<'_>, op: &'static str, realm_domain: RealmDomain) -> ApiResult<()> {
-    let everybody = Audience::set(user_ids::active_ids(tx)?);
-    tx.emit(DomainChanged { op: op.into(), realm_domain }, everybody);
+    let everyone = user_ids::everyone(tx)?;
+    tx.emit(DomainChanged { op: op.into(), realm_domain }, everyone);
     Ok(())
 }
 
-/// Tells everybody of a domain that is gone.
+/// Emits the removal of a domain to everyone.
 fn emit_removed(tx: &mut Tx<'_>, domain: String) -> ApiResult<()> {
-    let everybody = Audience::set(user_ids::active_ids(tx)?);
-    tx.emit(DomainRemoved { domain }, everybody);
+    let everyone = user_ids::everyone(tx)?;
+    tx.emit(DomainRemoved { domain }, everyone);
     Ok(())
 }
 
-/// Word `realm_domains`.
+/// State part `realm_domains`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("realm_domains".into(), json!(domains::list(request.connection)?));
     Ok(())

@@ -2,6 +2,8 @@
 
 use crate::auth::Ctx;
 use crate::domain::access::{channels, user_rows as users};
+use crate::domain::limits;
+use crate::domain::limits::MAX_DRAFTS;
 use crate::domain::messages::{destination, rules};
 use crate::domain::user_settings;
 use crate::events::{Audience, uniform_event};
@@ -129,6 +131,8 @@ pub struct CreateParams {
 /// `POST /drafts`: creates all of the drafts or none, and returns their ids.
 fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Reply> {
     check_synchronized(tx, caller)?;
+    let statement = "SELECT count(*) FROM draft WHERE user_id = ?1";
+    limits::check_owned(tx, caller.user_id, "drafts", statement, params.drafts.len(), MAX_DRAFTS)?;
     let mut drafts = Vec::with_capacity(params.drafts.len());
     for params in params.drafts {
         let mut draft = check_draft(tx, caller, tx.now(), params)?;
@@ -278,7 +282,7 @@ fn check_exists(connection: &Connection, user_id: UserId, id: i64) -> ApiResult<
         .prepare_cached("SELECT 1 FROM draft WHERE id = ?1 AND user_id = ?2")?
         .query_row((id, user_id), |_| Ok(()))
         .optional()?
-        .ok_or_else(|| ApiError::no_such_resource("Draft does not exist"))
+        .ok_or_else(|| ApiError::bad_request("Draft does not exist"))
 }
 
 /// Returns the columns `stream_id` and `user_ids` of a draft.

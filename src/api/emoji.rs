@@ -8,7 +8,9 @@ use crate::domain::images::decoding::{ImageError, decode};
 use crate::domain::images::scaling::{cover, to_png};
 use crate::domain::images::upload::BODY_LIMIT;
 use crate::domain::images::{animation, public, upload};
-use crate::domain::users::events::everyone;
+use crate::domain::limits;
+use crate::domain::limits::MAX_EMOJI_OF_AUTHOR;
+use crate::domain::realm::user_ids::everyone;
 use crate::events::uniform_event;
 use crate::http::Resource;
 use crate::http::State;
@@ -73,7 +75,7 @@ async fn upload_custom_emoji(mut call: Call<User>, params: EmojiParams) -> ApiRe
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one file.")?;
     check_override(&call.caller, &name)?;
     upload::check(&file, MAX_EMOJI_FILE_SIZE_MIB)?;
-    let image = upload::make(file, scale).await?;
+    let image = upload::make(&call.app, call.caller.user_id, file, scale).await?;
     call.write(move |tx, caller| {
         check_add(tx, caller, tx.now(), &name)?;
         check_override(caller, &name)?;
@@ -111,10 +113,8 @@ fn scale(file: &[u8]) -> Result<EmojiImage, ImageError> {
 /// `DELETE /realm/emoji/{emoji_name}`: the emoji can no longer be used. Where it was used it is still shown.
 fn deactivate_custom_emoji(tx: &mut Tx<'_>, caller: &User, params: EmojiParams) -> ApiResult<Reply> {
     let name = params.emoji_name;
-    let emoji = sql::active_by_name(tx, &name)?.ok_or_else(|| {
-        // 404 since feature level 190.
-        ApiError::no_such_resource(format!("Emoji '{name}' does not exist"))
-    })?;
+    let emoji = sql::active_by_name(tx, &name)?
+        .ok_or_else(|| ApiError::bad_request(format!("Emoji '{name}' does not exist")))?;
     check_deactivate(caller, &emoji)?;
     sql::deactivate(tx, emoji.id)?;
     emit_changed(tx)?;
@@ -145,6 +145,10 @@ fn check_add(connection: &Connection, caller: &Caller, now: i64, name: &str) -> 
     }
     if sql::active_by_name(connection, name)?.is_some() {
         return Err(ApiError::bad_request("A custom emoji with this name already exists."));
+    }
+    if !caller.role.is_administrator() {
+        let statement = "SELECT count(*) FROM realm_emoji WHERE author_id = ?1 AND NOT deactivated";
+        limits::check_owned(connection, caller.user_id, "custom emoji", statement, 1, MAX_EMOJI_OF_AUTHOR)?;
     }
     Ok(())
 }
@@ -205,7 +209,7 @@ fn all_records(connection: &Connection) -> ApiResult<Map<String, Value>> {
     Ok(by_id)
 }
 
-/// Tells everybody what emoji there are now.
+/// Emits the list of all custom emoji to everyone.
 fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
     let event = EmojiChanged { realm_emoji: all_records(tx)? };
     let audience = everyone(tx)?;
@@ -213,7 +217,7 @@ fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
     Ok(())
 }
 
-/// Word `realm_emoji`.
+/// State part `realm_emoji`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     state.insert("realm_emoji".into(), all_records(request.connection)?.into());
     Ok(())

@@ -30,7 +30,7 @@ use crate::domain::invites::events::InvitesChanged;
 use crate::domain::messages::events::{FlagsChanged, MessageEdited, MessageSent, MessagesDeleted};
 use crate::domain::presence::PresenceChanged;
 use crate::domain::profile_values::events::FieldsChanged;
-use crate::domain::realm::events::{RealmDeactivated, RealmUpdated, RealmUpdatedDict};
+use crate::domain::realm::events::{RealmDeactivated, RealmUpdated, RealmUpdatedDict, Restarted};
 use crate::domain::subscriptions::events::{SubscriptionUpdated, SubscriptionsAdded, SubscriptionsRemoved};
 use crate::domain::user_settings::events::{
     DefaultUpdated, DisplaySettingUpdated, ExportConsent, NotificationSettingUpdated, SettingUpdated,
@@ -84,6 +84,7 @@ register_events! {
         RealmDeactivated,
         RealmUpdated,
         RealmUpdatedDict,
+        Restarted,
         ReminderAdded,
         ReminderRemoved,
         ScheduledMessageAdded,

@@ -1,27 +1,49 @@
-//! `POST /fetch_api_key` and `POST /users/me/api_key/regenerate`.
+//! Logging in, out, and the keys of the caller's clients: `POST /fetch_api_key`, `POST /users/me/api_key/regenerate`,
+//! `POST /accounts/login/`, `POST /accounts/logout/`, and `/users/me/api_keys`, which the published interface lacks.
 //!
-//! Every login creates a key under the client's name, so a lost phone costs one key and no other client is logged out.
-//! Only digests are stored, except for the key of a bot, which its owner may read again.
+//! Every login creates a key under the client's name, so a lost phone costs one key and no other client is logged out. A
+//! browser keeps its key in a cookie that scripts cannot read ([`session`]). Only digests are stored, except for the key
+//! of a bot, which its owner may read again.
 
+use crate::app::App;
+use crate::auth::password_attempts::wrong_password;
+use crate::auth::session;
 use crate::domain::access::user_rows;
-use crate::domain::keys::{delete_all, mint};
+use crate::domain::keys::{delete_all, list, mint, revoke, revoke_others, set_last_used};
 use crate::domain::users::{passwords, sql as users};
 use crate::domain::{bots, realm};
 use crate::http::Resource;
 use crate::http::params::NoParams;
-use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Reply, Route, USER, User};
+use crate::http::{
+    ANYONE, Anyone, ApiError, ApiResult, Background, Call, OtherReply, Read, Reply, RequestInfo, Route, USER,
+    User, success_body,
+};
+use crate::scheduler;
 use crate::store::Tx;
+use crate::types::UserId;
 use hyper::Method;
 use serde::Deserialize;
 use serde_json::json;
 
 /// The resource of API keys.
-pub const RESOURCE: Resource = Resource { name: "keys", routes, ..Resource::EMPTY };
+pub const RESOURCE: Resource =
+    Resource { name: "keys", routes, background: Some(BACKGROUND), ..Resource::EMPTY };
+
+const BACKGROUND: Background = |app, stopped| {
+    Box::pin(scheduler::run(app, stopped, |app| {
+        Box::pin(async move { save_uses(&app).await.map(|()| None) })
+    }))
+};
 
 fn routes() -> Vec<Route> {
     vec![
         Route::call(Method::POST, "/fetch_api_key", ANYONE, fetch_api_key),
         Route::write(Method::POST, "/users/me/api_key/regenerate", USER, regenerate),
+        Route::read(Method::GET, "/users/me/api_keys", USER, list_keys),
+        Route::write(Method::POST, "/users/me/api_keys/revoke_others", USER, revoke_other_keys),
+        Route::write(Method::DELETE, "/users/me/api_keys/{api_key_id}", USER, revoke_key),
+        Route::call(Method::POST, "/accounts/login/", ANYONE, log_in).outside(),
+        Route::call(Method::POST, "/accounts/logout/", USER, log_out).outside(),
     ]
 }
 
@@ -34,13 +56,84 @@ pub struct LoginParams {
     password: String,
 }
 
-/// `POST /fetch_api_key`: returns a new key for this client. A wrong password, an unknown email and a deactivated
-/// account take the same time.
+/// `POST /fetch_api_key`: returns a new key for this client.
 pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult<Reply> {
-    let (app, info) = (&call.app, &call.info);
+    let user_id = check_password(&call, params).await?;
+    let client = call.info.client.clone();
+    call.write(move |tx, _| {
+        let user = user_rows::by_id(tx, user_id)?
+            .ok_or_else(|| ApiError::internal("the user who gave the right password has no row"))?;
+        let key = mint(tx, user_id, &client)?;
+        Reply::data(&json!({ "api_key": key, "email": user.delivery_email, "user_id": user_id }))
+    })
+    .await
+}
+
+/// `POST /accounts/login/`: begins a session in a browser.
+async fn log_in(call: Call<Anyone>, params: LoginParams) -> ApiResult<Reply> {
+    let user_id = check_password(&call, params).await?;
+    let origin = call.info.origin.clone();
+    let key = call.write(move |tx, _| mint(tx, user_id, session::CLIENT)).await?;
+    Ok(with_cookies(format!("\"user_id\":{user_id}"), session::begin(&key, &origin)))
+}
+
+/// `POST /accounts/logout/`: ends the session, and no other.
+async fn log_out(call: Call<User>, _params: NoParams) -> ApiResult<Reply> {
+    let info: RequestInfo = call.info.clone();
+    if info.session.is_none() {
+        return Err(ApiError::bad_request("There is no session to end"));
+    }
+    call.write(|tx, caller| revoke(tx, caller.user_id, caller.api_key_id)).await?;
+    Ok(with_cookies(String::new(), session::end(&info.origin)))
+}
+
+fn with_cookies(members: String, headers: Vec<(&'static str, String)>) -> Reply {
+    let body = success_body(members, &[]).into();
+    Reply::Other(OtherReply { status: 200, content_type: "application/json", headers, body })
+}
+
+/// `GET /users/me/api_keys`: the keys of the caller's clients, the oldest first and without the secrets, and the id of the
+/// key of this request. Not part of the published interface.
+fn list_keys(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+    let keys = list(read, read.caller.user_id)?;
+    Reply::data(&json!({ "api_keys": keys, "current_api_key_id": read.caller.api_key_id }))
+}
+
+/// `POST /users/me/api_keys/revoke_others`: logs out all other clients.
+fn revoke_other_keys(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply> {
+    revoke_others(tx, caller.user_id, caller.api_key_id)?;
+    Ok(Reply::ok())
+}
+
+/// Parameters of `DELETE /users/me/api_keys/{api_key_id}`.
+#[derive(Deserialize)]
+struct KeyParams {
+    /// A key of the caller.
+    api_key_id: i64,
+}
+
+/// `DELETE /users/me/api_keys/{api_key_id}`: the key stops working, also if it is the one that asks. Not part of the
+/// published interface.
+fn revoke_key(tx: &mut Tx<'_>, caller: &User, params: KeyParams) -> ApiResult<Reply> {
+    if !revoke(tx, caller.user_id, params.api_key_id)? {
+        return Err(ApiError::bad_request("API key does not exist"));
+    }
+    bots::change::clear_revoked_key(tx, caller.user_id)?;
+    Ok(Reply::ok())
+}
+
+/// Returns the user with this email and password. A wrong password, an unknown email and a deactivated account take the
+/// same time. Failures are logged with the address, for programs that block addresses.
+async fn check_password(call: &Call<Anyone>, params: LoginParams) -> ApiResult<UserId> {
+    let (app, peer) = (&call.app, call.info.peer);
     let account = params.username.trim().to_lowercase();
-    let now = app.clock.milliseconds();
-    app.rate_limiter.check_password_attempt(&account, info.peer, now)?;
+    let failed = |error: ApiError, user_id: Option<UserId>| {
+        let user_id = user_id.map(|user_id| user_id.0);
+        tracing::info!(address = %peer, user_id, code = error.code(), "a login failed");
+        error
+    };
+    let begun = app.rate_limiter.passwords.begin(&account, peer, &app.clock).await;
+    let attempt = begun.map_err(|error| failed(error, None))?;
     let (found, is_enabled, is_deactivated) = app
         .readers
         .read(|snapshot| -> ApiResult<_> {
@@ -49,35 +142,36 @@ pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult
             Ok((users::load_password(snapshot, &account)?, is_enabled, is_deactivated))
         })
         .await?;
+    if !is_enabled {
+        attempt.cancel();
+        let msg = "Password authentication is disabled in this organization";
+        return Err(ApiError::new(401, "PASSWORD_AUTH_DISABLED", msg));
+    }
     let (user_id, stored, is_active) = match found {
         Some((user_id, stored, is_active)) => (Some(user_id), stored, is_active),
         None => (None, None, false),
     };
-    let is_correct = passwords::verify(params.password, stored).await?;
-    if !is_enabled {
-        let msg = "Password authentication is disabled in this organization";
-        return Err(ApiError::new(401, "PASSWORD_AUTH_DISABLED", msg));
-    }
-    let Some(user_id) = user_id.filter(|_| is_correct) else {
-        app.rate_limiter.record_password_failure(&account, info.peer, now);
-        let msg = "Your username or password is incorrect";
-        return Err(ApiError::new(401, "AUTHENTICATION_FAILED", msg));
+    let is_right = match passwords::verify(&app.pools, None, params.password, stored).await {
+        Ok(is_right) => is_right,
+        Err(error) => {
+            attempt.cancel();
+            return Err(error);
+        }
     };
-    if is_deactivated {
-        return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
+    let Some(right_user_id) = user_id.filter(|_| is_right) else {
+        return Err(failed(attempt.wrong(wrong_password()), user_id));
+    };
+    if is_deactivated || !is_active {
+        attempt.cancel();
+        let (code, msg) = if is_deactivated {
+            ("REALM_DEACTIVATED", "This organization has been deactivated")
+        } else {
+            ("USER_DEACTIVATED", "Account is deactivated")
+        };
+        return Err(failed(ApiError::new(401, code, msg), user_id));
     }
-    if !is_active {
-        return Err(ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated"));
-    }
-    app.rate_limiter.reset_password_failures(&account);
-    let client = info.client.clone();
-    call.write(move |tx, _| {
-        let user = user_rows::by_id(tx, user_id)?
-            .ok_or_else(|| ApiError::internal("the user who gave the right password has no row"))?;
-        let key = mint(tx, user_id, &client)?;
-        Reply::data(&json!({ "api_key": key, "email": user.delivery_email, "user_id": user_id }))
-    })
-    .await
+    attempt.right();
+    Ok(right_user_id)
 }
 
 /// `POST /users/me/api_key/regenerate`: creates a key. All other keys of the user stop working.
@@ -92,4 +186,14 @@ pub fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResul
     }
     delete_all(tx, caller.user_id)?;
     Reply::field("api_key", &mint(tx, caller.user_id, &client)?)
+}
+
+/// Saves when keys were used.
+pub async fn save_uses(app: &App) -> ApiResult<()> {
+    let uses = app.credential_cache.take_unsaved_uses();
+    if uses.is_empty() {
+        return Ok(());
+    }
+    let job = move |tx: &mut Tx<'_>| uses.iter().try_for_each(|(id, time)| set_last_used(tx, *id, *time));
+    app.writer.run(job).await
 }

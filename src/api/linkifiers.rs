@@ -3,7 +3,7 @@
 
 use crate::domain::linkifiers::{LinkifierRecord, sql};
 use crate::domain::realm::user_ids;
-use crate::events::{Audience, Receiver, uniform_event};
+use crate::events::{Receiver, uniform_event};
 use crate::http::Resource;
 use crate::http::State;
 use crate::http::params::{NoParams, Trimmed};
@@ -207,8 +207,8 @@ fn knows_url_templates(receiver: &Receiver<'_>) -> bool {
 
 fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
     let event = LinkifiersChanged { realm_linkifiers: sql::all(tx)? };
-    let everybody = Audience::set(user_ids::active_ids(tx)?);
-    tx.emit(event, everybody);
+    let everyone = user_ids::everyone(tx)?;
+    tx.emit(event, everyone);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! The operations of the interface, one file or folder for each resource.
 //!
-//! An operation is a file named as the interface documents it: parameters, handler, reply, read top to bottom. No
-//! resource imports another; what several need is in [`crate::domain`]. A new resource is declared here and added to
+//! The operations of a resource are its handlers, each with its parameters and reply; a large one has a file of its own,
+//! named as the interface documents it. No resource imports another; what several need is in [`crate::domain`]. A new resource is declared here and added to
 //! [`RESOURCES`].
 
 pub mod alert_words;
@@ -12,6 +12,7 @@ pub mod channels;
 pub mod code_playgrounds;
 pub mod control;
 pub mod default_stream_groups;
+pub mod dev;
 pub mod domains;
 pub mod drafts;
 pub mod emoji;
@@ -26,6 +27,7 @@ pub mod linkifiers;
 pub mod messages;
 pub mod muted_users;
 pub mod navigation_views;
+pub mod not_configured;
 pub mod onboarding_steps;
 pub mod outgoing_webhooks;
 pub mod presence;
@@ -49,6 +51,7 @@ pub mod user_settings;
 pub mod user_status;
 pub mod user_topics;
 pub mod users;
+pub mod web;
 
 use crate::domain::notices;
 use crate::http::{ApiResult, Background, Resource, Route, StatePart};
@@ -67,6 +70,8 @@ pub static RESOURCES: &[Resource] = &[
     user_status::RESOURCE,
     muted_users::RESOURCE,
     keys::RESOURCE,
+    not_configured::RESOURCE,
+    dev::RESOURCE,
     channel_folders::RESOURCE,
     bots::RESOURCE,
     bot_storage::RESOURCE,
@@ -99,9 +104,9 @@ pub static RESOURCES: &[Resource] = &[
     emoji::RESOURCE,
     images::RESOURCE,
     realm_images::RESOURCE,
+    web::RESOURCE,
     Resource { name: "register", routes: || queues::register::routes(state_parts), ..Resource::EMPTY },
     queues::RESOURCE,
-    control::RESOURCE,
 ];
 
 /// Lists the parts of the registration state of all resources.

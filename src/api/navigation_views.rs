@@ -1,5 +1,7 @@
 //! `/navigation_views`: views in the navigation of a user's clients (feature level 390).
 
+use crate::domain::limits;
+use crate::domain::limits::{MAX_NAVIGATION_VIEW_LENGTH, MAX_NAVIGATION_VIEWS};
 use crate::events::{Audience, uniform_event};
 use crate::http::Resource;
 use crate::http::params::{NoParams, RequiredText};
@@ -81,14 +83,17 @@ pub struct ViewRemoved {
 
 uniform_event!(ViewRemoved: "navigation_view", op "remove", version 1);
 
+/// A fragment or a name.
+type ViewText = RequiredText<MAX_NAVIGATION_VIEW_LENGTH>;
+
 /// `GET /navigation_views`: lists the caller's views in the order in which they were added.
 fn get_navigation_views(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
     Reply::field("navigation_views", &list(read, read.caller.user_id)?)
 }
 
 /// Reads a name. `null` means no name: some clients encode every value as JSON.
-fn name_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RequiredText>, D::Error> {
-    let name = Option::<RequiredText>::deserialize(deserializer)?;
+fn name_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ViewText>, D::Error> {
+    let name = Option::<ViewText>::deserialize(deserializer)?;
     Ok(name.filter(|name| **name != *"null"))
 }
 
@@ -96,12 +101,12 @@ fn name_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Req
 #[derive(Deserialize)]
 pub struct AddParams {
     /// The fragment that identifies the view.
-    fragment: RequiredText,
+    fragment: ViewText,
     /// Whether to show it in the sidebar rather than in the menu of more views.
     is_pinned: bool,
     /// The name, required unless the view is built in.
     #[serde(default, deserialize_with = "name_or_null")]
-    name: Option<RequiredText>,
+    name: Option<ViewText>,
 }
 
 /// `POST /navigation_views`.
@@ -109,7 +114,7 @@ fn add_navigation_view(tx: &mut Tx<'_>, caller: &User, params: AddParams) -> Api
     let view = NavigationView {
         fragment: params.fragment.into_inner(),
         is_pinned: params.is_pinned,
-        name: params.name.map(RequiredText::into_inner),
+        name: params.name.map(ViewText::into_inner),
     };
     if is_built_in(&view.fragment) {
         check_no_name(view.name.as_ref())?;
@@ -120,6 +125,8 @@ fn add_navigation_view(tx: &mut Tx<'_>, caller: &User, params: AddParams) -> Api
         return Err(already_exists());
     }
     check_name_is_free(tx, caller.user_id, &view.fragment, view.name.as_deref())?;
+    let statement = "SELECT count(*) FROM navigation_view WHERE user_id = ?1";
+    limits::check_owned(tx, caller.user_id, "navigation views", statement, 1, MAX_NAVIGATION_VIEWS)?;
     tx.prepare_cached(
         "INSERT INTO navigation_view (user_id, fragment, is_pinned, name) VALUES (?1, ?2, ?3, ?4)",
     )?
@@ -133,17 +140,17 @@ fn add_navigation_view(tx: &mut Tx<'_>, caller: &User, params: AddParams) -> Api
 #[derive(Deserialize)]
 pub struct EditParams {
     /// The fragment that identifies the view.
-    fragment: RequiredText,
+    fragment: ViewText,
     /// Whether to show it in the sidebar rather than in the menu of more views.
     is_pinned: Option<bool>,
     /// The new name. Built-in views cannot have one.
     #[serde(default, deserialize_with = "name_or_null")]
-    name: Option<RequiredText>,
+    name: Option<ViewText>,
 }
 
 /// `PATCH /navigation_views/{fragment}`: changes the name, the position, or both.
 fn edit_navigation_view(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<Reply> {
-    let name = params.name.map(RequiredText::into_inner);
+    let name = params.name.map(ViewText::into_inner);
     if is_built_in(&params.fragment) {
         check_no_name(name.as_ref())?;
     }
@@ -225,7 +232,7 @@ fn already_exists() -> ApiError {
 }
 
 fn does_not_exist() -> ApiError {
-    ApiError::no_such_resource("Navigation view does not exist.")
+    ApiError::bad_request("Navigation view does not exist.")
 }
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<NavigationView> {

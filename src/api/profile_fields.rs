@@ -9,8 +9,8 @@ use crate::domain::profile_values::change::ValueChange;
 use crate::domain::profile_values::{change, events};
 use crate::http::params::{NoParams, Order, Trimmed};
 use crate::http::{
-    ADMINISTRATOR, Administrator, ApiError, ApiResult, Caller, Read, Reply, Resource, Route, StatePart, USER,
-    User,
+    ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, Caller, Read, Reply, Resource, Route, StatePart,
+    USER, User,
 };
 use crate::store::Tx;
 use hyper::Method;
@@ -29,7 +29,7 @@ fn routes() -> Vec<Route> {
         Route::write(Method::PATCH, "/realm/profile_fields", ADMINISTRATOR, reorder_profile_fields),
         Route::write(Method::PATCH, "/realm/profile_fields/{field_id}", ADMINISTRATOR, update_profile_field),
         Route::write(Method::DELETE, "/realm/profile_fields/{field_id}", ADMINISTRATOR, delete_profile_field),
-        Route::write(Method::PATCH, "/users/me/profile_data", USER, update_profile_data),
+        Route::call(Method::PATCH, "/users/me/profile_data", USER, update_profile_data),
         Route::write(Method::DELETE, "/users/me/profile_data", USER, delete_profile_data),
     ]
 }
@@ -100,7 +100,7 @@ fn create_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: Create
     }
     check_name_is_free(tx, &field.name, None)?;
     let id = sql::insert(tx, &field)?;
-    events::fields_changed(tx)?;
+    events::emit_fields_changed(tx)?;
     Reply::field("id", &id)
 }
 
@@ -178,7 +178,7 @@ fn update_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: Update
         delete_removed_options(tx, &field, &data)?;
     }
     sql::update(tx, &field)?;
-    events::fields_changed(tx)?;
+    events::emit_fields_changed(tx)?;
     Ok(Reply::ok())
 }
 
@@ -213,7 +213,7 @@ fn delete_removed_options(
     for (user_id, value) in sql::list_values(tx, field.id)? {
         if !options.contains_key(&value) {
             sql::delete_value(tx, user_id, field.id)?;
-            events::value_changed(tx, user_id, field.id, None, None)?;
+            events::emit_value_changed(tx, user_id, field.id, None, None)?;
         }
     }
     Ok(())
@@ -230,7 +230,7 @@ pub struct DeleteParams {
 fn delete_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: DeleteParams) -> ApiResult<Reply> {
     let field = sql::load(tx, params.field_id)?;
     sql::delete(tx, field.id)?;
-    events::fields_changed(tx)?;
+    events::emit_fields_changed(tx)?;
     Ok(Reply::ok())
 }
 
@@ -252,7 +252,7 @@ fn reorder_profile_fields(
         sql::set_position(tx, *id, *position)?;
     }
     if !changes.is_empty() {
-        events::fields_changed(tx)?;
+        events::emit_fields_changed(tx)?;
     }
     Ok(Reply::ok())
 }
@@ -265,9 +265,10 @@ pub struct UpdateDataParams {
 }
 
 /// `PATCH /users/me/profile_data`: sets the caller's own values.
-fn update_profile_data(tx: &mut Tx<'_>, caller: &User, params: UpdateDataParams) -> ApiResult<Reply> {
-    check_person(caller)?;
-    change::set(tx, caller, caller.user_id, &params.data)?;
+async fn update_profile_data(call: Call<User>, params: UpdateDataParams) -> ApiResult<Reply> {
+    check_person(&call.caller)?;
+    let changes = change::render(&call, params.data).await?;
+    call.write(move |tx, caller| change::set(tx, caller, caller.user_id, changes)).await?;
     Ok(Reply::ok())
 }
 

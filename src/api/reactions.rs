@@ -2,7 +2,7 @@
 
 use crate::domain::access::messages as message_access;
 use crate::domain::access::{user_rows as users, users as access};
-use crate::domain::emoji::resolve::{UNICODE, check, complete};
+use crate::domain::emoji::resolve::{UNICODE, canonical_code, check, complete};
 use crate::domain::messages::receipts::late;
 use crate::domain::messages::record::{MessageRow, Reaction, attribute};
 use crate::domain::messages::viewer::MessageViewer;
@@ -143,7 +143,10 @@ fn remove_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> Ap
     let (message, _) = MessageViewer::new(tx, caller, tx.now()).find_to_change(params.message_id)?;
     // Reactions with emoji that were deactivated since can be removed too.
     let (code, kind) = match (params.emoji_name, params.emoji_code) {
-        (_, Some(code)) => (code, params.reaction_type.unwrap_or_else(|| UNICODE.to_owned())),
+        (_, Some(code)) => {
+            let kind = params.reaction_type.unwrap_or_else(|| UNICODE.to_owned());
+            (canonical_code(code, &kind), kind)
+        }
         (Some(name), None) => complete(tx, &name, None, params.reaction_type)?,
         (None, None) => {
             let msg = "At least one of the following arguments must be present: emoji_name, emoji_code";

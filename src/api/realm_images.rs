@@ -8,7 +8,7 @@ use crate::domain::images::{public, upload};
 use crate::domain::limits::{MAX_ICON_FILE_SIZE_MIB, MAX_LOGO_FILE_SIZE_MIB};
 use crate::domain::realm::events::RealmUpdatedDict;
 use crate::domain::realm::settings;
-use crate::domain::users::events::everyone;
+use crate::domain::realm::user_ids::everyone;
 use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{
@@ -51,7 +51,7 @@ fn get_icon(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
 async fn upload_icon(mut call: Call<Administrator>, _params: NoParams) -> ApiResult<Reply> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one icon.")?;
     upload::check(&file, MAX_ICON_FILE_SIZE_MIB)?;
-    let icon = upload::make(file, scale_icon).await?;
+    let icon = upload::make(&call.app, call.caller.user_id, file, scale_icon).await?;
     let url = call.write(move |tx, _caller| set_image(tx, RealmImage::Icon, Some(&icon))).await?;
     Reply::field("icon_url", &url)
 }
@@ -93,7 +93,7 @@ fn get_logo(read: &Read<'_, User>, params: LogoParams) -> ApiResult<Reply> {
 async fn upload_logo(mut call: Call<Administrator>, params: LogoParams) -> ApiResult<Reply> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one logo.")?;
     upload::check(&file, MAX_LOGO_FILE_SIZE_MIB)?;
-    let logo = upload::make(file, scale_logo).await?;
+    let logo = upload::make(&call.app, call.caller.user_id, file, scale_logo).await?;
     call.write(move |tx, _caller| set_image(tx, params.image(), Some(&logo))).await?;
     Ok(Reply::ok())
 }

@@ -4,9 +4,7 @@ use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::access::{channel_rows as channels, user_rows as users};
 use crate::domain::limits::MAX_MESSAGE_LENGTH;
 use crate::domain::messages::destination::Destination;
-use crate::domain::messages::markup::{
-    Location, enumerated, global_time, mentions_of_others, shortened, silent_mention, unused_fence,
-};
+use crate::domain::messages::markup::{Location, enumerated, mentions_of_others, shortened, silent_mention};
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::notices::BotMessage;
@@ -14,6 +12,7 @@ use crate::domain::realm;
 use crate::http::Resource;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
+use crate::markdown::{global_time, unused_fence};
 use crate::types::{MessageId, StreamId, Topic};
 use hyper::Method;
 use rusqlite::Connection;
@@ -79,10 +78,13 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
     if params.report_type == ReportType::Other && params.description.is_empty() {
         return Err(ApiError::bad_request("An explanation is required."));
     }
-    let report = call.app.readers.read(|snapshot| {
+    let (app, caller, origin) = (&call.app, Caller::clone(&call.caller), call.info.origin.clone());
+    let message_id = params.message_id;
+    // The message that is quoted may be long.
+    let report = app.read_in(&app.pools.rendering, Some(caller.user_id), move |snapshot| {
         let stream = moderation_channel(snapshot)?;
-        let message = MessageViewer::new(snapshot, &call.caller, now).find(params.message_id)?;
-        let content = text(snapshot, &call.caller, &message, params.report_type, &params.description)?;
+        let message = MessageViewer::new(snapshot, &caller, now).find(params.message_id)?;
+        let content = text(snapshot, &caller, &message, params.report_type, &params.description)?;
         let topic = if stream.topics_policy == TopicsPolicy::EmptyTopicOnly {
             String::new()
         } else {
@@ -91,10 +93,9 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
         // A topic that would be too long is cut, as everywhere.
         let topic = Topic::from_client(&topic).unwrap_or_else(|_| Topic::stored(String::new()));
         let to = Destination::Channel(Box::new(stream), topic);
-        BotMessage::new(snapshot, &call.caller, now, &call.info.origin, to, content)
+        BotMessage::new(snapshot, &caller, now, &origin, to, content)
     });
     let report = report.await?;
-    let message_id = params.message_id;
     call.write(move |tx, caller| {
         MessageViewer::new(tx, caller, tx.now()).find(message_id)?;
         report.send(tx)

@@ -1,6 +1,7 @@
 //! `/saved_snippets`: texts that a user saves for reuse (feature levels 297 and 368).
 
-use crate::domain::limits::MAX_MESSAGE_LENGTH;
+use crate::domain::limits;
+use crate::domain::limits::{MAX_MESSAGE_LENGTH, MAX_SAVED_SNIPPETS};
 use crate::events::{Audience, uniform_event};
 use crate::http::Resource;
 use crate::http::params::{NoParams, RequiredText};
@@ -76,6 +77,8 @@ pub struct CreateParams {
 
 /// `POST /saved_snippets`.
 fn create_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Reply> {
+    let statement = "SELECT count(*) FROM saved_snippet WHERE user_id = ?1";
+    limits::check_owned(tx, caller.user_id, "saved snippets", statement, 1, MAX_SAVED_SNIPPETS)?;
     let mut snippet = SavedSnippet {
         id: 0,
         title: params.title.into_inner(),
@@ -168,7 +171,7 @@ fn load(connection: &Connection, user_id: UserId, id: i64) -> ApiResult<SavedSni
         )?
         .query_row((id, user_id), read_row)
         .optional()?
-        .ok_or_else(|| ApiError::no_such_resource("Saved snippet does not exist."))
+        .ok_or_else(|| ApiError::bad_request("Saved snippet does not exist."))
 }
 
 fn insert(connection: &Connection, user_id: UserId, snippet: &SavedSnippet) -> rusqlite::Result<i64> {

@@ -12,6 +12,7 @@ use crate::domain::limits::{
     PRESENCE_OFFLINE_THRESHOLD_SECONDS, PRESENCE_PING_INTERVAL_SECONDS,
 };
 use crate::domain::profile_fields::external_accounts;
+use crate::domain::realm::events;
 use crate::domain::users::passwords;
 use crate::http::Resource;
 use crate::http::{ApiResult, State, StatePart, StateRequest};
@@ -19,7 +20,8 @@ use crate::types::Topic;
 use serde_json::{Map, Value, json};
 
 /// The resource of the server's own state. It has no routes.
-pub const RESOURCE: Resource = Resource { name: "server_state", state: STATE, ..Resource::EMPTY };
+pub const RESOURCE: Resource =
+    Resource { name: "server_state", state: STATE, set_up: events::emit_version, ..Resource::EMPTY };
 
 const STATE: &[StatePart] = &[
     StatePart { name: "realm", fetch: server },
@@ -81,7 +83,8 @@ fn server(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         ("server_inline_url_embed_preview", false),
         ("settings_send_digest_emails", SEND_DIGEST_EMAILS),
         ("realm_push_notifications_enabled", false),
-        ("server_web_public_streams_enabled", true),
+        // Nothing can be read without an account but files, see `server_settings`.
+        ("server_web_public_streams_enabled", false),
         ("server_can_summarize_topics", false),
         ("server_avatar_changes_disabled", false),
         ("server_name_changes_disabled", false),

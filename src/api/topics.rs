@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub const RESOURCE: Resource = Resource { name: "topics", routes, ..Resource::EMPTY };
 
 fn routes() -> Vec<Route> {
-    vec![Route::read(Method::GET, "/users/me/{stream_id}/topics", USER, get_topics)]
+    vec![Route::read(Method::GET, "/users/me/{stream_id}/topics", USER, get_topics).slow()]
 }
 
 /// Parameters of `GET /users/me/{stream_id}/topics`.

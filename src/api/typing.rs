@@ -289,7 +289,7 @@ fn receivers(
     let users = user_ids.into_iter().filter_map(UserId::bit).collect();
     let mut receivers = Vec::new();
     for user_id in
-        access_to_users::who_can_access_all(connection, users, people)?.into_iter().map(UserId::from)
+        access_to_users::filter_by_access_to_all(connection, users, people)?.into_iter().map(UserId::from)
     {
         let is_active = users::by_id(connection, user_id)?.is_some_and(|user| user.is_active);
         if is_active && user_settings::RECEIVES_TYPING_NOTIFICATIONS.get(connection, user_id)? {

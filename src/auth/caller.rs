@@ -32,20 +32,35 @@ impl Caller {
         self.role == Role::Guest
     }
 
-    /// Updates the role, and fails if the user was deactivated. Jobs on the writer call it, since either may have
-    /// changed after the request was authenticated.
+    /// Updates the role and the owner. Fails as authentication does if the organization was closed, the user deactivated
+    /// or the API key revoked. Jobs on the writer call it, since all of these may have changed after the request was
+    /// authenticated.
     pub fn reload(&mut self, connection: &Connection) -> ApiResult<()> {
-        let now = connection
-            .prepare_cached("SELECT role, is_active FROM user WHERE user_id = ?1")?
-            .query_row([self.user_id], |row| Ok((row.get(0)?, row.get::<_, bool>(1)?)))
+        let row = connection
+            .prepare_cached(
+                "SELECT role, bot_owner_id, is_active, (SELECT deactivated FROM realm),
+                     ?2 = 0 OR EXISTS (SELECT 1 FROM api_key WHERE id = ?2 AND user_id = ?1)
+                 FROM user WHERE user_id = ?1",
+            )?
+            .query_row((self.user_id, self.api_key_id), |row| {
+                let checks: (bool, bool, bool) = (row.get(2)?, row.get(3)?, row.get(4)?);
+                Ok((row.get(0)?, row.get(1)?, checks))
+            })
             .optional()?;
-        match now {
-            Some((role, true)) => {
-                self.role = role;
-                Ok(())
-            }
-            _ => Err(deactivated()),
+        let Some((role, bot_owner_id, (is_active, is_realm_deactivated, has_key))) = row else {
+            return Err(deactivated());
+        };
+        if is_realm_deactivated {
+            return Err(realm_deactivated());
         }
+        if !is_active {
+            return Err(deactivated());
+        }
+        if !has_key {
+            return Err(invalid_key());
+        }
+        (self.role, self.bot_owner_id) = (role, bot_owner_id);
+        Ok(())
     }
 }
 
@@ -58,9 +73,8 @@ pub trait CallerKind: Send + Sync + Sized + 'static {
     /// Whether the `Authorization` header is looked at.
     const NEEDS_LOGIN: bool = true;
 
-    /// Checks that a caller is of this kind. `caller` is the result of authentication: `Ok(None)` without credentials,
-    /// or if they were not looked at.
-    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self>;
+    /// Checks that a caller is of this kind. `caller` is `None` without credentials, or if they were not looked at.
+    fn admit(caller: Option<Caller>) -> ApiResult<Self>;
 
     /// Checks on the writer that the caller still is of this kind.
     fn revalidate(&mut self, connection: &Connection) -> ApiResult<()>;
@@ -108,7 +122,7 @@ impl CallerKind for Anyone {
     const NAME: &'static str = "anyone";
     const NEEDS_LOGIN: bool = false;
 
-    fn admit(_caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
+    fn admit(_caller: Option<Caller>) -> ApiResult<Self> {
         Ok(Self)
     }
 
@@ -120,8 +134,8 @@ impl CallerKind for Anyone {
 impl CallerKind for Visitor {
     const NAME: &'static str = "visitor";
 
-    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
-        Ok(Self(caller?.map(User)))
+    fn admit(caller: Option<Caller>) -> ApiResult<Self> {
+        Ok(Self(caller.map(User)))
     }
 
     fn revalidate(&mut self, connection: &Connection) -> ApiResult<()> {
@@ -132,7 +146,7 @@ impl CallerKind for Visitor {
 impl CallerKind for User {
     const NAME: &'static str = "user";
 
-    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
+    fn admit(caller: Option<Caller>) -> ApiResult<Self> {
         Ok(Self(logged_in(caller)?))
     }
 
@@ -144,7 +158,7 @@ impl CallerKind for User {
 impl CallerKind for Administrator {
     const NAME: &'static str = "administrator";
 
-    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
+    fn admit(caller: Option<Caller>) -> ApiResult<Self> {
         let caller = logged_in(caller)?;
         if caller.role.is_administrator() { Ok(Self(caller)) } else { Err(ApiError::administrators_only()) }
     }
@@ -158,7 +172,7 @@ impl CallerKind for Administrator {
 impl CallerKind for Owner {
     const NAME: &'static str = "owner";
 
-    fn admit(caller: ApiResult<Option<Caller>>) -> ApiResult<Self> {
+    fn admit(caller: Option<Caller>) -> ApiResult<Self> {
         let caller = logged_in(caller)?;
         if caller.role == Role::Owner { Ok(Self(caller)) } else { Err(ApiError::owners_only()) }
     }
@@ -174,8 +188,18 @@ pub(super) fn deactivated() -> ApiError {
     ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated")
 }
 
-fn logged_in(caller: ApiResult<Option<Caller>>) -> ApiResult<Caller> {
-    caller?.ok_or_else(ApiError::not_logged_in)
+/// The refusal while the organization is closed.
+pub(super) fn realm_deactivated() -> ApiError {
+    ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated")
+}
+
+/// The refusal of an API key that does not exist.
+pub fn invalid_key() -> ApiError {
+    ApiError::new(401, "INVALID_API_KEY", "Invalid API key")
+}
+
+fn logged_in(caller: Option<Caller>) -> ApiResult<Caller> {
+    caller.ok_or_else(ApiError::not_logged_in)
 }
 
 impl Deref for User {
@@ -208,11 +232,9 @@ mod tests {
 
     #[test]
     fn who_has_no_credentials_is_a_visitor_and_no_user() {
-        assert!(Visitor::admit(Ok(None)).is_ok_and(|visitor| visitor.0.is_none()));
-        let Err(error) = User::admit(Ok(None)) else { panic!("a user has credentials") };
+        assert!(Visitor::admit(None).is_ok_and(|visitor| visitor.0.is_none()));
+        let Err(error) = User::admit(None) else { panic!("a user has credentials") };
         let msg = "Not logged in: API authentication or user session required";
         assert_eq!((error.status(), error.code(), error.msg()), (401, "UNAUTHORIZED", msg));
-        let wrong = || Err(ApiError::unauthorized("wrong"));
-        assert!(Visitor::admit(wrong()).is_err() && User::admit(wrong()).is_err());
     }
 }

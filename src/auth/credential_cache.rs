@@ -14,7 +14,18 @@ const CAPACITY: usize = 1000;
 pub struct CredentialCache {
     table_version: TableVersion,
     entries: Mutex<Entries>,
+    uses: Mutex<HashMap<i64, KeyUse>>,
 }
+
+/// The most recent use of a key.
+struct KeyUse {
+    /// UNIX seconds.
+    time: i64,
+    is_saved: bool,
+}
+
+/// Uses of a key that are closer together than this, in seconds, are one: the time of the last use is known to the hour.
+const USE_PRECISION: i64 = 3600;
 
 #[derive(Default)]
 struct Entries {
@@ -26,7 +37,33 @@ struct Entries {
 impl CredentialCache {
     /// An empty cache. `table_version` has to count the changes of [`ApiKeyOwner::TABLES`].
     pub fn new(table_version: TableVersion) -> Self {
-        Self { table_version, entries: Mutex::default() }
+        Self { table_version, entries: Mutex::default(), uses: Mutex::default() }
+    }
+
+    /// Records that a key was used at a time in UNIX seconds.
+    pub fn record_use(&self, api_key_id: i64, now: i64) {
+        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        match uses.get(&api_key_id) {
+            Some(known) if (0..USE_PRECISION).contains(&(now - known.time)) => {}
+            _ => {
+                if uses.len() >= CAPACITY {
+                    uses.retain(|_, known| !known.is_saved);
+                }
+                uses.insert(api_key_id, KeyUse { time: now, is_saved: false });
+            }
+        }
+    }
+
+    /// Returns the uses that were not returned before: ids of keys, and UNIX seconds.
+    pub fn take_unsaved_uses(&self) -> Vec<(i64, i64)> {
+        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let unsaved = uses.iter_mut().filter(|(_, known)| !known.is_saved);
+        unsaved
+            .map(|(id, known)| {
+                known.is_saved = true;
+                (*id, known.time)
+            })
+            .collect()
     }
 
     /// Returns the owner of a key, from the cache or the database.

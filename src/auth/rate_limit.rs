@@ -1,77 +1,114 @@
-//! Rate limits on failed logins and on sign-ups.
+//! Rate limits on requests, wrong API keys and sign-ups. Guesses at passwords: [`super::password_attempts`].
 
+use super::password_attempts::PasswordAttempts;
+use super::window::{CAPACITY, MINUTE, Rule, Window, make_room, seconds};
 use crate::error::{ApiError, ApiResult};
+use crate::types::{Clock, UserId, address_block};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
-/// A limit: at most `attempts` in `window` milliseconds.
-struct Rule {
-    attempts: usize,
-    window: i64,
-}
-
-/// Wrong passwords for one account: 5 in 30 minutes.
-const PASSWORDS: Rule = Rule { attempts: 5, window: 30 * 60 * 1000 };
-
-/// Wrong passwords from one address, over all accounts: 100 in a minute.
-const PASSWORDS_OF_ADDRESS: Rule = Rule { attempts: 100, window: 60 * 1000 };
-
 /// Requests with wrong API keys from one address: 100 in a minute.
-const KEYS_OF_ADDRESS: Rule = Rule { attempts: 100, window: 60 * 1000 };
+const KEYS_OF_ADDRESS: Rule = Rule { attempts: 100, window: MINUTE };
 
 /// Submitted sign-up pages from one address: 100 in 10 minutes. Each may cost a password hash.
-const SIGN_UPS_OF_ADDRESS: Rule = Rule { attempts: 100, window: 10 * 60 * 1000 };
+const SIGN_UPS_OF_ADDRESS: Rule = Rule { attempts: 100, window: 10 * MINUTE };
 
-/// The most accounts or addresses in one counter. Beyond it, expired entries are dropped, or else all.
-const CAPACITY: usize = 10_000;
+/// Requests of one user: 200 in a minute, as on the published server.
+const REQUESTS_OF_USER: Rule = Rule { attempts: 200, window: MINUTE };
 
-/// Counts recent failures to authenticate, in memory. All times are UNIX milliseconds.
+/// Requests without a login from one address: 100 in a minute, as on the published server.
+const REQUESTS_OF_ADDRESS: Rule = Rule { attempts: 100, window: MINUTE };
+
+/// All rate limits, in memory. An address of IPv6 counts for its /64 network. Times are of the monotonic clock, so that
+/// nobody is locked for longer when the time of day is set.
 ///
-/// Right API keys always pass: a key is too long to guess, so limits on keys only bound the cost of guessing.
+/// Right API keys always pass: a key is too long to guess, so the limit on wrong ones only bounds their cost.
 #[derive(Default)]
-pub struct AuthRateLimiter {
-    accounts: Counter<String>,
-    password_addresses: Counter<IpAddr>,
-    key_addresses: Counter<IpAddr>,
+pub struct RateLimiter {
+    /// Guesses at passwords.
+    pub passwords: PasswordAttempts,
+    wrong_keys: Counter<IpAddr>,
     sign_ups: Counter<IpAddr>,
+    requests_of_users: Counter<UserId>,
+    requests_of_addresses: Counter<IpAddr>,
 }
 
-impl AuthRateLimiter {
-    /// Checks whether a password for this account may be tried from this address.
-    pub fn check_password_attempt(&self, account: &str, peer: IpAddr, now: i64) -> ApiResult<()> {
-        self.accounts.check(&account.to_owned(), &PASSWORDS, now)?;
-        self.password_addresses.check(&peer, &PASSWORDS_OF_ADDRESS, now)
+impl RateLimiter {
+    /// Counts a request with wrong credentials. Fails if there were too many; that error replaces the request's own.
+    pub fn count_wrong_key(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
+        self.wrong_keys.count(address_block(peer), KEYS_OF_ADDRESS, clock).check()
     }
 
-    /// Records a wrong password.
-    pub fn record_password_failure(&self, account: &str, peer: IpAddr, now: i64) {
-        self.accounts.record(account.to_owned(), &PASSWORDS, now);
-        self.password_addresses.record(peer, &PASSWORDS_OF_ADDRESS, now);
+    /// Counts a submitted sign-up page. Fails if there were too many.
+    pub fn count_sign_up(&self, peer: IpAddr, clock: &Clock) -> ApiResult<()> {
+        self.sign_ups.count(address_block(peer), SIGN_UPS_OF_ADDRESS, clock).check()
     }
 
-    /// Forgets the account's wrong passwords, after a right one.
-    pub fn reset_password_failures(&self, account: &str) {
-        self.accounts.forget(&account.to_owned());
+    /// Counts a request of a user, or without one of an address.
+    pub fn count_request(&self, user: Option<UserId>, peer: IpAddr, clock: &Clock) -> Usage {
+        match user {
+            Some(user_id) => self.requests_of_users.count(user_id, REQUESTS_OF_USER, clock),
+            None => self.requests_of_addresses.count(address_block(peer), REQUESTS_OF_ADDRESS, clock),
+        }
     }
 
-    /// Records a request with wrong credentials. Fails if there were too many; that error replaces the request's own.
-    pub fn record_key_failure(&self, peer: IpAddr, now: i64) -> ApiResult<()> {
-        self.key_addresses.check(&peer, &KEYS_OF_ADDRESS, now)?;
-        self.key_addresses.record(peer, &KEYS_OF_ADDRESS, now);
-        Ok(())
+    /// Forgets everything.
+    pub fn clear(&self) {
+        self.passwords.clear();
+        self.wrong_keys.clear();
+        self.sign_ups.clear();
+        self.requests_of_users.clear();
+        self.requests_of_addresses.clear();
     }
 
-    /// Records a submitted sign-up page. Fails if there were too many.
-    pub fn record_sign_up(&self, peer: IpAddr, now: i64) -> ApiResult<()> {
-        self.sign_ups.check(&peer, &SIGN_UPS_OF_ADDRESS, now)?;
-        self.sign_ups.record(peer, &SIGN_UPS_OF_ADDRESS, now);
-        Ok(())
+    /// Drops what does not count any more. Runs once a minute.
+    pub fn remove_expired(&self, clock: &Clock) {
+        let now = clock.monotonic();
+        self.passwords.remove_expired(now);
+        self.wrong_keys.remove_expired(KEYS_OF_ADDRESS, now);
+        self.sign_ups.remove_expired(SIGN_UPS_OF_ADDRESS, now);
+        self.requests_of_users.remove_expired(REQUESTS_OF_USER, now);
+        self.requests_of_addresses.remove_expired(REQUESTS_OF_ADDRESS, now);
     }
 }
 
-struct Counter<K>(Mutex<HashMap<K, Vec<i64>>>);
+/// How much of a limit is used, after the last attempt was counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    limit: u32,
+    count: u32,
+    /// Milliseconds until the window ends.
+    rest: i64,
+    /// When it ends, in UNIX seconds.
+    reset: i64,
+}
+
+impl Usage {
+    /// Fails with 429 if the limit is exceeded.
+    pub fn check(self) -> ApiResult<()> {
+        if self.count <= self.limit {
+            return Ok(());
+        }
+        let refusal = ApiError::rate_limited(seconds(self.rest));
+        Err(self
+            .headers()
+            .into_iter()
+            .fold(refusal, |refusal, (name, value)| refusal.with_header(name, value)))
+    }
+
+    /// The published headers of responses to which a limit applies.
+    pub fn headers(self) -> [(&'static str, String); 3] {
+        [
+            ("X-RateLimit-Limit", self.limit.to_string()),
+            ("X-RateLimit-Remaining", self.limit.saturating_sub(self.count).to_string()),
+            ("X-RateLimit-Reset", self.reset.to_string()),
+        ]
+    }
+}
+
+struct Counter<K>(Mutex<HashMap<K, Window>>);
 
 impl<K> Default for Counter<K> {
     fn default() -> Self {
@@ -80,65 +117,82 @@ impl<K> Default for Counter<K> {
 }
 
 impl<K: Eq + Hash> Counter<K> {
-    fn check(&self, key: &K, rule: &Rule, now: i64) -> ApiResult<()> {
-        let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(times) = failures.get_mut(key) else { return Ok(()) };
-        times.retain(|time| now - time < rule.window);
-        if times.len() < rule.attempts {
-            return Ok(());
+    fn count(&self, key: K, rule: Rule, clock: &Clock) -> Usage {
+        let now = clock.monotonic();
+        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if windows.len() >= CAPACITY && !windows.contains_key(&key) {
+            windows.retain(|_, window| !window.is_over(rule, now));
+            make_room(&mut windows, |window| window.total());
         }
-        let oldest = times.first().copied().unwrap_or(now);
-        #[expect(clippy::cast_precision_loss, reason = "a few minutes in milliseconds")]
-        let seconds = (oldest + rule.window - now) as f64 / 1000.0;
-        Err(ApiError::rate_limited(seconds)
-            .with_header("X-RateLimit-Limit", rule.attempts.to_string())
-            .with_header("X-RateLimit-Remaining", "0".to_owned())
-            .with_header("X-RateLimit-Reset", ((oldest + rule.window) / 1000).to_string()))
+        let window = windows.entry(key).or_default();
+        let count = window.count(rule, now);
+        let rest = window.rest(rule, now);
+        Usage { limit: rule.attempts, count, rest, reset: clock.seconds() + rest.div_euclid(1000) }
     }
 
-    fn record(&self, key: K, rule: &Rule, now: i64) {
-        let mut failures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if failures.len() >= CAPACITY {
-            failures.retain(|_, times| times.last().is_some_and(|time| now - time < rule.window));
-            if failures.len() >= CAPACITY {
-                failures.clear();
-            }
-        }
-        failures.entry(key).or_default().push(now);
+    fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    fn forget(&self, key: &K) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    fn remove_expired(&self, rule: Rule, now: i64) {
+        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        windows.retain(|_, window| !window.is_over(rule, now));
+        windows.shrink_to(CAPACITY / 16);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Ipv6Addr;
 
-    const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
-
-    #[test]
-    fn the_sixth_password_within_half_an_hour_is_not_tried() {
-        let limiter = AuthRateLimiter::default();
-        for minute in 0..5 {
-            limiter.check_password_attempt("a", PEER, minute * 60_000).unwrap();
-            limiter.record_password_failure("a", PEER, minute * 60_000);
-        }
-        let refusal = limiter.check_password_attempt("a", PEER, 300_000).unwrap_err();
-        assert_eq!((refusal.status(), refusal.code()), (429, "RATE_LIMIT_HIT"));
-        assert_eq!(refusal.body()["retry-after"], 1500.0);
-        limiter.check_password_attempt("b", PEER, 300_000).unwrap();
-        limiter.check_password_attempt("a", PEER, 30 * 60_000).unwrap();
+    fn address(network: u64, host: u64) -> IpAddr {
+        IpAddr::V6(Ipv6Addr::from_bits((0x2001_0db8 << 96) | (u128::from(network) << 64) | u128::from(host)))
     }
 
     #[test]
-    fn a_right_password_ends_the_series() {
-        let limiter = AuthRateLimiter::default();
-        for _ in 0..5 {
-            limiter.record_password_failure("a", PEER, 0);
+    fn a_network_of_ipv6_counts_as_one_address() {
+        let (limiter, clock) = (RateLimiter::default(), Clock::manual(0));
+        for host in 0..100 {
+            limiter.count_wrong_key(address(1, host), &clock).unwrap();
         }
-        limiter.reset_password_failures("a");
-        limiter.check_password_attempt("a", PEER, 0).unwrap();
+        let refusal = limiter.count_wrong_key(address(1, 1000), &clock).unwrap_err();
+        assert_eq!((refusal.status(), refusal.code()), (429, "RATE_LIMIT_HIT"));
+        limiter.count_wrong_key(address(2, 1000), &clock).unwrap();
+        clock.advance(60);
+        limiter.count_wrong_key(address(1, 1000), &clock).unwrap();
+    }
+
+    #[test]
+    fn who_fills_a_counter_frees_nobody_who_is_over_the_limit() {
+        let (limiter, clock) = (RateLimiter::default(), Clock::manual(0));
+        let guesser = address(u64::MAX >> 32, 0);
+        for _ in 0..100 {
+            limiter.count_wrong_key(guesser, &clock).unwrap();
+        }
+        for network in 0..3 * CAPACITY as u64 {
+            limiter.count_wrong_key(address(network, 0), &clock).unwrap();
+            assert!(limiter.wrong_keys.0.lock().unwrap().len() <= CAPACITY);
+        }
+        assert!(limiter.count_wrong_key(guesser, &clock).is_err());
+        clock.advance(60);
+        limiter.remove_expired(&clock);
+        assert!(limiter.wrong_keys.0.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn requests_are_counted_by_user_and_without_one_by_address() {
+        let (limiter, clock) = (RateLimiter::default(), Clock::manual(1_790_000_000));
+        let peer = address(1, 1);
+        for _ in 0..200 {
+            limiter.count_request(Some(UserId(7)), peer, &clock).check().unwrap();
+        }
+        clock.advance(20);
+        let usage = limiter.count_request(Some(UserId(7)), peer, &clock);
+        let refusal = usage.check().unwrap_err();
+        assert_eq!(refusal.body()["retry-after"], 40.0);
+        assert_eq!(usage.headers().map(|(_, value)| value), ["200", "0", "1790000060"]);
+        let usage = limiter.count_request(None, peer, &clock);
+        assert_eq!(usage.headers().map(|(_, value)| value), ["100", "99", "1790000080"]);
     }
 }

@@ -1,6 +1,7 @@
 //! API keys: creation, checks, listing and revocation.
 
 use crate::auth::credentials::{API_KEY_LENGTH, digest};
+use crate::domain::limits::MAX_API_KEYS;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
@@ -9,18 +10,38 @@ use rand::distr::Alphanumeric;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
+/// Deletes the keys of a user except one.
+pub fn revoke_others(tx: &Tx<'_>, user_id: UserId, kept: i64) -> ApiResult<()> {
+    tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1 AND id <> ?2")?.execute((user_id, kept))?;
+    Ok(())
+}
+
 /// Deletes all keys of a user.
 pub fn delete_all(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     tx.prepare_cached("DELETE FROM api_key WHERE user_id = ?1")?.execute([user_id])?;
     Ok(())
 }
 
-/// Creates a key and returns it. Only its digest is stored, so it cannot be read again.
+/// Creates a key and returns it. Only its digest is stored, so it cannot be read again. Beyond [`MAX_API_KEYS`] the key
+/// that was not used for the longest time is deleted.
 pub fn mint(tx: &Tx<'_>, user_id: UserId, client: &str) -> ApiResult<String> {
     let key: String = rand::rng().sample_iter(Alphanumeric).take(API_KEY_LENGTH).map(char::from).collect();
-    tx.prepare_cached("INSERT INTO api_key (user_id, digest, client, date_created) VALUES (?1, ?2, ?3, ?4)")?
-        .execute((user_id, digest(&key), client, tx.now()))?;
+    insert(tx, user_id, client, &key)?;
+    let id = tx.last_insert_rowid();
+    tx.prepare_cached(
+        "DELETE FROM api_key WHERE id IN (
+             SELECT id FROM api_key LEFT JOIN api_key_use ON api_key_id = id WHERE user_id = ?1 AND id <> ?2
+             ORDER BY coalesce(last_used, date_created) DESC, id DESC LIMIT -1 OFFSET ?3)",
+    )?
+    .execute((user_id, id, i64::try_from(MAX_API_KEYS - 1).unwrap_or(i64::MAX)))?;
     Ok(key)
+}
+
+/// Gives a user a key that was chosen by somebody else, for fixtures. Fails if it is in use.
+pub fn insert(tx: &Tx<'_>, user_id: UserId, client: &str, key: &str) -> ApiResult<()> {
+    tx.prepare_cached("INSERT INTO api_key (user_id, digest, client, date_created) VALUES (?1, ?2, ?3, ?4)")?
+        .execute((user_id, digest(key), client, tx.now()))?;
+    Ok(())
 }
 
 /// Whether a key is one of the user's.
@@ -38,16 +59,35 @@ pub struct KeyRecord {
     pub client: String,
     /// When the key was created, in UNIX seconds.
     pub date_created: i64,
+    /// When the key was last used, in UNIX seconds and to the hour; `None`: never.
+    pub last_used: Option<i64>,
 }
 
 /// Lists a user's keys, the oldest first.
 pub fn list(connection: &Connection, user_id: UserId) -> ApiResult<Vec<KeyRecord>> {
-    let mut statement = connection
-        .prepare_cached("SELECT id, client, date_created FROM api_key WHERE user_id = ?1 ORDER BY id")?;
+    let mut statement = connection.prepare_cached(
+        "SELECT id, client, date_created, last_used FROM api_key LEFT JOIN api_key_use ON api_key_id = id
+         WHERE user_id = ?1 ORDER BY id",
+    )?;
     let keys = statement.query_map([user_id], |row| {
-        Ok(KeyRecord { id: row.get(0)?, client: row.get(1)?, date_created: row.get(2)? })
+        Ok(KeyRecord {
+            id: row.get(0)?,
+            client: row.get(1)?,
+            date_created: row.get(2)?,
+            last_used: row.get(3)?,
+        })
     })?;
     Ok(keys.collect::<Result<_, _>>()?)
+}
+
+/// Stores when a key was last used, in UNIX seconds. Does nothing if the key is gone.
+pub fn set_last_used(tx: &Tx<'_>, id: i64, time: i64) -> ApiResult<()> {
+    tx.prepare_cached(
+        "INSERT INTO api_key_use (api_key_id, last_used) SELECT id, ?2 FROM api_key WHERE id = ?1
+         ON CONFLICT DO UPDATE SET last_used = max(last_used, excluded.last_used)",
+    )?
+    .execute((id, time))?;
+    Ok(())
 }
 
 /// Deletes one of a user's keys. Returns whether it existed.

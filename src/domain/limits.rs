@@ -1,7 +1,44 @@
-//! Limits that `POST /register` announces. The rules enforce these constants.
+//! Limits. The rules enforce these constants, and `POST /register` announces those that clients are told. The others keep
+//! one account from using up the server: far above what people need, and below what others would notice.
+
+use crate::http::{ApiError, ApiResult};
+use crate::types::UserId;
+use rusqlite::Connection;
+
+/// Refuses a number of things that is beyond a limit. `what` names them in the plural.
+pub fn check(what: &str, count: usize, limit: usize) -> ApiResult<()> {
+    if count <= limit {
+        Ok(())
+    } else {
+        Err(ApiError::bad_request(format!("Too many {what} (limit: {limit})")))
+    }
+}
+
+/// Refuses things that would be more than a user may have. `statement` counts those that the user has.
+pub fn check_owned(
+    connection: &Connection,
+    user_id: UserId,
+    what: &str,
+    statement: &str,
+    added: usize,
+    limit: usize,
+) -> ApiResult<()> {
+    let count: u32 = connection.prepare_cached(statement)?.query_row([user_id], |row| row.get(0))?;
+    check(what, (count as usize).saturating_add(added), limit)
+}
 
 /// The maximum length of a message, in characters.
 pub const MAX_MESSAGE_LENGTH: usize = 10_000;
+
+/// The maximum length of the HTML of a message or description, in bytes.
+pub const MAX_RENDERED_LENGTH: usize = 100 * MAX_MESSAGE_LENGTH;
+
+/// How many edits of a message clients get, the newest. Bots may edit a message thousands of times.
+pub const MAX_SHOWN_EDITS: usize = 100;
+
+/// How long the versions of a message before its edits may be together, in bytes of Markdown and HTML. Clients get fewer
+/// edits of a message with longer versions, but always the last one.
+pub const MAX_SHOWN_EDITS_LENGTH: usize = 2 * MAX_RENDERED_LENGTH;
 
 /// The maximum length of a channel name, in characters.
 pub const MAX_STREAM_NAME_LENGTH: usize = 60;
@@ -38,3 +75,77 @@ pub const PRESENCE_OFFLINE_THRESHOLD_SECONDS: i64 = 200;
 
 /// The default maximum size of an uploaded file, in MiB. `teamchat serve` can set another.
 pub const MAX_FILE_UPLOAD_SIZE_MIB: u64 = 100;
+
+/// How many channels one request may name to subscribe to, to create or to leave.
+pub const MAX_CHANNELS_PER_REQUEST: usize = 500;
+
+/// How many subscriptions one request may ask for: channels times users.
+pub const MAX_SUBSCRIPTIONS_PER_REQUEST: usize = 50_000;
+
+/// How many channels a user may create who is not an administrator.
+pub const MAX_CHANNELS_OF_CREATOR: usize = 5000;
+
+/// How many email addresses one request may invite.
+pub const MAX_EMAILS_PER_REQUEST: usize = 100;
+
+/// How many usable invitations a user may have.
+pub const MAX_INVITES: usize = 500;
+
+/// How many API keys a user has. A new login beyond them ends the key that was not used for the longest time.
+pub const MAX_API_KEYS: usize = 200;
+
+/// How many alert words a user may have. Those of all users are one automaton, which is built anew when one changes.
+pub const MAX_ALERT_WORDS: usize = 300;
+
+/// The maximum length of a submessage's content, in characters.
+pub const MAX_SUBMESSAGE_LENGTH: usize = 2000;
+
+/// How many submessages one user may add to a message.
+pub const MAX_SUBMESSAGES_OF_SENDER: usize = 500;
+
+/// The maximum length of all submessages of a message together, in characters: whoever loads the message gets all of them.
+pub const MAX_SUBMESSAGES_LENGTH: usize = 500_000;
+
+/// How many drafts a user may have.
+pub const MAX_DRAFTS: usize = 2000;
+
+/// How many saved snippets a user may have.
+pub const MAX_SAVED_SNIPPETS: usize = 500;
+
+/// How many scheduled messages of a user may wait.
+pub const MAX_SCHEDULED_MESSAGES: usize = 500;
+
+/// How many reminders of a user may wait.
+pub const MAX_REMINDERS: usize = 500;
+
+/// How many user groups a user may create who is not an administrator.
+pub const MAX_GROUPS_OF_CREATOR: usize = 500;
+
+/// How many members and subgroups one request may add to a group or remove from it.
+pub const MAX_GROUP_MEMBERS_PER_REQUEST: usize = 10_000;
+
+/// How many topics a user may have muted, unmuted and followed. Beyond it topics are no longer followed by themselves.
+pub const MAX_USER_TOPICS: usize = 5000;
+
+/// How many navigation views a user may have.
+pub const MAX_NAVIGATION_VIEWS: usize = 200;
+
+/// The maximum length of a navigation view's fragment and of its name, in characters.
+pub const MAX_NAVIGATION_VIEW_LENGTH: usize = 500;
+
+/// The maximum size of a bot's keys and values together, in characters.
+pub const MAX_BOT_STORAGE: usize = 10_000_000;
+
+/// How many active bots a user may own who is not an administrator.
+pub const MAX_BOTS_OF_OWNER: usize = 100;
+
+/// How many active custom emoji a user may have added who is not an administrator.
+pub const MAX_EMOJI_OF_AUTHOR: usize = 500;
+
+/// How many terms a narrow may have.
+pub const MAX_NARROW_TERMS: usize = 100;
+/// The default maximum size of all uploaded files together, in MiB. `teamchat serve` can set another.
+pub const UPLOAD_QUOTA_MIB: u64 = 10 * 1024;
+
+/// The space that uploads leave on the disk for everything else, in MiB: without it, no message can be sent.
+pub const DISK_RESERVE_MIB: u64 = 256;

@@ -2,17 +2,17 @@
 //!
 //! The modules are declared in the order of dependence: each imports only modules before it, and none imports
 //! [`crate::api`]. A command takes a [`crate::store::Tx`], changes rows and emits events; it never sees replies. Code
-//! that needs several modules is in an operation or in a later module: a new channel is announced by a message, so
-//! [`notices`] comes after both.
+//! that needs two modules belongs in an operation or in a module declared after both: a new channel is announced by a
+//! message, so [`notices`] comes after both.
 //!
 //! | modules | what they hold |
 //! |---|---|
 //! | `limits`, `realm`, `groups` | the organization's settings, membership in groups, and permissions |
-//! | `access` | access to channels, users and messages: the rows it depends on, and one evaluator for each |
+//! | `access` | access to channels, users and messages: the rows it depends on, and one rule for each |
 //! | `images` to `profile_fields` | small resources that users, channels and messages refer to |
 //! | `users`, `presence`, `user_status`, `muted_users` | users |
 //! | `channel_folders` to `bots` | channels and their folders, subscribers, and bots |
-//! | `visibility` | the events about channels and users that become visible or invisible by a change |
+//! | `visibility` | events for channels and users that a change makes visible or invisible |
 //! | `user_topics`, `domains` | topic policies, domains that may join |
 //! | `rendering`, `messages` | rendering Markdown as the author sees the organization, and messages |
 //! | `profile_values` to `accounts` | commands that combine the modules above |

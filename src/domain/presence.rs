@@ -295,18 +295,18 @@ impl Event for PresenceChanged {
     }
 }
 
-/// Tells those who can access a person how their presence is now, unless the organization does not show any.
+/// Emits a user's current presence to all who can access them, unless the organization has presence disabled.
 fn emit(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<()> {
     let user =
         users::by_id(tx, user_id)?.ok_or_else(|| ApiError::internal("the user of a presence has no row"))?;
-    let audience = access::who_can_access(tx, &user)?;
+    let audience = access::users_with_access_to(tx, &user)?;
     if audience.len() > MAX_AUDIENCE {
         return Ok(());
     }
     emit_to(tx, user_id, audience)
 }
 
-/// Tells some users how a person's presence is now, unless the organization does not show any.
+/// Emits a user's current presence to `audience`, unless the organization has presence disabled.
 fn emit_to(tx: &mut Tx<'_>, user_id: UserId, audience: RoaringBitmap) -> ApiResult<()> {
     let Some(presence) = load(tx, user_id)? else { return Ok(()) };
     if realm::settings::PRESENCE_DISABLED.get(tx)? {

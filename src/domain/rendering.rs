@@ -1,9 +1,11 @@
 //! Rendering Markdown to HTML with what the author may see of the organization.
 //!
-//! The renderer is pure and asks a [`Directory`] for users, channels and files; here it is a database snapshot.
+//! The renderer is pure and asks a [`Directory`] for users, channels and files; here it is a database snapshot. Rendering
+//! can take long, so requests do it with [`on_snapshot`], and jobs on the writer never do it.
 
-use crate::auth::Ctx;
-use crate::domain::access::messages::{ALL_IDS, MessageAccess, newest_of_topic_in, topic as find_topic};
+use crate::app::App;
+use crate::auth::{CallerKind, Ctx};
+use crate::domain::access::messages::{MessageAccess, newest_of_topic_in, topic as find_topic};
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::Accessible;
 use crate::domain::access::{channel_rows, channels as access, user_rows};
@@ -11,24 +13,26 @@ use crate::domain::channels::sql as channels;
 use crate::domain::files::access as files;
 use crate::domain::files::thumbnails;
 use crate::domain::groups::system::SystemGroup;
+use crate::domain::limits::MAX_RENDERED_LENGTH;
 use crate::domain::users::sql as users;
 use crate::domain::{emoji, linkifiers, realm, user_settings};
-use crate::http::{ApiError, ApiResult, Call, Caller, User};
+use crate::http::{ApiError, ApiResult, Call, Caller};
 use crate::markdown::{
     CustomEmoji, Directory, LinkedChannel, Linkifier, MentionedGroup, MentionedUser, Rendered, UploadedFile,
-    UserQuery, render,
+    UserQuery, is_cheap, render,
 };
-use crate::store::Tx;
+use crate::store::Snapshot;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, StreamId, Topic, UserId};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::{OnceCell, RefCell};
+use std::ops::Deref;
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 
 /// The organization as one author sees it.
 struct Organization<'a> {
     connection: &'a Connection,
-    /// `None` for the server itself, which sees everything.
-    caller: Option<&'a Caller>,
+    caller: &'a Caller,
     now: i64,
     origin: &'a str,
     /// Only messages have previews of images, and emoji in place of emoticons.
@@ -43,6 +47,40 @@ struct Organization<'a> {
     failure: RefCell<Option<ApiError>>,
 }
 
+/// Runs `work`, which renders texts, on a snapshot. `texts` are what it renders: if that may take long, the work runs in
+/// the pool for rendering. `user_id` is the caller; what the server does by itself is not limited by user.
+pub async fn on_snapshot<T: Send + 'static>(
+    app: &App,
+    user_id: Option<UserId>,
+    texts: &[&str],
+    work: impl FnOnce(&Snapshot<'_>) -> ApiResult<T> + Send + 'static,
+) -> ApiResult<T> {
+    // A few texts that are cheap are cheap together.
+    if texts.len() <= 8 && texts.iter().all(|text| is_cheap(text)) {
+        app.readers.read(work).await
+    } else {
+        app.read_in(&app.pools.rendering, user_id, work).await
+    }
+}
+
+/// The time in which the texts of one request are rendered. One text has limits of its own.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+
+/// Bounds the time for rendering several texts in a row.
+pub struct TimeLimit(Instant);
+
+impl TimeLimit {
+    /// The limit of a request that begins to render.
+    pub fn start() -> Self {
+        Self(Instant::now() + TIME_LIMIT)
+    }
+
+    /// Fails with 503 when the time is over. To be called before each text.
+    pub fn check(&self) -> ApiResult<()> {
+        if Instant::now() < self.0 { Ok(()) } else { Err(ApiError::busy()) }
+    }
+}
+
 /// Renders a message of a sender.
 pub fn render_for(
     connection: &Connection,
@@ -51,7 +89,7 @@ pub fn render_for(
     origin: &str,
     content: &str,
 ) -> ApiResult<Rendered> {
-    render_with(connection, Some(caller), now, origin, true, content)
+    render_with(connection, caller, now, origin, true, content)
 }
 
 /// Renders a description of a channel, a folder or a person: HTML without previews, and emoticons stay text.
@@ -62,27 +100,63 @@ pub fn render_description(
     origin: &str,
     text: &str,
 ) -> ApiResult<String> {
-    Ok(render_with(connection, Some(caller), now, origin, false, text)?.html)
+    Ok(render_with(connection, caller, now, origin, false, text)?.html)
 }
 
 /// Renders descriptions on a snapshot, as their author sees the organization.
-pub async fn render_descriptions(call: &Call<User>, texts: &[String]) -> ApiResult<Vec<String>> {
+pub async fn render_descriptions<C>(call: &Call<C>, texts: &[String]) -> ApiResult<Vec<String>>
+where
+    C: CallerKind + Deref<Target = Caller>,
+{
     if texts.iter().all(String::is_empty) {
         return Ok(texts.to_vec());
     }
-    let (now, origin) = (call.app.clock.seconds(), &call.info.origin);
-    let render = |snapshot: &_, text: &String| render_description(snapshot, &call.caller, now, origin, text);
-    call.app.readers.read(|snapshot| texts.iter().map(|text| render(snapshot, text)).collect()).await
+    let (now, origin) = (call.app.clock.seconds(), call.info.origin.clone());
+    let (caller, sources) = (Caller::clone(&call.caller), texts.to_vec());
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    on_snapshot(&call.app, Some(caller.user_id), &texts, move |snapshot| {
+        let limit = TimeLimit::start();
+        let render = |text: &String| {
+            limit.check()?;
+            render_description(snapshot, &caller, now, &origin, text)
+        };
+        sources.iter().map(render).collect()
+    })
+    .await
 }
 
-/// Renders a message of the server itself. Its links are relative, so that no origin has to be known.
-pub fn render_for_server(tx: &Tx<'_>, content: &str) -> ApiResult<Rendered> {
-    render_with(tx, None, tx.now(), "", true, content)
+/// Renders one description on a snapshot, as its author sees the organization.
+pub async fn render_one_description<C>(call: &Call<C>, text: &str) -> ApiResult<String>
+where
+    C: CallerKind + Deref<Target = Caller>,
+{
+    Ok(render_descriptions(call, &[text.to_owned()]).await?.pop().unwrap_or_default())
+}
+
+/// The newest message of a topic that a user can see.
+pub fn newest_in_topic(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    stream_id: StreamId,
+    topic: &str,
+) -> ApiResult<Option<i64>> {
+    let Some(stream) = channel_rows::by_id(connection, stream_id)? else { return Ok(None) };
+    let key = Topic::stored(topic.to_owned()).key();
+    let Some(topic_id) = find_topic(connection, stream_id, &key)? else { return Ok(None) };
+    let access = MessageAccess::new(connection, caller, now);
+    let visible = access.channel(&stream)?.visible.clone();
+    for range in visible.iter().rev() {
+        if let Some(newest) = newest_of_topic_in(connection, topic_id, range)? {
+            return Ok(Some(newest.0));
+        }
+    }
+    Ok(None)
 }
 
 fn render_with(
     connection: &Connection,
-    caller: Option<&Caller>,
+    caller: &Caller,
     now: i64,
     origin: &str,
     is_message: bool,
@@ -102,9 +176,15 @@ fn render_with(
     };
     let rendered = render(content, &organization);
     match organization.failure.into_inner() {
-        None => Ok(rendered),
         Some(failure) => Err(failure),
+        None if rendered.html.len() > MAX_RENDERED_LENGTH => Err(unable_to_render()),
+        None => Ok(rendered),
     }
+}
+
+/// The refusal of a text whose HTML is too long.
+fn unable_to_render() -> ApiError {
+    ApiError::bad_request("Unable to render message")
 }
 
 impl Organization<'_> {
@@ -122,9 +202,9 @@ impl Organization<'_> {
             UserQuery::FullNameAndId(name, id) => user_rows::by_id(self.connection, UserId(id))?
                 .filter(|user| user.full_name.to_lowercase() == name.to_lowercase()),
         };
-        let known = match (self.caller, &user) {
-            (Some(caller), Some(user)) => Accessible::to(self.connection, caller)?.contains(user.user_id),
-            _ => true,
+        let known = match &user {
+            Some(user) => Accessible::to(self.connection, self.caller)?.contains(user.user_id),
+            None => true,
         };
         Ok(user.filter(|_| known).map(|user| MentionedUser {
             user_id: user.user_id.0,
@@ -182,42 +262,15 @@ impl Organization<'_> {
 
     fn find_channel(&self, name: &str) -> ApiResult<Option<LinkedChannel>> {
         let Some(stream) = channels::by_name(self.connection, name)? else { return Ok(None) };
-        let known = match self.caller {
-            Some(caller) => {
-                access::has_metadata_access(Ctx::new(self.connection, caller, self.now), &stream)?
-            }
-            None => true,
-        };
+        let known = access::has_metadata_access(Ctx::new(self.connection, self.caller, self.now), &stream)?;
         Ok(known.then_some(LinkedChannel { stream_id: stream.stream_id.0, name: stream.name }))
     }
 
     /// A file that the sender may load.
     fn find_file(&self, path_id: &str) -> ApiResult<Option<UploadedFile>> {
         let Some(file) = files::by_address(self.connection, path_id)? else { return Ok(None) };
-        let may_load = match self.caller {
-            Some(caller) => files::may_load(self.connection, caller, self.now, &file)?,
-            None => true,
-        };
-        Ok(if may_load { thumbnails::shown(&file) } else { None })
-    }
-
-    fn find_newest(&self, stream_id: StreamId, topic: &str) -> ApiResult<Option<i64>> {
-        let Some(stream) = channel_rows::by_id(self.connection, stream_id)? else { return Ok(None) };
-        let visible = match self.caller {
-            Some(caller) => {
-                let access = MessageAccess::new(self.connection, caller, self.now);
-                access.channel(&stream)?.visible.clone()
-            }
-            None => vec![ALL_IDS],
-        };
-        let key = Topic::stored(topic.to_owned()).key();
-        let Some(topic_id) = find_topic(self.connection, stream_id, &key)? else { return Ok(None) };
-        for range in visible.iter().rev() {
-            if let Some(newest) = newest_of_topic_in(self.connection, topic_id, range)? {
-                return Ok(Some(newest.0));
-            }
-        }
-        Ok(None)
+        let may_load = files::may_load(self.connection, self.caller, self.now, &file)?;
+        Ok(if may_load { thumbnails::shown(self.connection, &file)? } else { None })
     }
 }
 
@@ -235,7 +288,8 @@ impl Directory for Organization<'_> {
     }
 
     fn newest_message_in_topic(&self, stream_id: i64, topic: &str) -> Option<i64> {
-        self.some(self.find_newest(StreamId(stream_id), topic))
+        let newest = newest_in_topic(self.connection, self.caller, self.now, StreamId(stream_id), topic);
+        self.some(newest)
     }
 
     fn custom_emoji(&self, name: &str) -> Option<CustomEmoji> {
@@ -279,9 +333,20 @@ impl Directory for Organization<'_> {
 
     fn translates_emoticons(&self) -> bool {
         *self.translates_emoticons.get_or_init(|| {
-            let Some(caller) = self.caller.filter(|_| self.is_message) else { return false };
-            let wanted = user_settings::TRANSLATE_EMOTICONS.get(self.connection, caller.user_id);
-            self.some(wanted.map(Some)).unwrap_or(false)
+            let wanted = user_settings::TRANSLATE_EMOTICONS.get(self.connection, self.caller.user_id);
+            self.is_message && self.some(wanted.map(Some)).unwrap_or(false)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_texts_have_a_limit_of_time() {
+        TimeLimit::start().check().unwrap();
+        let over = TimeLimit(Instant::now());
+        assert_eq!(over.check().unwrap_err().status(), 503);
     }
 }

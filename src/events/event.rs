@@ -6,13 +6,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Write;
 
-/// Something that happened, as the clients of an audience learn of it.
+/// An event, as sent to clients.
 ///
 /// The value itself has the members that go on the wire, without `type`, `op` and `id`. Facts that only decide about
 /// delivery are in [`Routing`](Self::Routing), which is stored apart and never sent. An event is delivered to a queue only
 /// if [`deliver`](Self::deliver) says so, in the form of the variant that it returns.
 ///
-/// Most events look the same to everybody: `uniform_event!` implements the trait for those.
+/// Most events look the same to all receivers: `uniform_event!` implements the trait for those.
 pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The event's `type` on the wire, which a queue's `event_types` filters.
     const TYPE: &'static str;
@@ -30,16 +30,16 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// What decides about delivery but is not sent, such as who has which flags. `()` for nothing.
     type Routing: Serialize + DeserializeOwned + Send + Sync + 'static;
 
-    /// Which form a receiver gets: each is written once and shared by all queues that get it.
+    /// The variants that receivers can get. Each is serialized once and shared by all queues that get it.
     type Variant: Copy + Eq + Send + Sync + 'static;
 
     /// Returns the variant for a receiver, or `None` if the receiver must not get the event.
     fn deliver(&self, routing: &Self::Routing, receiver: &Receiver<'_>) -> Option<Self::Variant>;
 
-    /// Writes the form of a variant.
+    /// Serializes a variant.
     fn form(&self, routing: &Self::Routing, variant: Self::Variant) -> serde_json::Result<Form>;
 
-    /// Writes members that only this receiver's copy has, after those of the form.
+    /// Writes members that only this receiver gets, after those of the variant.
     fn personal(&self, _routing: &Self::Routing, _receiver: &Receiver<'_>, _members: &mut Members<'_>) {}
 }
 
@@ -62,7 +62,7 @@ impl<E: Event<Routing = ()>> From<E> for Routed<E> {
     }
 }
 
-/// A queue for which an event is delivered.
+/// A queue that may get an event, with its user and registration.
 #[derive(Clone, Copy)]
 pub struct Receiver<'a> {
     /// The user whose queue it is.
@@ -73,7 +73,7 @@ pub struct Receiver<'a> {
     pub registration: &'a Registration,
 }
 
-/// One form of an event: its members as JSON text, `type` first, without `id` and braces.
+/// A serialized variant of an event: its members as JSON text, `type` first, without `id` and braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form(String);
 

@@ -26,12 +26,23 @@ use crate::store::{Readers, StoreError};
 use crate::types::{EventId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// A queue that was not polled for so long is expired, in milliseconds.
 const IDLE_MILLISECONDS: i64 = 10 * 60 * 1000;
+
+/// The most queues of a user. Each event for the user looks at all of them. For one more, the queue that was not polled
+/// for the longest time expires.
+pub const MAX_QUEUES_PER_USER: usize = 1024;
+
+/// How many events a queue can be behind. The log keeps what the slowest queue still needs, so a client that polls and
+/// never acknowledges would keep it forever.
+pub const MAX_EVENTS_BEHIND: i64 = 1 << 19;
+
+/// The most queues that are removed, or whose positions are collected, while the lock is held once.
+const MAX_QUEUES_PER_LOCK: usize = 1000;
 
 /// Events in one response; a client that is further behind polls again.
 pub(super) const MAX_EVENTS_PER_POLL: usize = 1000;
@@ -39,12 +50,10 @@ pub(super) const MAX_EVENTS_PER_POLL: usize = 1000;
 /// Why a poll was refused (spec, "Events").
 #[derive(Debug)]
 pub enum QueueError {
-    /// There is no such queue, it is another user's, or it has expired.
+    /// There is no such queue, it is another user's, or it has expired. Its client registers anew.
     Unknown,
     /// The client acknowledged an event and now asks for it again.
     Pruned(EventId),
-    /// The client acknowledges an event that does not exist yet.
-    NotInQueue(EventId),
     /// Reading the log failed.
     Store(StoreError),
 }
@@ -62,11 +71,11 @@ struct State {
     buffer: EventBuffer,
     head: EventId,
     queues: HashMap<QueueId, Queue>,
-    by_user: HashMap<UserId, Vec<QueueId>>,
+    by_user: HashMap<UserId, HashSet<QueueId>>,
     /// The users in `by_user`: an intersection with an audience is quicker than walking either.
     listening: RoaringBitmap,
     /// Queues that asked for all public channels.
-    public: Vec<QueueId>,
+    public: HashSet<QueueId>,
     /// Queues that have expired and may still have rows.
     expired: Vec<QueueId>,
     /// Set when the server stops: no poll waits any more.
@@ -83,7 +92,7 @@ struct Queue {
     newest: EventId,
     /// Wakes the poll that waits. Dropped when a second poll comes, which ends the first.
     waiter: Option<oneshot::Sender<()>>,
-    /// When the last poll came or ended, milliseconds.
+    /// When the last poll came, in milliseconds of the monotonic clock.
     last_seen: i64,
 }
 
@@ -101,7 +110,7 @@ pub(super) struct PollResult {
 
 impl Hub {
     /// Loads the queues of the file, each where it was, and the newest part of the log. A queue whose registration cannot
-    /// be read expires: its client registers again.
+    /// be read expires: its client registers again. `now` is monotonic, in milliseconds, here and in all other methods.
     pub fn load(
         connection: &Connection,
         registry: &'static Registry,
@@ -117,7 +126,7 @@ impl Hub {
             queues: HashMap::new(),
             by_user: HashMap::new(),
             listening: RoaringBitmap::new(),
-            public: Vec::new(),
+            public: HashSet::new(),
             expired: Vec::new(),
             closed: false,
         };
@@ -149,9 +158,15 @@ impl Hub {
         Ok(Self { state: Mutex::new(state), ids, registry, readers })
     }
 
-    /// Adds a queue, which gets all events from now on.
+    /// Adds a queue, which gets all events from now on. A user who has too many loses the one that was not polled for the
+    /// longest time.
     pub fn add(&self, queue_id: QueueId, user_id: UserId, registration: Arc<Registration>, now: i64) {
         let mut state = self.lock();
+        while let Some(oldest) = state.excess_queue(user_id) {
+            tracing::warn!(%user_id, "a user has too many event queues; the oldest expires");
+            state.remove(&oldest);
+            state.expired.push(oldest);
+        }
         let head = state.head;
         let queue = Queue {
             user_id,
@@ -168,9 +183,12 @@ impl Hub {
         state.insert(queue_id, queue);
     }
 
-    /// Sets where a new queue starts: its client has the state as of this event.
+    /// Sets where a new queue starts: its client has the state as of this event. A snapshot may have an event that the
+    /// writer is about to publish, so that the client may name it first.
     pub fn start_at(&self, queue_id: &QueueId, last_event_id: EventId) {
-        if let Some(queue) = self.lock().queues.get_mut(queue_id) {
+        let mut state = self.lock();
+        state.head = state.head.max(last_event_id);
+        if let Some(queue) = state.queues.get_mut(queue_id) {
             queue.acknowledged = last_event_id;
             queue.saved = last_event_id;
         }
@@ -181,18 +199,59 @@ impl Hub {
         self.lock().remove(queue_id)
     }
 
+    /// Removes a queue whose row is to be deleted later.
+    pub fn abandon(&self, queue_id: &QueueId) {
+        let mut state = self.lock();
+        if state.remove(queue_id) {
+            state.expired.push(queue_id.clone());
+        }
+    }
+
     /// Removes all queues of users, whose polls end.
     pub fn remove_of(&self, user_ids: &[UserId]) {
         let mut state = self.lock();
-        let gone: Vec<QueueId> = state
-            .queues
-            .iter()
-            .filter(|(_, queue)| user_ids.contains(&queue.user_id))
-            .map(|(queue_id, _)| queue_id.clone())
+        for user_id in user_ids {
+            for queue_id in state.by_user.get(user_id).cloned().unwrap_or_default() {
+                state.remove(&queue_id);
+            }
+        }
+    }
+
+    /// Expires the queues of a user, or all, and returns how many. A poll that waits is refused at once.
+    pub fn expire_of(&self, user_id: Option<UserId>) -> usize {
+        let mut waiters = Vec::new();
+        let mut state = self.lock();
+        let gone = state.queues.iter_mut().filter(|(_, queue)| user_id.is_none_or(|id| id == queue.user_id));
+        let gone: Vec<QueueId> = gone
+            .map(|(queue_id, queue)| {
+                waiters.extend(queue.waiter.take());
+                queue_id.clone()
+            })
             .collect();
         for queue_id in &gone {
             state.remove(queue_id);
         }
+        let count = gone.len();
+        state.expired.extend(gone);
+        drop(state);
+        wake(waiters);
+        count
+    }
+
+    /// Expires all queues and drops the events in memory: the rows of the file have been replaced.
+    pub fn clear(&self) {
+        self.expire_of(None);
+        let mut state = self.lock();
+        // Their rows are gone with the others.
+        state.expired.clear();
+        state.buffer = EventBuffer::after(state.head);
+    }
+
+    /// Wakes all polls that wait: the clock was set, and they may have waited long enough.
+    pub fn wake_all(&self) {
+        let waiters: Vec<_> =
+            self.lock().queues.values_mut().filter_map(|queue| queue.waiter.take()).collect();
+        wake(waiters);
     }
 
     /// Returns the owner of a queue and what it asked for.
@@ -213,10 +272,7 @@ impl Hub {
             state.publish(Arc::new(BufferedEvent::published(event)), &mut waiters);
         }
         drop(state);
-        for waiter in waiters {
-            // A poll whose client has left no longer listens.
-            let _gone = waiter.send(());
-        }
+        wake(waiters);
     }
 
     /// Acknowledges what the client has, and collects what it does not have.
@@ -232,13 +288,17 @@ impl Hub {
         let state = &mut *state;
         let queue = state.queues.get_mut(queue_id).filter(|queue| queue.user_id == user_id);
         let queue = queue.ok_or(QueueError::Unknown)?;
+        // The client has events that this file never had: an older copy of it was restored. What the client knows is not
+        // what the file has, so it has to start anew.
+        if last_event_id.is_some_and(|last| last > state.head) {
+            tracing::warn!(%queue_id, ?last_event_id, "a queue expires: its client is ahead of the log");
+            state.remove(queue_id);
+            state.expired.push(queue_id.clone());
+            return Err(QueueError::Unknown);
+        }
         queue.last_seen = now;
         queue.waiter = None;
         if let Some(last) = last_event_id {
-            // A queue may start at an event that is committed and not yet published.
-            if last > state.head.max(queue.acknowledged) {
-                return Err(QueueError::NotInQueue(last));
-            }
             if queue.pruned.is_some_and(|pruned| last < pruned) {
                 return Err(QueueError::Pruned(last));
             }
@@ -292,30 +352,42 @@ impl Hub {
     /// again.
     pub(super) fn expire_queue(&self, queue_id: &QueueId) {
         tracing::warn!(%queue_id, "a queue expires: it waits for an event that cannot be delivered");
-        let mut state = self.lock();
-        if state.remove(queue_id) {
-            state.expired.push(queue_id.clone());
+        self.abandon(queue_id);
+    }
+
+    /// Removes the queues that were not polled for ten minutes, and those that are too far behind. The lock is released now
+    /// and then.
+    pub fn expire(&self, now: i64) {
+        let candidates: Vec<QueueId> = {
+            let state = self.lock();
+            let gone = state.queues.iter().filter(|(_, queue)| queue.must_expire(now, state.head));
+            gone.map(|(queue_id, _)| queue_id.clone()).collect()
+        };
+        for some in candidates.chunks(MAX_QUEUES_PER_LOCK) {
+            let mut state = self.lock();
+            for queue_id in some {
+                // It may have been polled in the meantime.
+                if state.queues.get(queue_id).is_some_and(|queue| queue.must_expire(now, state.head)) {
+                    state.remove(queue_id);
+                    state.expired.push(queue_id.clone());
+                }
+            }
         }
     }
 
-    /// Removes the queues that were not polled for ten minutes. Returns the names of all queues that have expired since the
-    /// last call, whose rows are to be deleted.
-    pub fn expire(&self, now: i64) -> Vec<QueueId> {
+    /// Returns the queues that have expired since the last call, whose rows are to be deleted.
+    pub fn take_expired(&self) -> Vec<QueueId> {
+        std::mem::take(&mut self.lock().expired)
+    }
+
+    /// Removes all queues. Their clients learn that they are gone and register again.
+    pub fn expire_all(&self) {
         let mut state = self.lock();
-        let idle: Vec<QueueId> = state
-            .queues
-            .iter()
-            .filter(|(_, queue)| {
-                let waits = queue.waiter.as_ref().is_some_and(|waiter| !waiter.is_closed());
-                !waits && now - queue.last_seen > IDLE_MILLISECONDS
-            })
-            .map(|(queue_id, _)| queue_id.clone())
-            .collect();
-        for queue_id in &idle {
-            state.remove(queue_id);
+        let all: Vec<QueueId> = state.queues.keys().cloned().collect();
+        for queue_id in all {
+            state.remove(&queue_id);
+            state.expired.push(queue_id);
         }
-        state.expired.extend(idle);
-        std::mem::take(&mut state.expired)
     }
 
     /// Returns the positions that the file does not know yet, and marks them as saved.
@@ -330,10 +402,21 @@ impl Hub {
             .collect()
     }
 
-    /// Returns the event up to which all queues have everything.
+    /// Returns the event up to which no queue needs the log: all have it, or it was not for them.
     pub fn low_watermark(&self) -> EventId {
         let state = self.lock();
-        state.queues.values().map(|queue| queue.acknowledged).min().unwrap_or(state.head)
+        let needed = state.queues.values().map(|queue| queue.low_watermark(state.head));
+        needed.min().unwrap_or(state.head)
+    }
+
+    /// Returns the newest event that any queue can have seen.
+    pub fn head(&self) -> EventId {
+        self.lock().head
+    }
+
+    /// Whether there are events of a type.
+    pub fn is_event_type(&self, name: &str) -> bool {
+        self.registry.kinds().iter().any(|kind| kind.event_type == name)
     }
 
     /// Returns the number of queues.
@@ -362,19 +445,19 @@ impl Hub {
 
 impl State {
     fn insert(&mut self, queue_id: QueueId, queue: Queue) {
-        self.by_user.entry(queue.user_id).or_default().push(queue_id.clone());
+        self.by_user.entry(queue.user_id).or_default().insert(queue_id.clone());
         self.listening.extend(queue.user_id.bit());
         if queue.registration.all_public_streams {
-            self.public.push(queue_id.clone());
+            self.public.insert(queue_id.clone());
         }
         self.queues.insert(queue_id, queue);
     }
 
     fn remove(&mut self, queue_id: &QueueId) -> bool {
         let Some(queue) = self.queues.remove(queue_id) else { return false };
-        self.public.retain(|public| public != queue_id);
+        self.public.remove(queue_id);
         if let Some(queues) = self.by_user.get_mut(&queue.user_id) {
-            queues.retain(|other| other != queue_id);
+            queues.remove(queue_id);
             if queues.is_empty() {
                 self.by_user.remove(&queue.user_id);
                 if let Some(bit) = queue.user_id.bit() {
@@ -383,6 +466,16 @@ impl State {
             }
         }
         true
+    }
+
+    /// Returns the queue that goes before a user can have one more: of those that no poll waits for, or else of all, the
+    /// one that was not polled for the longest time.
+    fn excess_queue(&self, user_id: UserId) -> Option<QueueId> {
+        let queues = self.by_user.get(&user_id).filter(|queues| queues.len() >= MAX_QUEUES_PER_USER)?;
+        let last_use = |queue_id: &&QueueId| {
+            self.queues.get(*queue_id).map(|queue| (queue.is_waiting(), queue.last_seen))
+        };
+        queues.iter().min_by_key(last_use).cloned()
     }
 
     fn publish(&mut self, event: Arc<BufferedEvent>, waiters: &mut Vec<oneshot::Sender<()>>) {
@@ -420,6 +513,29 @@ impl State {
             }
         }
         self.buffer.push(event);
+    }
+}
+
+fn wake(waiters: Vec<oneshot::Sender<()>>) {
+    for waiter in waiters {
+        // A poll whose client has left no longer listens.
+        let _gone = waiter.send(());
+    }
+}
+
+impl Queue {
+    fn is_waiting(&self) -> bool {
+        self.waiter.as_ref().is_some_and(|waiter| !waiter.is_closed())
+    }
+
+    /// The event up to which the queue does not need the log.
+    fn low_watermark(&self, head: EventId) -> EventId {
+        if self.newest <= self.acknowledged { head } else { EventId(self.first.0 - 1).max(self.acknowledged) }
+    }
+
+    fn must_expire(&self, now: i64, head: EventId) -> bool {
+        let is_idle = !self.is_waiting() && now - self.last_seen > IDLE_MILLISECONDS;
+        is_idle || head.0 - self.low_watermark(head).0 > MAX_EVENTS_BEHIND
     }
 }
 

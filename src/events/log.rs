@@ -176,28 +176,28 @@ fn row(row: &Row<'_>) -> rusqlite::Result<LogRow> {
 
 /// Removes up to `limit` of the events that no queue can still ask for, and returns how many. The newest event stays: it
 /// tells `POST /register` where the log ends.
-pub fn trim(
-    connection: &Connection,
-    stored: &mut StoredAudiences,
-    until: EventId,
-    limit: usize,
-) -> rusqlite::Result<usize> {
-    let removed = connection
+pub fn trim(connection: &Connection, until: EventId, limit: usize) -> rusqlite::Result<usize> {
+    connection
         .prepare_cached(
             "DELETE FROM event WHERE id IN (
                  SELECT id FROM event WHERE id <= ?1 AND id < (SELECT max(id) FROM event) ORDER BY id LIMIT ?2)",
         )?
-        .execute((until, limit as i64))?;
+        .execute((until, limit as i64))
+}
+
+/// Removes the stored audiences that no event of the log has any more. Reads the whole log.
+pub fn remove_unused_audiences(
+    connection: &Connection,
+    stored: &mut StoredAudiences,
+) -> rusqlite::Result<()> {
+    let removed = connection
+        .prepare_cached(
+            "DELETE FROM event_audience WHERE id NOT IN (
+                 SELECT audience_id FROM event WHERE audience_id IS NOT NULL)",
+        )?
+        .execute([])?;
     if removed > 0 {
-        let audiences = connection
-            .prepare_cached(
-                "DELETE FROM event_audience WHERE id NOT IN (
-                     SELECT audience_id FROM event WHERE audience_id IS NOT NULL)",
-            )?
-            .execute([])?;
-        if audiences > 0 {
-            stored.0.clear();
-        }
+        stored.0.clear();
     }
-    Ok(removed)
+    Ok(())
 }

@@ -28,9 +28,12 @@ impl Hub {
         clock: &Clock,
     ) -> Result<Delivery, QueueError> {
         let deadline = timeout.map(|timeout| tokio::time::Instant::now() + timeout);
+        // The same on the server's clock, which a test may set: then the poll is woken.
+        let milliseconds = timeout.and_then(|timeout| i64::try_from(timeout.as_millis()).ok());
+        let until = milliseconds.map(|milliseconds| clock.monotonic().saturating_add(milliseconds));
         loop {
-            let found =
-                self.poll_once(queue_id, user_id, last_event_id, deadline.is_some(), clock.milliseconds())?;
+            let now = clock.monotonic();
+            let found = self.poll_once(queue_id, user_id, last_event_id, deadline.is_some(), now)?;
             // Acknowledged once: the next round of this poll must not call the event pruned.
             last_event_id = None;
             let PollResult { wake: Some(wake), .. } = found else {
@@ -42,6 +45,9 @@ impl Hub {
             };
             drop(found.events);
             drop(found.registration);
+            if until.is_some_and(|until| now >= until) {
+                return Ok(Delivery::TimedOut);
+            }
             match deadline {
                 Some(deadline) => match tokio::time::timeout_at(deadline, wake).await {
                     Ok(Ok(())) => {}

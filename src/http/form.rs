@@ -11,6 +11,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::body_budget::Reservation;
 use crate::error::ApiError;
 use bytes::Bytes;
 use futures_util::{FutureExt, stream};
@@ -66,6 +67,8 @@ pub struct Form {
     files: Vec<UploadedFile>,
     /// The body, if it holds no parameters.
     body: Bytes,
+    /// The part of the budget for bodies that the parameters take.
+    reservation: Option<Reservation>,
 }
 
 /// One parameter: `text[name_start..value_start]` and `text[value_start..end]`.
@@ -100,7 +103,8 @@ impl Form {
             Some(content_type) if is_media_type(content_type, "application/x-www-form-urlencoded") => {
                 form.add_urlencoded(&body)?;
             }
-            Some(content_type) if is_multipart(content_type) => {
+            // An empty body is no parameters: a client that always sends multipart bodies has none to send.
+            Some(content_type) if is_multipart(content_type) && !body.is_empty() => {
                 form.add_multipart(content_type, body)?;
             }
             _ => form.body = body,
@@ -141,6 +145,22 @@ impl Form {
         names.sort_unstable();
         names.dedup();
         names
+    }
+
+    /// The names and values of all parameters, in increasing precedence.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let value = |entry: &Entry| self.text.get(entry.value_start..entry.end).unwrap_or_default();
+        self.entries.iter().map(move |entry| (self.name_of(entry), value(entry)))
+    }
+
+    /// Keeps the reservation of the body that the parameters are from, as long as the form.
+    pub fn keep_reservation(&mut self, reservation: Reservation) {
+        self.reservation = Some(reservation);
+    }
+
+    /// Takes the reservation, for whoever keeps the parameters longer than the form.
+    pub fn take_reservation(&mut self) -> Option<Reservation> {
+        self.reservation.take()
     }
 
     /// Takes the body, if it holds no parameters.
@@ -408,7 +428,10 @@ mod tests {
     #[test]
     fn a_broken_multipart_body_says_what_is_wrong() {
         let part = "--edge\nContent-Disposition: form-data; name=\"a\"\n\nvalue";
-        for text in ["", "--edge", "--edge\n", "--edge\nno header", "no boundary", part] {
+        assert!(multipart("").unwrap().ignored().is_empty());
+        let nothing = Form::new(None, Some("multipart/form-data"), Bytes::new(), vec![]);
+        assert!(nothing.unwrap().files().is_empty());
+        for text in ["--edge", "--edge\n", "--edge\nno header", "no boundary", part] {
             let error = multipart(text).unwrap_err();
             assert!(matches!(error, FormError::MalformedMultipart(_)), "{text:?}: {error}");
         }

@@ -29,6 +29,22 @@ struct ErrorResponse {
     original_length: usize,
 }
 
+/// Writes a whole error response, after which the connection is closed, for connections that hyper does not serve.
+pub fn write_error(status: u16, msg: &'static str) -> Vec<u8> {
+    let (reason, code) = match status {
+        503 => ("Service Unavailable", "SERVICE_UNAVAILABLE"),
+        505 => ("HTTP Version Not Supported", "BAD_REQUEST"),
+        _ => ("Bad Request", "BAD_REQUEST"),
+    };
+    let body = ApiError::new(status, code, msg).body().to_string() + "\n";
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status} {reason}\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\n\
+         connection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+    .into_bytes()
+}
+
 impl<T> JsonErrorIo<T> {
     /// Wraps a connection.
     pub fn new(connection: T) -> Self {

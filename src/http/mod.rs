@@ -2,13 +2,18 @@
 //!
 //! - [`Route`] and [`Router`]: which handler serves a request, and who may call it;
 //! - [`form`] and [`params`]: the parameters of a request, decoded and deserialized;
+//! - [`BodyBudget`]: a limit on the bytes of all bodies in memory;
 //! - [`MultipartStream`] and [`ResponseBody`]: bodies that are larger than memory should be, in both directions;
 //! - [`Reply`]: the successful result of a handler;
 //! - [`StatePart`]: what a resource adds to the state of `POST /register`;
+//! - [`Interceptor`]: what sees each exchange, if the server is a test double;
 //! - [`service`]: one request through all of these;
 //! - [`JsonErrorIo`]: error bodies for requests that are not HTTP.
 
+mod body_budget;
+mod client_address;
 pub mod form;
+mod interceptor;
 mod json_text;
 mod malformed_request;
 mod multipart_stream;
@@ -25,13 +30,17 @@ mod state_part;
 pub use crate::auth::{
     ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, OWNER, Owner, USER, User, VISITOR, Visitor,
 };
-pub use crate::error::{ApiError, ApiResult};
+pub use crate::error::{ApiError, ApiResult, allowed};
+pub use body_budget::BodyBudget;
+pub use interceptor::{BodyTap, Dropped, Intercepted, Interceptor, Next};
 pub use json_text::write_json_text;
-pub use malformed_request::JsonErrorIo;
+pub use malformed_request::{JsonErrorIo, write_error};
 pub use multipart_stream::{FilePart, MultipartStream};
-pub use reply::{OtherReply, Reply, StreamedReply, members_of};
+pub use reply::{OtherReply, Reply, StreamedReply, members_of, success_body};
 pub use resource::{Background, Resource};
 pub use response_body::{BodyStream, ResponseBody};
-pub use route::{BODY_LIMIT, Call, Conditions, Parameters, Params2, Read, RequestInfo, Route};
+pub use route::{
+    BODY_LIMIT, Call, Conditions, Parameters, Params2, Read, Request, RequestInfo, Route, STRANGER_BODY_LIMIT,
+};
 pub use router::{Found, RouteConflict, Router};
 pub use state_part::{State, StatePart, StateRequest, Subscribers};

@@ -1,6 +1,7 @@
 //! Request bodies. A response may be sent before the body is read; the rest of the body has to be skipped then, since the
 //! next request of the connection follows it.
 
+use super::interceptor::BodyTap;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -22,13 +23,15 @@ struct State {
     incoming: Incoming,
     /// The client sent `Expect: 100-continue`, and sends the body only when it is read.
     awaits_continue: bool,
+    /// Gets a copy of what is read.
+    tap: Option<BodyTap>,
 }
 
 impl RequestBody {
-    /// Wraps the body of a request with these headers.
-    pub fn new(headers: &HeaderMap, incoming: Incoming) -> Self {
+    /// Wraps the body of a request with these headers. A tap gets a copy of what is read.
+    pub fn new(headers: &HeaderMap, incoming: Incoming, tap: Option<BodyTap>) -> Self {
         let awaits_continue = headers.contains_key(header::EXPECT);
-        Self(Arc::new(Mutex::new(State { incoming, awaits_continue })))
+        Self(Arc::new(Mutex::new(State { incoming, awaits_continue, tap })))
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
@@ -64,7 +67,11 @@ impl Body for RequestBody {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
         self.with(|state| {
             state.awaits_continue = false;
-            Pin::new(&mut state.incoming).poll_frame(cx)
+            let polled = Pin::new(&mut state.incoming).poll_frame(cx);
+            if let (Some(tap), Poll::Ready(Some(Ok(frame)))) = (&state.tap, &polled) {
+                tap.add(frame.data_ref().map_or(&[], |data| data));
+            }
+            polled
         })
     }
 

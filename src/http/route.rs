@@ -1,7 +1,7 @@
 //! The table of routes: method, path, access and handler of each.
 //!
 //! Handlers come in four shapes:
-//! - [`Route::read`]: a function over one snapshot;
+//! - [`Route::read`]: a function over one snapshot; one that may take long is [`slow`](Route::slow) and runs in a pool;
 //! - [`Route::write`]: a function that is one job on the writer;
 //! - [`Route::call`]: an async function, for everything with stages (render before writing, wait, hash a password);
 //! - [`Route::upload`]: an async function that reads the files of the body while it arrives.
@@ -15,20 +15,24 @@ use super::multipart_stream::MultipartStream;
 use super::params::ParamError;
 use super::reply::Reply;
 use crate::app::App;
-use crate::auth::credentials::{invalid_key, parse_basic};
+use crate::auth::credentials::{parse_basic, unknown_key};
 use crate::auth::{Access, Caller, CallerKind, Ctx};
 use crate::error::{ApiError, ApiResult};
 use crate::store::{Snapshot, Tx};
 use crate::types::BotType;
 use hyper::Method;
+use hyper::header::HeaderMap;
 use serde::de::DeserializeOwned;
 use std::net::IpAddr;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// The largest body of routes that do not set another limit, in bytes.
+/// The largest body of a known caller on routes that do not set another limit, in bytes.
 pub const BODY_LIMIT: usize = 1 << 20;
+
+/// The largest body of a caller who is not known, in bytes: a form of a page, or a login.
+pub const STRANGER_BODY_LIMIT: usize = 64 << 10;
 
 /// Facts about a request that a handler may need beside its parameters.
 #[derive(Clone, Debug)]
@@ -41,10 +45,25 @@ pub struct RequestInfo {
     pub peer: IpAddr,
     /// The `Authorization` header.
     pub authorization: Option<String>,
-    /// The `Cookie` header. It never authenticates; pages use it to recognize their own forms.
+    /// The `Cookie` header. Pages use it to recognize their own forms; what may authenticate is in `session`.
     pub cookies: Option<String>,
+    /// The API key of a browser's session, on paths where a session counts. No other site forged the request.
+    pub session: Option<String>,
+    /// Whether the client shows pages: it accepts HTML.
+    pub accepts_html: bool,
+    /// Whether the client accepts compressed bodies.
+    pub accepts_gzip: bool,
     /// Range and conditions of a request for a file, if it has any.
     pub conditions: Option<Box<Conditions>>,
+    /// All headers, for routes that read the body themselves.
+    pub headers: Option<Box<HeaderMap>>,
+}
+
+impl RequestInfo {
+    /// The text of a header, for routes that read the body themselves.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.as_ref()?.get(name)?.to_str().ok()
+    }
 }
 
 /// The headers of conditional and range requests (RFC 9110, sections 13 and 14).
@@ -68,14 +87,24 @@ pub struct Route {
     /// The kind of caller, [`CallerKind::NAME`].
     pub access: &'static str,
     needs_login: bool,
+    /// Checks the kind of caller before the body is read.
+    admits: fn(Option<Caller>) -> ApiResult<()>,
+    /// Whether the query string has the API key of the caller, as `api_key`.
+    key_in_query: bool,
+    is_rate_limited: bool,
     /// Whether the path is outside of `/api/v1`.
     pub outside: bool,
     /// Whether incoming-webhook bots may call.
     pub for_webhooks: bool,
-    /// The largest body in bytes. Ignored if the handler streams the body.
+    /// The largest body of a known caller in bytes. Ignored if the handler streams the body.
     pub body_limit: usize,
     /// Whether the handler reads the body while it arrives.
     pub streams_body: bool,
+    /// Whether the body is the handler's alone, whatever its type. Parameters then come from the query string and the
+    /// path only.
+    pub raw_body: bool,
+    /// Whether a request may take long to read.
+    is_slow: fn(&Form) -> bool,
     handler: Handler,
 }
 
@@ -85,6 +114,8 @@ pub struct Request {
     pub app: Arc<App>,
     /// What handlers may need beside their parameters.
     pub info: RequestInfo,
+    /// The caller; `None` without credentials, or if the route does not look at them.
+    pub caller: Option<Caller>,
     /// The parameters.
     pub form: Form,
     /// The body, for routes that stream it. Boxed, since most requests have none.
@@ -97,30 +128,35 @@ pub struct HandlerOutput {
     pub reply: Reply,
     /// Parameters that the handler does not know, for `ignored_parameters_unsupported`.
     pub ignored: Vec<String>,
+    /// Additional headers.
+    pub headers: Vec<(&'static str, String)>,
+}
+
+impl HandlerOutput {
+    fn new(reply: Reply, ignored: Vec<String>) -> Self {
+        Self { reply, ignored, headers: Vec::new() }
+    }
 }
 
 /// A request that a route is working on.
 pub type HandlerFuture<'r> = Pin<Box<dyn Future<Output = ApiResult<HandlerOutput>> + Send + 'r>>;
 
-/// The result of authentication: `Ok(None)` without credentials, or if the route does not look at them.
-type Authenticated = ApiResult<Option<Caller>>;
-
 /// A handler without the types of its caller and parameters.
 enum Handler {
-    Read(Box<ReadFn>),
+    Read(Arc<ReadFn>),
     Write(Box<WriteFn>),
     Call(Box<CallFn>),
 }
 
 /// Runs the handler on a snapshot.
-type ReadFn = dyn Fn(&Snapshot<'_>, Authenticated, &Request) -> ApiResult<Reply> + Send + Sync;
+type ReadFn = dyn Fn(&Snapshot<'_>, &Request) -> ApiResult<Reply> + Send + Sync + 'static;
 
 /// Reads the parameters, and returns the job that runs the handler on the writer.
-type WriteFn = dyn Fn(Authenticated, &Form) -> ApiResult<WriterJob> + Send + Sync;
+type WriteFn = dyn Fn(Option<Caller>, &Form) -> ApiResult<WriterJob> + Send + Sync;
 type WriterJob = Box<dyn FnOnce(&mut Tx<'_>) -> ApiResult<Reply> + Send>;
 
 /// Reads the parameters, and starts the handler. Returns the ignored parameters with it.
-type CallFn = dyn Fn(Authenticated, Request) -> ApiResult<(Vec<String>, ReplyFuture)> + Send + Sync;
+type CallFn = dyn Fn(Request) -> ApiResult<(Vec<String>, ReplyFuture)> + Send + Sync;
 type ReplyFuture = Pin<Box<dyn Future<Output = ApiResult<Reply>> + Send>>;
 
 /// The parameters of a handler: a struct, or [`Params2`].
@@ -207,8 +243,8 @@ impl Route {
         _access: Access<C>,
         handler: fn(&Read<'_, C>, P) -> ApiResult<Reply>,
     ) -> Self {
-        let run: Box<ReadFn> = Box::new(move |snapshot, caller, request| {
-            let caller = C::admit(caller)?;
+        let run: Arc<ReadFn> = Arc::new(move |snapshot, request| {
+            let caller = C::admit(request.caller.clone())?;
             let params = P::read(&request.form)?;
             handler(&Read { snapshot, caller: &caller, app: &request.app, info: &request.info }, params)
         });
@@ -245,7 +281,7 @@ impl Route {
         F: Future<Output = ApiResult<Reply>> + Send + 'static,
         H: Fn(Call<C>, P) -> F + Send + Sync + 'static,
     {
-        let run: Box<CallFn> = Box::new(move |caller, Request { app, info, mut form, .. }| {
+        let run: Box<CallFn> = Box::new(move |Request { app, info, caller, mut form, .. }| {
             let caller = C::admit(caller)?;
             let params = P::read(&form)?;
             // The form is dropped before the handler runs: thousands of polls wait at a time.
@@ -269,7 +305,7 @@ impl Route {
         F: Future<Output = ApiResult<Reply>> + Send + 'static,
         H: Fn(Call<C>, P, MultipartStream) -> F + Send + Sync + 'static,
     {
-        let run: Box<CallFn> = Box::new(move |caller, Request { app, info, form, multipart }| {
+        let run: Box<CallFn> = Box::new(move |Request { app, info, caller, form, multipart }| {
             let caller = C::admit(caller)?;
             let params = P::read(&form)?;
             let multipart = multipart.ok_or_else(|| {
@@ -288,10 +324,15 @@ impl Route {
             path,
             access: C::NAME,
             needs_login: C::NEEDS_LOGIN,
+            admits: |caller| C::admit(caller).map(|_| ()),
+            key_in_query: false,
+            is_rate_limited: true,
             outside: false,
             for_webhooks: false,
             body_limit: BODY_LIMIT,
             streams_body: false,
+            raw_body: false,
+            is_slow: |_| false,
             handler,
         }
     }
@@ -310,10 +351,51 @@ impl Route {
         self
     }
 
-    /// Sets the largest body, in bytes.
+    /// Leaves the body to the handler, whatever its type.
+    #[must_use]
+    pub fn raw_body(mut self) -> Self {
+        self.raw_body = true;
+        self
+    }
+
+    /// The API key of the caller is the parameter `api_key` of the query string, and the handler authenticates with it.
+    /// The key is looked at before the body is read, too: a stranger may send a small one only.
+    #[must_use]
+    pub fn key_in_query(mut self) -> Self {
+        self.key_in_query = true;
+        self
+    }
+
+    /// Requests do not count for the rate limit: polls, of which each event may take one.
+    #[must_use]
+    pub fn unlimited(mut self) -> Self {
+        self.is_rate_limited = false;
+        self
+    }
+
+    /// Whether requests count for the rate limit. Pages and files do not: a client loads many of them at once.
+    pub fn is_rate_limited(&self) -> bool {
+        self.is_rate_limited && !self.outside
+    }
+
+    /// Sets the largest body of a known caller, in bytes.
     #[must_use]
     pub fn body_limit(mut self, bytes: usize) -> Self {
         self.body_limit = bytes;
+        self
+    }
+
+    /// A handler that reads one snapshot may take long: long lists, searches, differences. It runs in a pool, so that it
+    /// holds up no other request.
+    #[must_use]
+    pub fn slow(self) -> Self {
+        self.slow_if(|_| true)
+    }
+
+    /// The same for the requests for which a function of their parameters says so.
+    #[must_use]
+    pub fn slow_if(mut self, is_slow: fn(&Form) -> bool) -> Self {
+        self.is_slow = is_slow;
         self
     }
 
@@ -322,67 +404,106 @@ impl Route {
         if self.outside { self.path.to_owned() } else { format!("/api/v1{}", self.path) }
     }
 
-    /// Authenticates the caller and runs the handler.
+    /// Authenticates the caller from the head of a request, and checks that the route admits it. Failures count for the
+    /// client's address; after too many, the error becomes that of the rate limit.
+    pub async fn authenticate(
+        &self,
+        app: &App,
+        info: &RequestInfo,
+        query: Option<&str>,
+    ) -> ApiResult<Option<Caller>> {
+        if self.key_in_query {
+            return self.find_key_in_query(app, query.unwrap_or_default()).await;
+        }
+        let caller = match self.judge(app, info).await {
+            Ok(caller) => (self.admits)(caller.clone()).map(|()| caller),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = &caller
+            && matches!(error.code(), "INVALID_API_KEY" | "UNAUTHORIZED")
+        {
+            app.rate_limiter.count_wrong_key(info.peer, &app.clock)?;
+        }
+        caller
+    }
+
+    async fn judge(&self, app: &App, info: &RequestInfo) -> ApiResult<Option<Caller>> {
+        if let Some(key) = info.session.as_deref().filter(|_| self.needs_login) {
+            // A session that ended is none: pages ask for the password then.
+            let owner = app.credential_cache.find(&app.readers, key).await?;
+            let caller = owner.map(|owner| owner.authenticate(None)).transpose()?;
+            if let Some(caller) = &caller {
+                app.credential_cache.record_use(caller.api_key_id, app.clock.seconds());
+            }
+            return Ok(caller);
+        }
+        let Some(header) = info.authorization.as_deref().filter(|_| self.needs_login) else {
+            return Ok(None);
+        };
+        let (email, key) = parse_basic(header)?;
+        let owner = app.credential_cache.find(&app.readers, &key).await?.ok_or_else(|| unknown_key(&key))?;
+        let caller = owner.authenticate(Some(&email))?;
+        app.credential_cache.record_use(caller.api_key_id, app.clock.seconds());
+        if caller.bot_type == Some(BotType::IncomingWebhook) && !self.for_webhooks {
+            return Err(ApiError::bad_request("This API is not available to incoming webhook bots."));
+        }
+        Ok(Some(caller))
+    }
+
+    /// A wrong key makes a stranger, whom the handler refuses.
+    async fn find_key_in_query(&self, app: &App, query: &str) -> ApiResult<Option<Caller>> {
+        let key = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "api_key").last();
+        let Some((_, key)) = key else { return Ok(None) };
+        let owner = app.credential_cache.find(&app.readers, &key).await?;
+        Ok(owner.and_then(|owner| owner.authenticate(None).ok()))
+    }
+
+    /// The largest body that this caller may send, in bytes. Meaningless if the handler streams the body.
+    pub fn body_limit_for(&self, caller: Option<&Caller>) -> usize {
+        if caller.is_some() { self.body_limit } else { self.body_limit.min(STRANGER_BODY_LIMIT) }
+    }
+
+    /// Runs the handler.
     pub fn run(&self, request: Request) -> HandlerFuture<'_> {
         match &self.handler {
+            Handler::Read(handler) if (self.is_slow)(&request.form) => Box::pin(async move {
+                let user = request.caller.as_ref().map(|caller| caller.user_id);
+                let (app, handler) = (Arc::clone(&request.app), Arc::clone(handler));
+                let read = move |snapshot: &Snapshot<'_>| {
+                    let reply = handler(snapshot, &request);
+                    Ok((reply, owned(request.form.ignored())))
+                };
+                let (reply, ignored) = app.read_in(&app.pools.slow_reads, user, read).await?;
+                Ok(HandlerOutput::new(reply?, ignored))
+            }),
             Handler::Read(handler) => Box::pin(async move {
-                let caller = self.authenticate(&request).await;
-                let reply = request.app.readers.read(|snapshot| handler(snapshot, caller, &request)).await;
-                let reply = record_auth_failure(&request.app, request.info.peer, reply)?;
-                Ok(HandlerOutput { reply, ignored: owned(request.form.ignored()) })
+                let reply = request.app.readers.read(|snapshot| handler(snapshot, &request)).await?;
+                Ok(HandlerOutput::new(reply, owned(request.form.ignored())))
             }),
             Handler::Write(handler) => Box::pin(async move {
-                let caller = self.authenticate(&request).await;
-                let job = handler(caller, &request.form);
-                let job = record_auth_failure(&request.app, request.info.peer, job)?;
-                let Request { app, form, .. } = request;
+                let Request { app, caller, mut form, .. } = request;
+                let job = handler(caller, &form)?;
                 let ignored = owned(form.ignored());
+                // The job has what the body held, so the body still counts.
+                let _counted = form.take_reservation();
                 drop(form);
-                Ok(HandlerOutput { reply: app.writer.run(job).await?, ignored })
+                Ok(HandlerOutput::new(app.writer.run(job).await?, ignored))
             }),
             Handler::Call(handler) => Box::pin(async move {
-                let caller = self.authenticate(&request).await;
-                let (app, peer) = (Arc::clone(&request.app), request.info.peer);
                 let non_file_parts = request.multipart.as_ref().map(|multipart| multipart.non_file_parts());
-                let (mut ignored, reply) = record_auth_failure(&app, peer, handler(caller, request))?;
-                drop(app);
+                let (mut ignored, reply) = handler(request)?;
                 let reply = reply.await?;
                 if let Some(parts) = non_file_parts {
                     ignored.extend(parts.names());
                     ignored.sort_unstable();
                     ignored.dedup();
                 }
-                Ok(HandlerOutput { reply, ignored })
+                Ok(HandlerOutput::new(reply, ignored))
             }),
         }
-    }
-
-    async fn authenticate(&self, request: &Request) -> Authenticated {
-        let Some(header) = request.info.authorization.as_deref().filter(|_| self.needs_login) else {
-            return Ok(None);
-        };
-        let (email, key) = parse_basic(header)?;
-        let app = &request.app;
-        let owner = app.credential_cache.find(&app.readers, &key).await?.ok_or_else(invalid_key)?;
-        let caller = owner.authenticate(Some(&email))?;
-        if caller.bot_type == Some(BotType::IncomingWebhook) && !self.for_webhooks {
-            return Err(ApiError::bad_request("This API is not available to incoming webhook bots."));
-        }
-        Ok(Some(caller))
     }
 }
 
 fn owned(names: Vec<&str>) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
-}
-
-/// Records a failure to authenticate for the client's address. After too many, the error becomes that of the rate
-/// limit.
-fn record_auth_failure<T>(app: &App, peer: IpAddr, result: ApiResult<T>) -> ApiResult<T> {
-    if let Err(error) = &result
-        && matches!(error.code(), "INVALID_API_KEY" | "UNAUTHORIZED")
-    {
-        app.rate_limiter.record_key_failure(peer, app.clock.milliseconds())?;
-    }
-    result
 }

@@ -1,6 +1,9 @@
 //! One request, from its head to the last byte of the response.
 
+use super::body_budget::{BodyBudget, Reservation};
+use super::client_address::{client_address, is_forged, is_from_browser, origin, text_of};
 use super::form::Form;
+use super::interceptor::{Dropped, Interceptor, Next};
 use super::multipart_stream::MultipartStream;
 use super::reply::{Reply, success_body};
 use super::request_body::RequestBody;
@@ -8,14 +11,17 @@ use super::response_body::ResponseBody;
 use super::route::{Conditions, HandlerOutput, Request, RequestInfo, Route};
 use super::router::{Found, Router};
 use crate::app::App;
+use crate::auth::session::{self, Provenance};
+use crate::auth::{Caller, Usage};
 use crate::error::{ApiError, ApiResult};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::FutureExt;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Incoming;
-use hyper::header::{self, AsHeaderName, HeaderMap, HeaderValue};
+use futures_util::future::Either;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 use std::io::Write;
@@ -27,84 +33,213 @@ use std::time::Duration;
 /// The longest time to receive a body, so that a slow sender cannot hold its connection forever.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// The same for a caller who is not known, whose body is small.
+const STRANGER_BODY_TIMEOUT: Duration = Duration::from_secs(20);
+
 /// The smallest response that is compressed, in bytes.
 const MIN_COMPRESSED: usize = 4096;
 
 const JSON: &str = "application/json";
 
+/// The challenge for browsers, as the published server writes it for sessions. At `Basic` a browser asks for a password,
+/// keeps it, and sends it with requests that other sites cause.
+const SESSION_CHALLENGE: &str = r#"Session realm="zulip""#;
+
+/// The prefix of paths for sessions of browsers, in place of `/api/v1`.
+const SESSION_PREFIX: &str = "/json/";
+
 /// The longest client name in characters, as on the published server.
 const CLIENT_NAME_LENGTH: usize = 30;
 
-/// Responds to a request. Errors and panics become responses, too.
-///
-/// Most connections wait in here for events, thousands at a time. So what it takes to read a request is boxed and
-/// dropped before the handler starts, and no future is stored twice.
-pub fn respond(
+/// What every request needs: the state of the server, its routes, and the budget for bodies.
+pub struct Service {
     app: Arc<App>,
-    router: Arc<Router>,
-    request: hyper::Request<Incoming>,
-    peer: IpAddr,
-) -> impl Future<Output = Response<ResponseBody>> {
-    let compress = accepts_gzip(request.headers());
-    let (head, body) = request.into_parts();
-    let body = RequestBody::new(&head.headers, body);
-    let (head, unread) = (Box::new(head), body.clone());
-    let handled = async move {
-        let (route, request) = Box::pin(read_request(app, &router, head, body, peer)).await?;
-        route.run(request).await
-    };
-    AssertUnwindSafe(handled).catch_unwind().then(move |handled| {
-        respond_with(
-            handled.unwrap_or_else(|_| Err(ApiError::internal("a handler panicked"))),
-            unread,
-            compress,
-        )
-    })
+    router: Router,
+    bodies: BodyBudget,
+    /// Sees each exchange before the routes do. Only test servers have one.
+    interceptor: Option<Arc<dyn Interceptor>>,
 }
 
-/// Finds the route of a request, and reads its parameters.
-async fn read_request(
-    app: Arc<App>,
-    router: &Router,
-    head: Box<Parts>,
-    body: RequestBody,
-    peer: IpAddr,
-) -> ApiResult<(&Route, Request)> {
-    let (route, path_parameters) = match router.find(&head.method, head.uri.path()) {
-        Found::Route(route, parameters) => (route, parameters),
-        Found::MethodNotAllowed(methods) => return Err(method_not_allowed(&methods)),
-        Found::NotFound => return Err(ApiError::not_found()),
-    };
-    let (query, content_type) = (head.uri.query(), text_of(&head.headers, &header::CONTENT_TYPE));
-    let (form, multipart) = if route.streams_body {
-        let multipart = MultipartStream::new(content_type, body)?;
-        (Form::new(query, None, Bytes::new(), path_parameters)?, Some(Box::new(multipart)))
-    } else {
-        let body = read_body(route, &head.headers, body).await?;
-        (Form::new(query, content_type, body, path_parameters)?, None)
-    };
-    let info = RequestInfo {
-        client: client_name(&form, &head.headers),
-        origin: origin(&app, &head.headers),
-        peer,
-        authorization: text_of(&head.headers, &header::AUTHORIZATION).map(str::to_owned),
-        conditions: conditions(&head.headers),
-        cookies: text_of(&head.headers, &header::COOKIE).map(str::to_owned),
-    };
-    Ok((route, Request { app, info, form, multipart }))
+impl Service {
+    /// A service for these routes.
+    pub fn new(app: Arc<App>, router: Router, interceptor: Option<Arc<dyn Interceptor>>) -> Self {
+        Self { app, router, bodies: BodyBudget::default(), interceptor }
+    }
+
+    /// The routes.
+    pub fn router(&self) -> &Router {
+        &self.router
+    }
+
+    /// Responds to a request, through the interceptor if there is one.
+    pub fn respond(
+        self: Arc<Self>,
+        request: hyper::Request<Incoming>,
+        peer: IpAddr,
+    ) -> impl Future<Output = Result<Response<ResponseBody>, Dropped>> {
+        match self.interceptor.clone() {
+            None => Either::Left(self.handle(request, peer).map(Ok)),
+            Some(interceptor) => {
+                let next: Next = Box::new(move |request| Box::pin(self.handle(request, peer)));
+                Either::Right(interceptor.intercept(request, next))
+            }
+        }
+    }
+
+    /// Responds to a request. Errors and panics become responses, too.
+    ///
+    /// Most connections wait in here for events, thousands at a time. So what it takes to read a request is boxed and
+    /// dropped before the handler starts, and no future is stored twice.
+    fn handle(
+        self: Arc<Self>,
+        request: hyper::Request<Incoming>,
+        peer: IpAddr,
+    ) -> impl Future<Output = Response<ResponseBody>> {
+        let client = ClientTraits::of(request.uri().path(), request.headers());
+        let (mut head, body) = request.into_parts();
+        let body = RequestBody::new(&head.headers, body, head.extensions.remove());
+        let (head, unread) = (Box::new(head), body.clone());
+        let handled = async move {
+            let (route, request, usage) = Box::pin(self.read_request(head, body, peer)).await?;
+            let handled = route.run(request).await;
+            match usage {
+                Some(usage) => with_headers(handled, usage.headers()),
+                None => handled,
+            }
+        };
+        AssertUnwindSafe(handled).catch_unwind().then(move |handled| {
+            respond_with(
+                handled.unwrap_or_else(|_| Err(ApiError::internal("a handler panicked"))),
+                unread,
+                client,
+            )
+        })
+    }
+
+    /// Finds the route of a request, authenticates the caller, and reads the parameters. The body is read last: what a
+    /// client may send depends on who it is.
+    async fn read_request(
+        &self,
+        head: Box<Parts>,
+        body: RequestBody,
+        peer: IpAddr,
+    ) -> ApiResult<(&Route, Request, Option<Usage>)> {
+        let path = head.uri.path();
+        // The same routes answer under both prefixes, the one for API keys and the one for sessions.
+        let api_path = path.strip_prefix(SESSION_PREFIX).map(|rest| format!("/api/v1/{rest}"));
+        let path = api_path.as_deref().unwrap_or(path);
+        let (route, path_parameters) = match self.router.find(&head.method, path) {
+            Found::Route(route, parameters) => (route, parameters),
+            Found::MethodNotAllowed(methods) => return Err(method_not_allowed(&methods)),
+            Found::NotFound => return Err(ApiError::not_found()),
+        };
+        let (query, content_type) = (head.uri.query(), text_of(&head.headers, header::CONTENT_TYPE));
+        let options = &self.app.options;
+        if is_forged(options, &head.method, &head.headers) {
+            let msg = "CSRF error: The request comes from another site.";
+            return Err(ApiError::new(403, "CSRF_FAILED", msg));
+        }
+        let origin = origin(options, &head.headers, peer);
+        let is_session = api_path.is_some();
+        let authorization = text_of(&head.headers, header::AUTHORIZATION).filter(|_| !is_session);
+        let mut info = RequestInfo {
+            client: String::new(),
+            session: session_of(&head, &origin, is_session, authorization.is_some())?,
+            accepts_html: text_of(&head.headers, header::ACCEPT)
+                .is_some_and(|types| types.contains("text/html")),
+            accepts_gzip: accepts_gzip(&head.headers),
+            origin,
+            peer: client_address(options, &head.headers, peer),
+            authorization: authorization.map(str::to_owned),
+            conditions: conditions(&head.headers),
+            cookies: text_of(&head.headers, header::COOKIE).map(str::to_owned),
+            headers: None,
+        };
+        let caller = route.authenticate(&self.app, &info, query).await?;
+        let usage = self.count(route, caller.as_ref(), info.peer);
+        usage.map_or(Ok(()), Usage::check)?;
+        let (form, multipart) = if route.streams_body {
+            let multipart = MultipartStream::new(content_type, body)?;
+            (Form::new(query, None, Bytes::new(), path_parameters)?, Some(Box::new(multipart)))
+        } else {
+            let limit =
+                BodyLimit { bytes: route.body_limit_for(caller.as_ref()), is_known: caller.is_some() };
+            match read_body(&self.bodies, limit, &head.headers, body).await? {
+                None => (Form::new(query, content_type, Bytes::new(), path_parameters)?, None),
+                Some((body, reservation)) => {
+                    let content_type = content_type.filter(|_| !route.raw_body);
+                    let body = reservation.keep_with(body);
+                    let mut form = Form::new(query, content_type, body, path_parameters)?;
+                    form.keep_reservation(reservation);
+                    (form, None)
+                }
+            }
+        };
+        info.client = client_name(&form, &head.headers, is_session);
+        info.headers = route.raw_body.then(|| Box::new(head.headers));
+        Ok((route, Request { app: Arc::clone(&self.app), info, caller, form, multipart }, usage))
+    }
+
+    /// Counts a request for the rate limit, if it is on.
+    fn count(&self, route: &Route, caller: Option<&Caller>, peer: IpAddr) -> Option<Usage> {
+        if !self.app.options.rate_limit || !route.is_rate_limited() {
+            return None;
+        }
+        let user = caller.map(|caller| caller.user_id);
+        Some(self.app.rate_limiter.count_request(user, peer, &self.app.clock))
+    }
+}
+
+/// What matters of a client when the response is written.
+#[derive(Clone, Copy)]
+struct ClientTraits {
+    accepts_gzip: bool,
+    is_browser: bool,
+    is_session: bool,
+}
+
+impl ClientTraits {
+    fn of(path: &str, headers: &HeaderMap) -> Self {
+        Self {
+            accepts_gzip: accepts_gzip(headers),
+            is_browser: is_from_browser(headers),
+            is_session: path.starts_with(SESSION_PREFIX),
+        }
+    }
+}
+
+fn with_headers(
+    handled: ApiResult<HandlerOutput>,
+    headers: [(&'static str, String); 3],
+) -> ApiResult<HandlerOutput> {
+    match handled {
+        Ok(mut output) => {
+            output.headers.extend(headers);
+            Ok(output)
+        }
+        Err(error) => {
+            Err(headers.into_iter().fold(error, |error, (name, value)| error.with_header(name, value)))
+        }
+    }
 }
 
 async fn respond_with(
     handled: ApiResult<HandlerOutput>,
     body: RequestBody,
-    compress: bool,
+    client: ClientTraits,
 ) -> Response<ResponseBody> {
     let mut response = match handled {
-        Ok(output) => success(output, compress),
+        Ok(output) => success(output, client.accepts_gzip),
         Err(error) => failure(&error),
     };
-    // The rest of a body that is too large or too slow is not read.
-    let gave_up = matches!(response.status(), StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT);
+    if (client.is_browser || client.is_session) && response.headers().contains_key(header::WWW_AUTHENTICATE) {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(SESSION_CHALLENGE));
+    }
+    // The rest of a body that is too large, too slow or too much is not read.
+    let gave_up = matches!(
+        response.status(),
+        StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT | StatusCode::SERVICE_UNAVAILABLE
+    );
     if gave_up || !body.skip_rest().await {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
@@ -112,7 +247,7 @@ async fn respond_with(
 }
 
 fn conditions(headers: &HeaderMap) -> Option<Box<Conditions>> {
-    let text = |name| text_of(headers, &name).map(str::to_owned);
+    let text = |name| text_of(headers, name).map(str::to_owned);
     let conditions = Conditions {
         range: text(header::RANGE),
         if_range: text(header::IF_RANGE),
@@ -122,21 +257,68 @@ fn conditions(headers: &HeaderMap) -> Option<Box<Conditions>> {
     any.then(|| Box::new(conditions))
 }
 
-async fn read_body(route: &Route, headers: &HeaderMap, body: RequestBody) -> ApiResult<Bytes> {
-    let announced = text_of(headers, &header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > route.body_limit as u64) {
+/// What a caller may send.
+#[derive(Clone, Copy)]
+struct BodyLimit {
+    bytes: usize,
+    is_known: bool,
+}
+
+/// Reads a body into memory, with what it takes of the budget; `None` if it is empty.
+async fn read_body(
+    bodies: &BodyBudget,
+    limit: BodyLimit,
+    headers: &HeaderMap,
+    body: RequestBody,
+) -> ApiResult<Option<(Bytes, Reservation)>> {
+    let announced = text_of(headers, header::CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > limit.bytes as u64) {
         return Err(ApiError::too_large());
     }
-    if announced == Some(0) || hyper::body::Body::is_end_stream(&body) {
-        return Ok(Bytes::new());
+    if announced == Some(0) || body.is_end_stream() {
+        return Ok(None);
     }
-    let collected = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, route.body_limit).collect());
-    match collected.await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(ApiError::too_large()),
-        Ok(Err(_)) => Err(ApiError::bad_request("The request body could not be read")),
-        Err(_) => Err(ApiError::new(408, "REQUEST_TIMEOUT", "The request body did not arrive in time")),
+    let timeout = if limit.is_known { BODY_TIMEOUT } else { STRANGER_BODY_TIMEOUT };
+    let collected = tokio::time::timeout(timeout, collect(bodies, limit, body)).await;
+    collected.unwrap_or_else(|_| {
+        Err(ApiError::new(408, "REQUEST_TIMEOUT", "The request body did not arrive in time"))
+    })
+}
+
+/// Most bodies are one frame, which is not copied.
+async fn collect(
+    bodies: &BodyBudget,
+    limit: BodyLimit,
+    mut body: RequestBody,
+) -> ApiResult<Option<(Bytes, Reservation)>> {
+    let Some(first) = next_data(&mut body).await? else { return Ok(None) };
+    if first.len() > limit.bytes {
+        return Err(ApiError::too_large());
     }
+    let mut reservation = bodies.reserve(first.len(), limit.is_known)?;
+    if body.is_end_stream() {
+        return Ok(Some((first, reservation)));
+    }
+    let mut collected = BytesMut::from(first);
+    while let Some(data) = next_data(&mut body).await? {
+        if collected.len() + data.len() > limit.bytes {
+            return Err(ApiError::too_large());
+        }
+        reservation.grow(data.len())?;
+        collected.extend_from_slice(&data);
+    }
+    Ok(Some((collected.freeze(), reservation)))
+}
+
+async fn next_data(body: &mut RequestBody) -> ApiResult<Option<Bytes>> {
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| ApiError::bad_request("The request body could not be read"))?;
+        // Trailers are ignored.
+        if let Ok(data) = frame.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
 }
 
 fn method_not_allowed(methods: &[&Method]) -> ApiError {
@@ -146,29 +328,53 @@ fn method_not_allowed(methods: &[&Method]) -> ApiError {
         .with_header("Allow", names.join(", "))
 }
 
-fn text_of(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
-}
-
-/// The name of the client: the parameter, or the first word of `User-Agent`.
-fn client_name(form: &Form, headers: &HeaderMap) -> String {
-    let agent = || text_of(headers, &header::USER_AGENT).and_then(|agent| agent.split(['/', ' ']).next());
-    let name = form.client().filter(|name| !name.is_empty()).or_else(agent).filter(|name| !name.is_empty());
-    name.unwrap_or("Unspecified").chars().take(CLIENT_NAME_LENGTH).collect()
-}
-
-/// The address under which the client reached the server: as configured, or as the request says.
-fn origin(app: &App, headers: &HeaderMap) -> String {
-    if let Some(url) = &app.options.public_url {
-        return url.clone();
+/// Returns the key of the session that the request belongs to, if sessions count for its path: everywhere but under
+/// `/api`. A request that may change something must come from a page of this server.
+fn session_of(
+    head: &Parts,
+    origin: &str,
+    required: bool,
+    has_authorization: bool,
+) -> ApiResult<Option<String>> {
+    let text = |name| text_of(&head.headers, name);
+    let is_api = head.uri.path().starts_with("/api/");
+    let provenance = Provenance {
+        fetch_site: text("sec-fetch-site"),
+        origin: text("origin"),
+        host: text("host"),
+        token: text(session::TOKEN_HEADER),
+    };
+    let is_safe = matches!(head.method, Method::GET | Method::HEAD);
+    let key = text("cookie").and_then(|cookies| session::key_of(cookies, origin));
+    match key.filter(|_| !is_api && !has_authorization) {
+        Some(key) if is_safe => Ok(Some(key.to_owned())),
+        Some(key) => match provenance.check(origin, key) {
+            Ok(()) => Ok(Some(key.to_owned())),
+            Err(error) if required => Err(error),
+            Err(_) => Ok(None),
+        },
+        None if required && !is_safe => provenance.check_origin(origin).map(|()| None),
+        None => Ok(None),
     }
-    let scheme = text_of(headers, "x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
-    let host = text_of(headers, &header::HOST).unwrap_or("localhost");
-    format!("{scheme}://{host}")
+}
+
+/// The name of the client: the parameter, or the first word of `User-Agent`. Browsers all begin with the same word there;
+/// their sessions are the website's, or the published desktop application's.
+fn client_name(form: &Form, headers: &HeaderMap, is_session: bool) -> String {
+    const DESKTOP: &str = "ZulipElectron";
+    let known = |agent: &&str| !is_session || *agent == DESKTOP;
+    let agent = || {
+        text_of(headers, header::USER_AGENT).and_then(|agent| agent.split(['/', ' ']).next()).filter(known)
+    };
+    let name = form.client().filter(|name| !name.is_empty()).or_else(agent).filter(|name| !name.is_empty());
+    name.unwrap_or(if is_session { session::CLIENT } else { "Unspecified" })
+        .chars()
+        .take(CLIENT_NAME_LENGTH)
+        .collect()
 }
 
 fn accepts_gzip(headers: &HeaderMap) -> bool {
-    text_of(headers, &header::ACCEPT_ENCODING).is_some_and(|accepted| {
+    text_of(headers, header::ACCEPT_ENCODING).is_some_and(|accepted| {
         accepted.split(',').any(|coding| {
             let mut parts = coding.split(';').map(str::trim);
             parts.next() == Some("gzip") && !parts.any(|part| part.replace(' ', "") == "q=0")
@@ -177,12 +383,23 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
 }
 
 fn success(output: HandlerOutput, compress: bool) -> Response<ResponseBody> {
-    match output.reply {
-        Reply::Json(members) => json(StatusCode::OK, success_body(members, &output.ignored), compress),
+    let mut response = reply(output.reply, &output.ignored, compress);
+    insert_all(response.headers_mut(), &output.headers);
+    response
+}
+
+fn reply(reply: Reply, ignored: &[String], compress: bool) -> Response<ResponseBody> {
+    match reply {
+        Reply::Json(members) => json(StatusCode::OK, success_body(members, ignored), compress),
         Reply::Other(other) => {
             let status = StatusCode::from_u16(other.status).unwrap_or(StatusCode::OK);
             let is_text = other.content_type.starts_with("text/") || other.content_type == JSON;
-            let mut response = full(status, other.content_type, other.body, compress && is_text);
+            let is_packed = other.headers.iter().any(|(name, _)| *name == "Content-Encoding");
+            let mut response =
+                full(status, other.content_type, other.body, compress && is_text && !is_packed);
+            if is_packed {
+                response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+            }
             insert_all(response.headers_mut(), &other.headers);
             response
         }
@@ -216,7 +433,10 @@ fn insert_all(headers: &mut HeaderMap, more: &[(&'static str, String)]) {
 }
 
 fn json(status: StatusCode, body: String, compress: bool) -> Response<ResponseBody> {
-    full(status, JSON, body.into(), compress)
+    let mut response = full(status, JSON, body.into(), compress);
+    // Messages and keys stay out of the caches of browsers and proxies.
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 fn full(

@@ -46,7 +46,7 @@ pub fn find_message(
     let topic = &placeholders.text_content(topic);
     let nodes = directory.channel(channel).map(|channel| {
         let href = message_url(channel.stream_id, &channel.name, topic, message_id);
-        let mut shown = topic_text(&channel.name, topic, directory);
+        let mut shown = topic_text(&channel.name, topic, directory.empty_topic_display_name());
         shown.push(text(" @ 💬"));
         link(vec![Attribute::Class("message-link".to_owned())], &href, shown)
     });
@@ -65,14 +65,9 @@ pub fn find_topic(
     let (channel, topic) = inner.split_once('>')?;
     let topic = &placeholders.text_content(topic);
     let nodes = directory.channel(channel).and_then(|channel| {
-        let mut href = topic_url(channel.stream_id, &channel.name, topic);
-        if let Some(message_id) = directory.newest_message_in_topic(channel.stream_id, topic) {
-            let separator = if topic.is_empty() { "" } else { "/" };
-            let _ = write!(href, "{separator}with/{message_id}");
-        }
-        let shown = topic_text(&channel.name, topic, directory);
-        let class = Attribute::Class("stream-topic".to_owned());
-        link(vec![class, Attribute::DataStreamId(channel.stream_id)], &href, shown)
+        let newest = directory.newest_message_in_topic(channel.stream_id, topic);
+        let empty = directory.empty_topic_display_name();
+        topic_link((channel.stream_id, &channel.name), topic, newest, empty)
     });
     Some((range, nodes))
 }
@@ -80,16 +75,30 @@ pub fn find_topic(
 /// Finds the next link to a channel.
 pub fn find_channel(source: &str, from: usize, _: &Placeholders, directory: &dyn Directory) -> Option<Match> {
     let (range, inner) = find_marked(source, from, |_| true)?;
-    let nodes = directory.channel(inner).and_then(|channel| {
-        let href = channel_url(channel.stream_id, &channel.name);
-        let class = Attribute::Class("stream".to_owned());
-        link(
-            vec![class, Attribute::DataStreamId(channel.stream_id)],
-            &href,
-            vec![text(format!("#{}", channel.name))],
-        )
-    });
+    let nodes = directory.channel(inner).and_then(|channel| channel_link(channel.stream_id, &channel.name));
     Some((range, nodes))
+}
+
+/// A link to a channel.
+pub fn channel_link(stream_id: i64, name: &str) -> Option<Vec<Node>> {
+    let attributes = vec![Attribute::Class("stream".to_owned()), Attribute::DataStreamId(stream_id)];
+    link(attributes, &channel_url(stream_id, name), vec![text(format!("#{name}"))])
+}
+
+/// A link to a topic of a channel. `newest` is a message in it, with which the link survives a move. `empty` is the display
+/// name of the empty topic.
+pub fn topic_link(
+    (stream_id, channel): (i64, &str),
+    topic: &str,
+    newest: Option<i64>,
+    empty: &str,
+) -> Option<Vec<Node>> {
+    let mut href = topic_url(stream_id, channel, topic);
+    if let Some(message_id) = newest {
+        let _ = write!(href, "/with/{message_id}");
+    }
+    let attributes = vec![Attribute::Class("stream-topic".to_owned()), Attribute::DataStreamId(stream_id)];
+    link(attributes, &href, topic_text(channel, topic, empty))
 }
 
 fn link(mut attributes: Vec<Attribute>, href: &str, shown: Vec<Node>) -> Option<Vec<Node>> {
@@ -97,9 +106,9 @@ fn link(mut attributes: Vec<Attribute>, href: &str, shown: Vec<Node>) -> Option<
     Some(vec![Element::new(Tag::Anchor, shown).with(attributes).node()])
 }
 
-fn topic_text(channel_name: &str, topic: &str, directory: &dyn Directory) -> Vec<Node> {
+fn topic_text(channel_name: &str, topic: &str, empty: &str) -> Vec<Node> {
     if topic.is_empty() {
-        let name = Element::new(Tag::Emphasis, vec![text(directory.empty_topic_display_name())]);
+        let name = Element::new(Tag::Emphasis, vec![text(empty)]);
         return vec![text(format!("#{channel_name} > ")), name.node()];
     }
     vec![text(format!("#{channel_name} > {topic}"))]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::directory::Directory;
+use super::{directory::Directory, typeset::Typesetter};
 
 /// The mentions of a message that are not silent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,4 +19,12 @@ pub struct Context<'a> {
     /// Mentions in a quote are silent.
     pub in_quote: bool,
     pub mentions: Mentions,
+    pub typesetter: Typesetter,
+}
+
+impl<'a> Context<'a> {
+    /// The state at the beginning of a message.
+    pub fn new(directory: &'a dyn Directory) -> Self {
+        Self { directory, in_quote: false, mentions: Mentions::default(), typesetter: Typesetter::default() }
+    }
 }

@@ -60,6 +60,8 @@ pub struct UploadedFile {
     pub content_type: String,
     /// Width and height in pixels, of an image whose size is known.
     pub dimensions: Option<(u32, u32)>,
+    /// Whether it is a moving image, and its smaller version too.
+    pub is_animated: bool,
     /// URL of a smaller version, relative to the server; without one the original is shown.
     pub thumbnail_url: Option<String>,
 }

@@ -94,6 +94,7 @@ pub enum Attribute {
     AriaLabel(String),
     Class(String),
     Controls,
+    DataAnimated,
     DataCodeLanguage(String),
     DataOriginalContentType(String),
     DataOriginalDimensions(u32, u32),
@@ -132,6 +133,7 @@ impl Attribute {
             Self::AriaLabel(_) => "aria-label",
             Self::Class(_) => "class",
             Self::Controls => "controls",
+            Self::DataAnimated => "data-animated",
             Self::DataCodeLanguage(_) => "data-code-language",
             Self::DataId(_) => "data-id",
             Self::DataOriginalContentType(_) => "data-original-content-type",
@@ -164,7 +166,7 @@ impl Attribute {
             | Self::DateTime(text)
             | Self::Title(text) => text.clone(),
             Self::DataOriginalUrl(url) | Self::Href(url) | Self::Src(url) => url.as_str().to_owned(),
-            Self::AriaHidden => "true".to_owned(),
+            Self::AriaHidden | Self::DataAnimated => "true".to_owned(),
             Self::DataOriginalDimensions(width, height) => format!("{width}x{height}"),
             Self::DataStreamId(id) | Self::DataUserGroupId(id) => id.to_string(),
             Self::PreloadMetadata => "metadata".to_owned(),
@@ -188,6 +190,8 @@ pub enum Node {
     Reference(String),
     Element(Element),
     Formula(Formula),
+    /// Blocks that [`write_blocks`] wrote before.
+    Stored(String),
 }
 
 /// A tag with its attributes and children.
@@ -300,6 +304,7 @@ pub fn text_content(nodes: &[Node]) -> String {
                 }
                 Node::Element(element) => collect(&element.children, into),
                 Node::Formula(formula) => into.push_str(formula.source()),
+                Node::Stored(_) => {}
             }
         }
     }
@@ -342,6 +347,7 @@ fn write_node(node: &Node, in_plain_code: bool, output: &mut String) {
             output.push(';');
         }
         Node::Formula(formula) => output.push_str(formula.html()),
+        Node::Stored(html) => output.push_str(html),
         Node::Element(element) => write_element(element, in_plain_code, output),
     }
 }

@@ -43,7 +43,8 @@ fn apply_rules(source: &str, context: &mut Context<'_>, placeholders: &mut Place
         text = placeholders.replace(&text, |_, text, from| mentions::find_user(text, from, context));
     }
     if text.contains("$$") {
-        text = placeholders.replace(&text, |_, text, from| math::find_inline(text, from));
+        text = placeholders
+            .replace(&text, |_, text, from| math::find_inline(text, from, &mut context.typesetter));
     }
     if text.contains("#**") {
         for find in [channel_links::find_message, channel_links::find_topic, channel_links::find_channel] {

@@ -3,26 +3,38 @@
 use super::{
     html::{Attribute, Element, Node, Tag, text},
     placeholders::Match,
-    typeset::typeset,
+    typeset::Typesetter,
 };
 
-/// Renders a formula of a fence.
-pub fn display(tex: &str) -> Node {
-    typeset(tex, true).map_or_else(|| error(vec![Node::QuotedText(tex.to_owned())]), Node::Formula)
+/// Renders the formulas of a fence, which blank lines separate.
+pub fn displays(tex: &str, typesetter: &mut Typesetter) -> Vec<Node> {
+    let mut nodes = Vec::new();
+    for formula in tex.split("\n\n") {
+        if !nodes.is_empty() {
+            nodes.push(text("\n\n"));
+        }
+        nodes.push(display(formula, typesetter));
+    }
+    nodes
+}
+
+/// Renders one formula on lines of its own.
+fn display(tex: &str, typesetter: &mut Typesetter) -> Node {
+    typesetter.typeset(tex, true).map_or_else(|| error(vec![Node::QuotedText(tex.to_owned())]), Node::Formula)
 }
 
 /// Renders a formula within a line.
-fn inline(tex: &str) -> Node {
-    typeset(tex, false).map_or_else(|| error(vec![text(format!("$${tex}$$"))]), Node::Formula)
+fn inline(tex: &str, typesetter: &mut Typesetter) -> Node {
+    typesetter.typeset(tex, false).map_or_else(|| error(vec![text(format!("$${tex}$$"))]), Node::Formula)
 }
 
-/// Renders TeX that has errors, as typed.
+/// Renders TeX that has errors or is beyond a limit, as typed.
 fn error(content: Vec<Node>) -> Node {
     Element::new(Tag::Span, content).with(vec![Attribute::Class("tex-error".to_owned())]).node()
 }
 
 /// Finds the next `$$tex$$`.
-pub fn find_inline(source: &str, from: usize) -> Option<Match> {
+pub fn find_inline(source: &str, from: usize, typesetter: &mut Typesetter) -> Option<Match> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut position = from;
     while let Some(start) = source[position..].find("$$").map(|at| position + at) {
@@ -37,7 +49,7 @@ pub fn find_inline(source: &str, from: usize) -> Option<Match> {
         if source[end + 2..].starts_with(|c| is_word(c) || c == '$') {
             continue;
         }
-        return Some((start..end + 2, Some(vec![inline(&source[start + 2..end])])));
+        return Some((start..end + 2, Some(vec![inline(&source[start + 2..end], typesetter)])));
     }
     None
 }
@@ -74,7 +86,11 @@ mod tests {
             (r"$$5\$$$ $$", Some(r"$$5\$$$")),
             ("$$x", None),
         ] {
-            assert_eq!(find_inline(source, 0).map(|(range, _)| &source[range]), found, "{source}");
+            assert_eq!(
+                find_inline(source, 0, &mut Typesetter::default()).map(|(range, _)| &source[range]),
+                found,
+                "{source}"
+            );
         }
     }
 
@@ -94,7 +110,7 @@ mod tests {
             r"\rule{1em;x:y}{1em}",
             "\\unicode{x3c}",
         ] {
-            assert_harmless(&write_blocks(&[display(tex)]));
+            assert_harmless(&write_blocks(&[display(tex, &mut Typesetter::default())]));
         }
     }
 
@@ -111,7 +127,7 @@ mod tests {
             r"\def\a{{{{{{{{{{\b}}}}}}}}}}\def\b{{{{{{{{{{\a}}}}}}}}}}\a".to_owned(),
             r"\frac".repeat(MAX_LENGTH / 5),
         ] {
-            let html = write_blocks(&[display(&tex)]);
+            let html = write_blocks(&[display(&tex, &mut Typesetter::default())]);
             assert_harmless(&html);
         }
     }

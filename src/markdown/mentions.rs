@@ -94,6 +94,16 @@ pub fn find_group(source: &str, from: usize, context: &mut Context<'_>) -> Optio
     Some((candidate.range, nodes))
 }
 
+/// A mention of a user that notifies nobody.
+pub fn silent_user(user_id: i64, full_name: &str) -> Vec<Node> {
+    mention("user-mention", Some(Attribute::DataUserId(user_id.to_string())), full_name, true)
+}
+
+/// A mention of a group that notifies nobody.
+pub fn silent_group(group_id: i64, name: &str) -> Vec<Node> {
+    mention("user-group-mention", Some(Attribute::DataUserGroupId(group_id)), name, true)
+}
+
 fn mention(class: &str, id: Option<Attribute>, name: &str, silent: bool) -> Vec<Node> {
     let (class, shown) = if silent {
         (format!("{class} silent"), name.to_owned())

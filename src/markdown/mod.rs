@@ -15,17 +15,21 @@
 //! 6. `previews` adds pictures and videos after the links to them.
 //! 7. `html` serializes the tree. Nothing else writes tags.
 //!
-//! Each pass takes linear time, or nearly so, and nesting has a limit, so no text can exhaust time or stack.
+//! Each pass takes linear time, or nearly so, and nesting has a limit, so no text can exhaust time or stack. Formulas have
+//! limits of their own (`typeset`).
+//!
+//! Texts that the server writes itself are not Markdown with names of users in it, but trees: [`Composition`].
 //!
 //! Each module imports only those before it in this order: `typeset`, `url`, `html`, `emoji`, `autolinks`, `linkifiers`,
 //! `directory`, `context`, `placeholders`, `mentions`, `math`, `channel_links`, `times`, `links`, `emphasis`,
 //! `inline_emoji`, `inline`, `fences`, `tables`, `leaf_blocks`, `blocks`, `highlight`, `code_blocks`, `previews`,
-//! `plain_text`, `render`.
+//! `plain_text`, `render`, `compose`.
 
 mod autolinks;
 mod blocks;
 mod channel_links;
 mod code_blocks;
+mod compose;
 mod context;
 mod directory;
 pub mod emoji;
@@ -52,9 +56,11 @@ mod typeset;
 mod url;
 
 pub use channel_links::{encode_fragment, message_url, topic_url};
+pub use compose::{Composition, Words, fits_into_a_link, link_text, unused_fence};
 pub use directory::{
     CustomEmoji, Directory, LinkedChannel, MentionedGroup, MentionedUser, NoDirectory, UploadedFile,
     UserQuery,
 };
 pub use linkifiers::{Linkifier, LinkifierError, TopicLink, topic_links, url_template_variables};
-pub use render::{Rendered, render};
+pub use render::{Rendered, is_cheap, render};
+pub use times::global as global_time;

@@ -38,6 +38,13 @@ pub fn add(blocks: &mut Vec<Node>, directory: &dyn Directory) -> Links {
     links
 }
 
+/// Checks whether there is a link of any kind.
+pub fn has_links(blocks: &[Node]) -> bool {
+    let mut links = Links::default();
+    collect_links(blocks, false, &mut links, &mut HashSet::new());
+    links.has_link
+}
+
 /// Collects all links; `distinct` are those that may have a preview (quotes have none).
 fn collect_links(nodes: &[Node], in_quote: bool, links: &mut Links, distinct: &mut HashSet<String>) {
     for node in nodes {
@@ -147,7 +154,7 @@ impl Previews<'_> {
         } else if !url.is_external() {
             return None;
         } else if url.has_extension(&VIDEO_EXTENSIONS) {
-            (video(url, &self.external(url)?), true)
+            (video(url, title, &self.external(url)?), true)
         } else if url.has_extension(&IMAGE_EXTENSIONS) {
             (picture(url, title, vec![Attribute::Src(self.external(url)?)]), true)
         } else {
@@ -181,15 +188,17 @@ fn picture(url: &SafeUrl, title: Option<String>, image: Vec<Attribute>) -> Node 
     frame("message_inline_image", link, Element::new(Tag::Image, Vec::new()).with(image))
 }
 
-fn video(url: &SafeUrl, source: &SafeUrl) -> Node {
+fn video(url: &SafeUrl, title: Option<String>, source: &SafeUrl) -> Node {
+    let mut link = vec![Attribute::Href(url.clone())];
+    link.extend(title.map(Attribute::Title));
     let content = Element::new(Tag::Video, Vec::new())
         .with(vec![Attribute::PreloadMetadata, Attribute::Src(source.clone())]);
-    frame("message_inline_image message_inline_video", vec![Attribute::Href(url.clone())], content)
+    frame("message_inline_image message_inline_video", link, content)
 }
 
 fn uploaded(url: &SafeUrl, file: &UploadedFile, title: Option<String>) -> Option<Node> {
     if matches!(file.content_type.as_str(), "video/mp4" | "video/webm") {
-        return Some(video(url, url));
+        return Some(video(url, title, url));
     }
     if !file.content_type.starts_with("image/") {
         return None;
@@ -199,6 +208,9 @@ fn uploaded(url: &SafeUrl, file: &UploadedFile, title: Option<String>) -> Option
         None => url.clone(),
     };
     let mut image = Vec::new();
+    if file.is_animated {
+        image.push(Attribute::DataAnimated);
+    }
     if let Some((width, height)) = file.dimensions {
         image.push(Attribute::DataOriginalContentType(file.content_type.clone()));
         image.push(Attribute::DataOriginalDimensions(width, height));

@@ -46,6 +46,15 @@ impl Rendered {
     }
 }
 
+/// The longest text in bytes that is cheap to render.
+const MAX_CHEAP_LENGTH: usize = 500;
+
+/// Checks whether rendering a text takes well under a millisecond: it has no markup, or it is short and has no formula.
+pub fn is_cheap(text: &str) -> bool {
+    let may_have_formulas = || text.contains("$$") || text.contains("math");
+    plain_text::is_plain(text) || (text.len() <= MAX_CHEAP_LENGTH && !may_have_formulas())
+}
+
 /// Renders a message.
 pub fn render(message: &str, directory: &dyn Directory) -> Rendered {
     if plain_text::is_plain(message)
@@ -61,7 +70,7 @@ pub fn render(message: &str, directory: &dyn Directory) -> Rendered {
 pub(super) fn render_markup(message: &str, directory: &dyn Directory) -> Rendered {
     let normalized = normalized_lines(message);
     let lines: Vec<&str> = normalized.iter().map(String::as_str).collect();
-    let mut context = Context { directory, in_quote: false, mentions: Mentions::default() };
+    let mut context = Context::new(directory);
     let mut nodes = Vec::new();
     if !message.trim().is_empty() {
         nodes = block_nodes(blocks::parse(fences::parse(&lines)), &mut context);
@@ -136,7 +145,7 @@ fn push_block(nodes: &mut Vec<Node>, block: Block, context: &mut Context<'_>) {
         }
         Block::ThematicBreak => Element::new(Tag::Rule, Vec::new()),
         Block::Table(table) => table_element(&table, context),
-        Block::Math(tex) => Element::new(Tag::Paragraph, vec![math::display(&tex)]),
+        Block::Math(tex) => Element::new(Tag::Paragraph, math::displays(&tex, &mut context.typesetter)),
         Block::List(list) => list_element(list, context),
         Block::Quote(blocks) => {
             let was_in_quote = std::mem::replace(&mut context.in_quote, true);
@@ -193,7 +202,7 @@ fn table_element(table: &Table, context: &mut Context<'_>) -> Element {
 }
 
 /// Returns all text but quotes and code, with line ends between blocks.
-fn alertable_text(nodes: &[Node]) -> String {
+pub(super) fn alertable_text(nodes: &[Node]) -> String {
     fn collect(nodes: &[Node], into: &mut String) {
         for node in nodes {
             match node {

@@ -4,6 +4,10 @@ use std::{collections::HashMap, ops::Range};
 
 use super::html::TextAlign;
 
+/// Limit of cells. Every row has as many cells as the header, so that without it a few thousand characters could stand for
+/// millions of cells. A message has fewer than this if it has text for each of them.
+pub const MAX_CELLS: usize = 10_000;
+
 /// A table. Its cells are source text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Table {
@@ -28,6 +32,9 @@ impl Table {
         let is_delimiter = |cell: &str| cell.chars().all(|c| matches!(c, '|' | ':' | '-' | ' '));
         if !is_table || delimiters.len() != header.len() || !delimiters.iter().all(|cell| is_delimiter(cell))
         {
+            return None;
+        }
+        if header.len().saturating_mul(block.split('\n').count()) > MAX_CELLS {
             return None;
         }
         let row =

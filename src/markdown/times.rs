@@ -29,6 +29,12 @@ pub fn find(source: &str, from: usize) -> Option<Match> {
     Some((start..end, Some(vec![node.node()])))
 }
 
+/// Writes a time in UNIX seconds as a global time.
+pub fn global(seconds: i64) -> String {
+    let time = Timestamp::from_second(seconds).unwrap_or_default();
+    format!("<time:{}>", time.strftime("%Y-%m-%dT%H:%M:%S+00:00"))
+}
+
 /// Formats a time in UTC, with its microseconds if there are any.
 fn datetime(time: Timestamp) -> String {
     let format = if time.subsec_microsecond() == 0 { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S.%6fZ" };

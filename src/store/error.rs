@@ -1,6 +1,7 @@
-//! Failures below a request that are not the client's fault.
+//! Failures below a request that are not the client's fault, and reasons why a database cannot be opened.
 
 use crate::error::ApiError;
+use std::path::PathBuf;
 
 /// A failure of the store. Clients learn only that there was one; the log has the reason.
 #[derive(Debug, thiserror::Error)]
@@ -20,42 +21,83 @@ pub enum StoreError {
     /// A job panicked; its rows were rolled back.
     #[error("a job panicked: {0}")]
     Panicked(String),
+    /// The path of the database does not lead to the open file any more.
+    #[error("{0} was deleted, moved or replaced while the server has it open; nothing is written any more")]
+    Replaced(PathBuf),
     /// The group that the job was part of could not be committed.
-    #[error("the group was not committed: {0}")]
-    NotCommitted(String),
+    #[error("the group was not committed: {1}")]
+    NotCommitted(Cause, String),
+}
+
+/// What kind of trouble a failure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The disk is full.
+    FullDisk,
+    /// The disk or the file cannot be written: read-only, failing, or not there any more.
+    BadDisk,
+    /// There is not enough memory.
+    Memory,
+    /// A statement took longer than it may.
+    Deadline,
+    /// The server stops.
+    Stopped,
+    /// Anything else, most likely a mistake in the program.
+    Program,
 }
 
 impl StoreError {
+    /// The kind of trouble that this failure comes from.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::Sqlite(error) => cause_of(error),
+            Self::NotCommitted(cause, _) => *cause,
+            Self::Replaced(_) => Cause::BadDisk,
+            Self::Stopped => Cause::Stopped,
+            Self::Pool(_) | Self::Serialize(_) | Self::Panicked(_) => Cause::Program,
+        }
+    }
+
     /// Whether the disk refused the change: full, read-only or broken. Reads still work.
     pub fn is_disk(&self) -> bool {
-        match self {
-            Self::Sqlite(rusqlite::Error::SqliteFailure(error, _)) => is_disk_code(error.code),
-            Self::NotCommitted(_) => true,
-            _ => false,
-        }
+        matches!(self.cause(), Cause::FullDisk | Cause::BadDisk)
+    }
+
+    /// The error of another job in a group that this failure has cost.
+    pub(super) fn of_group(&self) -> Self {
+        Self::NotCommitted(self.cause(), self.to_string())
     }
 }
 
-fn is_disk_code(code: rusqlite::ErrorCode) -> bool {
+fn cause_of(error: &rusqlite::Error) -> Cause {
     use rusqlite::ErrorCode;
-    matches!(
-        code,
-        ErrorCode::DiskFull | ErrorCode::ReadOnly | ErrorCode::SystemIoFailure | ErrorCode::CannotOpen
-    )
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => Cause::FullDisk,
+        Some(ErrorCode::ReadOnly | ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => Cause::BadDisk,
+        Some(ErrorCode::OutOfMemory) => Cause::Memory,
+        Some(ErrorCode::OperationInterrupted) => Cause::Deadline,
+        _ => Cause::Program,
+    }
 }
 
+/// Clients may try again whatever passes: all but mistakes of the program has another status than 500.
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         const CODE: &str = "INTERNAL_SERVER_ERROR";
-        if error.is_disk() {
-            tracing::error!(%error, "the disk refused a change");
-            let msg = "The server could not save this change: its disk is full, read-only or failing";
-            return Self::new(500, CODE, msg);
+        let refuse = |status: u16, msg: &'static str| {
+            tracing::error!(%error, "the store failed");
+            Self::new(status, CODE, msg)
+        };
+        match error.cause() {
+            Cause::FullDisk => refuse(507, "The server could not save this change: its disk is full"),
+            Cause::BadDisk => {
+                refuse(503, "The server could not save this change: its disk is read-only or failing")
+            }
+            Cause::Memory => refuse(503, "The server is out of memory"),
+            Cause::Deadline => refuse(503, "This request takes too long; ask for less"),
+            Cause::Stopped => Self::new(503, CODE, "The server is stopping"),
+            Cause::Program => Self::internal(format_args!("the store failed: {error}")),
         }
-        if matches!(error, StoreError::Stopped) {
-            return Self::new(503, CODE, "The server is stopping");
-        }
-        Self::internal(format_args!("the store failed: {error}"))
     }
 }
 
@@ -63,4 +105,68 @@ impl From<rusqlite::Error> for ApiError {
     fn from(error: rusqlite::Error) -> Self {
         StoreError::from(error).into()
     }
+}
+
+/// Why a database could not be opened. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has the database open.
+    #[error("{path} is in use by another teamchat server (process {process}); stop that one first")]
+    InUse {
+        /// The path of the database file.
+        path: PathBuf,
+        /// The id of the other process, or `unknown`.
+        process: String,
+    },
+    /// A newer version of the program wrote the database.
+    #[error(
+        "{path} was written by a newer teamchat (schema {found}; this one knows {known}); \
+         install that version or restore the copy it made before the upgrade"
+    )]
+    Newer {
+        /// The path of the database file.
+        path: PathBuf,
+        /// The schema version of the database.
+        found: usize,
+        /// The newest schema version that this program knows.
+        known: usize,
+    },
+    /// The file is not a database of this program.
+    #[error("{path} is not a teamchat database: {why}")]
+    Foreign {
+        /// The path of the database file.
+        path: PathBuf,
+        /// What the file is instead.
+        why: String,
+    },
+    /// The file does not exist, and the command does not make one.
+    #[error("{path} does not exist; `teamchat serve` and `teamchat user create` make a new database")]
+    Missing {
+        /// The path of the database file.
+        path: PathBuf,
+    },
+    /// The path cannot be that of a database.
+    #[error("{path} cannot be the database: {why}")]
+    Unsuitable {
+        /// The path.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The file or its directory cannot be written.
+    #[error("{path} cannot be written: {why}")]
+    ReadOnly {
+        /// The path of the database file.
+        path: PathBuf,
+        /// The error of the operating system or of SQLite.
+        why: String,
+    },
+    /// Any other error of SQLite.
+    #[error("{path}: {source}")]
+    Sqlite {
+        /// The path of the database file.
+        path: PathBuf,
+        /// The error of SQLite.
+        source: rusqlite::Error,
+    },
 }

@@ -7,12 +7,15 @@
 //! - [`CommitSink`]: writes and publishes the outboxes;
 //! - [`WriterCaches`]: caches that jobs share;
 //! - [`TableVersion`]: a version counter of tables, used to invalidate caches outside the writer;
+//! - [`DatabaseCopy`]: the whole database in memory, to go back to;
 //! - [`bitmap`]: sets of ids as blobs.
 //!
 //! Nothing here knows events or resources.
 
 pub mod bitmap;
+mod copies;
 mod error;
+mod file;
 pub mod open;
 mod readers;
 mod sink;
@@ -20,11 +23,14 @@ mod table_version;
 #[cfg(test)]
 mod tests;
 mod tx;
+mod watchdog;
 mod writer;
 mod writer_cache;
 
-pub use error::StoreError;
-pub use open::{Database, OpenError, SCHEMA};
+pub use copies::DatabaseCopy;
+pub use error::{Cause, OpenError, StoreError};
+pub use file::FileIdentity;
+pub use open::{Database, SCHEMA};
 pub use readers::{Readers, Snapshot};
 pub use sink::CommitSink;
 pub use table_version::TableVersion;

@@ -1,10 +1,13 @@
 //! Opens the database: takes the lock, checks the application id and the schema version, creates the schema or runs
 //! migrations.
 
-use super::StoreError;
+use super::file::{self, FileIdentity, LockedFile, beside};
+use super::{OpenError, StoreError};
 use rusqlite::config::DbConfig;
+use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::{Connection, OpenFlags};
-use std::fs::{File, OpenOptions, TryLockError};
+use sha2::{Digest, Sha256};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,80 +21,41 @@ const APPLICATION_ID: i32 = 0x746d_6368;
 /// The migrations to [`SCHEMA`], the oldest first. The first creates the original schema. `PRAGMA user_version` is the
 /// number of migrations that a database has.
 const MIGRATIONS: &[(&str, &str)] = &[
-    ("0001_first", include_str!("migrations/0001_first.sql")),
-    ("0002_whole", include_str!("migrations/0002_whole.sql")),
-    ("0003_words", include_str!("migrations/0003_words.sql")),
+    ("0001_initial", include_str!("migrations/0001_initial.sql")),
+    ("0002_full_api", include_str!("migrations/0002_full_api.sql")),
+    ("0003_search_word", include_str!("migrations/0003_search_word.sql")),
     ("0004_typed_events", include_str!("migrations/0004_typed_events.sql")),
+    ("0005_bot_notices", include_str!("migrations/0005_bot_notices.sql")),
+    ("0006_accounts", include_str!("migrations/0006_accounts.sql")),
+    ("0007_names", include_str!("migrations/0007_names.sql")),
 ];
+
+/// The ending of the lock file's name.
+const LOCK: &str = ".lock";
 
 /// The capacity of each connection's cache of prepared statements: more than the program has.
 const STATEMENT_CACHE_CAPACITY: usize = 512;
 
-/// Why a database could not be opened. The message says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// Another process has the database open.
-    #[error("{path} is in use by another teamchat server (process {process}); stop that one first")]
-    InUse {
-        /// The path of the database file.
-        path: PathBuf,
-        /// The id of the other process, or `unknown`.
-        process: String,
-    },
-    /// A newer version of the program wrote the database.
-    #[error(
-        "{path} was written by a newer teamchat (schema {found}; this one knows {known}); \
-         install that version or restore the copy it made before the upgrade"
-    )]
-    Newer {
-        /// The path of the database file.
-        path: PathBuf,
-        /// The schema version of the database.
-        found: usize,
-        /// The newest schema version that this program knows.
-        known: usize,
-    },
-    /// The file is not a database of this program.
-    #[error("{path} is not a teamchat database: {why}")]
-    Foreign {
-        /// The path of the database file.
-        path: PathBuf,
-        /// What the file is instead.
-        why: String,
-    },
-    /// The file or its directory cannot be written.
-    #[error("{path} cannot be written: {why}")]
-    ReadOnly {
-        /// The path of the database file.
-        path: PathBuf,
-        /// The error of the operating system or of SQLite.
-        why: String,
-    },
-    /// Any other error of SQLite.
-    #[error("{path}: {source}")]
-    Sqlite {
-        /// The path of the database file.
-        path: PathBuf,
-        /// The error of SQLite.
-        source: rusqlite::Error,
-    },
-}
-
-/// An open database. The lock against other processes is held until this is dropped.
+/// An open database. The locks against other processes are held until this is dropped.
 #[derive(Debug)]
 pub struct Database {
     path: PathBuf,
     lock: File,
+    file: LockedFile,
+    /// What the lock file said before: see [`Database::announce`].
+    pub last_announcement: String,
     /// The copy made before migrating, if the schema was older.
     pub upgraded_from: Option<PathBuf>,
+    /// Whether the file need not survive a crash of the machine, and is unlinked once all connections are open.
+    is_ephemeral: bool,
 }
 
 impl Database {
     /// Opens the database, creating a missing file. An older schema is copied to another file and migrated.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let lock = take_lock(path)?;
-        make_private(path)
-            .map_err(|error| OpenError::ReadOnly { path: path.to_owned(), why: error.to_string() })?;
+        let path = &*file::real_path(path)?;
+        let (lock, last_announcement) = take_lock(path)?;
+        let file = file::open_locked(path)?;
         let mut upgraded_from = None;
         let mut connection = connect(path, false).map_err(|source| explain(path, source))?;
         match examine(path, &connection)? {
@@ -102,7 +66,51 @@ impl Database {
             }
             FileState::Version(_) => {}
         }
-        Ok(Self { path: path.to_owned(), lock, upgraded_from })
+        Ok(Self { path: path.to_owned(), lock, file, last_announcement, upgraded_from, is_ephemeral: false })
+    }
+
+    /// Opens a database that lives as long as the process. All connections are opened at once, and nothing waits for the
+    /// disk.
+    pub fn open_ephemeral(path: &Path) -> Result<Self, OpenError> {
+        let mut database = Self { is_ephemeral: true, ..Self::open(path)? };
+        database.file.identity.set_unlinked();
+        Ok(database)
+    }
+
+    /// Whether the database was opened with [`Database::open_ephemeral`].
+    pub fn is_ephemeral(&self) -> bool {
+        self.is_ephemeral
+    }
+
+    /// Removes the files of the database. The open connections work on; the system frees the space when they are closed,
+    /// also when the process is killed.
+    pub fn unlink(&self) -> std::io::Result<()> {
+        for ending in ["", "-wal", "-shm", LOCK] {
+            match std::fs::remove_file(beside(&self.path, ending)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that there is a file to open, for commands that do not make one.
+    pub fn check_exists(path: &Path) -> Result<(), OpenError> {
+        if file::real_path(path)?.exists() {
+            Ok(())
+        } else {
+            Err(OpenError::Missing { path: path.to_owned() })
+        }
+    }
+
+    /// Whether the file was made by this start.
+    pub fn is_new(&self) -> bool {
+        self.file.is_new
+    }
+
+    /// Returns which file it is.
+    pub fn identity(&self) -> &FileIdentity {
+        &self.file.identity
     }
 
     /// Returns the path of the database file.
@@ -112,7 +120,24 @@ impl Database {
 
     /// Opens the connection for writing. There is only one, on the writer's thread.
     pub fn connect_writer(&self) -> Result<Connection, StoreError> {
-        Ok(connect(&self.path, false)?)
+        let connection = connect(&self.path, false)?;
+        if self.is_ephemeral {
+            connection.pragma_update(None, "synchronous", "off")?;
+        }
+        Ok(connection)
+    }
+
+    /// Opens a connection for reading, also while a server has the database open. Fails if there is no file, or one of
+    /// another version.
+    pub fn connect_reader(path: &Path) -> Result<Connection, OpenError> {
+        let connection = connect(path, true).map_err(|source| explain(path, source))?;
+        match examine(path, &connection)? {
+            FileState::Version(version) if version == MIGRATIONS.len() => Ok(connection),
+            _ => Err(OpenError::Foreign {
+                path: path.to_owned(),
+                why: "it was not written by this version; start the server on it once".to_owned(),
+            }),
+        }
     }
 
     /// Writes into the lock file how to reach this server, for commands that find the database in use.
@@ -125,7 +150,7 @@ impl Database {
 
     /// Returns what the server that has the database open wrote with [`Database::announce`]; `None` if there is none.
     pub fn announced(path: &Path) -> Option<String> {
-        let mut file = File::open(lock_path(path)).ok()?;
+        let mut file = File::open(beside(&file::real_path(path).ok()?, LOCK)).ok()?;
         match file.try_lock_shared() {
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
@@ -137,26 +162,28 @@ impl Database {
     }
 }
 
-fn lock_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".lock");
-    PathBuf::from(name)
-}
-
-/// Takes the lock, a file beside the database. SQLite's own locks would let two processes write in turn, but the
-/// writer's caches and event ids need exclusive access. Only the owner may read the lock file: it has the control
-/// token.
-fn take_lock(path: &Path) -> Result<File, OpenError> {
-    let refused =
-        |error: &std::io::Error| OpenError::ReadOnly { path: path.to_owned(), why: error.to_string() };
-    let mut options = private_file();
-    options.read(true).create(true).truncate(false);
-    let mut file = options.open(lock_path(path)).map_err(|error| refused(&error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
+/// Takes the lock file beside the database, and returns it with what it says. SQLite's own locks would let two processes
+/// write in turn, but the writer's caches and event ids need exclusive access. Only the owner may read the lock file: it has
+/// the control token.
+fn take_lock(path: &Path) -> Result<(File, String), OpenError> {
+    let refused = |error: std::io::Error| file::unwritable(path, &error.to_string());
+    let lock_path = beside(path, LOCK);
+    let is_new = !lock_path.exists();
+    let mut options = file::private_file();
+    options.create(true).truncate(false);
+    let mut lock = options.open(&lock_path).map_err(refused)?;
+    if is_new {
+        file::adopt_owner_of_folder(path, &lock);
+    }
+    let mut text = String::new();
+    match lock.try_lock() {
+        Ok(()) => {
+            // What is not text was not written here.
+            let _unreadable = lock.read_to_string(&mut text);
+            Ok((lock, text))
+        }
         Err(TryLockError::WouldBlock) => {
-            let mut text = String::new();
-            let process = file
+            let process = lock
                 .read_to_string(&mut text)
                 .ok()
                 .and_then(|_| serde_json::from_str::<serde_json::Value>(&text).ok())
@@ -164,30 +191,8 @@ fn take_lock(path: &Path) -> Result<File, OpenError> {
                 .map_or_else(|| "unknown".to_owned(), |pid| pid.to_string());
             Err(OpenError::InUse { path: path.to_owned(), process })
         }
-        Err(TryLockError::Error(error)) => Err(refused(&error)),
+        Err(TryLockError::Error(error)) => Err(refused(error)),
     }
-}
-
-/// Creates a missing file that only its owner can read. SQLite gives the `-wal` and `-shm` files the same mode.
-fn make_private(path: &Path) -> std::io::Result<()> {
-    match private_file().create_new(true).open(path) {
-        Ok(_) => Ok(()),
-        // `Database::open` examines an existing file.
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// Returns options that open a file for writing and, if they create it, let only its owner read it.
-fn private_file() -> OpenOptions {
-    let mut options = File::options();
-    options.write(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    options
 }
 
 /// Opens a connection and sets its pragmas.
@@ -271,8 +276,10 @@ fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Runs the migrations after `version`, in one transaction.
+/// Runs the migrations after `version`, in one transaction. They have the function `sha256`.
 fn migrate(connection: &mut Connection, version: usize) -> rusqlite::Result<()> {
+    let sha256 = |context: &Context<'_>| Ok(Sha256::digest(context.get_raw(0).as_str()?.as_bytes()).to_vec());
+    connection.create_scalar_function("sha256", 1, FunctionFlags::SQLITE_DETERMINISTIC, sha256)?;
     let transaction = connection.transaction()?;
     for (name, statements) in &MIGRATIONS[version..] {
         tracing::info!(step = name, "upgrading the file");
@@ -283,11 +290,9 @@ fn migrate(connection: &mut Connection, version: usize) -> rusqlite::Result<()> 
 }
 
 fn copy_before_upgrade(path: &Path, connection: &Connection, version: usize) -> Result<PathBuf, OpenError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".before-{}", MIGRATIONS[version].0));
-    let copy = PathBuf::from(name);
-    make_private(&copy)
-        .map_err(|error| OpenError::ReadOnly { path: copy.clone(), why: error.to_string() })?;
+    let copy = beside(path, format!(".before-{}", MIGRATIONS[version].0));
+    let made = file::private_file().create(true).truncate(true).open(&copy);
+    drop(made.map_err(|error| file::unwritable(&copy, &error.to_string()))?);
     connection
         .backup("main", &copy, None::<fn(rusqlite::backup::Progress)>)
         .map_err(|source| explain(&copy, source))?;
@@ -304,7 +309,7 @@ fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
         }
         Some(
             ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::DiskFull | ErrorCode::PermissionDenied,
-        ) => OpenError::ReadOnly { path, why: source.to_string() },
+        ) => file::unwritable(&path, &source.to_string()),
         _ => OpenError::Sqlite { path, source },
     }
 }
@@ -343,6 +348,54 @@ mod tests {
     }
 
     #[test]
+    fn names_lose_what_no_name_can_have() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut connection = connect(&folder.path().join("old.sqlite"), false).unwrap();
+        let before = MIGRATIONS.iter().position(|(name, _)| name.ends_with("_names")).unwrap();
+        for (_, statements) in &MIGRATIONS[..before] {
+            connection.execute_batch(statements).unwrap();
+        }
+        connection
+            .execute_batch(
+                "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, date_joined)
+                 VALUES (9, 'a', 'a', 'a', char(9, 8238) || 'Ada', 400, 1), (10, 'b', 'b', 'b', 'Bob*', 400, 1);
+                 INSERT INTO stream (stream_id, name, name_key, date_created)
+                 VALUES (5, 'A' || char(8232) || 'b*', 'a' || char(8232) || 'b*', 1), (6, 'a b* 5', 'a b* 5', 1), (7, 'c' || char(1), 'c' || char(1), 1);
+                 INSERT INTO user_group (id, kind, name, name_key)
+                 VALUES (20, 'named', 'x*' || char(10) || '# Hi', 'x*' || char(10) || '# hi'), (21, 'named', 'y', 'y'),
+                     (22, 'anonymous', NULL, NULL);
+                 INSERT INTO realm_setting VALUES ('name', '\"a\\nb\"');",
+            )
+            .unwrap();
+        migrate(&mut connection, before).unwrap();
+        let mut found = Vec::new();
+        for query in [
+            "SELECT full_name, full_name FROM user ORDER BY user_id",
+            "SELECT CASE stream_id WHEN 5 THEN substr(name, 1, 7) || '#' ELSE name END,
+                 CASE stream_id WHEN 5 THEN substr(name_key, 1, 7) || '#' ELSE name_key END
+             FROM stream ORDER BY stream_id",
+            "SELECT name, name_key FROM user_group WHERE name IS NOT NULL ORDER BY id",
+            "SELECT value, value FROM realm_setting",
+        ] {
+            let mut statement = connection.prepare(query).unwrap();
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+            found.extend(rows.map(Result::unwrap));
+        }
+        let expected = [
+            ("Ada 9", "Ada 9"),
+            ("Bob*", "Bob*"),
+            ("A b* 5 #", "a b* 5 #"),
+            ("a b* 5", "a b* 5"),
+            ("c 7", "c 7"),
+            ("x  # Hi 20", "x  # hi 20"),
+            ("y", "y"),
+            ("\"a b\"", "\"a b\""),
+        ];
+        let expected = expected.map(|(name, key)| (name.to_owned(), key.to_owned()));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
     fn a_second_server_is_refused_until_the_first_is_gone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("chat.sqlite");
@@ -375,5 +428,77 @@ mod tests {
 
         let nowhere = folder.path().join("missing/chat.sqlite");
         assert!(matches!(Database::open(&nowhere), Err(OpenError::ReadOnly { .. })));
+        for name in [":memory:", "file:chat.sqlite", ""] {
+            let refusal = Database::open(Path::new(name)).unwrap_err().to_string();
+            assert!(refusal.contains("--ephemeral"), "{refusal}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn all_names_of_a_file_have_one_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chat.sqlite");
+        let link = folder.path().join("link.sqlite");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let refusal = Database::open(&link).unwrap_err();
+        assert!(matches!(refusal, OpenError::Unsuitable { .. }), "a link to nothing: {refusal}");
+        let mut database = Database::open(&path).unwrap();
+        assert!(database.is_new());
+        database.announce("here").unwrap();
+        assert!(matches!(Database::open(&link), Err(OpenError::InUse { .. })));
+        assert_eq!(Database::announced(&link).as_deref(), Some("here"));
+        drop(database);
+        drop(Database::open(&link).unwrap());
+        assert!(!folder.path().join("link.sqlite.lock").exists());
+
+        let other = folder.path().join("other.sqlite");
+        std::fs::hard_link(&path, &other).unwrap();
+        for path in [&path, &other] {
+            let refusal = Database::open(path).unwrap_err();
+            assert!(matches!(refusal, OpenError::Unsuitable { .. }), "{refusal}");
+        }
+        std::fs::remove_file(other).unwrap();
+        assert!(!Database::open(&path).unwrap().is_new());
+    }
+
+    /// In two containers, one file may have two paths that are no links.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_file_itself_is_locked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chat.sqlite");
+        let database = Database::open(&path).unwrap();
+        std::fs::remove_file(beside(&path, LOCK)).unwrap();
+        assert!(matches!(Database::open(&path), Err(OpenError::InUse { .. })));
+        drop(database);
+        Database::open(&path).unwrap();
+    }
+
+    #[test]
+    fn only_some_commands_make_a_missing_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chat.sqlite");
+        assert!(matches!(Database::check_exists(&path), Err(OpenError::Missing { .. })));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        drop(Database::open(&path).unwrap());
+        Database::check_exists(&path).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_can_read_the_database() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chat.sqlite");
+        let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        drop(Database::open(&path).unwrap());
+        assert_eq!(mode(), 0o600);
+        // A copy that was restored.
+        for (before, after) in [(0o644, 0o640), (0o666, 0o660), (0o640, 0o640)] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(before)).unwrap();
+            drop(Database::open(&path).unwrap());
+            assert_eq!(mode(), after);
+        }
     }
 }

@@ -1,18 +1,29 @@
 //! A pool of read-only connections. Each request reads from one snapshot of the database.
 
+use super::watchdog::Watchdog;
 use super::{Database, StoreError};
 use r2d2::{ManageConnection, Pool};
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags};
 use std::ops::Deref;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
+
+/// How long a read may take on a thread that serves requests, and on one that may block.
+const DEADLINE: Duration = Duration::from_secs(5);
+const SLOW_DEADLINE: Duration = Duration::from_secs(20);
+
+/// Steps of SQLite's virtual machine between two looks at the clock: about a millisecond.
+const STEPS_PER_CHECK: i32 = 50_000;
 
 /// The pool of read-only connections.
 pub struct Readers {
     pool: Pool<Manager>,
-    /// One permit for each connection, so that waiting for one does not block a thread.
+    /// One permit for each connection that [`Readers::read`] may use, so that waiting for one does not block a thread.
     permits: Semaphore,
+    watchdog: Watchdog,
 }
 
 /// A read transaction: the state of the database at one moment. Dereferences to the connection.
@@ -29,29 +40,34 @@ impl Deref for Snapshot<'_> {
 }
 
 impl Readers {
-    /// Creates a pool of at most `size` connections, which are opened when first needed.
-    pub fn open(database: &Database, size: u32) -> Result<Self, StoreError> {
+    /// Creates a pool of at most `size` connections for [`read`](Self::read) and `blocking` more for
+    /// [`read_now`](Self::read_now). They are opened when first needed; those of an ephemeral database at once and for good.
+    pub fn open(database: &Database, size: u32, blocking: u32) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let inner = SqliteConnectionManager::file(database.path()).with_flags(flags);
-        let pool = Pool::builder()
-            .max_size(size)
-            .min_idle(Some(1))
+        let mut builder = Pool::builder().min_idle(Some(1));
+        if database.is_ephemeral() {
+            builder = builder.min_idle(Some(size + blocking)).idle_timeout(None).max_lifetime(None);
+        }
+        let pool = builder
+            .max_size(size + blocking)
             .test_on_check_out(false)
-            .idle_timeout(Some(Duration::from_secs(60)))
             .connection_timeout(Duration::from_secs(10))
             .build(Manager(inner))?;
-        Ok(Self { pool, permits: Semaphore::new(size as usize) })
+        Ok(Self { pool, permits: Semaphore::new(size as usize), watchdog: Watchdog::start() })
     }
 
     /// Runs `work` on a snapshot, on the calling thread. A read from the system's page cache takes well under a
-    /// millisecond, less than handing it to another thread. The runtime has more threads than the pool has connections,
-    /// so a slow disk does not block other requests.
+    /// millisecond, less than handing it to another thread. If it takes longer, the watchdog sees to it that another thread
+    /// polls the network; the runtime has more threads than there are permits. For reads that are known to be slow there is
+    /// [`read_now`](Self::read_now).
     pub async fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let _permit = self.permits.acquire().await.map_err(|_| StoreError::Stopped)?;
-        self.read_now(work)
+        let _watched = self.watchdog.watch();
+        self.read_until(DEADLINE, work)
     }
 
     /// Like [`read`](Self::read), for threads that may block.
@@ -59,46 +75,203 @@ impl Readers {
         &self,
         work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let connection = self.pool.get().map_err(StoreError::from)?;
+        self.read_until(SLOW_DEADLINE, work)
+    }
+
+    /// Runs `work` on a snapshot. A statement that still runs when the time is over fails.
+    pub(super) fn read_until<T, E: From<StoreError>>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let pooled = self.pool.get().map_err(StoreError::from)?;
+        let connection = &pooled.connection;
         let sqlite = |error| E::from(StoreError::Sqlite(error));
         connection.prepare_cached("BEGIN").and_then(|mut begin| begin.execute([])).map_err(sqlite)?;
         // Ends the transaction also on a panic: the connection goes back to the pool.
-        let end = EndSnapshot(&connection);
-        let result = work(&Snapshot { connection: &connection });
+        let end = EndSnapshot(&pooled);
+        pooled.deadline.set(limit);
+        let result = work(&Snapshot { connection });
         drop(end);
         result
     }
 }
 
-struct EndSnapshot<'c>(&'c Connection);
+struct EndSnapshot<'c>(&'c PooledConnection);
 
 impl Drop for EndSnapshot<'_> {
     fn drop(&mut self) {
-        let ended = self.0.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+        let PooledConnection { connection, deadline } = self.0;
+        deadline.clear();
+        let ended = connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         if let Err(error) = ended {
             tracing::error!(%error, "a snapshot did not end");
         }
     }
 }
 
+/// When the statements of a connection are interrupted, in milliseconds of [`elapsed`]; 0 for never.
+#[derive(Clone, Default)]
+struct Deadline(Arc<AtomicU64>);
+
+impl Deadline {
+    fn set(&self, limit: Duration) {
+        self.0.store(elapsed() + limit.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    fn clear(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    fn is_over(&self) -> bool {
+        let deadline = self.0.load(Ordering::Relaxed);
+        deadline != 0 && elapsed() >= deadline
+    }
+}
+
+/// Milliseconds since the first call, plus one.
+fn elapsed() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_millis() as u64 + 1
+}
+
+/// A connection of the pool, with the deadline of its statements.
+struct PooledConnection {
+    connection: Connection,
+    deadline: Deadline,
+}
+
 /// Opens connections for the pool with the pragmas of [`prepare`](super::open::prepare).
 struct Manager(SqliteConnectionManager);
 
 impl ManageConnection for Manager {
-    type Connection = Connection;
+    type Connection = PooledConnection;
     type Error = rusqlite::Error;
 
-    fn connect(&self) -> Result<Connection, rusqlite::Error> {
+    fn connect(&self) -> Result<PooledConnection, rusqlite::Error> {
         let connection = self.0.connect()?;
         super::open::prepare(&connection, true)?;
-        Ok(connection)
+        // Opens the files, which may be unlinked later.
+        connection.pragma_query_value(None, "user_version", |_| Ok(()))?;
+        let deadline = Deadline::default();
+        let of_statements = deadline.clone();
+        connection.progress_handler(STEPS_PER_CHECK, Some(move || of_statements.is_over()))?;
+        Ok(PooledConnection { connection, deadline })
     }
 
-    fn is_valid(&self, connection: &mut Connection) -> Result<(), rusqlite::Error> {
-        self.0.is_valid(connection)
+    fn is_valid(&self, pooled: &mut PooledConnection) -> Result<(), rusqlite::Error> {
+        self.0.is_valid(&mut pooled.connection)
     }
 
-    fn has_broken(&self, connection: &mut Connection) -> bool {
-        !connection.is_autocommit()
+    fn has_broken(&self, pooled: &mut PooledConnection) -> bool {
+        !pooled.connection.is_autocommit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Cause;
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::sync::mpsc;
+    use tokio::net::TcpListener;
+
+    #[test]
+    fn a_statement_ends_at_its_deadline() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(&folder.path().join("chat.sqlite")).unwrap();
+        let readers = Readers::open(&database, 1, 0).unwrap();
+        let endless =
+            "WITH RECURSIVE one (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM one) SELECT max(n) FROM one";
+        let count = |snapshot: &Snapshot<'_>, statement: &str| -> Result<i64, StoreError> {
+            Ok(snapshot.query_row(statement, [], |row| row.get(0))?)
+        };
+        let error =
+            readers.read_until(Duration::from_millis(1), |snapshot| count(snapshot, endless)).unwrap_err();
+        assert_eq!(error.cause(), Cause::Deadline, "{error}");
+        let rows = readers.read_now(|snapshot| count(snapshot, "SELECT count(*) FROM message"));
+        assert_eq!(rows.unwrap(), 0, "the connection goes on");
+    }
+
+    /// Serves one connection: each byte is sent back, after `r` once a read has ended that waits for the gate.
+    async fn serve(
+        stream: tokio::net::TcpStream,
+        readers: Arc<Readers>,
+        started: mpsc::Sender<()>,
+        gate: Arc<std::sync::Mutex<mpsc::Receiver<()>>>,
+    ) {
+        let mut byte = [0];
+        loop {
+            stream.readable().await.unwrap();
+            match stream.try_read(&mut byte) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
+                Err(error) => panic!("{error}"),
+            }
+            if &byte == b"r" {
+                let read = readers.read(|_| -> Result<(), StoreError> {
+                    started.send(()).unwrap();
+                    gate.lock().unwrap().recv().unwrap();
+                    Ok(())
+                });
+                read.await.unwrap();
+            }
+            stream.writable().await.unwrap();
+            assert_eq!(stream.try_write(&byte).unwrap(), 1);
+        }
+    }
+
+    /// The thread that polls the network is the one that runs the read, since all others are idle.
+    #[test]
+    fn a_read_that_blocks_its_thread_stops_no_other_request() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(&folder.path().join("chat.sqlite")).unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(3).enable_all().build().unwrap();
+        let entered = runtime.enter();
+        let readers = Arc::new(Readers::open(&database, 2, 0).unwrap());
+        drop(entered);
+        let (open, gate) = mpsc::channel();
+        let (started, has_started) = mpsc::channel();
+        let gate = Arc::new(std::sync::Mutex::new(gate));
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let reads = Arc::clone(&readers);
+        runtime.spawn(async move {
+            let mut connections = tokio::task::JoinSet::new();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let served = serve(stream, Arc::clone(&reads), started.clone(), Arc::clone(&gate));
+                connections.spawn(served);
+            }
+        });
+        let connect = || {
+            let stream = TcpStream::connect(address).unwrap();
+            // Far more than it takes; without a limit, a failure would never end.
+            stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+            stream
+        };
+        let exchange = |stream: &mut TcpStream, byte: &[u8; 1]| {
+            stream.write_all(byte).unwrap();
+            let mut answer = [0];
+            stream.read_exact(&mut answer).unwrap();
+            assert_eq!(&answer, byte);
+        };
+        let (mut slow, mut slower, mut quick) = (connect(), connect(), connect());
+        for stream in [&mut slow, &mut slower, &mut quick] {
+            exchange(stream, b"q");
+        }
+        for stream in [&mut slow, &mut slower] {
+            stream.write_all(b"r").unwrap();
+            has_started.recv().unwrap();
+            exchange(&mut quick, b"q");
+        }
+        open.send(()).unwrap();
+        open.send(()).unwrap();
+        for stream in [&mut slow, &mut slower] {
+            stream.read_exact(&mut [0]).unwrap();
+        }
     }
 }

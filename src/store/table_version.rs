@@ -40,6 +40,12 @@ impl UpdateHook {
         Ok(Self { version, is_changed })
     }
 
+    /// Increments the version: all rows may be others.
+    pub(super) fn invalidate(&self) {
+        self.is_changed.store(true, Ordering::Relaxed);
+        self.committed();
+    }
+
     /// Increments the version if the group changed a watched table. Called after the commit and before any job is
     /// answered.
     pub(super) fn committed(&self) {

@@ -1,6 +1,6 @@
 //! The writer and the readers together, on a file.
 
-use super::{CommitSink, Database, OutboxItem, Readers, StoreError, Tx, Writer, WriterCaches};
+use super::{Cause, CommitSink, Database, OutboxItem, Readers, StoreError, Tx, Writer, WriterCaches};
 use crate::types::Clock;
 use rusqlite::Connection;
 use std::path::Path;
@@ -14,6 +14,10 @@ struct ListSink {
     published: Arc<Mutex<Vec<i64>>>,
 }
 
+/// Panics when it is appended, and when it is published.
+const BAD_TO_APPEND: i64 = 1001;
+const BAD_TO_PUBLISH: i64 = 1002;
+
 impl CommitSink for ListSink {
     fn append(
         &mut self,
@@ -23,6 +27,7 @@ impl CommitSink for ListSink {
     ) -> rusqlite::Result<()> {
         for item in outbox {
             let number = *item.downcast::<i64>().unwrap();
+            assert_ne!(number, BAD_TO_APPEND);
             connection.execute("INSERT INTO event_audience (id, user_ids) VALUES (?1, x'')", [number])?;
             self.appended.push(number);
         }
@@ -34,6 +39,7 @@ impl CommitSink for ListSink {
     }
 
     fn committed(&mut self) {
+        assert!(!self.appended.contains(&BAD_TO_PUBLISH));
         self.published.lock().unwrap().append(&mut self.appended);
     }
 
@@ -59,7 +65,7 @@ struct Bench {
 impl Bench {
     fn open(path: &Path) -> Self {
         let database = Database::open(path).unwrap();
-        let readers = Readers::open(&database, 2).unwrap();
+        let readers = Readers::open(&database, 2, 0).unwrap();
         let sink = ListSink::default();
         let published = Arc::clone(&sink.published);
         let (writer, thread) = Writer::start(&database, Clock::manual(0), &["realm"], sink).unwrap();
@@ -215,6 +221,92 @@ async fn a_full_disk_is_an_error_and_reading_goes_on() {
     kept.extend([4, 5]);
     assert_eq!(bench.published(), kept);
     assert_eq!(bench.log(), kept);
+    bench.close();
+}
+
+#[tokio::test]
+async fn a_panic_in_the_groups_own_work_costs_the_group_and_not_the_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let deferred = bench.writer.run(|tx| {
+        tx.before_commit(|_, _| panic!("deferred"));
+        write(tx, 1)
+    });
+    let error = deferred.await.unwrap_err();
+    assert!(
+        matches!(&error, StoreError::NotCommitted(Cause::Program, why) if why.contains("deferred")),
+        "{error}"
+    );
+    let error = bench.write(BAD_TO_APPEND).await.unwrap_err();
+    assert_eq!(error.cause(), Cause::Program, "{error}");
+    bench.write(2).await.unwrap();
+    assert_eq!((bench.rows(), bench.published()), (vec![2], vec![2]));
+    bench.close();
+}
+
+#[tokio::test]
+async fn a_panic_while_publishing_ends_the_writer_loudly() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    bench.write(1).await.unwrap();
+    assert!(futures_util::FutureExt::now_or_never(bench.writer.failed()).is_none());
+    bench.write(BAD_TO_PUBLISH).await.unwrap();
+    bench.writer.failed().await;
+    assert!(matches!(bench.write(2).await, Err(StoreError::Stopped)));
+    assert_eq!(bench.rows(), [1, BAD_TO_PUBLISH], "what was answered is on the disk");
+    bench.close();
+}
+
+#[tokio::test]
+async fn a_refusal_because_of_rows_that_were_rolled_back_is_no_refusal() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (open, gate) = mpsc::channel::<()>();
+    let refuse = |tx: &mut Tx<'_>| match write(tx, 1) {
+        Ok(()) => Err(StoreError::Panicked("it is there already".to_owned())),
+        Err(error) => Err::<(), _>(error),
+    };
+    // While the first job waits, the others come into its group.
+    let first = bench.writer.run(move |_| -> Result<(), StoreError> {
+        gate.recv().unwrap();
+        Err(StoreError::Stopped)
+    });
+    let writes = bench.write(1);
+    let refused = bench.writer.run(refuse);
+    let breaks = bench.writer.run(|tx| -> Result<(), StoreError> { Ok(tx.execute_batch("ROLLBACK")?) });
+    let late = bench.write(2);
+    let (first, writes, refused, breaks, late, ()) =
+        tokio::join!(first, writes, refused, breaks, late, async { open.send(()).unwrap() });
+    assert!(matches!(first, Err(StoreError::Stopped)), "it saw nothing of the others");
+    for result in [writes, refused, breaks, late] {
+        assert!(matches!(result, Err(StoreError::NotCommitted(..))), "{result:?}");
+    }
+    bench.write(1).await.unwrap();
+    assert_eq!(bench.rows(), [1]);
+    bench.close();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn nothing_is_written_to_a_file_that_is_not_there_any_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.sqlite");
+    let bench = Bench::open(&path);
+    bench.write(1).await.unwrap();
+    let moved = folder.path().join("moved.sqlite");
+    std::fs::rename(&path, &moved).unwrap();
+    let refused = |result: Result<(), StoreError>| {
+        let error = result.unwrap_err();
+        assert!(error.is_disk() && error.to_string().contains("deleted, moved or replaced"), "{error}");
+    };
+    refused(bench.write(2).await);
+    std::fs::write(&path, "another file").unwrap();
+    refused(bench.write(2).await);
+    refused(bench.writer.check_file());
+    assert_eq!(bench.rows(), [1], "reading goes on");
+    std::fs::rename(&moved, &path).unwrap();
+    bench.write(2).await.unwrap();
+    assert_eq!(bench.rows(), [1, 2]);
     bench.close();
 }
 

@@ -49,6 +49,16 @@ impl<'c> Tx<'c> {
         self.now
     }
 
+    /// Sets the time for the rest of the job, in UNIX seconds: rows are written that belong to the past.
+    pub fn set_now(&mut self, now: i64) {
+        self.now = now;
+    }
+
+    /// Drops what is in the outbox: the rows are the first of a new database, and nobody was told of anything before.
+    pub fn clear_outbox(&mut self) {
+        self.left.outbox.clear();
+    }
+
     /// Adds an item to the outbox: the sink writes it with the job's rows and publishes it after the commit.
     pub fn push_outbox(&mut self, item: OutboxItem) {
         self.left.outbox.push(item);

@@ -1,13 +1,17 @@
 //! The one way to change the file: a thread that runs jobs in groups and commits each group once.
 
+use super::copies::{self, DatabaseCopy};
+use super::file::{FileIdentity, free_space};
 use super::sink::CommitSink;
 use super::table_version::{TableVersion, UpdateHook};
 use super::tx::{BeforeCommit, Leftovers, Tx};
 use super::writer_cache::{Rollback, WriterCaches};
-use super::{Database, StoreError};
+use super::{Cause, Database, StoreError};
 use crate::types::Clock;
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// Jobs that may share a commit. With more, the first would wait too long for the last.
@@ -16,10 +20,24 @@ const MAX_JOBS_PER_COMMIT: usize = 256;
 /// The handle to the writer's thread. The thread ends when the last handle is dropped.
 #[derive(Clone)]
 pub struct Writer {
-    jobs: mpsc::UnboundedSender<Job>,
+    tasks: mpsc::UnboundedSender<Task>,
     table_version: TableVersion,
     task_wakeup: watch::Sender<()>,
+    failure: watch::Receiver<bool>,
+    identity: FileIdentity,
 }
+
+/// What the thread does: jobs in groups, and alone what is about the whole file.
+enum Task {
+    Job(Job),
+    Exclusive(Exclusive),
+}
+
+/// Runs between two groups, outside of any transaction, and returns whether it replaced the rows.
+type Exclusive = Box<dyn FnOnce(&mut Connection) -> Replaced + Send>;
+
+/// Runs after the rows were replaced and the caches are dropped, before the caller is answered.
+type Replaced = Option<Box<dyn FnOnce() + Send>>;
 
 /// Runs in a savepoint, or fails with the reason why there is none. Its caller is answered once the outcome of the group
 /// is known.
@@ -33,9 +51,10 @@ struct JobOutcome {
     answer: Answer,
 }
 
-/// A job that ran. The first value is `None` if it failed and was rolled back, and an error if its group is lost.
+/// A job that ran. `left` is `None` if it failed and was rolled back, and an error if its group is lost.
 struct JobResult {
-    left: rusqlite::Result<Option<JobOutput>>,
+    succeeded: bool,
+    left: Result<Option<JobOutput>, StoreError>,
     answer: Answer,
 }
 
@@ -43,6 +62,20 @@ struct JobResult {
 struct JobOutput {
     before_commit: Vec<BeforeCommit>,
     wakes_tasks: bool,
+}
+
+/// Jobs that share a transaction, as far as they ran.
+#[derive(Default)]
+struct Group {
+    succeeded: Vec<Answer>,
+    /// Failed without having seen rows of another job: their refusals hold whatever becomes of the group.
+    refused: Vec<Answer>,
+    /// Failed after others had succeeded: their refusals may rest on rows of the group.
+    failed: Vec<Answer>,
+    before_commit: Vec<BeforeCommit>,
+    wakes_tasks: bool,
+    /// Why the group cannot be committed.
+    lost: Option<StoreError>,
 }
 
 impl Writer {
@@ -55,12 +88,14 @@ impl Writer {
         sink: impl CommitSink,
     ) -> Result<(Self, std::thread::JoinHandle<()>), StoreError> {
         let connection = database.connect_writer()?;
-        let (jobs, queue) = mpsc::unbounded_channel();
+        let (tasks, queue) = mpsc::unbounded_channel();
         let table_version = TableVersion::default();
         let update_hook = UpdateHook::install(&connection, watched, table_version.clone())?;
         let task_wakeup = watch::Sender::new(());
+        let (failed, failure) = watch::channel(false);
         let writer = WriterThread {
             connection,
+            identity: database.identity().clone(),
             caches: WriterCaches::default(),
             sink,
             clock,
@@ -69,9 +104,35 @@ impl Writer {
         };
         let thread = std::thread::Builder::new()
             .name("writer".to_owned())
-            .spawn(move || writer.run(queue))
+            .spawn(move || {
+                if let Err(error) = guard(|| writer.run(queue)).flatten() {
+                    tracing::error!(%error, "the writer has failed; the server has to be started again");
+                    failed.send_replace(true);
+                }
+            })
             .map_err(|error| StoreError::Panicked(error.to_string()))?;
-        Ok((Self { jobs, table_version, task_wakeup }, thread))
+        let identity = database.identity().clone();
+        Ok((Self { tasks, table_version, task_wakeup, failure, identity }, thread))
+    }
+
+    /// Checks that the path of the database still leads to the open file. The writer checks it before each commit.
+    pub fn check_file(&self) -> Result<(), StoreError> {
+        self.identity.check()
+    }
+
+    /// Returns how many bytes the disk has left for the file; `None` if the system does not say.
+    pub fn free_space(&self) -> Option<u64> {
+        free_space(self.identity.path())
+    }
+
+    /// Waits until the writer fails for good: it panicked where its state cannot be repaired. All later jobs are refused,
+    /// so the process should end. Never returns otherwise.
+    pub async fn failed(&self) {
+        let mut failure = self.failure.clone();
+        if failure.wait_for(|failed| *failed).await.is_err() {
+            // The thread ended as it should.
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Returns the version counter of the watched tables.
@@ -117,15 +178,59 @@ impl Writer {
             JobOutcome {
                 succeeded: result.is_ok(),
                 answer: Box::new(move |committed| {
-                    let result = result.and_then(|value| committed.map(|()| value).map_err(E::from));
+                    let result = committed.map_err(E::from).and(result);
                     // The caller may be gone; what was committed stays committed.
                     let _gone = sender.send(result);
                 }),
             }
         });
         // A closed channel drops the job and with it the sender, which the receiver reports as stopped.
-        let _stopped = self.jobs.send(job);
+        let _stopped = self.tasks.send(Task::Job(job));
         receiver
+    }
+
+    /// Copies the database into memory.
+    pub async fn copy(&self) -> Result<DatabaseCopy, StoreError> {
+        self.run_exclusively(|connection| (DatabaseCopy::of(connection), false), || {}).await
+    }
+
+    /// Writes a copy of the database to a new file.
+    pub async fn copy_to(&self, path: PathBuf) -> Result<(), StoreError> {
+        self.run_exclusively(move |connection| (copies::write_to(connection, &path), false), || {}).await
+    }
+
+    /// Replaces the database with a copy, drops all caches, and runs `replaced` before the next job.
+    pub async fn restore(
+        &self,
+        copy: Arc<DatabaseCopy>,
+        replaced: impl FnOnce() + Send + 'static,
+    ) -> Result<(), StoreError> {
+        self.run_exclusively(move |connection| (copy.restore_to(connection), true), replaced).await
+    }
+
+    async fn run_exclusively<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> (Result<T, StoreError>, bool) + Send + 'static,
+        replaced: impl FnOnce() + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (sender, receiver) = oneshot::channel();
+        let exclusive: Exclusive = Box::new(move |connection| {
+            let (result, has_replaced) = work(connection);
+            let answer = move || {
+                // The caller may be gone.
+                let _gone = sender.send(result);
+            };
+            if has_replaced {
+                return Some(Box::new(move || {
+                    replaced();
+                    answer();
+                }));
+            }
+            answer();
+            None
+        });
+        let _stopped = self.tasks.send(Task::Exclusive(exclusive));
+        receiver.await.unwrap_or(Err(StoreError::Stopped))
     }
 }
 
@@ -134,9 +239,15 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
 
+/// Runs something and turns a panic into an error. What it has changed must be dropped or rolled back then.
+fn guard<T>(work: impl FnOnce() -> T) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| StoreError::Panicked(panic_text(panic.as_ref())))
+}
+
 /// The writer's thread.
 struct WriterThread<S> {
     connection: Connection,
+    identity: FileIdentity,
     caches: WriterCaches,
     sink: S,
     clock: Clock,
@@ -145,63 +256,88 @@ struct WriterThread<S> {
 }
 
 impl<S: CommitSink> WriterThread<S> {
-    fn run(mut self, mut queue: mpsc::UnboundedReceiver<Job>) {
-        while let Some(first) = queue.blocking_recv() {
-            let waiting = std::iter::from_fn(|| queue.try_recv().ok()).take(MAX_JOBS_PER_COMMIT - 1);
-            self.commit(std::iter::once(first).chain(waiting));
+    fn run(mut self, mut queue: mpsc::UnboundedReceiver<Task>) -> Result<(), StoreError> {
+        let mut next = None;
+        while let Some(task) = next.take().or_else(|| queue.blocking_recv()) {
+            match task {
+                Task::Job(first) => {
+                    let waiting = std::iter::from_fn(|| match queue.try_recv().ok()? {
+                        Task::Job(job) => Some(job),
+                        exclusive @ Task::Exclusive(_) => {
+                            next = Some(exclusive);
+                            None
+                        }
+                    });
+                    self.commit(std::iter::once(first).chain(waiting.take(MAX_JOBS_PER_COMMIT - 1)))?;
+                }
+                Task::Exclusive(work) => self.run_exclusively(work),
+            }
         }
         self.stop();
+        Ok(())
     }
 
-    /// Runs jobs in one transaction, commits it, publishes the outboxes, and answers the callers, in this order.
-    fn commit(&mut self, jobs: impl Iterator<Item = Job>) {
-        let mut succeeded = Vec::new();
-        let mut failed = Vec::new();
-        let mut before_commit = Vec::new();
-        let mut wakes_tasks = false;
-        let mut lost = execute(&self.connection, "BEGIN IMMEDIATE").err();
+    fn run_exclusively(&mut self, work: Exclusive) {
+        if let Some(replaced) = work(&mut self.connection) {
+            self.caches.rollback(Rollback::Group);
+            self.update_hook.invalidate();
+            replaced();
+            self.task_wakeup.send_replace(());
+        }
+    }
+
+    /// Runs jobs in one transaction, commits it, publishes the outboxes, and answers the callers, in this order. Fails if
+    /// publishing does: the rows are on the disk, and the queues lack their events until the next start.
+    fn commit(&mut self, jobs: impl Iterator<Item = Job>) -> Result<(), StoreError> {
+        let begun = execute(&self.connection, "BEGIN IMMEDIATE");
+        let mut group = Group { lost: begun.err().map(StoreError::from), ..Group::default() };
         for job in jobs {
-            if lost.is_some() {
-                let reason = StoreError::NotCommitted("the group had failed already".to_owned());
-                failed.push(job(Err(reason)).answer);
+            if let Some(error) = &group.lost {
+                group.refused.push(job(Err(error.of_group())).answer);
                 continue;
             }
-            let JobResult { left, answer } = self.run_job(job);
+            let JobResult { succeeded, left, answer } = self.run_job(job);
             match left {
                 Ok(Some(mut output)) => {
-                    succeeded.push(answer);
-                    before_commit.append(&mut output.before_commit);
-                    wakes_tasks |= output.wakes_tasks;
+                    group.succeeded.push(answer);
+                    group.before_commit.append(&mut output.before_commit);
+                    group.wakes_tasks |= output.wakes_tasks;
                 }
-                Ok(None) => failed.push(answer),
+                Ok(None) if group.succeeded.is_empty() => group.refused.push(answer),
+                Ok(None) => group.failed.push(answer),
                 Err(error) => {
-                    succeeded.push(answer);
-                    lost = Some(error);
+                    let answers = if succeeded { &mut group.succeeded } else { &mut group.refused };
+                    answers.push(answer);
+                    group.lost = Some(error);
                 }
             }
         }
-        if lost.is_none() {
-            lost = self.finish(before_commit).err();
+        if group.lost.is_none() {
+            let before_commit = std::mem::take(&mut group.before_commit);
+            group.lost = guard(|| self.finish(before_commit)).flatten().err();
         }
-        if let Some(error) = lost {
+        if let Some(error) = group.lost {
             self.rollback_group(&error);
-            for answer in succeeded {
-                answer(Err(StoreError::NotCommitted(error.to_string())));
+            for answer in group.succeeded.into_iter().chain(group.failed) {
+                answer(Err(error.of_group()));
             }
-        } else {
+            for answer in group.refused {
+                answer(Ok(()));
+            }
+            return Ok(());
+        }
+        let published = guard(|| {
             self.caches.commit();
             self.update_hook.committed();
             self.sink.committed();
-            if wakes_tasks {
-                self.task_wakeup.send_replace(());
-            }
-            for answer in succeeded {
-                answer(Ok(()));
-            }
+        });
+        if group.wakes_tasks {
+            self.task_wakeup.send_replace(());
         }
-        for answer in failed {
+        for answer in group.succeeded.into_iter().chain(group.failed).chain(group.refused) {
             answer(Ok(()));
         }
+        published
     }
 
     /// Runs one job in its savepoint and has the sink write its outbox. The group is lost when the savepoint itself
@@ -212,14 +348,17 @@ impl<S: CommitSink> WriterThread<S> {
         let outcome = match started {
             Ok(()) => job(Ok(&mut tx)),
             Err(error) => {
-                let JobOutcome { answer, .. } = job(Err(StoreError::NotCommitted(error.to_string())));
-                return JobResult { left: Err(error), answer };
+                let error = StoreError::from(error);
+                let JobOutcome { answer, .. } = job(Err(error.of_group()));
+                return JobResult { succeeded: false, left: Err(error), answer };
             }
         };
         let left = std::mem::take(&mut tx.left);
-        let left =
-            if outcome.succeeded { self.keep_job(left).map(Some) } else { self.undo_job().map(|()| None) };
-        JobResult { left, answer: outcome.answer }
+        let left = guard(|| {
+            if outcome.succeeded { Ok(Some(self.keep_job(left)?)) } else { self.undo_job().map(|()| None) }
+        });
+        let left = left.flatten();
+        JobResult { succeeded: outcome.succeeded, left, answer: outcome.answer }
     }
 
     fn keep_job(&mut self, left: Leftovers) -> rusqlite::Result<JobOutput> {
@@ -231,20 +370,26 @@ impl<S: CommitSink> WriterThread<S> {
         Ok(JobOutput { before_commit: left.before_commit, wakes_tasks: left.wakes_tasks })
     }
 
-    fn undo_job(&mut self) -> rusqlite::Result<()> {
+    fn undo_job(&mut self) -> Result<(), StoreError> {
         self.caches.rollback(Rollback::Job);
+        if self.connection.is_autocommit() {
+            // The job knows what it was, and answers so.
+            let why = "an error of the disk or of memory has ended the transaction";
+            return Err(StoreError::NotCommitted(Cause::BadDisk, why.to_owned()));
+        }
         execute(&self.connection, "ROLLBACK TO job")?;
-        execute(&self.connection, "RELEASE job")
+        Ok(execute(&self.connection, "RELEASE job")?)
     }
 
-    fn finish(&mut self, before_commit: Vec<BeforeCommit>) -> rusqlite::Result<()> {
+    fn finish(&mut self, before_commit: Vec<BeforeCommit>) -> Result<(), StoreError> {
         before_commit.into_iter().try_for_each(|work| work(&self.connection, &mut self.caches))?;
         self.sink.before_commit(&self.connection)?;
-        execute(&self.connection, "COMMIT")
+        self.identity.check()?;
+        Ok(execute(&self.connection, "COMMIT")?)
     }
 
     /// Rolls back a group that could not be committed.
-    fn rollback_group(&mut self, error: &rusqlite::Error) {
+    fn rollback_group(&mut self, error: &StoreError) {
         tracing::error!(%error, "a group of changes was not committed");
         if !self.connection.is_autocommit()
             && let Err(error) = execute(&self.connection, "ROLLBACK")

@@ -1,30 +1,52 @@
-//! The time of day. Everything asks here, so that a test can set it.
+//! The time of day, and the time that passes. Everything asks here, so that a test can set both.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 
 /// The source of the current time.
+///
+/// There are two times. The wall clock is what clients are shown and what dates in the file are compared with; somebody
+/// may set it, and a machine without a battery finds the date only after it has started. The monotonic clock only
+/// measures how much time has passed: whatever expires after a time of idleness asks it.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {
-    /// The machine's clock.
+    /// The machine's clocks.
     #[default]
     System,
-    /// A clock for tests, which moves only by [`Clock::advance`]; milliseconds since 1970.
-    Manual(Arc<AtomicI64>),
+    /// Clocks that tests set, move and stop. Clones share them.
+    Adjustable(Arc<Mutex<Adjustment>>),
+}
+
+/// How adjustable clocks differ from the machine's, in milliseconds.
+#[derive(Debug)]
+pub struct Adjustment {
+    /// The wall clock, if it stands; or else how far it is ahead of the machine's.
+    wall: i64,
+    /// Likewise the monotonic clock.
+    monotonic: i64,
+    is_frozen: bool,
 }
 
 impl Clock {
-    /// A manual clock at this UNIX time, in seconds.
+    /// Clocks that stand until they are moved, the wall clock at this UNIX time, in seconds.
     pub fn manual(seconds: i64) -> Self {
-        Self::Manual(Arc::new(AtomicI64::new(seconds * 1000)))
+        let adjustment = Adjustment { wall: seconds * 1000, monotonic: 0, is_frozen: true };
+        Self::Adjustable(Arc::new(Mutex::new(adjustment)))
+    }
+
+    /// Clocks that run as the machine's until they are adjusted.
+    pub fn adjustable() -> Self {
+        Self::Adjustable(Arc::new(Mutex::new(Adjustment { wall: 0, monotonic: 0, is_frozen: false })))
     }
 
     /// UNIX time in milliseconds, UTC.
     pub fn milliseconds(&self) -> i64 {
         match self {
-            #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the machine")]
-            Self::System => jiff::Timestamp::now().as_millisecond(),
-            Self::Manual(milliseconds) => milliseconds.load(Ordering::SeqCst),
+            Self::System => machine_wall(),
+            Self::Adjustable(adjustment) => {
+                let Adjustment { wall, is_frozen, .. } = *lock(adjustment);
+                if is_frozen { wall } else { machine_wall() + wall }
+            }
         }
     }
 
@@ -33,10 +55,158 @@ impl Clock {
         self.milliseconds().div_euclid(1000)
     }
 
-    /// Moves a manual clock forward. Does nothing to the machine's clock.
+    /// Milliseconds since some moment in the life of the process. Setting the wall clock does not change it.
+    pub fn monotonic(&self) -> i64 {
+        match self {
+            Self::System => machine_monotonic(),
+            Self::Adjustable(adjustment) => {
+                let Adjustment { monotonic, is_frozen, .. } = *lock(adjustment);
+                if is_frozen { monotonic } else { machine_monotonic() + monotonic }
+            }
+        }
+    }
+
+    /// Lets time pass on an adjustable clock. Does nothing to the machine's clocks, as the methods below.
     pub fn advance(&self, seconds: i64) {
-        if let Self::Manual(milliseconds) = self {
-            milliseconds.fetch_add(seconds * 1000, Ordering::SeqCst);
+        self.advance_milliseconds(seconds.saturating_mul(1000));
+    }
+
+    /// Lets time pass on an adjustable clock; a negative number turns it back.
+    pub fn advance_milliseconds(&self, milliseconds: i64) {
+        if let Self::Adjustable(adjustment) = self {
+            let mut adjustment = lock(adjustment);
+            adjustment.wall = adjustment.wall.saturating_add(milliseconds);
+            adjustment.monotonic = adjustment.monotonic.saturating_add(milliseconds);
+        }
+    }
+
+    /// Sets the wall clock of an adjustable clock, in UNIX seconds, as somebody who corrects the date of a machine: no time
+    /// passes.
+    pub fn set_wall(&self, seconds: i64) {
+        if let Self::Adjustable(adjustment) = self {
+            let mut adjustment = lock(adjustment);
+            let ahead_of = if adjustment.is_frozen { 0 } else { machine_wall() };
+            adjustment.wall = seconds.saturating_mul(1000) - ahead_of;
+        }
+    }
+
+    /// Stops an adjustable clock, or lets it run on from where it stands.
+    pub fn set_frozen(&self, frozen: bool) {
+        let (wall, monotonic) = (self.milliseconds(), self.monotonic());
+        if let Self::Adjustable(adjustment) = self {
+            let machine = if frozen { (0, 0) } else { (machine_wall(), machine_monotonic()) };
+            *lock(adjustment) =
+                Adjustment { wall: wall - machine.0, monotonic: monotonic - machine.1, is_frozen: frozen };
+        }
+    }
+
+    /// Whether the clock stands still.
+    pub fn is_frozen(&self) -> bool {
+        matches!(self, Self::Adjustable(adjustment) if lock(adjustment).is_frozen)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that asks the machine")]
+fn machine_wall() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+fn machine_monotonic() -> i64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    i64::try_from(START.get_or_init(Instant::now).elapsed().as_millis()).unwrap_or(i64::MAX)
+}
+
+fn lock(adjustment: &Mutex<Adjustment>) -> MutexGuard<'_, Adjustment> {
+    adjustment.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The smallest step of the wall clock that counts as a jump, in milliseconds.
+const JUMP: i64 = 60 * 60 * 1000;
+
+/// How long a clock that has jumped is not trusted, in milliseconds: a wrong date can be noticed and corrected.
+const DISTRUST: i64 = 24 * 60 * 60 * 1000;
+
+/// Notices jumps of the wall clock, for what a wrong date would destroy.
+#[derive(Debug)]
+pub struct JumpDetector(Mutex<Seen>);
+
+/// The clock as it was seen.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// The wall clock less the monotonic one.
+    offset: i64,
+    /// Until when the clock is not trusted, on the monotonic one.
+    distrusted_until: i64,
+}
+
+impl JumpDetector {
+    /// Takes the clock as it is for right.
+    pub fn new(clock: &Clock) -> Self {
+        let offset = clock.milliseconds() - clock.monotonic();
+        Self(Mutex::new(Seen { offset, distrusted_until: i64::MIN }))
+    }
+
+    /// Whether the wall clock has run as the time passed, between the calls of the last day.
+    pub fn is_steady(&self, clock: &Clock) -> bool {
+        let now = clock.monotonic();
+        let offset = clock.milliseconds() - now;
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let jump = offset - seen.offset;
+        if jump.abs() >= JUMP {
+            tracing::warn!(
+                milliseconds = jump,
+                "the clock has jumped; nothing is deleted by its age for a day"
+            );
+            seen.distrusted_until = now + DISTRUST;
+        }
+        seen.offset = offset;
+        now >= seen.distrusted_until
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_adjustable_clock_is_moved_and_stopped_and_runs_on() {
+        let clock = Clock::adjustable();
+        let machine = machine_wall();
+        assert!(clock.milliseconds() >= machine && !clock.is_frozen());
+        clock.set_wall(5);
+        assert!((5_000..65_000).contains(&clock.milliseconds()));
+        clock.set_frozen(true);
+        let (stands, monotonic) = (clock.milliseconds(), clock.monotonic());
+        clock.advance(3600);
+        assert_eq!((clock.milliseconds(), clock.monotonic()), (stands + 3_600_000, monotonic + 3_600_000));
+        clock.set_frozen(false);
+        assert!((stands + 3_600_000..stands + 3_660_000).contains(&clock.milliseconds()));
+    }
+
+    #[test]
+    fn a_jump_of_the_wall_clock_lets_no_time_pass() {
+        let clock = Clock::manual(1_000_000);
+        clock.advance(5);
+        clock.set_wall(0);
+        assert_eq!((clock.seconds(), clock.monotonic()), (0, 5000));
+    }
+
+    #[test]
+    fn a_clock_that_jumps_is_not_trusted_for_a_day() {
+        let clock = Clock::manual(1_000_000);
+        let detector = JumpDetector::new(&clock);
+        assert!(detector.is_steady(&clock));
+        clock.advance(30 * 24 * 3600);
+        assert!(detector.is_steady(&clock), "time that passes is no jump");
+        clock.set_wall(clock.seconds() + 3599);
+        assert!(detector.is_steady(&clock), "a small correction");
+        for step in [3600, -3600] {
+            clock.set_wall(clock.seconds() + step);
+            assert!(!detector.is_steady(&clock));
+            clock.advance(24 * 3600 - 1);
+            assert!(!detector.is_steady(&clock));
+            clock.advance(1);
+            assert!(detector.is_steady(&clock));
         }
     }
 }

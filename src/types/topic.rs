@@ -31,7 +31,7 @@ impl Topic {
     /// that it ends in `...`, as the published server does.
     pub fn from_client(text: &str) -> Result<Self, InvalidCharacter> {
         let text = text.trim();
-        if let Some(index) = text.chars().position(is_forbidden) {
+        if let Some(index) = text.chars().position(is_forbidden_in_names) {
             return Err(InvalidCharacter { position: index + 1 });
         }
         if text == NO_TOPIC || text == EMPTY_TOPIC_DISPLAY_NAME {
@@ -66,9 +66,14 @@ pub fn fold(text: &str) -> String {
     text.to_lowercase()
 }
 
-/// Control characters and unassigned line separators would break the clients' lists.
-fn is_forbidden(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
+/// Whether a character cannot be in a name of anything: line ends and other control characters, which break the clients'
+/// lists; characters that change the direction of the text after the name; and those that are never assigned.
+pub fn is_forbidden_in_names(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}'
+        )
 }
 
 fn shorten(text: &str) -> Cow<'_, str> {

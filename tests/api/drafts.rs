@@ -106,8 +106,8 @@ async fn another_users_draft_does_not_exist() {
     let made = ada.post("/drafts", json!({"drafts": [draft]})).await.ok();
     let path = format!("/drafts/{}", made["ids"][0]);
     let msg = "Draft does not exist";
-    bob.patch(&path, json!({"draft": draft})).await.error(404, "BAD_REQUEST", msg);
-    bob.delete(&path, ()).await.error(404, "BAD_REQUEST", msg);
+    bob.patch(&path, json!({"draft": draft})).await.error(400, "BAD_REQUEST", msg);
+    bob.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
     assert_eq!(drafts(&ada).await[0]["content"], "c");
     let missing = ada.patch(&path, ()).await;
     missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'draft' argument");

@@ -1,9 +1,10 @@
 //! The page behind an invitation link, as a browser without scripts uses it.
 
-use crate::harness::{Answer, Client, TestServer};
+use crate::harness::{Answer, Client, START, TestServer};
 use hyper::Method;
 use serde_json::{Value, json};
 use teamchat::api::control::Command;
+use teamchat::types::Role;
 
 /// A browser with the page open.
 struct Page {
@@ -54,6 +55,14 @@ fn text(answer: &Answer) -> String {
 fn between(text: &str, before: &str, after: &str) -> String {
     let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("{before} in {text}"));
     rest.split_once(after).unwrap().0.to_owned()
+}
+
+/// The links that the notification bot told a user, the oldest first.
+async fn links_of_bot(client: &Client) -> Vec<String> {
+    let fetch = json!({"anchor": "newest", "num_before": 9, "num_after": 0, "apply_markdown": false});
+    let messages = client.get("/messages", fetch).await.ok()["messages"].clone();
+    let texts = messages.as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap());
+    texts.flat_map(str::split_whitespace).filter(|word| word.contains("/join/")).map(str::to_owned).collect()
 }
 
 async fn link(client: &Client, params: Value) -> String {
@@ -108,7 +117,9 @@ async fn a_newcomer_gets_an_account_with_which_they_log_in() {
     let origin = format!("http://{}", server.address());
     let api_key = between(&text, "key=", "\n");
     assert!(
-        text.contains(&format!("[api]\nemail=Ada@Example.com\nkey={api_key}\nsite={origin}\n")),
+        text.contains(&format!(
+            "(umask 077; cat &gt; ~/.zuliprc) &lt;&lt;'END'\n[api]\nemail=Ada@Example.com\nkey={api_key}\nsite={origin}\nEND\n"
+        )),
         "{text}"
     );
     assert!(text.contains(&format!("<dt>Server</dt><dd>{origin}</dd>")), "{text}");
@@ -235,8 +246,8 @@ async fn a_link_for_one_person_is_used_once_and_with_their_email() {
     let params = json!({"invitee_emails": "ada@example.com", "stream_ids": []});
     owner.post("/invites", &params).await.ok();
     owner.post("/invites", &params).await.ok();
-    let keys = server.column("SELECT key FROM invite ORDER BY invite_id").await;
-    let page = Page::open(&server, &format!("/join/{}/", keys[0])).await;
+    let links = links_of_bot(&owner).await;
+    let page = Page::open(&server, &links[0]).await;
     let mut queue = owner.register(json!({"event_types": ["invites_changed"]})).await;
     let answer =
         page.send(json!({"full_name": "Ada", "email": "eve@example.com", "password": "correct horse"})).await;
@@ -245,7 +256,8 @@ async fn a_link_for_one_person_is_used_once_and_with_their_email() {
     queue.expect(&[json!({"type": "invites_changed"})]).await;
     // The other one for the same person is done with, too.
     assert_eq!(owner.get("/invites", ()).await.ok()["invites"], json!([]));
-    let answer = page.client.request_outside(Method::GET, &format!("/join/{}/", keys[1])).send().await;
+    let path = links[1].strip_prefix(&format!("http://{}", server.address())).unwrap();
+    let answer = page.client.request_outside(Method::GET, path).send().await;
     assert_eq!(answer.status, 404);
 }
 
@@ -385,7 +397,18 @@ async fn the_first_owner_comes_by_the_link_of_the_start() {
     assert_eq!(settings["realm_name"], "Analytical Engines");
     let gone = page.client.request_outside(Method::GET, &page.path).send().await;
     assert_eq!(gone.status, 404);
+    assert!(text(&gone).contains("<h1>This server is set up already</h1>"), "{gone}");
     assert_eq!(server.command(Command::OwnerLink).await, Value::Null);
+    // The first person finds a channel, and a message.
+    let subscriptions = ada.get("/users/me/subscriptions", ()).await.ok();
+    let general = &subscriptions["subscriptions"][0];
+    assert_eq!((&general["name"], &general["creator_id"]), (&json!("general"), &Value::Null));
+    assert_eq!(subscriptions["subscriptions"].as_array().unwrap().len(), 1);
+    let fetch = json!({"anchor": "newest", "num_before": 9, "num_after": 0, "apply_markdown": false});
+    let messages = ada.get("/messages", fetch).await.ok()["messages"].clone();
+    assert!(
+        messages[0]["content"].as_str().unwrap().starts_with("Hello, and welcome to **Analytical Engines**!")
+    );
 }
 
 #[tokio::test]
@@ -426,4 +449,189 @@ async fn what_events_tell_of_a_newcomer_is_the_state() {
     let page =
         Page::open(&server, &link(&owner, json!({"stream_ids": [general], "group_ids": [50]})).await).await;
     server.check_state_sync(&[&owner, &guest], async || page.join("Ada").await).await;
+}
+
+// conformance: invite-18
+#[tokio::test]
+async fn a_link_gives_only_what_its_inviter_may_give() {
+    let server = TestServer::start().await;
+    let (owner, boss) = (server.owner().await, server.user("boss", Role::Owner, None, None).await);
+    let admin = server.administrator("admin").await;
+    let secret = server.private_channel("secret", &[&owner, &admin]).await;
+    let as_owner = Page::open(&server, &link(&boss, json!({"invite_as": 100})).await).await;
+    let as_member = Page::open(&server, &link(&admin, json!({"stream_ids": [secret]})).await).await;
+    admin.post("/invites", json!({"invitee_emails": "new@example.com", "stream_ids": []})).await.ok();
+    let for_one = Page::open(&server, &links_of_bot(&admin).await[0]).await;
+
+    // Who may not invite any more has no links.
+    let mut of_owner = owner.register(json!({"event_types": ["invites_changed"]})).await;
+    owner.patch(&format!("/users/{}", boss.user_id), json!({"role": 600})).await.ok();
+    of_owner.expect(&[json!({"type": "invites_changed"})]).await;
+    let gone = async |page: &Page| {
+        let fields = json!({"full_name": "Eve", "email": "eve@example.com", "password": "correct horse"});
+        let answer = page.send(fields).await;
+        assert!(text(&answer).contains("<h1>This invitation does not work</h1>"), "{answer}");
+        assert_eq!(answer.status, 404);
+    };
+    gone(&as_owner).await;
+    assert_eq!(server.column("SELECT count(*) FROM invite WHERE is_revoked").await, ["1"]);
+
+    of_owner.ignore();
+
+    // A channel that the inviter has left is not given away.
+    let leave = json!({"subscriptions": ["secret"]});
+    admin.request(Method::DELETE, "/users/me/subscriptions").form(leave).send().await.ok();
+    let (email, api_key) = as_member.join("Ada").await;
+    let mut ada = server.anonymous();
+    (ada.email, ada.api_key) = (email, Some(api_key));
+    assert_eq!(ada.get("/users/me/subscriptions", ()).await.ok()["subscriptions"], json!([]));
+
+    // A permission that was taken away is asked for when somebody comes, and works again when it is back.
+    let only_owners =
+        json!({"can_invite_users_group": {"new": 2}, "create_multiuse_invite_group": {"new": 2}});
+    owner.patch("/realm", only_owners).await.ok();
+    gone(&as_member).await;
+    gone(&for_one).await;
+    owner.patch("/realm", json!({"can_invite_users_group": {"new": 6}})).await.ok();
+    for_one.join("New").await;
+}
+
+#[tokio::test]
+async fn a_closed_organization_lets_nobody_join() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let page = Page::open(&server, &link(&owner, json!({})).await).await;
+    owner.post("/realm/deactivate", ()).await.ok();
+    let fields = json!({"full_name": "Clo", "email": "clo@example.com", "password": "correct horse"});
+    for answer in [page.client.request_outside(Method::GET, &page.path).send().await, page.send(fields).await]
+    {
+        assert_eq!(answer.status, 404);
+        assert!(text(&answer).contains("<h1>This organization is closed</h1>"), "{answer}");
+    }
+    assert_eq!(server.column("SELECT count(*) FROM user WHERE email = 'clo@example.com'").await, ["0"]);
+    server.command(Command::ReactivateRealm).await;
+    page.join("Clo").await;
+}
+
+#[tokio::test]
+async fn a_forgotten_password_is_set_anew_by_a_link() {
+    let server = TestServer::start().await;
+    let (owner, admin) = (server.owner().await, server.administrator("admin").await);
+    let ada = server.user("ada", Role::Member, None, Some("first password")).await;
+    let bot = server.bot("helper", &ada).await;
+    let path = |user: &Client| format!("/users/{}/password_reset", user.user_id);
+    for (caller, user, code, msg) in [
+        (&ada, &ada, "UNAUTHORIZED_PRINCIPAL", "Must be an organization administrator"),
+        (&admin, &owner, "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner"),
+        (&admin, &bot, "BAD_REQUEST", "No such user"),
+    ] {
+        caller.post(&path(user), ()).await.error(400, code, msg);
+    }
+    admin.post("/users/9999/password_reset", ()).await.error(400, "BAD_REQUEST", "No such user");
+    let answer = admin.post(&path(&ada), ()).await.ok();
+    assert_eq!(answer["expiry_date"], START + 24 * 60 * 60);
+    let first = answer["password_reset_link"].as_str().unwrap().to_owned();
+    let second = admin.post(&path(&ada), ()).await.ok()["password_reset_link"].as_str().unwrap().to_owned();
+    ada.get("/users/me", ()).await.ok();
+
+    let open = async |link: &str| {
+        let path = link.strip_prefix(&format!("http://{}", server.address())).unwrap().to_owned();
+        server.anonymous().request_outside(Method::GET, &path).send().await.status
+    };
+    assert_eq!((open(&first).await, open(&second).await), (404, 200), "the second replaces the first");
+    let page = Page::open(&server, &second).await;
+    let wrong = page.send(json!({"password": "12345"})).await;
+    assert!(wrong.status == 400 && text(&wrong).contains("A password has 6 to 100 characters."), "{wrong}");
+    let wrong = page.send(json!({"password": "second password", "token": "x"})).await;
+    assert!(wrong.status == 400 && text(&wrong).contains("open for too long"), "{wrong}");
+    let done = page.send(json!({"password": "second password"})).await;
+    assert!(done.status == 200 && text(&done).contains("<h1>Your password is set</h1>"), "{done}");
+    ada.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    let log_in = async |password: &str| {
+        let fields = json!({"username": "ada@example.com", "password": password});
+        server.anonymous().post("/fetch_api_key", fields).await.status
+    };
+    assert_eq!((log_in("first password").await, log_in("second password").await), (401, 200));
+    assert_eq!(page.send(json!({"password": "third password"})).await.status, 404, "it works once");
+
+    // It ends with its day, with the role of whoever made it, and while the organization is closed.
+    let make =
+        async || admin.post(&path(&ada), ()).await.ok()["password_reset_link"].as_str().unwrap().to_owned();
+    let late = make().await;
+    server.clock.advance(24 * 60 * 60);
+    assert_eq!(open(&late).await, 404);
+    let other = make().await;
+    assert_eq!(open(&other).await, 200);
+    server.sql("UPDATE realm SET deactivated = 1").await;
+    assert_eq!(open(&other).await, 404);
+    server.sql("UPDATE realm SET deactivated = 0").await;
+    owner.patch(&format!("/users/{}", admin.user_id), json!({"role": 400})).await.ok();
+    assert_eq!(open(&other).await, 404);
+}
+
+#[tokio::test]
+async fn the_operator_manages_accounts_by_command() {
+    let server = TestServer::start().await;
+    let create = |email: &str, role: Role| Command::CreateUser {
+        email: email.to_owned(),
+        full_name: "Somebody".to_owned(),
+        role,
+        bot_owner: None,
+        password: Some("first password".to_owned()),
+    };
+    // The first person of an organization finds a channel and a message, also by this way.
+    let made = server.command(create("ada@example.com", Role::Owner)).await;
+    let mut ada = server.anonymous();
+    (ada.email, ada.api_key) = ("ada@example.com".into(), made["api_key"].as_str().map(str::to_owned));
+    let subscriptions = ada.get("/users/me/subscriptions", ()).await.ok();
+    assert_eq!(subscriptions["subscriptions"][0]["name"], "general");
+    let fetch = json!({"anchor": "newest", "num_before": 9, "num_after": 0});
+    assert_eq!(ada.get("/messages", fetch).await.ok()["messages"].as_array().unwrap().len(), 1);
+    server.command(create("bob@example.com", Role::Guest)).await;
+
+    let email = || "bob@example.com".to_owned();
+    let role =
+        async || server.column("SELECT role FROM user WHERE email = 'bob@example.com'").await.remove(0);
+    server.command(Command::SetRole { email: email(), role: Role::Administrator }).await;
+    assert_eq!(role().await, "200");
+    server.command(Command::SetPassword { email: email(), password: "second password".into() }).await;
+    assert_eq!(server.command(Command::ListKeys { email: email() }).await, json!([]));
+    let login = |password: &str| json!({"username": "bob@example.com", "password": password});
+    server.anonymous().post("/fetch_api_key", login("second password")).await.ok();
+    server.command(Command::SetActive { email: email(), is_active: false }).await;
+    let refused = server.anonymous().post("/fetch_api_key", login("second password")).await;
+    refused.error(401, "USER_DEACTIVATED", "Account is deactivated");
+    server.command(Command::SetActive { email: email(), is_active: true }).await;
+    server.anonymous().post("/fetch_api_key", login("second password")).await.ok();
+
+    let refused = async |command: Command| {
+        let refusal = teamchat::api::control::run(server.app(), command).await.unwrap_err();
+        refusal.msg().to_owned()
+    };
+    let ada = || "ada@example.com".to_owned();
+    for (command, msg) in [
+        (
+            Command::SetRole { email: ada(), role: Role::Member },
+            "The owner permission cannot be removed from the only organization owner.",
+        ),
+        (
+            Command::SetActive { email: ada(), is_active: false },
+            "Cannot deactivate the only organization owner",
+        ),
+        (Command::SetActive { email: ada(), is_active: true }, "ada@example.com is active already"),
+        (
+            Command::SetPassword { email: ada(), password: "short".into() },
+            "A password has 6 to 100 characters",
+        ),
+        (
+            Command::SetRole { email: "nobody@example.com".into(), role: Role::Member },
+            "No user has the email 'nobody@example.com'",
+        ),
+        (
+            Command::SetRole { email: "notification-bot@zulip.com".into(), role: Role::Owner },
+            "No user has the email 'notification-bot@zulip.com'",
+        ),
+    ] {
+        assert_eq!(refused(command).await, msg);
+    }
 }

@@ -1,7 +1,12 @@
 //! API keys: logging in, and getting rid of a key.
 
-use crate::harness::{Answer, Client, TestServer};
+use crate::harness::{Answer, Client, START, TestServer};
+use futures_util::future::join_all;
+use reqwest::Method;
 use serde_json::json;
+use teamchat::api::control::Command;
+use teamchat::app::Options;
+use teamchat::domain::limits::MAX_API_KEYS;
 use teamchat::types::Role;
 
 async fn log_in(server: &TestServer, username: &str, password: &str) -> Answer {
@@ -83,6 +88,78 @@ async fn five_wrong_passwords_in_half_an_hour_are_enough() {
     log_in(&server, "ada@example.com", "correct horse").await.ok();
 }
 
+/// Counted before they are judged: none slips through while another is being hashed.
+// conformance: auth-20
+#[tokio::test]
+async fn guesses_at_once_are_as_many_as_one_after_another() {
+    let server = TestServer::start().await;
+    let ada = with_password(&server).await;
+    let guesses: Vec<String> = (0..61).map(|number| format!("guess {number}")).collect();
+    let answers = join_all(guesses.iter().map(|guess| log_in(&server, "ada@example.com", guess))).await;
+    let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [[401; 5].as_slice(), &[429; 56]].concat());
+    assert_eq!(log_in(&server, "ada@example.com", "correct horse").await.status, 429);
+
+    let bob = server.user("bob", Role::Member, None, Some("correct horse")).await;
+    let guesses: Vec<_> = (0..20)
+        .map(|number| json!({"new_password": "a new one", "old_password": format!("guess {number}")}))
+        .collect();
+    let answers = join_all(guesses.iter().map(|guess| bob.patch("/settings", guess))).await;
+    let judged = answers.iter().filter(|answer| answer["msg"] == "Wrong password!").count();
+    // Some are refused already because one user hashes few passwords at a time.
+    let is_refused = |msg: &str| msg.contains("too many attempts") || msg == "API usage exceeded rate limit";
+    let refused = answers.iter().filter(|answer| is_refused(answer["msg"].as_str().unwrap()));
+    assert!((1..=5).contains(&judged), "{judged}");
+    assert_eq!(judged + refused.count(), 20);
+    ada.get("/users/me", ()).await.ok();
+}
+
+#[tokio::test]
+async fn right_passwords_at_once_all_open() {
+    let server = TestServer::start().await;
+    with_password(&server).await;
+    let answers = join_all((0..12).map(|_| log_in(&server, "ada@example.com", "correct horse"))).await;
+    for answer in answers {
+        answer.ok();
+    }
+}
+
+// conformance: auth-20
+#[tokio::test]
+async fn who_guesses_elsewhere_locks_nobody_out_at_home() {
+    let trusted_proxies = vec!["127.0.0.1".parse().unwrap()];
+    let server = TestServer::start_with(Options { trusted_proxies, ..Options::default() }).await;
+    with_password(&server).await;
+    let from = async |address: &str, password: &str| {
+        let request = server.anonymous().request(Method::POST, "/fetch_api_key");
+        let request = request.header("X-Forwarded-For", address);
+        request.form(&[("username", "ada@example.com"), ("password", password)]).send().await.status
+    };
+    assert_eq!(from("198.51.100.1", "correct horse").await, 200);
+    let mut judged = 0;
+    for number in 0..10 {
+        for _ in 0..5 {
+            judged += u32::from(from(&format!("203.0.113.{number}"), "wrong").await == 401);
+        }
+    }
+    assert_eq!(judged, 20);
+    assert_eq!(from("203.0.113.200", "correct horse").await, 429);
+    assert_eq!(from("198.51.100.1", "correct horse").await, 200);
+    server.command(Command::UnlockUser { email: "Ada@example.com".to_owned() }).await;
+    assert_eq!(from("203.0.113.200", "correct horse").await, 200);
+}
+
+// conformance: auth-17
+#[tokio::test]
+async fn a_name_that_no_account_can_have_is_refused_unread() {
+    let server = TestServer::start().await;
+    let long = format!("{}@example.com", "a".repeat(254));
+    for _ in 0..10 {
+        log_in(&server, &long, "x").await.error(401, "AUTHENTICATION_FAILED", WRONG);
+    }
+}
+
 // conformance: auth-21
 #[tokio::test]
 async fn a_new_key_ends_all_others() {
@@ -98,4 +175,104 @@ async fn a_new_key_ends_all_others() {
     ada.api_key = answer["api_key"].as_str().map(str::to_owned);
     ada.get("/users/me", ()).await.ok();
     assert_eq!(server.column("SELECT client FROM api_key").await, ["teamchat-tests"]);
+}
+
+// conformance: auth-27
+#[tokio::test]
+async fn people_list_and_end_their_keys() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (with_password(&server).await, server.member("bob").await);
+    server.clock.advance(60);
+    let login = log_in(&server, "ada@example.com", "correct horse").await.ok();
+    let mut phone = ada.clone();
+    phone.api_key = login["api_key"].as_str().map(str::to_owned);
+    teamchat::api::keys::save_uses(server.app()).await.unwrap();
+    let listed = ada.get("/users/me/api_keys", ()).await.ok();
+    let keys = listed["api_keys"].as_array().unwrap();
+    let (first, second) = (&keys[0], &keys[1]);
+    let record =
+        json!({"id": first["id"], "client": "command line", "date_created": START, "last_used": null});
+    assert_eq!(*first, record, "{listed}");
+    assert_eq!((&second["client"], &second["date_created"]), (&json!("teamchat-tests"), &json!(START + 60)));
+    assert_eq!((keys.len(), &listed["current_api_key_id"]), (2, &first["id"]));
+    // The first request of a key is stored, and then one in an hour.
+    teamchat::api::keys::save_uses(server.app()).await.unwrap();
+    let last_used = async || server.column("SELECT last_used FROM api_key_use").await;
+    assert_eq!(last_used().await, [(START + 60).to_string()]);
+    for (seconds, expected) in [(3599, START + 60), (1, START + 3660)] {
+        server.clock.advance(seconds);
+        ada.get("/users/me", ()).await.ok();
+        teamchat::api::keys::save_uses(server.app()).await.unwrap();
+        assert_eq!(last_used().await, [expected.to_string()]);
+    }
+
+    let path = format!("/users/me/api_keys/{}", second["id"]);
+    bob.delete(&path, ()).await.error(400, "BAD_REQUEST", "API key does not exist");
+    phone.get("/users/me", ()).await.ok();
+    ada.delete(&path, ()).await.ok();
+    phone.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    ada.delete(&path, ()).await.error(400, "BAD_REQUEST", "API key does not exist");
+    // Also the one that asks.
+    ada.delete(&format!("/users/me/api_keys/{}", first["id"]), ()).await.ok();
+    ada.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+}
+
+// conformance: auth-28
+#[tokio::test]
+async fn a_new_password_ends_the_other_keys() {
+    let server = TestServer::start().await;
+    let ada = with_password(&server).await;
+    let mut thief = ada.clone();
+    let stolen = log_in(&server, "ada@example.com", "correct horse").await.ok();
+    thief.api_key = stolen["api_key"].as_str().map(str::to_owned);
+    let change = json!({"old_password": "correct horse", "new_password": "battery staple"});
+    ada.patch("/settings", change).await.ok();
+    thief.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    ada.get("/users/me", ()).await.ok();
+}
+
+// conformance: auth-29
+#[tokio::test]
+async fn a_job_asks_again_for_the_key_and_the_organization() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let reload = async |statement: &'static str| {
+        let user_id = teamchat::types::UserId(ada.user_id);
+        let job = move |tx: &mut teamchat::store::Tx<'_>| -> teamchat::http::ApiResult<()> {
+            let mut caller = teamchat::domain::access::user_rows::caller(tx, user_id)?;
+            caller.api_key_id =
+                tx.query_row("SELECT id FROM api_key WHERE user_id = ?1", [user_id], |row| row.get(0))?;
+            caller.reload(tx)?;
+            tx.execute(statement, ())?;
+            caller.reload(tx)
+        };
+        server.app().writer.run(job).await.map_err(|error| error.code())
+    };
+    assert_eq!(reload("UPDATE user SET role = 600 WHERE email = 'ada@example.com'").await, Ok(()));
+    let gone =
+        "DELETE FROM api_key WHERE user_id = (SELECT user_id FROM user WHERE email = 'ada@example.com')";
+    assert_eq!(reload(gone).await, Err("INVALID_API_KEY"));
+    assert_eq!(reload("UPDATE realm SET deactivated = 1").await, Err("REALM_DEACTIVATED"));
+    assert_eq!(reload("UPDATE user SET is_active = 0 WHERE role = 600").await, Err("USER_DEACTIVATED"));
+    owner.get("/users/me", ()).await.ok();
+}
+
+#[tokio::test]
+async fn logins_beyond_the_limit_end_the_key_that_was_used_least_recently() {
+    let server = TestServer::start().await;
+    let ada = with_password(&server).await;
+    let limit = MAX_API_KEYS;
+    server
+        .sql(&format!(
+            "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {limit})
+             INSERT INTO api_key (user_id, digest, client, date_created)
+             SELECT {}, randomblob(32), 'old ' || number, {START} - 1000 + number FROM one",
+            ada.user_id
+        ))
+        .await;
+    log_in(&server, "ada@example.com", "correct horse").await.ok();
+    let clients = server.column("SELECT client FROM api_key ORDER BY id").await;
+    assert_eq!(clients.len(), limit);
+    assert_eq!((clients[0].as_str(), clients[1].as_str()), ("command line", "old 3"));
+    ada.get("/users/me", ()).await.ok();
 }

@@ -1,7 +1,7 @@
 //! The interface as a client meets it: every test starts a server on a file of its own and talks HTTP to it.
 //!
 //! `harness` starts servers, makes users, reads queues, and compares what events told with what a new registration
-//! tells. The other folders and files are named as in `src/api`.
+//! tells. `program` tries the command line. The other folders and files are named as in `src/api`.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod alert_words;
@@ -24,15 +24,18 @@ mod invites;
 mod join;
 mod keys;
 mod leaks;
+mod limits;
 mod linkifiers;
 mod messages;
 mod muted_users;
 mod navigation_views;
+mod not_configured;
 mod onboarding_steps;
 mod outgoing_webhooks;
 mod permissions;
 mod presence;
 mod profile_fields;
+mod program;
 mod queues;
 mod reactions;
 mod realm;
@@ -45,6 +48,7 @@ mod scheduled_messages;
 mod server_settings;
 mod submessages;
 mod subscriptions;
+mod testing;
 mod topics;
 mod typing;
 mod uploads;
@@ -53,3 +57,4 @@ mod user_status;
 mod user_topics;
 mod users;
 mod visibility;
+mod web;

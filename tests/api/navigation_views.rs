@@ -90,9 +90,9 @@ async fn what_is_wrong_is_named() {
     let taken = edit("b", json!({"name": "A"})).await;
     taken.error(400, "BAD_REQUEST", "Navigation view already exists.");
     let unknown = edit("feed", json!({"is_pinned": true})).await;
-    unknown.error(404, "BAD_REQUEST", "Navigation view does not exist.");
+    unknown.error(400, "BAD_REQUEST", "Navigation view does not exist.");
     let unknown = ada.delete("/navigation_views/feed", ()).await;
-    unknown.error(404, "BAD_REQUEST", "Navigation view does not exist.");
+    unknown.error(400, "BAD_REQUEST", "Navigation view does not exist.");
     assert_eq!(views(&ada).await.as_array().unwrap().len(), 3);
 }
 
@@ -166,8 +166,8 @@ async fn a_fragment_with_slashes_is_named_with_and_without_encoding() {
         ada.patch(path, json!({"is_pinned": is_pinned})).await.ok();
         assert_eq!(views(&ada).await[0]["is_pinned"], is_pinned, "{path}");
         let missing = bob.patch(path, json!({"is_pinned": is_pinned})).await;
-        missing.error(404, "BAD_REQUEST", "Navigation view does not exist.");
-        bob.delete(path, ()).await.error(404, "BAD_REQUEST", "Navigation view does not exist.");
+        missing.error(400, "BAD_REQUEST", "Navigation view does not exist.");
+        bob.delete(path, ()).await.error(400, "BAD_REQUEST", "Navigation view does not exist.");
     }
     ada.delete(paths[1], ()).await.ok();
     assert_eq!(views(&ada).await, json!([]));

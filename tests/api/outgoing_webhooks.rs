@@ -4,7 +4,7 @@ use crate::harness::{Client, Queue, START, TestServer};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use teamchat::app::Options;
 use teamchat::scheduler;
@@ -59,7 +59,7 @@ impl Hook {
 }
 
 async fn server() -> TestServer {
-    let webhook_hosts = vec!["127.0.0.1".to_owned()];
+    let webhook_hosts = vec!["127.0.0.1:*".to_owned()];
     TestServer::start_with(Options { webhook_hosts, ..Options::default() }).await
 }
 
@@ -222,7 +222,7 @@ async fn an_answer_that_is_no_reply_is_told() {
     let (mut of_ada, mut of_bob) = (register(&ada).await, register(&bob).await);
     let prefix = |id: i64| {
         let url = format!("/#narrow/dm/{},{bot}/near/{id}", bob.user_id);
-        format!("[A message]({url}) to your bot @_**Hook** triggered an outgoing webhook.\n")
+        format!("[A message]({url}) to your bot @_**Hook|{bot}** triggered an outgoing webhook.\n")
     };
     let attempted = "The outgoing webhook server attempted to send a message in Zulip, but that request resulted in \
                      the following error:\n";
@@ -274,27 +274,79 @@ async fn a_server_that_is_down_is_tried_four_times() {
     assert_eq!(server.clock.seconds(), START + 2 + 10 + 60);
 }
 
+const NOT_ALLOWED: &str = "The URL configured for the webhook is for a private or disallowed network. Whoever runs this \
+                           server allows hosts with --webhook-hosts.";
+
 #[tokio::test]
 async fn only_hosts_that_were_allowed_are_posted_to() {
     let server = server().await;
     let ada = server.member("ada").await;
     let bot = bot(&ada, "http://localhost:9/", 1).await;
     let mut queue = register(&ada).await;
-    let words = [
-        (
-            "http://localhost:9/",
-            "The URL configured for the webhook is for a private or disallowed network. Whoever \
-                                 runs this server allows hosts with --webhook-hosts.",
-        ),
-        ("https://127.0.0.1:9/", "This server posts webhooks over http, not over https."),
-    ];
-    for (url, reasons) in words {
+    send_direct(&ada, bot, "hello").await;
+    let said = messages(&mut queue, 3).await;
+    assert!(said[1].2.ends_with(&format!("\n{NOT_ALLOWED}")), "{said:?}");
+    assert_eq!(said[2].2, "Failure! Bot is unavailable");
+}
+
+/// However the address is written: nobody listens there who would have to be asked.
+#[tokio::test]
+async fn every_host_means_none_of_this_machine_or_of_private_networks() {
+    let options = Options { webhook_hosts: vec!["*".to_owned()], ..Options::default() };
+    let server = TestServer::start_with(options).await;
+    let ada = server.member("ada").await;
+    let port = server.address().port();
+    let bot = bot(&ada, &format!("http://localhost:{port}/"), 1).await;
+    let mut queue = register(&ada).await;
+    for host in [
+        "localhost",
+        "127.0.0.1",
+        "2130706433",
+        "0x7f.1",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "0",
+        "169.254.169.254",
+    ] {
+        let url = format!("http://{host}:{port}/api/v1/server_settings");
         ada.patch(&format!("/bots/{bot}"), json!({"service_payload_url": url})).await.ok();
         send_direct(&ada, bot, "hello").await;
         let said = messages(&mut queue, 3).await;
-        assert!(said[1].2.ends_with(&format!("\n{reasons}")), "{said:?}");
-        assert_eq!(said[2].2, "Failure! Bot is unavailable");
+        assert!(said[1].2.ends_with(&format!("\n{NOT_ALLOWED}")), "{host}: {said:?}");
     }
+}
+
+#[tokio::test]
+async fn a_bot_whose_url_could_never_be_posted_to_is_refused() {
+    let server = server().await;
+    let ada = server.member("ada").await;
+    let params = json!({"full_name": "Hook", "short_name": "hook", "bot_type": 3, "payload_url": "https://127.0.0.1/"});
+    let msg = "payload_url: this server posts to http URLs, and not to https ones";
+    ada.post("/bots", params).await.error(400, "BAD_REQUEST", msg);
+    let bot = bot(&ada, "http://127.0.0.1/", 1).await;
+    let params = json!({"service_payload_url": "https://127.0.0.1/"});
+    let msg = "service_payload_url: this server posts to http URLs, and not to https ones";
+    ada.patch(&format!("/bots/{bot}"), params).await.error(400, "BAD_REQUEST", msg);
+}
+
+#[tokio::test]
+async fn a_message_that_the_server_fails_to_post_stops_no_other() {
+    let server = server().await;
+    let ada = server.member("ada").await;
+    let hook = Hook::answering(&[(200, r#"{"content": "pong"}"#)]);
+    let bot = bot(&ada, &hook.url(), 1).await;
+    let mut queue = register(&ada).await;
+    server
+        .sql(&format!(
+            "INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try) VALUES (999, {bot}, 'mention', 0);
+             CREATE TRIGGER broken BEFORE DELETE ON outgoing_webhook WHEN old.message_id = 999
+             BEGIN SELECT RAISE(FAIL, 'broken'); END"
+        ))
+        .await;
+    send_direct(&ada, bot, "ping").await;
+    assert!(hook.request().1.contains("ping"));
+    assert_eq!(messages(&mut queue, 2).await[1].2, "pong");
+    assert_eq!(server.column("SELECT message_id FROM outgoing_webhook").await, ["999"], "it is tried again");
 }
 
 #[tokio::test]
@@ -304,7 +356,8 @@ async fn what_waits_is_posted_after_a_restart() {
     let hook = Hook::answering(&[(200, r#"{"content": "late"}"#)]);
     let bot = bot(&ada, &hook.url(), 1).await;
     let mut queue = register(&ada).await;
-    let id = ada.send_direct(&[&ada], "a message").await;
+    let general = server.channel("general", &[&ada]).await;
+    let id = ada.send(general, "lunch", "a message").await;
     server
         .sql(&format!(
             "INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try) VALUES ({id}, {bot}, 'mention', 0);
@@ -330,4 +383,61 @@ async fn what_events_tell_of_replies_is_the_state() {
             messages(&mut queue, 2).await;
         })
         .await;
+}
+
+/// A server that tells of its one request and answers when the test lets it.
+fn slow_hook(body: &'static str) -> (SocketAddr, Receiver<()>, Sender<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (came, requests) = channel();
+    let (go, gate) = channel();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = [0; 16];
+        stream.read_exact(&mut head).unwrap();
+        came.send(()).unwrap();
+        gate.recv().unwrap();
+        let answer = format!("HTTP/1.1 200 X\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(answer.as_bytes()).unwrap();
+    });
+    (address, requests, go)
+}
+
+#[tokio::test]
+async fn a_bot_that_lost_the_channel_while_it_thought_says_nothing_there() {
+    let server = server().await;
+    let (ada, eve) = (server.member("ada").await, server.member("eve").await);
+    let (address, requests, go) = slow_hook(r#"{"content": "what I heard"}"#);
+    let bot = bot(&ada, &format!("http://{address}/"), 1).await;
+    // The owner is not there, so that the bot has no access through the owner either.
+    let general = server.channel("general", &[&eve]).await;
+    let mut queue = register(&ada).await;
+    eve.send(general, "lunch", "@**Hook** think").await;
+    requests.recv().unwrap();
+    server.sql(&format!("UPDATE stream SET invite_only = 1 WHERE stream_id = {general}")).await;
+    go.send(()).unwrap();
+    // The owner hears of the failure, the channel does not.
+    let said = messages(&mut queue, 1).await;
+    assert_ne!(said[0].0, bot, "{said:?}");
+    let count = format!("SELECT count(*) FROM message WHERE sender_id = {bot}");
+    assert_eq!(server.column(&count).await, ["0"]);
+    assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
+}
+
+#[tokio::test]
+async fn a_message_that_the_bot_cannot_read_any_more_is_not_posted() {
+    let mut server = server().await;
+    let ada = server.member("ada").await;
+    // Nobody listens there: a request would be tried again.
+    let bot = bot(&ada, "http://127.0.0.1:9/", 1).await;
+    let secret = server.private_channel("secret", &[&ada]).await;
+    let id = ada.send(secret, "lunch", "for us").await;
+    server
+        .sql(&format!(
+            "INSERT INTO outgoing_webhook (message_id, bot_id, \"trigger\", next_try) VALUES ({id}, {bot}, 'mention', 0)"
+        ))
+        .await;
+    server.restart().await;
+    teamchat::api::outgoing_webhooks::deliver::deliver_due(server.app()).await.unwrap();
+    assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
 }

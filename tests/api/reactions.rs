@@ -19,6 +19,28 @@ fn reaction(client: &Client, name: &str, code: &str, kind: &str) -> Value {
     json!({"emoji_name": name, "emoji_code": code, "reaction_type": kind, "user_id": client.user_id})
 }
 
+#[tokio::test]
+async fn codes_and_names_of_older_tables_are_known() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    let id = ada.send(general, "t", "hello").await;
+    let cases = [
+        ("man_detective", "1f575-fe0f-200d-2642-fe0f", "1f575-200d-2642"),
+        ("transgender_flag", "1f3f3-fe0f-200d-26a7-fe0f", "1f3f3-200d-26a7"),
+        ("flag_turkey", "1f1f9-1f1f7", "1f1f9-1f1f7"),
+        ("folded_hands", "1f64f", "1f64f"),
+        ("pray", "1f64f", "1f64f"),
+    ];
+    for (name, sent, code) in cases {
+        let params = json!({"emoji_name": name, "emoji_code": sent, "reaction_type": "unicode_emoji"});
+        react(&ada, id, params.clone()).await.ok();
+        assert_eq!(reactions(&ada, id).await, json!([reaction(&ada, name, code, "unicode_emoji")]));
+        unreact(&ada, id, params).await.ok();
+    }
+    assert_eq!(reactions(&ada, id).await, json!([]));
+}
+
 // conformance: fetch-34, react-1, react-20, react-21
 #[tokio::test]
 async fn reactions_are_added_and_removed_and_all_hear_of_it() {

@@ -60,8 +60,8 @@ async fn reminders_are_made_listed_and_deleted() {
         .await;
     others.expect_nothing().await;
     let msg = "Reminder does not exist";
-    ada.delete(&format!("/reminders/{id}"), ()).await.error(404, "BAD_REQUEST", msg);
-    bob.delete(&format!("/reminders/{first}"), ()).await.error(404, "BAD_REQUEST", msg);
+    ada.delete(&format!("/reminders/{id}"), ()).await.error(400, "BAD_REQUEST", msg);
+    bob.delete(&format!("/reminders/{first}"), ()).await.error(400, "BAD_REQUEST", msg);
     assert_eq!(reminders(&ada).await, json!([listed[0]]));
 }
 
@@ -212,6 +212,28 @@ async fn what_became_due_while_the_server_was_down_is_said_however_late() {
     let found = ada.get("/messages", newest).await.ok();
     let said = found["messages"][0]["content"].as_str().unwrap();
     assert!(said.starts_with("You requested a reminder") && said.ends_with("remember\n```"), "{said}");
+}
+
+// conformance: remind-19
+#[tokio::test]
+async fn a_passing_error_of_the_server_fails_no_reminder_and_stops_no_other() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let message = ada.send_direct(&[&ada], "remember").await;
+    let bad = remind(&ada, of(message)).await;
+    remind(&ada, of(message)).await;
+    let mut events = ada.register(json!({"event_types": ["message", "reminders"]})).await;
+    let broken = "CREATE TRIGGER broken BEFORE DELETE ON reminder WHEN old.reminder_id = ";
+    server.sql(&format!("{broken}{bad} BEGIN SELECT RAISE(FAIL, 'broken'); END")).await;
+    server.clock.advance(3600);
+    let deliver = async || teamchat::api::reminders::deliver::deliver_due(server.app()).await;
+    assert!(deliver().await.is_err());
+    events.expect_kinds(&["message", "reminders/remove"]).await;
+    let left = reminders(&ada).await;
+    assert_eq!((&left[0]["reminder_id"], &left[0]["failed"]), (&json!(bad), &json!(false)));
+    server.sql("DROP TRIGGER broken").await;
+    assert!(deliver().await.is_ok());
+    events.expect_kinds(&["message", "reminders/remove"]).await;
 }
 
 // conformance: remind-18

@@ -77,9 +77,9 @@ async fn another_users_snippet_does_not_exist() {
     let made = ada.post("/saved_snippets", &[("title", "a"), ("content", "b")]).await.ok();
     let path = format!("/saved_snippets/{}", made["saved_snippet_id"]);
     let msg = "Saved snippet does not exist.";
-    bob.patch(&path, &[("title", "mine")]).await.error(404, "BAD_REQUEST", msg);
-    bob.delete(&path, ()).await.error(404, "BAD_REQUEST", msg);
-    ada.delete("/saved_snippets/9999", ()).await.error(404, "BAD_REQUEST", msg);
+    bob.patch(&path, &[("title", "mine")]).await.error(400, "BAD_REQUEST", msg);
+    bob.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
+    ada.delete("/saved_snippets/9999", ()).await.error(400, "BAD_REQUEST", msg);
     assert_eq!(ada.get("/saved_snippets", ()).await.ok()["saved_snippets"][0]["title"], "a");
 }
 

@@ -86,23 +86,25 @@ async fn it_follows_the_settings() {
 
 // conformance: conv-38
 #[tokio::test]
-async fn web_public_access_needs_the_setting_and_a_channel() {
+async fn access_without_an_account_is_not_offered() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
-    let is_enabled = async || {
-        let settings = server.anonymous().get("/server_settings", ()).await.ok();
-        settings["realm_web_public_access_enabled"].clone()
-    };
-    assert_eq!(is_enabled().await, false);
     owner.patch("/realm", &[("enable_spectator_access", "true")]).await.ok();
-    assert_eq!(is_enabled().await, false, "there is no such channel");
     let channel = json!({"subscriptions": [{"name": "shop"}], "is_web_public": true});
     owner.post("/users/me/subscriptions", channel).await.ok();
-    assert_eq!(is_enabled().await, true);
-    owner.patch("/realm", &[("enable_spectator_access", "false")]).await.ok();
-    assert_eq!(is_enabled().await, false);
-    owner.patch("/realm", &[("enable_spectator_access", "true")]).await.ok();
-    let id = owner.get("/get_stream_id", &[("stream", "shop")]).await.ok()["stream_id"].clone();
-    owner.delete(&format!("/streams/{id}"), ()).await.ok();
-    assert_eq!(is_enabled().await, false, "archived channels are read by nobody new");
+    // Nothing but files can be read without an account: no client may offer to look around.
+    let settings = server.anonymous().get("/server_settings", ()).await.ok();
+    assert_eq!(settings["realm_web_public_access_enabled"], false);
+    let state = owner.post("/register", json!({"fetch_event_types": ["realm", "realm_user"]})).await.ok();
+    for name in ["server_web_public_streams_enabled", "can_create_web_public_streams"] {
+        assert_eq!(state[name], false, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn the_description_of_the_operations_is_served() {
+    let server = TestServer::start().await;
+    let found = server.anonymous().request_outside(Method::GET, "/api/openapi.yaml").send().await;
+    assert_eq!((found.status, found.header("content-type")), (200, "text/yaml; charset=utf-8"));
+    assert!(String::from_utf8(found.bytes).unwrap().contains("openapi: 3.0.3"));
 }

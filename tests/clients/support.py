@@ -79,11 +79,11 @@ class Server:
     def url(self):
         return f"http://{self.address}"
 
-    def start(self):
+    def start(self, options=()):
         """Starts it, the first time on a port that it picks, later on the same one. Ready when this returns."""
         self.end()  # A failed step may have left one.
         with open(self.log, "a") as log:
-            command = [BINARY, "serve", "--db", self.database, "--listen", self.address]
+            command = [BINARY, "serve", "--db", self.database, "--listen", self.address, *options]
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True
             )

@@ -10,6 +10,7 @@ use crate::report::{Figure, Reach, Spread, number};
 use crate::seed::Base;
 use crate::{Outcome, ours};
 
+pub mod double;
 pub mod fan_out;
 pub mod fetch;
 pub mod memory;

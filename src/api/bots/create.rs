@@ -7,6 +7,8 @@ use crate::domain::accounts::create::{NewUser, create_bot as create_account};
 use crate::domain::bots::record::OwnBotRecord;
 use crate::domain::bots::sql::{NewBotRow, Service};
 use crate::domain::bots::{rules, sql};
+use crate::domain::limits;
+use crate::domain::limits::MAX_BOTS_OF_OWNER;
 use crate::domain::realm::bot_domain;
 use crate::domain::users::names;
 use crate::http::params::{JsonOrText, Trimmed};
@@ -28,7 +30,7 @@ pub struct CreateBotParams {
     /// 1: generic (default), 2: incoming webhook, 3: outgoing webhook.
     #[serde(default = "default_bot_type")]
     bot_type: i64,
-    /// The http or https URL that messages are posted to. Required for outgoing webhooks.
+    /// The http URL that messages are posted to. Required for outgoing webhooks.
     payload_url: Option<JsonOrText>,
     /// The integration, for incoming webhooks.
     service_name: Option<Trimmed>,
@@ -56,7 +58,8 @@ fn default_interface() -> i64 {
 
 /// `POST /bots`: creates a bot owned by the caller. A multipart body may have its avatar.
 pub async fn create_bot(mut call: Call<User>, params: CreateBotParams) -> ApiResult<Reply> {
-    let image = avatar::from_files(std::mem::take(&mut call.files)).await?;
+    let files = std::mem::take(&mut call.files);
+    let image = avatar::from_files(&call.app, call.caller.user_id, files).await?;
     let domain = bot_domain(&call.info.origin);
     call.write(move |tx, caller| create(tx, caller, params, &domain, image.as_ref())).await
 }
@@ -69,6 +72,10 @@ fn create(
     image: Option<&AvatarImage>,
 ) -> ApiResult<Reply> {
     rules::check_can_own_bots(caller)?;
+    if !caller.role.is_administrator() {
+        let statement = "SELECT count(*) FROM user WHERE bot_owner_id = ?1 AND is_active";
+        limits::check_owned(tx, caller.user_id, "bots", statement, 1, MAX_BOTS_OF_OWNER)?;
+    }
     let full_name = names::check_full_name(&params.full_name)?;
     let email = rules::bot_email(tx, &params.short_name, domain)?;
     rules::check_name(tx, &full_name)?;

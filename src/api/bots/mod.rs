@@ -20,7 +20,6 @@ pub const RESOURCE: Resource = Resource { name: "bots", routes, state: STATE, se
 const STATE: &[StatePart] = &[
     StatePart { name: "realm_bot", fetch: events::state },
     StatePart { name: "realm_embedded_bots", fetch: events::embedded_bots },
-    StatePart { name: "realm_incoming_webhook_bots", fetch: events::incoming_webhook_bots },
 ];
 
 fn routes() -> Vec<Route> {
@@ -59,7 +58,7 @@ fn get_bot_api_key(tx: &mut Tx<'_>, caller: &User, params: BotKeyParams) -> ApiR
         Some(api_key) => api_key,
         None => {
             let api_key = change::mint_key(tx, bot.user_id)?;
-            events::updated(tx, &bot, "api_key", api_key.as_str())?;
+            events::emit_updated(tx, &bot, "api_key", api_key.as_str())?;
             api_key
         }
     };

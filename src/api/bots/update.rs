@@ -29,7 +29,7 @@ pub struct UpdateBotParams {
     bot_owner_id: Option<UserId>,
     /// Configuration to merge into that of the integration.
     config_data: Option<BTreeMap<String, String>>,
-    /// The new http or https URL of an outgoing webhook.
+    /// The new http URL of an outgoing webhook.
     service_payload_url: Option<JsonOrText>,
     /// The payload format of an outgoing webhook, applied together with `service_payload_url`.
     #[serde(default = "default_interface")]
@@ -48,7 +48,8 @@ fn default_interface() -> i64 {
 
 /// `PATCH /bots/{bot_id}`: changes a bot, active or not. A multipart body may have a new avatar.
 pub async fn update_bot(mut call: Call<User>, params: UpdateBotParams) -> ApiResult<Reply> {
-    let image = avatar::from_files(std::mem::take(&mut call.files)).await?;
+    let files = std::mem::take(&mut call.files);
+    let image = avatar::from_files(&call.app, call.caller.user_id, files).await?;
     call.write(move |tx, caller| update(tx, caller, params, image.as_ref())).await
 }
 
@@ -64,6 +65,7 @@ fn update(
     }
     if let Some(wanted) = params.role.filter(|wanted| *wanted != bot.role) {
         users_rules::check_role(caller.role, bot.role, wanted, false)?;
+        rules::check_role(wanted)?;
         role::change(tx, &bot, wanted)?;
         bot.role = wanted;
     }
@@ -76,18 +78,18 @@ fn update(
         sql::set_default_sending_stream(tx, bot.user_id, stream_id)?;
         let row = sql::load(tx, bot.user_id)?
             .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
-        events::updated(tx, &bot, "default_sending_stream", row.default_sending_stream)?;
+        events::emit_updated(tx, &bot, "default_sending_stream", row.default_sending_stream)?;
     }
     if let Some(name) = &params.default_events_register_stream {
         let stream_id = rules::find_default_channel(tx, caller, tx.now(), name)?;
         sql::set_default_events_register_stream(tx, bot.user_id, stream_id)?;
         let row = sql::load(tx, bot.user_id)?
             .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
-        events::updated(tx, &bot, "default_events_register_stream", row.default_events_register_stream)?;
+        events::emit_updated(tx, &bot, "default_events_register_stream", row.default_events_register_stream)?;
     }
     if let Some(on) = params.default_all_public_streams {
         sql::set_default_all_public_streams(tx, bot.user_id, on)?;
-        events::updated(tx, &bot, "default_all_public_streams", on)?;
+        events::emit_updated(tx, &bot, "default_all_public_streams", on)?;
     }
     let mut service_payload_url = None;
     if let Some(url) = params.service_payload_url {
@@ -155,7 +157,7 @@ fn change_service(tx: &mut Tx<'_>, bot: &UserRow, url: &str, interface: i64) -> 
     let row = sql::load(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
     let services = serde_json::to_value(ServiceRecord::list(row.service.as_ref()))?;
-    events::updated(tx, bot, "services", services)
+    events::emit_updated(tx, bot, "services", services)
 }
 
 /// Parameters of `DELETE /bots/{bot_id}`.

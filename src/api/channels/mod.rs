@@ -5,6 +5,7 @@ mod create;
 mod default_streams;
 mod email_address;
 mod list;
+pub mod recently_active;
 mod update;
 
 use crate::domain::channels::events;
@@ -13,7 +14,13 @@ use crate::http::{Route, StatePart, USER};
 use hyper::Method;
 
 /// Channels.
-pub const RESOURCE: Resource = Resource { name: "channels", routes, state: STATE, ..Resource::EMPTY };
+pub const RESOURCE: Resource = Resource {
+    name: "channels",
+    routes,
+    state: STATE,
+    background: Some(recently_active::BACKGROUND),
+    ..Resource::EMPTY
+};
 
 const STATE: &[StatePart] = &[
     StatePart { name: "stream", fetch: events::state },
@@ -22,11 +29,11 @@ const STATE: &[StatePart] = &[
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::GET, "/streams", USER, list::streams),
+        Route::read(Method::GET, "/streams", USER, list::streams).slow(),
         Route::read(Method::GET, "/streams/{stream_id}", USER, list::stream),
         Route::call(Method::PATCH, "/streams/{stream_id}", USER, update::update),
         Route::write(Method::DELETE, "/streams/{stream_id}", USER, archive::archive),
-        Route::call(Method::GET, "/streams/{stream_id}/email_address", USER, email_address::email_address),
+        Route::read(Method::GET, "/streams/{stream_id}/email_address", USER, email_address::email_address),
         Route::read(Method::GET, "/get_stream_id", USER, list::stream_id),
         Route::call(Method::POST, "/channels/create", USER, create::create),
         Route::write(Method::POST, "/default_streams", USER, default_streams::add),

@@ -20,12 +20,13 @@ use crate::domain::groups::system::SystemGroup;
 use crate::domain::limits::MAX_STREAM_DESCRIPTION_LENGTH;
 use crate::domain::notices::channels as channel_notices;
 use crate::domain::notices::channels::Notice;
-use crate::domain::rendering::render_descriptions;
+use crate::domain::rendering::render_one_description;
 use crate::domain::visibility::Scope;
 use crate::domain::{notices, realm, visibility};
 use crate::events::{Audience, Routed};
 use crate::http::params::{BoundedText, JsonOrText, nullable};
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
+use crate::markdown::Words;
 use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, StreamId, fold};
 use serde::Deserialize;
@@ -74,8 +75,8 @@ pub async fn update(
         None => None,
         Some(text) => {
             let text = rules::description(text);
-            let html = render_descriptions(&call, std::slice::from_ref(&text)).await?.pop();
-            html.map(|html| (text, html))
+            let html = render_one_description(&call, &text).await?;
+            Some((text, html))
         }
     };
     call.write(move |tx, caller| update_channel(tx, caller, &params, &groups, rendered)).await?;
@@ -96,7 +97,7 @@ fn update_channel(
         permissions::require_default_channels(caller)?;
     }
     let by = notices::name_of(tx, caller)?;
-    let (new, notices) = visibility::with_own_events(
+    let (new, notices) = visibility::with_events_between(
         tx,
         Scope::Channel(&old),
         |tx| {
@@ -181,7 +182,7 @@ struct ChannelChange<'a> {
     old: &'a StreamRow,
     new: StreamRow,
     /// The caller as a mention in notices.
-    by: String,
+    by: Words,
     updates: Vec<Routed<StreamUpdated>>,
     notices: Vec<Notice>,
 }
@@ -284,7 +285,7 @@ impl ChannelChange<'_> {
         let old_group = setting.group_of(tx, stream_id)?;
         let Some(after) = change.after(tx, old_group)? else { return Ok(()) };
         let viewer = Viewer::new(Ctx::in_job(tx, caller));
-        if setting.lets_in() && !viewer.can_read(self.old)? {
+        if setting.grants_content_access() && !viewer.can_read(self.old)? {
             return Err(content_access_required());
         }
         if setting.is_about_deleting() && after != GroupSetting::Group(SystemGroup::Nobody.id()) {
@@ -298,7 +299,7 @@ impl ChannelChange<'_> {
             self.push_post_policy(old_group, group);
             let before = channel_notices::group_mentions(tx, &before)?;
             let after = channel_notices::group_mentions(tx, &after)?;
-            self.notices.push(channel_notices::posting_changed(&self.new, &before, &after, &self.by));
+            self.notices.push(channel_notices::posting_changed(&self.new, before, after, &self.by));
         }
         Ok(())
     }

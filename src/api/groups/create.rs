@@ -8,7 +8,9 @@ use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::groups::setting::{DirectGroup, GroupSetting, Owner};
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{events, realm_settings as realm, rules, setting, sql};
-use crate::domain::users::events::everyone;
+use crate::domain::limits;
+use crate::domain::limits::MAX_GROUPS_OF_CREATOR;
+use crate::domain::realm::user_ids::everyone;
 use crate::http::{ApiError, ApiResult, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::{GroupId, UserId};
@@ -80,6 +82,12 @@ pub fn create(
     if !realm::is_held(tx, caller, &membership, RealmGroup::CanCreateGroups)? {
         return Err(ApiError::insufficient_permission());
     }
+    if !caller.role.is_administrator() {
+        let statement = "SELECT count(*) FROM user_group WHERE creator_id = ?1";
+        let limit = MAX_GROUPS_OF_CREATOR;
+        limits::check_owned(tx, caller.user_id, "groups of one creator", statement, 1, limit)?;
+    }
+    members::check_number(params.members.len() + params.subgroups.len())?;
     let members = members::check_active_users(tx, &params.members)?;
     rules::check_name(&params.name)?;
     rules::check_unique(tx, &params.name, None)?;

@@ -5,7 +5,7 @@ use crate::domain::groups::events::GroupUpdated;
 use crate::domain::groups::rules::Manager;
 use crate::domain::groups::setting::Owner;
 use crate::domain::groups::{rules, sql};
-use crate::domain::users::events::everyone;
+use crate::domain::realm::user_ids::everyone;
 use crate::domain::visibility;
 use crate::domain::visibility::Scope;
 use crate::http::{ApiError, ApiResult, Reply, User};

@@ -9,10 +9,14 @@ use crate::domain::groups::permission::UserGroupSetting::{
 use crate::domain::groups::rules::Manager;
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{rules, setting, sql};
-use crate::domain::users::events::everyone;
+use crate::domain::limits;
+use crate::domain::limits::MAX_GROUP_MEMBERS_PER_REQUEST;
+use crate::domain::notices::channels::group_mention;
+use crate::domain::realm::user_ids::everyone;
 use crate::domain::visibility::Scope;
 use crate::domain::{notices, visibility};
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
+use crate::markdown::Composition;
 use crate::store::Tx;
 use crate::types::{GroupId, UserId};
 use rusqlite::Connection;
@@ -46,6 +50,7 @@ pub fn update_members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> 
             "Nothing to do. Specify at least one of \"add\", \"delete\", \"add_subgroups\" or \"delete_subgroups\".",
         ));
     }
+    check_number(add.len() + delete.len() + add_subgroups.len() + delete_subgroups.len())?;
     let group = rules::find(tx, *user_group_id)?;
     let mut added = Vec::new();
     let mut removed = Vec::new();
@@ -61,8 +66,8 @@ pub fn update_members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> 
         }
         change_subgroups(tx, caller, &group, add_subgroups, delete_subgroups)
     })?;
-    notify(tx, caller, &group, &added, "added you to")?;
-    notify(tx, caller, &group, &removed, "removed you from")?;
+    notify(tx, caller, &group, &added, " added you to the group ")?;
+    notify(tx, caller, &group, &removed, " removed you from the group ")?;
     Ok(Reply::ok())
 }
 
@@ -85,6 +90,7 @@ pub fn update_subgroups(tx: &mut Tx<'_>, caller: &User, params: SubgroupsParams)
     if params.add.is_empty() && params.delete.is_empty() {
         return Err(ApiError::bad_request("Nothing to do. Specify at least one of \"add\" or \"delete\"."));
     }
+    check_number(params.add.len() + params.delete.len())?;
     let group = rules::find(tx, params.user_group_id)?;
     visibility::with_events(tx, Scope::Groups, |tx| {
         change_subgroups(tx, caller, &group, &params.add, &params.delete)
@@ -190,6 +196,11 @@ fn set_subgroups(tx: &mut Tx<'_>, group: &GroupRow, subgroups: &[GroupId], added
     Ok(())
 }
 
+/// Checks the number of members and subgroups in a request.
+pub fn check_number(count: usize) -> ApiResult<()> {
+    limits::check("members in one request", count, MAX_GROUP_MEMBERS_PER_REQUEST)
+}
+
 /// Checks that all users are active, and returns them ascending and without duplicates.
 pub fn check_active_users(connection: &Connection, users: &[UserId]) -> ApiResult<Vec<UserId>> {
     for user_id in users {
@@ -215,14 +226,20 @@ pub fn check_subgroups(connection: &Connection, groups: &[GroupId]) -> ApiResult
 }
 
 /// Notifies people whom another user added or removed by direct message. Bots are not notified.
-fn notify(tx: &mut Tx<'_>, caller: &Caller, group: &GroupRow, users: &[UserId], what: &str) -> ApiResult<()> {
+fn notify(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    group: &GroupRow,
+    users: &[UserId],
+    what: &'static str,
+) -> ApiResult<()> {
     let by = notices::name_of(tx, caller)?;
-    let text = format!("{by} {what} the group @_*{}*.", group.name);
+    let content = Composition::from(by.words(what).append(group_mention(group)).words("."));
     for user_id in users {
         let is_person = users::by_id(tx, *user_id)?.is_some_and(|user| !user.is_bot());
         if *user_id != caller.user_id && is_person {
             let address = notices::direct_address(tx, *user_id)?;
-            notices::send_as_notification_bot(tx, address, text.clone())?;
+            notices::send_as_notification_bot(tx, address, content.clone())?;
         }
     }
     Ok(())

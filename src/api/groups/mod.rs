@@ -28,7 +28,7 @@ const STATE: &[StatePart] = &[StatePart { name: "realm_user_groups", fetch: even
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::GET, "/user_groups", USER, list::list_groups),
+        Route::read(Method::GET, "/user_groups", USER, list::list_groups).slow(),
         Route::write(Method::POST, "/user_groups/create", USER, create::create),
         Route::write(Method::PATCH, "/user_groups/{user_group_id}", USER, update::update),
         Route::write(Method::POST, "/user_groups/{user_group_id}/deactivate", USER, deactivate::deactivate),

@@ -6,7 +6,7 @@ use crate::domain::groups::rules::Manager;
 use crate::domain::groups::setting::{Owner, SettingChange};
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{events, rules, setting, sql};
-use crate::domain::users::events::everyone;
+use crate::domain::realm::user_ids::everyone;
 use crate::domain::visibility;
 use crate::domain::visibility::Scope;
 use crate::http::{ApiError, ApiResult, Reply, User};

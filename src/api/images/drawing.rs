@@ -1,8 +1,10 @@
-//! Generated images, drawn pixel by pixel.
+//! Generated images of two colours, as PNG.
+//!
+//! They are drawn for each request, also of callers without credentials, so they are cheap: one bit for each pixel.
 
-use crate::domain::images::scaling::png_encoder;
-use image::{ImageResult, Rgb, RgbImage};
+use flate2::{Compression, Crc, write::ZlibEncoder};
 use sha2::{Digest, Sha256};
+use std::io::{self, Write};
 
 /// The number of squares on a side of a pattern.
 const SQUARES: u32 = 5;
@@ -26,39 +28,64 @@ const COLOURS: [[u8; 3]; 12] = [
 const GROUND: [u8; 3] = [0xf2, 0xf3, 0xf5];
 
 /// Draws the pattern of a text: the left half is derived from its hash, the right half mirrors it.
-pub fn pattern(text: &str, side: u32) -> ImageResult<Vec<u8>> {
+pub fn pattern(text: &str, side: u32) -> io::Result<Vec<u8>> {
     let digest = Sha256::digest(text.as_bytes());
     let colour = COLOURS[usize::from(digest[0]) % COLOURS.len()];
     let margin = side / 10;
     let square = (side - 2 * margin).div_ceil(SQUARES);
-    draw(side, |x, y| {
+    draw(side, colour, |x, y| {
         let inside =
             |at: u32| (at >= margin).then(|| (at - margin) / square).filter(|place| *place < SQUARES);
-        let (Some(column), Some(row)) = (inside(x), inside(y)) else { return GROUND };
+        let (Some(column), Some(row)) = (inside(x), inside(y)) else { return false };
         let column = column.min(SQUARES - 1 - column);
-        let bit = digest[1 + (row * SQUARES.div_ceil(2) + column) as usize] & 1;
-        if bit == 1 { colour } else { GROUND }
+        digest[1 + (row * SQUARES.div_ceil(2) + column) as usize] & 1 == 1
     })
 }
 
 /// Draws a speech bubble with three dots.
-pub fn speech_bubble(side: u32) -> ImageResult<Vec<u8>> {
-    let bubble = COLOURS[0];
-    draw(side, |x, y| {
+pub fn speech_bubble(side: u32) -> io::Result<Vec<u8>> {
+    draw(side, COLOURS[0], |x, y| {
         // In thirty-seconds of the side, so that the picture is the same at every size.
         let (x, y) = (x * 32 / side, y * 32 / side);
         let in_box = (3..29).contains(&x) && (4..22).contains(&y);
         let corner = (x == 3 || x == 28) && (y == 4 || y == 21);
         let in_tail = (22..28).contains(&y) && (8..8 + (28 - y)).contains(&x);
         let dot = (11..15).contains(&y) && [(8..12), (14..18), (20..24)].iter().any(|dot| dot.contains(&x));
-        if (in_box && !corner && !dot) || in_tail { bubble } else { GROUND }
+        (in_box && !corner && !dot) || in_tail
     })
 }
 
-fn draw(side: u32, pixel: impl Fn(u32, u32) -> [u8; 3]) -> ImageResult<Vec<u8>> {
-    let mut file = Vec::new();
-    RgbImage::from_fn(side, side, |x, y| Rgb(pixel(x, y))).write_with_encoder(png_encoder(&mut file))?;
+/// Writes a square of the colour where `is_coloured` says so, and of the ground elsewhere.
+fn draw(side: u32, colour: [u8; 3], is_coloured: impl Fn(u32, u32) -> bool) -> io::Result<Vec<u8>> {
+    const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
+    // One bit for each pixel, which selects a colour of the palette; neither filters nor interlacing.
+    const FORMAT: [u8; 5] = [1, 3, 0, 0, 0];
+    let mut pixels = ZlibEncoder::new(Vec::new(), Compression::fast());
+    for y in 0..side {
+        let mut row = vec![0; 1 + side.div_ceil(8) as usize];
+        for x in (0..side).filter(|&x| is_coloured(x, y)) {
+            row[1 + (x / 8) as usize] |= 0x80 >> (x % 8);
+        }
+        pixels.write_all(&row)?;
+    }
+    let header = [&side.to_be_bytes()[..], &side.to_be_bytes(), &FORMAT].concat();
+    let mut file = SIGNATURE.to_vec();
+    chunk(&mut file, *b"IHDR", &header);
+    chunk(&mut file, *b"PLTE", &[GROUND, colour].concat());
+    chunk(&mut file, *b"IDAT", &pixels.finish()?);
+    chunk(&mut file, *b"IEND", &[]);
     Ok(file)
+}
+
+/// Appends a chunk of a PNG file: length, name, content, checksum of the two.
+fn chunk(file: &mut Vec<u8>, name: [u8; 4], content: &[u8]) {
+    let mut checksum = Crc::new();
+    checksum.update(&name);
+    checksum.update(content);
+    file.extend((content.len() as u32).to_be_bytes());
+    file.extend(name);
+    file.extend(content);
+    file.extend(checksum.sum().to_be_bytes());
 }
 
 #[cfg(test)]

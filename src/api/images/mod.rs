@@ -14,12 +14,13 @@ use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route, USER, User};
 use crate::markdown::emoji;
 use crate::types::UserId;
-use ::image::ImageResult;
 use bytes::Bytes;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::io;
+use std::sync::LazyLock;
 
 /// Images and static data.
 pub const RESOURCE: Resource = Resource { name: "images", routes, ..Resource::EMPTY };
@@ -117,13 +118,15 @@ fn extra_emoji(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> 
 
 /// The names of all Unicode emoji by code point, for `server_emoji_data_url`.
 fn emoji_names(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    let names: Map<String, Value> =
-        emoji::all().map(|emoji| (emoji.code.to_owned(), emoji.names().collect())).collect();
-    let body = json!({ "code_to_names": names }).to_string();
-    Ok(kept("application/json", body.into()))
+    static BODY: LazyLock<Bytes> = LazyLock::new(|| {
+        let names: Map<String, Value> =
+            emoji::all().map(|emoji| (emoji.code.to_owned(), emoji.names().collect())).collect();
+        json!({ "code_to_names": names }).to_string().into()
+    });
+    Ok(kept("application/json", BODY.clone()))
 }
 
-fn png_reply(image: ImageResult<Vec<u8>>) -> ApiResult<Reply> {
+fn png_reply(image: io::Result<Vec<u8>>) -> ApiResult<Reply> {
     let bytes =
         image.map_err(|error| ApiError::internal(format_args!("an image could not be written: {error}")))?;
     Ok(kept("image/png", bytes.into()))

@@ -3,13 +3,13 @@
 //! This server sends no email. An invitation by email is a link for one person, which the notification bot sends to the
 //! inviter to pass on.
 
-mod rules;
+mod new;
 mod send;
 
-use crate::api::invites::rules::InviteParams;
+use crate::api::invites::new::InviteParams;
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::invites::record::InviteRecord;
-use crate::domain::invites::{events, sql};
+use crate::domain::invites::{events, rules, sql};
 use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Params2, Read, Reply, Route, USER, User};
@@ -59,10 +59,10 @@ async fn create_invite_link(
     call.write(move |tx, caller| {
         let (permission, now) = (RealmGroup::CreateMultiuseInvite, tx.now());
         rules::check_can_invite(tx, caller, now, permission, params.invite_as)?;
-        let invite = rules::new_invite(tx, caller, now, &params, &link.stream_ids)?;
+        let invite = new::new_invite(tx, caller, now, &params, &link.stream_ids, 1)?;
         sql::insert(tx, &invite)?;
         events::changed(tx, Some(caller.user_id))?;
-        Reply::field("invite_link", &invite.link(&origin))
+        Reply::field("invite_link", &invite.link(&origin).unwrap_or_default())
     })
     .await
 }
@@ -76,7 +76,7 @@ pub struct RevokeParams {
 
 /// `DELETE /invites/multiuse/{invite_id}`: revokes a reusable link.
 fn revoke_invite_link(tx: &mut Tx<'_>, caller: &User, params: RevokeParams) -> ApiResult<Reply> {
-    let invite = rules::find(tx, caller, params.invite_id, true)?;
+    let invite = new::find(tx, caller, params.invite_id, true)?;
     if invite.is_revoked {
         return Err(ApiError::bad_request("Invitation has already been revoked"));
     }
@@ -87,7 +87,7 @@ fn revoke_invite_link(tx: &mut Tx<'_>, caller: &User, params: RevokeParams) -> A
 
 /// `DELETE /invites/{invite_id}`: revokes an email invitation.
 fn revoke_email_invite(tx: &mut Tx<'_>, caller: &User, params: RevokeParams) -> ApiResult<Reply> {
-    let invite = rules::find(tx, caller, params.invite_id, false)?;
+    let invite = new::find(tx, caller, params.invite_id, false)?;
     sql::delete(tx, invite.invite_id)?;
     events::changed(tx, invite.invited_by_user_id)?;
     Ok(Reply::ok())

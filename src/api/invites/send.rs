@@ -3,15 +3,17 @@
 //! This server sends no email. Every person gets a link of their own, and the notification bot sends the links to the
 //! inviter to pass on.
 
-use crate::api::invites::rules;
-use crate::api::invites::rules::InviteParams;
+use crate::api::invites::new;
+use crate::api::invites::new::InviteParams;
 use crate::domain::domains::check_may_join;
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::invites::record::{InviteRow, random_key};
-use crate::domain::invites::{events, sql};
+use crate::domain::invites::{events, rules, sql};
+use crate::domain::limits::MAX_EMAILS_PER_REQUEST;
 use crate::domain::notices::{direct_address, send_as_notification_bot};
 use crate::domain::users::{names, sql as users};
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
+use crate::markdown::{Composition, Words};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
 use rusqlite::Connection;
@@ -71,8 +73,12 @@ fn invite_all(
     if emails.is_empty() {
         return Err(ApiError::bad_request("You must specify at least one email address."));
     }
-    let invitation = rules::new_invite(tx, caller, tx.now(), params, &send.stream_ids)?;
-    let CheckedEmails { new, invalid, skipped } = check_emails(tx, &emails)?;
+    if emails.len() > MAX_EMAILS_PER_REQUEST {
+        let msg = format!("Too many email addresses (limit: {MAX_EMAILS_PER_REQUEST})");
+        return Err(ApiError::bad_request(msg));
+    }
+    let invitation = new::new_invite(tx, caller, tx.now(), params, &send.stream_ids, emails.len())?;
+    let CheckedEmails { new, invalid, skipped } = check_emails(tx, caller, &emails)?;
     if !invalid.is_empty() {
         let msg = "Some emails did not validate, so we didn't send any invitations.";
         return Err(invitation_failed(msg, invalid.into_iter().chain(skipped).collect(), false));
@@ -83,7 +89,7 @@ fn invite_all(
     let mut invites = Vec::new();
     for email in new {
         let mut invite = InviteRow {
-            key: random_key(),
+            key: Some(random_key()),
             email: Some(email),
             notify_referrer_on_join: send.notify_referrer_on_join,
             ..invitation.clone()
@@ -108,7 +114,9 @@ struct CheckedEmails {
     skipped: Vec<Skipped>,
 }
 
-fn check_emails(connection: &Connection, emails: &[String]) -> ApiResult<CheckedEmails> {
+/// Sorts emails by outcome. An account whose email the caller may not see is not told: the link that is made does not work,
+/// and says so to the invited person.
+fn check_emails(connection: &Connection, caller: &Caller, emails: &[String]) -> ApiResult<CheckedEmails> {
     let mut checked = CheckedEmails { new: Vec::new(), invalid: Vec::new(), skipped: Vec::new() };
     for email in emails {
         if !names::is_email(email) {
@@ -119,7 +127,7 @@ fn check_emails(connection: &Connection, emails: &[String]) -> ApiResult<Checked
             checked.invalid.push((email.clone(), refusal.reason(), false));
             continue;
         }
-        match users::by_delivery_email(connection, email)? {
+        match users::by_delivery_email(connection, email)?.filter(|user| user.shows_email_to(caller)) {
             None => checked.new.push(email.clone()),
             Some(user) if user.is_active => {
                 checked.skipped.push((email.clone(), "Already has an account.", false));
@@ -156,16 +164,14 @@ fn invitation_failed(msg: &'static str, errors: Vec<Skipped>, sent_invitations: 
 /// Sends invitation links to a user as direct messages of the notification bot.
 fn send_links(tx: &mut Tx<'_>, to: UserId, invites: &[InviteRow], origin: &str) -> ApiResult<()> {
     for chunk in invites.chunks(LINKS_PER_MESSAGE) {
-        let mut content = "This server does not send email. Please give each of these people their own \
-                           invitation link:\n"
-            .to_owned();
-        for invite in chunk {
+        let items = chunk.iter().map(|invite| {
             let email = invite.email.as_deref().unwrap_or_default();
-            content.push_str("\n* `");
-            content.push_str(email);
-            content.push_str("`: ");
-            content.push_str(&invite.link(origin));
-        }
+            Words::default().code(email).words(": ").address(&invite.link(origin).unwrap_or_default())
+        });
+        let content = Composition::from(Words::new(
+            "This server does not send email. Please give each of these people their own invitation link:",
+        ))
+        .list(items.collect());
         let address = direct_address(tx, to)?;
         send_as_notification_bot(tx, address, content)?;
     }
@@ -179,11 +185,15 @@ pub struct ResendParams {
     invite_id: i64,
 }
 
-/// `POST /invites/{invite_id}/resend`: sends the link to the caller again. Its expiry does not change.
+/// `POST /invites/{invite_id}/resend`: sends the caller a new link, and the old one stops working: only its digest is
+/// stored. The expiry does not change.
 pub async fn resend_email_invite(call: Call<User>, params: ResendParams) -> ApiResult<Reply> {
     let origin = call.info.origin.clone();
     call.write(move |tx, caller| {
-        let invite = rules::find(tx, caller, params.invite_id, false)?;
+        let mut invite = new::find(tx, caller, params.invite_id, false)?;
+        let key = random_key();
+        sql::set_key(tx, invite.invite_id, &key)?;
+        invite.key = Some(key);
         send_links(tx, caller.user_id, &[invite], &origin)?;
         Ok(Reply::ok())
     })

@@ -1,23 +1,25 @@
 //! Accepting an invitation: creates the user with subscriptions, groups and an API key, in one job.
 
-use crate::api::join::form::{FieldErrors, SignupForm, is_for_owner};
+use crate::api::join::form::{FieldErrors, SignupForm};
 use crate::api::join::welcome;
+use crate::auth::{Ctx, session};
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channels::Viewer;
 use crate::domain::accounts::create::{NewUser, create_without_channels};
+use crate::domain::accounts::first_channel;
 use crate::domain::channels::sql as channels;
 use crate::domain::groups::events::MembersChanged;
 use crate::domain::groups::sql as groups;
 use crate::domain::invites::record::InviteRow;
-use crate::domain::invites::{events, sql};
+use crate::domain::invites::{events, rules, sql};
 use crate::domain::membership::subscribe;
 use crate::domain::realm::bot_domain;
 use crate::domain::realm::user_ids;
 use crate::domain::users::sql as users;
 use crate::domain::visibility::Scope;
 use crate::domain::{keys, realm, visibility};
-use crate::events::Audience;
-use crate::http::ApiResult;
+use crate::http::{ApiResult, allowed};
 use crate::store::Tx;
 use crate::types::UserId;
 use rusqlite::Connection;
@@ -28,12 +30,18 @@ const CLIENT: &str = "join page";
 /// What a new user needs to connect a client.
 #[derive(Clone, Debug)]
 pub struct Joined {
+    /// The new user.
+    pub user_id: UserId,
+    /// The welcome text of the invitation, if it has one of its own.
+    pub welcome_text: Option<String>,
     /// The email to log in with.
     pub email: String,
     /// The display name.
     pub full_name: String,
     /// The API key, which is shown only once.
     pub api_key: String,
+    /// The API key of the session that begins in the browser, where there is a web client.
+    pub session_key: Option<String>,
     /// The name of the organization.
     pub organization: String,
 }
@@ -44,17 +52,33 @@ pub enum AcceptResult {
     Joined(Joined),
     /// The form has errors.
     Invalid(Box<(InviteRow, FieldErrors)>),
-    /// The link is unknown, expired or revoked.
-    NoSuchInvite,
+    /// The link does not work.
+    Unusable(Unusable),
+}
+
+/// Why a link does not work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unusable {
+    /// It is unknown, expired or revoked, or its inviter may not invite to this role any more.
+    Unknown,
+    /// It is the link of the first owner, and somebody can log in already.
+    SetUp,
+    /// The organization is closed.
+    Closed,
 }
 
 /// Loads the invitation of a link if it is usable at `now`. The link of the first owner works until anyone can log in.
-pub fn find(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<InviteRow>> {
-    let invite = sql::load_by_key(connection, key)?.filter(|invite| invite.is_usable(now));
-    Ok(match invite {
-        Some(invite) if is_for_owner(&invite) && users::can_anyone_log_in(connection)? => None,
-        found => found,
-    })
+pub fn find(connection: &Connection, key: &str, now: i64) -> ApiResult<Result<InviteRow, Unusable>> {
+    if realm::is_deactivated(connection)? {
+        return Ok(Err(Unusable::Closed));
+    }
+    let Some(invite) = sql::load_by_key(connection, key)? else { return Ok(Err(Unusable::Unknown)) };
+    if invite.is_for_owner() {
+        let is_set_up = invite.is_revoked || users::can_anyone_log_in(connection)?;
+        return Ok(if is_set_up { Err(Unusable::SetUp) } else { Ok(invite) });
+    }
+    let works = invite.is_usable(now) && rules::find_entitled_inviter(connection, &invite, now)?.is_some();
+    Ok(if works { Ok(invite) } else { Err(Unusable::Unknown) })
 }
 
 /// Creates the user with subscriptions, groups and a key, and sends the events and messages that follow.
@@ -63,16 +87,22 @@ pub fn accept(
     form: &SignupForm,
     password_hash: String,
     origin: &str,
+    begins_session: bool,
 ) -> ApiResult<AcceptResult> {
-    let Some(invite) = find(tx, &form.key, tx.now())? else { return Ok(AcceptResult::NoSuchInvite) };
+    let invite = match find(tx, &form.key, tx.now())? {
+        Ok(invite) => invite,
+        Err(reason) => return Ok(AcceptResult::Unusable(reason)),
+    };
     let errors = form.check(tx, &invite)?;
     if !errors.is_empty() {
         return Ok(AcceptResult::Invalid(Box::new((invite, errors))));
     }
-    if is_for_owner(&invite) {
+    if invite.is_for_owner() {
         realm::settings::set(tx, "name", &form.organization.trim().into())?;
-        sql::delete_owner_links(tx)?;
+        sql::set_revoked(tx, invite.invite_id)?;
+        sql::delete_unused_owner_links(tx)?;
     }
+    first_channel::create_if_new(tx)?;
     let new = NewUser {
         email: form.email_for(&invite).to_owned(),
         full_name: form.full_name.clone(),
@@ -81,7 +111,7 @@ pub fn accept(
         password_hash: Some(password_hash),
     };
     let user = create_without_channels(tx, &new, &bot_domain(origin))?;
-    let streams = invited_channels(tx, &invite)?;
+    let streams = invited_channels(tx, &invite, tx.now())?;
     if !streams.is_empty() {
         subscribe::subscribe_users(tx, &streams, &[user.user_id], &subscribe::Colors::new())?;
     }
@@ -92,38 +122,54 @@ pub fn accept(
     }
     welcome::send(tx, &invite, &user)?;
     Ok(AcceptResult::Joined(Joined {
+        user_id: user.user_id,
+        welcome_text: invite.welcome_message_custom_text,
         api_key: keys::mint(tx, user.user_id, CLIENT)?,
+        session_key: begins_session.then(|| keys::mint(tx, user.user_id, session::CLIENT)).transpose()?,
         email: user.delivery_email,
         full_name: user.full_name,
         organization: realm::settings::NAME.get(tx)?,
     }))
 }
 
-/// Returns the active channels of an invitation, and the default channels if it includes them.
-fn invited_channels(connection: &Connection, invite: &InviteRow) -> ApiResult<Vec<StreamRow>> {
-    let mut ids = invite.stream_ids.clone();
-    if invite.include_realm_default_subscriptions {
-        ids.extend(channels::default_streams(connection)?);
-    }
-    ids.sort_unstable();
-    ids.dedup();
+/// Returns the active channels of an invitation to which the inviter may still add others, and the default channels if it
+/// includes them.
+fn invited_channels(connection: &Connection, invite: &InviteRow, now: i64) -> ApiResult<Vec<StreamRow>> {
+    let inviter = rules::find_entitled_inviter(connection, invite, now)?;
     let mut streams = Vec::new();
-    for stream_id in ids {
-        streams.extend(channel_rows::by_id(connection, stream_id)?.filter(|stream| !stream.is_archived));
+    for stream_id in &invite.stream_ids {
+        let Some((stream, inviter)) = channel_rows::by_id(connection, *stream_id)?.zip(inviter.as_ref())
+        else {
+            continue;
+        };
+        let viewer = Viewer::new(Ctx::new(connection, inviter, now));
+        if viewer.can_read(&stream)? && rules::may_add_to_channel(&viewer, &stream)? {
+            streams.push(stream);
+        }
     }
+    if invite.include_realm_default_subscriptions {
+        for stream_id in channels::default_streams(connection)? {
+            streams.extend(channel_rows::by_id(connection, stream_id)?);
+        }
+    }
+    streams.retain(|stream| !stream.is_archived);
+    streams.sort_unstable_by_key(|stream| stream.stream_id);
+    streams.dedup_by_key(|stream| stream.stream_id);
     Ok(streams)
 }
 
-/// Adds the user to the active groups of an invitation.
+/// Adds the user to the active groups of an invitation to which the inviter may still add members.
 fn add_to_groups(tx: &mut Tx<'_>, invite: &InviteRow, user_id: UserId) -> ApiResult<()> {
+    let now = tx.now();
+    let Some(inviter) = rules::find_entitled_inviter(tx, invite, now)? else { return Ok(()) };
     if invite.group_ids.is_empty() {
         return Ok(());
     }
     visibility::with_events(tx, Scope::Members(&[user_id]), |tx| {
         for group_id in &invite.group_ids {
-            let is_usable = groups::group(tx, *group_id)?.is_some_and(|group| !group.deactivated);
+            let is_usable = allowed(rules::check_group(tx, &inviter, now, *group_id))?.is_some();
             if is_usable && groups::set_member(tx, *group_id, user_id, true)? {
-                let everyone = Audience::set(user_ids::active_ids(tx)?);
+                let everyone = user_ids::everyone(tx)?;
                 tx.emit(MembersChanged::new(true, *group_id, &[user_id]), everyone);
             }
         }

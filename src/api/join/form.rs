@@ -4,6 +4,7 @@ use crate::domain::domains::check_may_join;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::users::{names, passwords, sql as users};
 use crate::http::{ApiError, ApiResult};
+use crate::types::is_forbidden_in_names;
 use rusqlite::Connection;
 use serde::Deserialize;
 
@@ -50,11 +51,6 @@ impl FieldErrors {
     }
 }
 
-/// Whether a link is that of the first owner.
-pub fn is_for_owner(invite: &InviteRow) -> bool {
-    invite.invited_by_user_id.is_none()
-}
-
 impl SignupForm {
     /// Returns the email of the invitation, or else that of the form.
     pub fn email_for<'a>(&'a self, invite: &'a InviteRow) -> &'a str {
@@ -64,8 +60,12 @@ impl SignupForm {
     /// Checks the fields and returns their errors.
     pub fn check(&self, connection: &Connection, invite: &InviteRow) -> ApiResult<FieldErrors> {
         let mut errors = FieldErrors::default();
-        if is_for_owner(invite) {
-            errors.organization = match self.organization.trim().chars().count() {
+        if invite.is_for_owner() {
+            let name = self.organization.trim();
+            errors.organization = match name.chars().count() {
+                _ if name.contains(is_forbidden_in_names) => {
+                    Some("The name has characters that cannot be shown.".to_owned())
+                }
                 0 => Some("Please enter a name for your organization.".to_owned()),
                 1..=MAX_ORGANIZATION_LENGTH => None,
                 _ => Some(format!("The name has at most {MAX_ORGANIZATION_LENGTH} characters.")),
@@ -85,12 +85,15 @@ impl SignupForm {
         } else if let Err(refusal) = check_may_join(connection, email)? {
             errors.email = Some(refusal.reason_for_new_user(email));
         }
-        let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
-        if !passwords::has_allowed_length(&self.password) {
-            errors.password = Some(format!("A password has {min} to {max} characters."));
-        }
+        errors.password = password_error(&self.password);
         Ok(errors)
     }
+}
+
+/// Returns the error of a new password.
+pub fn password_error(password: &str) -> Option<String> {
+    let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
+    (!passwords::has_allowed_length(password)).then(|| format!("A password has {min} to {max} characters."))
 }
 
 /// Returns the message of an error with status 400. Other errors stay errors.

@@ -2,13 +2,15 @@
 //! owner of a new database signs up by the link that `teamchat serve` prints.
 //!
 //! - `page`: the handlers; `form`: the submitted fields and their checks; `accept`: creating the user;
-//! - `welcome`: messages of the bots to the new user and to others; `view`: the HTML.
+//! - `welcome`: messages of the bots to the new user and to others; `view`: the HTML;
+//! - `password`: `/join/password/{key}/`, on which somebody sets a new password by a link of an administrator.
 //!
 //! The page loads nothing from other sites, cannot be framed, is not cached, and sends no referrer.
 
 mod accept;
 mod form;
 mod page;
+mod password;
 mod view;
 mod welcome;
 
@@ -24,5 +26,7 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/join/{key}/", ANYONE, page::show).outside(),
         Route::read(Method::GET, "/join/{key}", ANYONE, page::redirect_to_slash).outside(),
         Route::call(Method::POST, "/join/{key}/", ANYONE, page::submit).outside(),
+        Route::read(Method::GET, "/join/password/{key}/", ANYONE, password::show).outside(),
+        Route::call(Method::POST, "/join/password/{key}/", ANYONE, password::submit).outside(),
     ]
 }

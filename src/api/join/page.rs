@@ -4,19 +4,26 @@ use crate::api::join::accept::AcceptResult;
 use crate::api::join::form::{FieldErrors, SignupForm};
 use crate::api::join::view::SignupPage;
 use crate::api::join::{accept, view};
+use crate::app::ClientFiles;
 use crate::domain::access::user_rows as users;
 use crate::domain::invites::record::InviteRow;
+use crate::domain::notices::welcome;
 use crate::domain::users::passwords;
 use crate::domain::{images, realm};
-use crate::http::{Anyone, ApiError, ApiResult, Call, OtherReply, Read, Reply, RequestInfo};
+use crate::http::{Anyone, ApiResult, Call, OtherReply, Read, Reply, RequestInfo};
 use rand::RngExt;
 use rand::distr::Alphanumeric;
 use rusqlite::Connection;
 use serde::Deserialize;
+use std::sync::Arc;
 
 /// The cookie that a submitted form has to match, against cross-site request forgery: a page of another site may know
 /// the link, but not the cookie.
 const COOKIE: &str = "teamchat_join";
+
+/// The error of a form whose token does not match the cookie.
+pub const STALE_PAGE: &str =
+    "This page was open for too long, or your browser does not keep cookies. Please try again.";
 
 /// The length of the token in the cookie and in the form.
 const TOKEN_LENGTH: usize = 32;
@@ -39,9 +46,12 @@ pub fn redirect_to_slash(_read: &Read<'_, Anyone>, params: PageParams) -> ApiRes
 /// `GET /join/{key}/`: the sign-up page.
 pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
     let now = read.app.clock.seconds();
-    let Some(invite) = accept::find(read, &params.key, now)? else {
-        read.app.rate_limiter.record_key_failure(read.info.peer, read.app.clock.milliseconds())?;
-        return Ok(view::no_such_invite(&organization(read)?));
+    let invite = match accept::find(read, &params.key, now)? {
+        Ok(invite) => invite,
+        Err(reason) => {
+            read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
+            return Ok(view::unusable(&organization(read)?, reason));
+        }
     };
     let organization = organization(read)?;
     let signup = SignupForm { organization: organization.name.clone(), ..SignupForm::default() };
@@ -51,19 +61,18 @@ pub fn show(read: &Read<'_, Anyone>, params: PageParams) -> ApiResult<Reply> {
 /// `POST /join/{key}/`: creates the user, or shows the sign-up page with the errors.
 pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> {
     let (app, info) = (std::sync::Arc::clone(&call.app), call.info.clone());
-    if let Err(error) = app.rate_limiter.record_sign_up(info.peer, app.clock.milliseconds()) {
+    if let Err(error) = app.rate_limiter.count_sign_up(info.peer, &app.clock) {
         let organization = app.readers.read(|snapshot| organization(snapshot)).await?;
         return Ok(view::too_many_attempts(&organization, &error));
     }
     let checked = app.readers.read(|snapshot| -> ApiResult<_> {
-        let Some(invite) = accept::find(snapshot, &signup.key, app.clock.seconds())? else {
-            return Ok(Err(view::no_such_invite(&organization(snapshot)?)));
+        let invite = match accept::find(snapshot, &signup.key, app.clock.seconds())? {
+            Ok(invite) => invite,
+            Err(reason) => return Ok(Err(view::unusable(&organization(snapshot)?, reason))),
         };
         let mut errors = signup.check(snapshot, &invite)?;
-        if !has_valid_token(&info, &signup) {
-            let words =
-                "This page was open for too long, or your browser does not keep cookies. Please try again.";
-            errors = FieldErrors { page: Some(words.to_owned()), ..FieldErrors::default() };
+        if !has_valid_token(&info, &signup.token) {
+            errors = FieldErrors { page: Some(STALE_PAGE.to_owned()), ..FieldErrors::default() };
         }
         if !errors.is_empty() {
             return render_signup(snapshot, &info, organization(snapshot)?, &invite, &signup, &errors)
@@ -74,25 +83,34 @@ pub async fn submit(call: Call<Anyone>, signup: SignupForm) -> ApiResult<Reply> 
     if let Err(page) = checked.await? {
         return Ok(page);
     }
-    let password_hash = passwords::hash_async(signup.password.clone()).await?;
-    let (job_signup, job_info) = (signup.clone(), info.clone());
-    let joined = call.write(move |tx, _| {
-        let accepted = accept::accept(tx, &job_signup, password_hash, &job_info.origin)?;
-        let organization = organization(tx)?;
-        Ok::<_, ApiError>(match accepted {
-            AcceptResult::Joined(joined) => view::joined(&organization, &joined, &job_info.origin),
-            AcceptResult::Invalid(found) => {
-                let (invite, errors) = *found;
-                render_signup(tx, &job_info, organization, &invite, &job_signup, &errors)?
-            }
-            AcceptResult::NoSuchInvite => view::no_such_invite(&organization),
+    let has_web = app.options.client_files != ClientFiles::Off;
+    let password_hash = passwords::hash_async(&call.app.pools, None, signup.password.clone()).await?;
+    let (app, job_signup, job_info) = (Arc::clone(&call.app), signup.clone(), info.clone());
+    let (page, new_user) = call
+        .write(move |tx, _| {
+            let accepted = accept::accept(tx, &job_signup, password_hash, &job_info.origin, has_web)?;
+            let organization = organization(tx)?;
+            Ok(match accepted {
+                AcceptResult::Joined(joined) => {
+                    let page = view::joined(&organization, &joined, &job_info.origin);
+                    (page, Some((joined.user_id, joined.welcome_text)))
+                }
+                AcceptResult::Invalid(found) => {
+                    let (invite, errors) = *found;
+                    (render_signup(tx, &job_info, organization, &invite, &job_signup, &errors)?, None)
+                }
+                AcceptResult::Unusable(reason) => (view::unusable(&organization, reason), None),
+            })
         })
-    });
-    joined.await
+        .await?;
+    if let Some((user_id, welcome_text)) = new_user {
+        welcome::greet(&app, user_id, welcome_text).await;
+    }
+    Ok(page)
 }
 
 /// Loads the organization's name and icon.
-fn organization(connection: &Connection) -> ApiResult<view::Organization> {
+pub fn organization(connection: &Connection) -> ApiResult<view::Organization> {
     let settings = realm::settings::all(connection)?;
     let name = settings.value("name").as_str().unwrap_or_default().to_owned();
     Ok(view::Organization { name, icon_url: images::realm::RealmImage::Icon.url(&settings) })
@@ -111,20 +129,25 @@ fn render_signup(
         Some(user_id) => users::by_id(connection, user_id)?.map(|user| user.full_name),
         None => None,
     };
-    // Keeps the token of the cookie, because the page may be open in several tabs.
-    let token = token_of(info).map_or_else(random_token, str::to_owned);
+    let (token, cookie) = form_token(info);
     let contents = SignupPage { organization, invite, inviter, form: signup, errors, token: &token };
-    let secure = if info.origin.starts_with("https://") { "; Secure" } else { "" };
-    let cookie = format!("{COOKIE}={token}; Path=/join/; Max-Age=86400; HttpOnly; SameSite=Lax{secure}");
     Ok(view::signup(&contents, cookie))
 }
 
-/// Whether the token of the form matches the cookie, compared in constant time.
-fn has_valid_token(info: &RequestInfo, signup: &SignupForm) -> bool {
+/// Returns the token of a form and the cookie that it has to match. Keeps the token of the request's cookie, because the
+/// page may be open in several tabs.
+pub fn form_token(info: &RequestInfo) -> (String, String) {
+    let token = token_of(info).map_or_else(random_token, str::to_owned);
+    let secure = if info.origin.starts_with("https://") { "; Secure" } else { "" };
+    let cookie = format!("{COOKIE}={token}; Path=/join/; Max-Age=86400; HttpOnly; SameSite=Lax{secure}");
+    (token, cookie)
+}
+
+/// Whether the token of a form matches the cookie, compared in constant time.
+pub fn has_valid_token(info: &RequestInfo, submitted: &str) -> bool {
     token_of(info).is_some_and(|token| {
-        let different =
-            token.bytes().zip(signup.token.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
-        token.len() == signup.token.len() && different == 0
+        let different = token.bytes().zip(submitted.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
+        token.len() == submitted.len() && different == 0
     })
 }
 

@@ -1,7 +1,8 @@
 //! The HTML of the pages, each with the style sheet inline. `maud` escapes all values.
 
-use crate::api::join::accept::Joined;
-use crate::api::join::form::{FieldErrors, SignupForm, is_for_owner};
+use crate::api::join::accept::{Joined, Unusable};
+use crate::api::join::form::{FieldErrors, SignupForm};
+use crate::auth::session;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::users::passwords;
 use crate::http::{ApiError, OtherReply, Reply};
@@ -55,7 +56,7 @@ pub struct SignupPage<'a> {
 
 /// Renders the sign-up page. Its status is 400 if there are errors.
 pub fn signup(contents: &SignupPage<'_>, cookie: String) -> Reply {
-    let is_owner = is_for_owner(contents.invite);
+    let is_owner = contents.invite.is_for_owner();
     let title = if is_owner {
         "Set up your server".to_owned()
     } else {
@@ -72,7 +73,7 @@ pub fn signup(contents: &SignupPage<'_>, cookie: String) -> Reply {
 
 /// Returns the sentence below the title.
 fn lead(contents: &SignupPage<'_>) -> String {
-    if is_for_owner(contents.invite) {
+    if contents.invite.is_for_owner() {
         return "Nobody is here yet. You will be the first, and the owner.".to_owned();
     }
     let role = match contents.invite.invited_as {
@@ -174,13 +175,15 @@ impl Field<'_> {
     }
 }
 
-/// Renders the page after sign-up: how to connect a client. It is the only page that shows the API key.
+/// Renders the page after sign-up: the way into the web client, where the session has begun, and how to connect other
+/// clients. It is the only page that shows the API key.
 pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Reply {
     let title = format!("Welcome, {}", joined.full_name);
     let file = format!("[api]\nemail={}\nkey={}\nsite={origin}\n", joined.email, joined.api_key);
     let body = html! {
         h1 { (title) }
         p.lead { "You are in " (joined.organization) "." }
+        @if joined.session_key.is_some() { a.button href="/" { "Start chatting" } }
         h2 { "On your phone" }
         p {
             "Open the " a href=(CLIENTS_URL) rel="noreferrer" target="_blank" { "Zulip app" }
@@ -192,20 +195,105 @@ pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Rep
         }
         h2 { "In the terminal, and for scripts" }
         p {
-            "Save this as " code { "~/.zuliprc" } ": the terminal client and the libraries read it. "
+            "Run this in a terminal. It makes the file " code { "~/.zuliprc" } ", which only you can read. "
             strong { "The key is shown this once." }
         }
-        pre tabindex="0" aria-label="Contents of ~/.zuliprc" { (file) }
+        pre tabindex="0" aria-label="Command that makes ~/.zuliprc" {
+            "(umask 077; cat > ~/.zuliprc) <<'END'\n" (file) "END\n"
+        }
+        p {
+            "Libraries and bots in Python read it by themselves. The terminal client needs to be told: "
+            code { "zulip-term -c ~/.zuliprc" } ", and so does JavaScript: "
+            code { "zulip({ zuliprc: '...' })" } " with the path of the file."
+        }
     };
-    page(200, &title, organization, &body, Vec::new())
+    let headers = joined.session_key.as_deref().map(|key| session::begin(key, origin)).unwrap_or_default();
+    page(200, &title, organization, &body, headers)
 }
 
-/// Renders the page for an unknown, expired or revoked link, with status 404.
-pub fn no_such_invite(organization: &Organization) -> Reply {
-    let title = "This invitation does not work";
-    let words =
-        "It may have expired, or somebody took it back. Please ask whoever gave it to you for a new link.";
+/// Renders the page for a link that does not work, with status 404.
+pub fn unusable(organization: &Organization, reason: Unusable) -> Reply {
+    let (title, words) = match reason {
+        Unusable::Unknown => (
+            "This invitation does not work",
+            "It may have expired, or somebody took it back. Please ask whoever gave it to you for a new link.",
+        ),
+        Unusable::SetUp => (
+            "This server is set up already",
+            "Its owner has an account. If it is yours, log in with its email and password in a client. If the password \
+             is lost, run teamchat user password on the machine of the server.",
+        ),
+        Unusable::Closed => (
+            "This organization is closed",
+            "Nobody can join it or log in. Whoever runs the server can open it again.",
+        ),
+    };
     notice(404, title, words, organization, Vec::new())
+}
+
+/// The contents of the page on which somebody sets a new password.
+pub struct PasswordPage<'a> {
+    /// The organization.
+    pub organization: Organization,
+    /// The email to log in with.
+    pub email: &'a str,
+    /// The error of the page as a whole.
+    pub page_error: Option<&'a str>,
+    /// The error of the password.
+    pub password_error: Option<&'a str>,
+    /// The token of the form, which the cookie has to match.
+    pub token: &'a str,
+}
+
+/// Renders the page on which somebody sets a new password. Its status is 400 if there are errors.
+pub fn password(contents: &PasswordPage<'_>, cookie: String) -> Reply {
+    let title = "Set a new password";
+    let (min, max) = (passwords::MIN_LENGTH, passwords::MAX_LENGTH);
+    let email = Field {
+        name: "email",
+        label: "Email",
+        kind: "email",
+        autocomplete: "username",
+        value: Some(contents.email),
+        hint: "",
+        error: None,
+        is_read_only: true,
+    };
+    let password = Field {
+        name: "password",
+        label: "New password",
+        kind: "password",
+        autocomplete: "new-password",
+        value: None,
+        hint: &format!("{min} to {max} characters."),
+        error: contents.password_error,
+        is_read_only: false,
+    };
+    let body = html! {
+        h1 { (title) }
+        p.lead { "All clients that are logged in will have to log in again." }
+        form method="post" novalidate {
+            input type="hidden" name="token" value=(contents.token);
+            @if let Some(words) = contents.page_error { p.problem role="alert" { (words) } }
+            (email.render())
+            (password.render())
+            button type="submit" { "Set password" }
+        }
+    };
+    let status = if contents.page_error.or(contents.password_error).is_none() { 200 } else { 400 };
+    page(status, title, &contents.organization, &body, vec![("Set-Cookie", cookie)])
+}
+
+/// Renders the page after a new password was set.
+pub fn password_set(organization: &Organization, email: &str) -> Reply {
+    let words = format!("Log in again in your clients, with the email {email} and your new password.");
+    notice(200, "Your password is set", &words, organization, Vec::new())
+}
+
+/// Renders the page for a link to set a password that is unknown, used or expired, with status 404.
+pub fn no_such_reset(organization: &Organization) -> Reply {
+    let words = "It works once, and for a day. Please ask an administrator for a new one.";
+    notice(404, "This link does not work", words, organization, Vec::new())
 }
 
 /// Renders the page for a rate-limited client, with status 429.

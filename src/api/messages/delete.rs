@@ -58,9 +58,7 @@ fn permissions(
             return Ok(true);
         }
         match stream_id {
-            // A guest has no permission that may not be given to everyone, whatever groups they are in.
-            Some(_) if caller.is_guest() && !channel.permission().allow_everyone_group => Ok(false),
-            Some(stream_id) => channels::is_in(connection, &membership, stream_id, channel),
+            Some(stream_id) => channels::has_permission(connection, caller, &membership, stream_id, channel),
             None => Ok(false),
         }
     };

@@ -43,11 +43,11 @@ const STATE: &[StatePart] = &[
 fn routes() -> Vec<Route> {
     vec![
         Route::call(Method::POST, "/messages", USER, send::send_message).for_webhooks(),
-        Route::read(Method::GET, "/messages", USER, fetch::get_messages),
+        Route::read(Method::GET, "/messages", USER, fetch::get_messages).slow_if(fetch::is_slow),
         Route::read(Method::GET, "/messages/{message_id}", USER, fetch::get_message),
         Route::call(Method::PATCH, "/messages/{message_id}", USER, edit::update_message),
         Route::write(Method::DELETE, "/messages/{message_id}", USER, delete::delete_message),
-        Route::read(Method::GET, "/messages/{message_id}/history", USER, edit::history::get_history),
+        Route::call(Method::GET, "/messages/{message_id}/history", USER, edit::history::get_history),
         Route::read(
             Method::GET,
             "/messages/{message_id}/read_receipts",
@@ -60,17 +60,13 @@ fn routes() -> Vec<Route> {
             ADMINISTRATOR,
             delete_topic::delete_topic,
         ),
-        Route::read(Method::GET, "/messages/matches_narrow", USER, fetch::matches_narrow::matches_narrow),
+        Route::read(Method::GET, "/messages/matches_narrow", USER, fetch::matches_narrow::matches_narrow)
+            .slow_if(fetch::has_slow_narrow),
         Route::write(Method::POST, "/messages/flags", USER, flags::update_flags),
-        Route::write(
-            Method::POST,
-            "/messages/flags/narrow",
-            USER,
-            flags::for_narrow::update_flags_for_narrow,
-        ),
+        Route::call(Method::POST, "/messages/flags/narrow", USER, flags::for_narrow::update_flags_for_narrow),
         Route::write(Method::POST, "/mark_all_as_read", USER, flags::mark_as_read::mark_all_as_read),
         Route::write(Method::POST, "/mark_stream_as_read", USER, flags::mark_as_read::mark_stream_as_read),
         Route::write(Method::POST, "/mark_topic_as_read", USER, flags::mark_as_read::mark_topic_as_read),
-        Route::read(Method::POST, "/messages/render", USER, render::render_message),
+        Route::call(Method::POST, "/messages/render", USER, render::render_message),
     ]
 }

@@ -1,8 +1,8 @@
 //! `POST /messages/render`: renders a text without sending it.
 
 use crate::domain::messages::rules;
-use crate::domain::rendering::render_for;
-use crate::http::{ApiResult, Read, Reply, User};
+use crate::domain::rendering::{on_snapshot, render_for};
+use crate::http::{ApiResult, Call, Caller, Reply, User};
 use serde::Deserialize;
 
 /// Parameters of `POST /messages/render`.
@@ -13,8 +13,13 @@ pub struct RenderParams {
 }
 
 /// `POST /messages/render`.
-pub fn render_message(read: &Read<'_, User>, params: RenderParams) -> ApiResult<Reply> {
+pub async fn render_message(call: Call<User>, params: RenderParams) -> ApiResult<Reply> {
     let content = rules::content(&params.content).unwrap_or_default();
-    let rendered = render_for(read, read.caller, read.app.clock.seconds(), &read.info.origin, &content)?;
+    let (now, caller, origin) = (call.app.clock.seconds(), Caller::clone(&call.caller), call.info.origin);
+    let text = content.clone();
+    let rendered = on_snapshot(&call.app, Some(caller.user_id), &[&text], move |snapshot| {
+        render_for(snapshot, &caller, now, &origin, &content)
+    })
+    .await?;
     Reply::field("rendered", &rendered.html)
 }

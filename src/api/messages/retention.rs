@@ -26,8 +26,12 @@ pub const BACKGROUND: Background = |app, stopped| {
 };
 
 /// Deletes a batch of expired messages, the oldest of a conversation first. Returns the time of the next batch: now, or
-/// `None` if nothing had expired.
+/// `None` if nothing had expired. Nothing is deleted for a day after the clock has jumped: what a wrong date deletes is
+/// gone.
 pub async fn remove_expired(app: &App) -> ApiResult<Option<i64>> {
+    if !app.jump_detector.is_steady(&app.clock) {
+        return Ok(None);
+    }
     let now = app.clock.seconds();
     // Usually nothing has expired, and the writer is not needed.
     if app.readers.read(|snapshot| Expired::find(snapshot, now)).await?.is_none() {

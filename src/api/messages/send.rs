@@ -1,12 +1,14 @@
 //! `POST /messages`: sends a channel or direct message.
 
 use crate::domain::messages::create::{OutgoingMessage, send};
-use crate::domain::messages::destination::MessageType;
+use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::{destination, rules};
-use crate::domain::rendering::render_for;
+use crate::domain::notices::bots as notices;
+use crate::domain::rendering::{on_snapshot, render_for};
 use crate::events::QueueId;
 use crate::http::params::JsonOrText;
-use crate::http::{ApiError, ApiResult, Call, Reply, User};
+use crate::http::{ApiResult, Call, Caller, Reply, User};
+use crate::store::Tx;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -36,26 +38,44 @@ pub struct SendParams {
 /// `POST /messages`.
 pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Reply> {
     let now = call.app.clock.seconds();
-    let client = call.info.client.clone();
-    let message = call
-        .app
-        .readers
-        .read(|snapshot| {
-            let content = rules::content(&params.content)?;
-            let topic = params.topic.as_deref();
-            let destination =
-                destination::resolve(snapshot, &call.caller, now, params.r#type, &params.to, topic)?;
-            let rendered = render_for(snapshot, &call.caller, now, &call.info.origin, &content)?;
-            let read_by_sender = params.read_by_sender.unwrap_or_else(|| rules::is_read_by_sender(&client));
-            let echo = params.queue_id.map(|id| QueueId(id.into())).zip(params.local_id);
-            Ok::<_, ApiError>(OutgoingMessage {
-                read_by_sender,
-                echo,
-                ..OutgoingMessage::new(destination, content, rendered, client)
-            })
+    let (client, origin) = (call.info.client.clone(), call.info.origin.clone());
+    let caller = Caller::clone(&call.caller);
+    let content = rules::content(&params.content)?;
+    let text = content.clone();
+    let to = params.to.clone();
+    let prepared = on_snapshot(&call.app, Some(caller.user_id), &[&text], move |snapshot| {
+        let topic = params.topic.as_deref();
+        let destination = destination::resolve(snapshot, &caller, now, params.r#type, &params.to, topic)?;
+        let rendered = render_for(snapshot, &caller, now, &origin, &content)?;
+        let read_by_sender = params.read_by_sender.unwrap_or_else(|| rules::is_read_by_sender(&client));
+        let echo = params.queue_id.map(|id| QueueId(id.into())).zip(params.local_id);
+        Ok(OutgoingMessage {
+            read_by_sender,
+            echo,
+            ..OutgoingMessage::new(destination, content, rendered, client)
         })
-        .await?;
-    let sent = call.write(move |tx, caller| send(tx, caller, message)).await?;
+    })
+    .await;
+    let message = match prepared {
+        Err(error) if error.code() == "STREAM_DOES_NOT_EXIST" && call.caller.is_bot() => {
+            // Nobody reads the errors of a bot.
+            call.write(move |tx, caller| notices::missing_channel(tx, caller, &to)).await?;
+            return Err(error);
+        }
+        prepared => prepared?,
+    };
+    let job = move |tx: &mut Tx<'_>, caller: &User| {
+        let channel = match &message.destination {
+            Destination::Channel(stream, _) if caller.is_bot() => Some(stream.clone()),
+            _ => None,
+        };
+        let sent = send(tx, caller, message)?;
+        if let Some(stream) = channel {
+            notices::channel_without_subscribers(tx, caller, &stream)?;
+        }
+        Ok(sent)
+    };
+    let sent = call.write(job).await?;
     let mut reply = json!({ "id": sent.id });
     if let Some(policy) = sent.automatic_new_visibility_policy {
         reply["automatic_new_visibility_policy"] = json!(policy);

@@ -6,21 +6,25 @@ use crate::api::outgoing_webhooks::report::Report;
 use crate::api::outgoing_webhooks::{payload, post};
 use crate::app::App;
 use crate::domain::access::messages as message_access;
+use crate::domain::access::messages::MessageAccess;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{channel_rows as channels, user_rows as users};
 use crate::domain::bots::sql as bots;
 use crate::domain::bots::sql::Service;
 use crate::domain::messages::create::{OutgoingMessage, store_and_emit as write_message};
+use crate::domain::messages::destination;
 use crate::domain::messages::destination::Destination;
 use crate::domain::messages::markup::Location;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::webhook_queue::QueuedRow;
 use crate::domain::messages::{rules, sql as messages, webhook_queue};
 use crate::domain::notices::{direct_address, send_as_notification_bot};
-use crate::domain::rendering::render_for;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::domain::rendering::{on_snapshot, render_for};
+use crate::http::{ApiError, ApiResult, Caller, allowed};
+use crate::markdown::Words;
+use crate::scheduler;
 use crate::store::Tx;
-use crate::types::Topic;
+use crate::types::{Topic, UserId};
 use futures_util::future::join_all;
 use rusqlite::Connection;
 
@@ -33,21 +37,30 @@ const PAUSES: [i64; 3] = [2, 10, 60];
 /// The published client name of replies.
 const CLIENT: &str = "OutgoingWebhookResponse";
 
-/// Posts all due messages. Returns when the next one is due, in UNIX seconds.
+/// Posts all due messages. Returns when the next one is due, in UNIX seconds. A message that the server fails to handle
+/// stays where it is and stops no other; the last such error is returned, so that it is tried again.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
+    let mut failed: Vec<i64> = Vec::new();
+    let mut result = Ok(());
     loop {
         let now = app.clock.seconds();
-        let due = app
-            .readers
-            .read(|snapshot| Ok::<_, ApiError>(webhook_queue::due(snapshot, now, AT_ONCE)?))
-            .await?;
+        let limit = AT_ONCE + failed.len() as i64;
+        let mut due =
+            app.readers.read(|snapshot| Ok::<_, ApiError>(webhook_queue::due(snapshot, now, limit)?)).await?;
+        due.retain(|row| !failed.contains(&row.id));
         if due.is_empty() {
+            result?;
             return app.readers.read(|snapshot| Ok(webhook_queue::next(snapshot)?)).await;
         }
-        join_all(due.into_iter().map(|row| deliver(app, row)))
-            .await
-            .into_iter()
-            .collect::<ApiResult<()>>()?;
+        let ids: Vec<i64> = due.iter().map(|row| row.id).collect();
+        let done = join_all(due.into_iter().map(|row| scheduler::guard(deliver(app, row)))).await;
+        for (id, done) in ids.into_iter().zip(done) {
+            if let Err(error) = done {
+                tracing::warn!(%error, id, "a message was not posted to a webhook and will be tried again");
+                failed.push(id);
+                result = Err(error);
+            }
+        }
     }
 }
 
@@ -77,7 +90,7 @@ async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
     let now = app.clock.seconds();
     let prepared = app.readers.read(|snapshot| prepare(app, snapshot, &row, now)).await?;
     let Some(prepared) = prepared else {
-        // The bot is deactivated, or the message was deleted.
+        // The bot is deactivated, or cannot read the message any more.
         return app
             .writer
             .run(move |tx| webhook_queue::remove(tx, row.id).map(|_| ()).map_err(ApiError::from))
@@ -94,7 +107,7 @@ async fn deliver(app: &App, row: QueuedRow) -> ApiResult<()> {
         Outcome::Quiet => None,
         Outcome::Reply(content, answer) => match send_reply(app, &row, &prepared, content).await {
             Ok(()) => return Ok(()),
-            Err(error) if error.status() >= 500 => return Err(error),
+            Err(error) if error.is_passing() => return Err(error),
             Err(error) => Some(Report::refused(error.msg(), &answer)),
         },
         Outcome::Failed(report) => Some(report),
@@ -131,13 +144,19 @@ fn outcome_of(interface: i64, answer: Result<Answer, Failure>) -> Outcome {
     }
 }
 
-/// Loads the bot and the message, and writes the payload; `None` if the bot is deactivated or the message was deleted.
+/// Loads the bot and the message, and writes the payload; `None` if the bot is deactivated, or if the message was deleted
+/// or cannot be read by the bot any more.
 fn prepare(app: &App, connection: &Connection, row: &QueuedRow, now: i64) -> ApiResult<Option<Prepared>> {
     let bot = users::by_id(connection, row.bot_id)?.filter(|bot| bot.is_active);
     let service = bots::load(connection, row.bot_id)?.and_then(|bot| bot.service);
     let message = messages::by_id(connection, row.message_id)?;
     let (Some(bot), Some(service), Some(message)) = (bot, service, message) else { return Ok(None) };
     let caller = users::caller(connection, bot.user_id)?;
+    // The bot may have lost the channel since the message was sent.
+    let access = MessageAccess::new(connection, &caller, now);
+    if !access.can_read(message.recipient_id, message.id)? {
+        return Ok(None);
+    }
     let url = app.options.public_url.as_deref().and_then(|url| url::Url::parse(url).ok());
     let host = url.as_ref().and_then(url::Url::host_str).unwrap_or("localhost");
     let payload = payload::write(connection, row, (&bot, &caller), &service, &message, now, host)?;
@@ -159,9 +178,11 @@ async fn send_reply(app: &App, row: &QueuedRow, prepared: &Prepared, content: St
     let draft = draft(app, prepared, &content).await?;
     let (id, bot_id) = (row.id, prepared.bot.user_id);
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
-        if webhook_queue::remove(tx, id)?
-            && let Some(draft) = draft
-        {
+        if !webhook_queue::remove(tx, id)? {
+            return Ok(());
+        }
+        if let Some(mut draft) = draft {
+            check_may_send(tx, bot_id, &mut draft)?;
             write_message(tx, bot_id, &draft)?;
         }
         Ok(())
@@ -169,17 +190,24 @@ async fn send_reply(app: &App, row: &QueuedRow, prepared: &Prepared, content: St
     app.writer.run(job).await
 }
 
+/// Asks again whether the bot may write to the conversation: the other server may have taken long to answer.
+fn check_may_send(tx: &Tx<'_>, bot_id: UserId, draft: &mut OutgoingMessage) -> ApiResult<()> {
+    let caller = users::caller(tx, bot_id)?;
+    destination::recheck(tx, &caller, tx.now(), &mut draft.destination)
+}
+
 /// Renders a reply of the bot.
 async fn draft(app: &App, prepared: &Prepared, content: &str) -> ApiResult<Option<OutgoingMessage>> {
     let origin = app.options.public_url.clone().unwrap_or_default();
     let now = app.clock.seconds();
-    let render = |snapshot: &crate::store::Snapshot<'_>| -> ApiResult<Option<OutgoingMessage>> {
-        let Some(address) = address_of(snapshot, &prepared.message)? else { return Ok(None) };
-        let content = rules::content(content)?;
-        let rendered = render_for(snapshot, &prepared.caller, now, &origin, &content)?;
+    let content = rules::content(content)?;
+    let (caller, message, text) = (prepared.caller.clone(), prepared.message.clone(), content.clone());
+    on_snapshot(app, None, &[&text], move |snapshot| {
+        let Some(address) = address_of(snapshot, &message)? else { return Ok(None) };
+        let rendered = render_for(snapshot, &caller, now, &origin, &content)?;
         Ok(Some(OutgoingMessage::new(address, content, rendered, CLIENT.to_owned())))
-    };
-    app.readers.read(render).await
+    })
+    .await
 }
 
 /// Reports a failure to the conversation and to the bot's owner.
@@ -194,18 +222,20 @@ async fn fail(app: &App, row: QueuedRow, prepared: Prepared, report: Report) -> 
             && let Some(owner) = owner.filter(|owner| owner.is_active)
         {
             let url = Location::of(tx, &prepared.message)?;
-            let content = format!(
-                "[A message]({}) to your bot @_**{}** triggered an outgoing webhook.\n{reasons}",
-                url.url(),
-                prepared.bot.full_name
-            );
+            let begin = Words::default()
+                .link("A message", url.url())
+                .words(" to your bot ")
+                .user(prepared.bot.user_id.0, &prepared.bot.full_name)
+                .words(" triggered an outgoing webhook.");
             let address = direct_address(tx, owner.user_id)?;
-            send_as_notification_bot(tx, address, content)?;
+            send_as_notification_bot(tx, address, reasons.after(begin))?;
         }
-        match draft {
-            Some(draft) => write_message(tx, prepared.bot.user_id, &draft).map(|_| ()),
-            None => Ok(()),
+        if let Some(mut draft) = draft
+            && allowed(check_may_send(tx, prepared.bot.user_id, &mut draft))?.is_some()
+        {
+            write_message(tx, prepared.bot.user_id, &draft)?;
         }
+        Ok(())
     };
     app.writer.run(job).await
 }

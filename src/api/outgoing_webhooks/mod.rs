@@ -5,13 +5,16 @@
 //! that sends the reply, so a restart loses no message, but may post one twice.
 //!
 //! Messages are posted only to hosts that the server's operator allows, and only over `http`: TLS would increase the
-//! size of the binary by more than a tenth. Where `https` is needed, a proxy on the same machine can provide it.
+//! size of the binary by more than a tenth. Where `https` is needed, a proxy on the same machine can provide it; bots
+//! with an `https` URL are refused when they are created or changed.
 
+mod allowed_hosts;
 pub mod deliver;
 mod payload;
 mod post;
 mod report;
 
+pub use self::allowed_hosts::AllowedHost;
 use crate::http::{Background, Resource};
 use crate::scheduler;
 

@@ -4,10 +4,11 @@ pub mod register;
 
 use crate::api::queues::register::{RegisterParams, new_queue};
 use crate::app::App;
+use crate::domain::access::user_rows;
 use crate::events::{self, Audience, Delivery, QueueError, QueueId, uniform_event};
 use crate::http::Resource;
 use crate::http::{ApiError, ApiResult, Call, Params2, Reply, Route, USER, User};
-use crate::types::{EventId, UserId};
+use crate::types::{EventId, Role, UserId};
 use hyper::Method;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ const HEARTBEAT_ON_ITS_WAY: Duration = Duration::from_secs(5);
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::call(Method::GET, "/events", USER, get_events),
+        Route::call(Method::GET, "/events", USER, get_events).unlimited(),
         Route::call(Method::DELETE, "/events", USER, delete_queue),
     ]
 }
@@ -90,6 +91,7 @@ async fn wait(
         let delivery = app.hub.poll(&queue_id, user_id, last_event_id, timeout, &app.clock).await;
         match delivery.map_err(refused)? {
             Delivery::Events(events) => {
+                check_public_access(&app, user_id, &queue_id).await?;
                 let queue_id = json!(queue_id.0);
                 return Ok(Reply::members(format!("\"events\":[{events}],\"queue_id\":{queue_id}")));
             }
@@ -103,13 +105,29 @@ async fn wait(
     }
 }
 
+/// Expires a queue of all public channels whose user has become a guest. Asked after events were collected, so that none
+/// is delivered that the new role hides.
+async fn check_public_access(app: &App, user_id: UserId, queue_id: &QueueId) -> ApiResult<()> {
+    let owner = app.hub.owner(queue_id);
+    if owner.is_none_or(|(_, registration)| !registration.all_public_streams) {
+        return Ok(());
+    }
+    let user = app.readers.read(|snapshot| Ok::<_, ApiError>(user_rows::by_id(snapshot, user_id)?)).await?;
+    if user.is_some_and(|user| user.role != Role::Guest) {
+        return Ok(());
+    }
+    app.hub.remove(queue_id);
+    let row = queue_id.clone();
+    app.writer.run(move |tx| -> ApiResult<()> { Ok(events::delete_queue(tx, &row)?) }).await?;
+    Err(ApiError::bad_event_queue(&queue_id.0))
+}
+
 fn refusal(error: QueueError, queue_id: &QueueId) -> ApiError {
     match error {
         QueueError::Unknown => ApiError::bad_event_queue(&queue_id.0),
         QueueError::Pruned(id) => {
             ApiError::bad_request(format!("An event newer than {id} has already been pruned!"))
         }
-        QueueError::NotInQueue(id) => ApiError::bad_request(format!("Event {id} was not in this queue")),
         QueueError::Store(error) => error.into(),
     }
 }

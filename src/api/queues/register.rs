@@ -4,7 +4,7 @@
 //! lost or delivered twice. The parts of the state are [`StatePart`]s of the resources.
 
 use crate::events;
-use crate::events::{Capabilities, NewQueue, QueueId, Registration, log};
+use crate::events::{Capabilities, Hub, NewQueue, QueueId, Registration, log};
 use crate::http::{
     ApiError, ApiResult, Call, Caller, Reply, Route, State, StatePart, StateRequest, Subscribers, USER, User,
 };
@@ -15,6 +15,12 @@ use hyper::Method;
 use rusqlite::Connection;
 use serde::Deserialize;
 use std::sync::Arc;
+
+/// The most terms in the narrow of a queue.
+const MAX_NARROW_TERMS: usize = 10;
+
+/// The longest operand in the narrow of a queue, in characters. Names of channels, topics and emails are shorter.
+const MAX_NARROW_OPERAND_LENGTH: usize = 1024;
 
 /// Lists the parts of the state of all resources.
 pub type StateParts = fn() -> Vec<&'static StatePart>;
@@ -65,9 +71,15 @@ impl RegisterParams {
             || self.client_capabilities.is_some()
     }
 
-    /// Checks the parameters, and converts them to the options of a queue.
-    fn registration(&self, caller: &Caller) -> ApiResult<Registration> {
+    /// The parts of the state to return; all by default.
+    fn wanted(&self) -> Option<&[String]> {
+        self.fetch_event_types.as_deref().or(self.event_types.as_deref())
+    }
+
+    /// Checks the parameters, and converts them to the options of a queue. Types that no event has are left out.
+    fn registration(&self, caller: &Caller, hub: &Hub) -> ApiResult<Registration> {
         let narrow = self.narrow.clone().unwrap_or_default();
+        check_narrow(&narrow)?;
         for (operator, operand) in &narrow {
             let known = matches!(operator.as_str(), "channel" | "stream" | "topic" | "sender" | "is");
             if !known || (operator == "is" && operand == "followed") {
@@ -78,8 +90,15 @@ impl RegisterParams {
         if all_public_streams && caller.is_guest() {
             return Err(ApiError::bad_request("User not authorized for this query"));
         }
+        let event_types = self.event_types.as_ref().map(|types| {
+            let mut known: Vec<String> =
+                types.iter().filter(|name| hub.is_event_type(name)).cloned().collect();
+            known.sort_unstable();
+            known.dedup();
+            known
+        });
         Ok(Registration {
-            event_types: self.event_types.clone(),
+            event_types,
             apply_markdown: self.apply_markdown.unwrap_or(false),
             client_gravatar: self.client_gravatar.unwrap_or(true),
             slim_presence: self.slim_presence.unwrap_or(false),
@@ -91,16 +110,35 @@ impl RegisterParams {
     }
 }
 
+/// Checks the size of a queue's narrow, which is kept with the queue and compared with each message.
+fn check_narrow(narrow: &[(String, String)]) -> ApiResult<()> {
+    if narrow.len() > MAX_NARROW_TERMS {
+        let msg = format!("narrow is too long (limit: {MAX_NARROW_TERMS} terms)");
+        return Err(ApiError::bad_request(msg));
+    }
+    if narrow.iter().any(|(_, operand)| operand.chars().count() > MAX_NARROW_OPERAND_LENGTH) {
+        let msg = format!("narrow is too long (limit: {MAX_NARROW_OPERAND_LENGTH} characters)");
+        return Err(ApiError::bad_request(msg));
+    }
+    Ok(())
+}
+
 /// `POST /register`.
 async fn register(call: Call<User>, params: RegisterParams, parts: StateParts) -> ApiResult<Reply> {
     let registered = new_queue(&call, &params).await?;
-    let app = &call.app;
-    let read = |snapshot: &Snapshot<'_>| state(snapshot, &call, &params, &registered.registration, parts);
-    let state = app.readers.read(read).await;
+    let (app, user_id) = (Arc::clone(&call.app), call.caller.user_id);
+    let is_short = params.wanted().is_some_and(<[String]>::is_empty);
+    let registration = Arc::clone(&registered.registration);
+    let read = move |snapshot: &Snapshot<'_>| state(snapshot, &call, &params, &registration, parts);
+    let state = if is_short {
+        app.readers.read(read).await
+    } else {
+        app.read_in(&app.pools.slow_reads, Some(user_id), read).await
+    };
     let (mut state, last_event_id) = match state {
         Ok(state) => state,
         Err(error) => {
-            app.hub.remove(&registered.queue_id);
+            app.hub.abandon(&registered.queue_id);
             return Err(error);
         }
     };
@@ -112,14 +150,15 @@ async fn register(call: Call<User>, params: RegisterParams, parts: StateParts) -
 
 /// Creates a queue and stores its row. The queue gets all events from now on.
 pub async fn new_queue(call: &Call<User>, params: &RegisterParams) -> ApiResult<NewQueue> {
-    let registration = Arc::new(params.registration(&call.caller)?);
+    let registration = Arc::new(params.registration(&call.caller, &call.app.hub)?);
     let queue = NewQueue {
         queue_id: QueueId::random(),
         user_id: call.caller.user_id,
         registration: Arc::clone(&registration),
     };
     let app = &call.app;
-    app.hub.add(queue.queue_id.clone(), queue.user_id, registration, app.clock.milliseconds());
+    let now = app.clock.monotonic();
+    app.hub.add(queue.queue_id.clone(), queue.user_id, registration, now);
     let row = queue.clone();
     let written = app.writer.run(move |tx| -> ApiResult<()> { Ok(events::insert_queue(tx, &row)?) }).await;
     if let Err(error) = written {
@@ -136,17 +175,20 @@ fn state(
     registration: &Registration,
     parts: StateParts,
 ) -> ApiResult<(State, EventId)> {
-    let wanted = params.fetch_event_types.as_ref().or(params.event_types.as_ref());
+    // The role may have changed while the queue was written. Its event comes before `last_event_id`, so that the client
+    // would never hear of it.
+    let mut caller = Caller::clone(&call.caller);
+    caller.reload(connection)?;
     let request = StateRequest {
         connection,
-        caller: &call.caller,
+        caller: &caller,
         app: &call.app,
         info: &call.info,
         registration,
         include_subscribers: params.include_subscribers.unwrap_or_default(),
         presence_history_limit_days: params.presence_history_limit_days,
         now: call.app.clock.seconds(),
-        wanted: wanted.map(Vec::as_slice),
+        wanted: params.wanted(),
     };
     let mut state = State::default();
     state.extend(versions());

@@ -12,9 +12,9 @@ mod update;
 use crate::api::realm::params::MAX_WELCOME_MESSAGE_LENGTH;
 use crate::domain::notices::welcome;
 use crate::domain::realm;
-use crate::http::params::{BoundedText, NoParams};
+use crate::http::params::BoundedText;
 use crate::http::{
-    ADMINISTRATOR, Administrator, ApiError, ApiResult, OWNER, Owner, Reply, Resource, Route, StatePart,
+    ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, OWNER, Owner, Reply, Resource, Route, StatePart,
 };
 use crate::store::Tx;
 use hyper::Method;
@@ -31,14 +31,9 @@ const STATE: &[StatePart] = &[
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::write(Method::PATCH, "/realm", ADMINISTRATOR, update::update),
+        Route::call(Method::PATCH, "/realm", ADMINISTRATOR, update::update),
         Route::write(Method::POST, "/realm/deactivate", OWNER, deactivate),
-        Route::write(
-            Method::POST,
-            "/realm/test_welcome_bot_custom_message",
-            ADMINISTRATOR,
-            send_test_message,
-        ),
+        Route::call(Method::POST, "/realm/test_welcome_bot_custom_message", ADMINISTRATOR, send_test_message),
     ]
 }
 
@@ -50,19 +45,34 @@ pub struct TestWelcomeParams {
 }
 
 /// `POST /realm/test_welcome_bot_custom_message`: sends the text to the caller as the welcome bot (feature level 416).
-fn send_test_message(tx: &mut Tx<'_>, caller: &Administrator, params: TestWelcomeParams) -> ApiResult<Reply> {
+async fn send_test_message(call: Call<Administrator>, params: TestWelcomeParams) -> ApiResult<Reply> {
     let text = params.welcome_message_custom_text.into_inner();
     if text.is_empty() {
         return Err(ApiError::bad_request("Message must not be empty"));
     }
-    Reply::field("message_id", &welcome::send(tx, caller.user_id, text)?)
+    Reply::field("message_id", &welcome::send(&call.app, call.caller.user_id, text).await?)
+}
+
+/// Parameters of `POST /realm/deactivate`.
+#[derive(Deserialize)]
+pub struct DeactivateParams {
+    /// After how many days the organization's data is deleted; only `null`, never, is served.
+    deletion_delay_days: Option<i64>,
+    /// Why it is deactivated: a note for the operator, which nothing depends on.
+    #[serde(rename = "deactivation_reason")]
+    _deactivation_reason: Option<String>,
 }
 
 /// `POST /realm/deactivate`: deactivates the organization, so that nobody can log in. Deletes nothing; the command
 /// `teamchat organization reactivate` reverts it.
-fn deactivate(tx: &mut Tx<'_>, _caller: &Owner, _params: NoParams) -> ApiResult<Reply> {
+fn deactivate(tx: &mut Tx<'_>, _caller: &Owner, params: DeactivateParams) -> ApiResult<Reply> {
+    if params.deletion_delay_days.is_some() {
+        let msg =
+            "This server does not delete the data of an organization. Whoever runs it can delete the file.";
+        return Err(ApiError::bad_request(msg));
+    }
     realm::set_deactivated(tx, true)?;
-    realm::events::tell_deactivated(tx)?;
+    realm::events::emit_deactivated(tx)?;
     Ok(Reply::ok())
 }
 

@@ -5,6 +5,7 @@ use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::realm::settings;
 use crate::domain::user_settings::languages;
 use crate::http::{ApiError, ApiResult};
+use crate::types::is_forbidden_in_names;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -52,6 +53,9 @@ pub fn value(name: &str, written: Value) -> ApiResult<Value> {
         }
         "giphy_rating" | "video_chat_provider" if !settings::property(name)?.allows(&written) => {
             Err(ApiError::bad_request(format!("Invalid {name} {written}")))
+        }
+        "name" if text.contains(is_forbidden_in_names) => {
+            Err(ApiError::bad_request("Invalid characters in organization name!"))
         }
         // The server has no Jitsi server of its own.
         "jitsi_server_url" if text == "default" => Ok(Value::Null),
@@ -128,6 +132,8 @@ mod tests {
             ("jitsi_server_url", json!(""), Err(jitsi)),
             ("jitsi_server_url", json!(long), Err(jitsi)),
             ("name", json!("any"), Ok(json!("any"))),
+            ("name", json!("a\nb"), Err("Invalid characters in organization name!")),
+            ("name", json!("a\u{202e}b"), Err("Invalid characters in organization name!")),
         ] {
             let found = value(name, written.clone());
             assert_eq!(

@@ -90,7 +90,7 @@ pub fn own_permissions(request: &StateRequest<'_>, state: &mut State) -> ApiResu
         ("can_create_public_streams", public),
         ("can_create_private_streams", private),
         ("can_create_streams", public || private),
-        // Web-public channels are disabled on this server.
+        // Clients offer it only where the server lets people read without an account, which this one does not.
         ("can_create_web_public_streams", false),
         ("can_subscribe_other_users", may(RealmGroup::CanAddSubscribers)?),
         ("can_invite_others_to_realm", may(RealmGroup::CanInviteUsers)?),

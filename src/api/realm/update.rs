@@ -9,11 +9,10 @@ use crate::domain::groups::setting::{Owner, SettingChange};
 use crate::domain::groups::{realm_settings, setting};
 use crate::domain::realm::settings::MODERATION_REQUEST_CHANNEL_ID;
 use crate::domain::realm::{events, settings, user_ids as users};
-use crate::domain::rendering::render_for_server;
+use crate::domain::rendering::render_one_description;
 use crate::domain::visibility;
 use crate::domain::visibility::Scope;
-use crate::events::Audience;
-use crate::http::{Administrator, ApiError, ApiResult, Caller, Params2, Reply};
+use crate::http::{Administrator, ApiError, ApiResult, Call, Caller, Params2, Reply};
 use crate::store::Tx;
 use crate::types::{Role, StreamId};
 use serde::Deserialize;
@@ -30,17 +29,34 @@ pub struct RealmParams {
 
 /// `PATCH /realm`: changes any of the settings, all or none. Returns the values that changed, with `updated` in place
 /// of strings.
-pub fn update(
-    tx: &mut Tx<'_>,
-    caller: &Administrator,
+pub async fn update(
+    call: Call<Administrator>,
     Params2(changes, other): Params2<RealmChanges, RealmParams>,
 ) -> ApiResult<Reply> {
-    check_owner(caller, &changes, &other)?;
+    let description = changes.values.iter().find(|(property, _)| property.name == "description");
+    let rendered_description = match description {
+        Some((_, text)) => Some(render_one_description(&call, text.as_str().unwrap_or_default()).await?),
+        None => None,
+    };
+    call.write(move |tx, caller| apply(tx, caller, changes, &other, rendered_description)).await
+}
+
+fn apply(
+    tx: &mut Tx<'_>,
+    caller: &Administrator,
+    changes: RealmChanges,
+    other: &RealmParams,
+    rendered_description: Option<String>,
+) -> ApiResult<Reply> {
+    check_owner(caller, &changes, other)?;
     if let Some(methods) = &other.authentication_methods {
         rules::check_authentication_methods(methods)?;
     }
     if other.string_id.is_some() {
         return Err(ApiError::bad_request("Must be a demo organization."));
+    }
+    if let Some(html) = rendered_description {
+        settings::set(tx, "rendered_description", &html.into())?;
     }
     let mut answer = Map::new();
     for (property, written) in changes.values {
@@ -90,11 +106,6 @@ fn check_value(tx: &Tx<'_>, caller: &Caller, name: &str, written: Value) -> ApiR
 /// Sets a setting and what depends on it. Returns whether it changed.
 fn set(tx: &mut Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
     match name {
-        "description" => {
-            let html = render_for_server(tx, value.as_str().unwrap_or_default())?.html;
-            settings::set(tx, "rendered_description", &html.into())?;
-            events::set(tx, name, value)
-        }
         "waiting_period_threshold" => {
             visibility::waiting_period::emit_ended(tx)?;
             visibility::with_events(tx, Scope::WaitingPeriod, |tx| events::set(tx, name, value))
@@ -112,8 +123,8 @@ fn set_group(tx: &mut Tx<'_>, permission: RealmGroup, change: &SettingChange) ->
     let set = |tx: &mut Tx<'_>| {
         setting::set(tx, Owner::Realm, permission.name(), group)?;
         let event = permission_changed(permission.name().to_owned(), value.clone());
-        let everybody = Audience::set(users::active_ids(tx)?);
-        tx.emit(event, everybody);
+        let everyone = users::everyone(tx)?;
+        tx.emit(event, everyone);
         Ok(())
     };
     match permission {

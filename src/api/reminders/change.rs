@@ -2,10 +2,12 @@
 
 use crate::api::reminders::record::{ReminderRecord, ReminderRow};
 use crate::api::reminders::{record, sql, text};
+use crate::domain::limits;
+use crate::domain::limits::MAX_REMINDERS;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rendering::render_for;
 use crate::http::params::NoParams;
-use crate::http::{ApiError, ApiResult, Call, Read, Reply, User};
+use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, User};
 use crate::scheduler;
 use crate::store::Tx;
 use crate::types::MessageId;
@@ -37,20 +39,22 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
     if params.scheduled_delivery_timestamp <= now {
         return Err(ApiError::bad_request("Scheduled delivery time must be in the future."));
     }
-    let prepared = app.readers.read(|snapshot| {
-        let message = MessageViewer::new(snapshot, &call.caller, now).find(params.message_id)?;
+    let (caller, origin) = (Caller::clone(&call.caller), call.info.origin.clone());
+    // The message that is quoted may be long.
+    let prepared = app.read_in(&app.pools.rendering, Some(caller.user_id), move |snapshot| {
+        let message = MessageViewer::new(snapshot, &caller, now).find(params.message_id)?;
         let note = text::note(&params.note.unwrap_or_default())?;
         let content = text::of_message(snapshot, &message, &note)?;
-        let rendered = render_for(snapshot, &call.caller, now, &call.info.origin, &content)?;
-        Ok::<_, ApiError>(ReminderRow {
+        let rendered = render_for(snapshot, &caller, now, &origin, &content)?;
+        Ok(ReminderRow {
             reminder_id: 0,
-            user_id: call.caller.user_id,
+            user_id: caller.user_id,
             message_id: message.id,
             note,
             content,
             rendered_content: rendered.html,
             scheduled_delivery_timestamp: params.scheduled_delivery_timestamp,
-            origin: call.info.origin.clone(),
+            origin,
             failed: false,
         })
     });
@@ -58,6 +62,8 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
     let id = call
         .write(move |tx, caller| {
             MessageViewer::new(tx, caller, tx.now()).find(row.message_id)?;
+            let statement = "SELECT count(*) FROM reminder WHERE user_id = ?1";
+            limits::check_owned(tx, row.user_id, "reminders", statement, 1, MAX_REMINDERS)?;
             row.reminder_id = sql::insert(tx, &row)?;
             record::emit_added(tx, &row);
             Ok(row.reminder_id)
@@ -78,7 +84,7 @@ pub struct DeleteParams {
 pub fn delete_reminder(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) -> ApiResult<Reply> {
     let row = sql::by_id(tx, params.reminder_id)?
         .filter(|row| row.user_id == caller.user_id)
-        .ok_or_else(|| ApiError::no_such_resource("Reminder does not exist"))?;
+        .ok_or_else(|| ApiError::bad_request("Reminder does not exist"))?;
     sql::delete(tx, row.reminder_id)?;
     record::emit_removed(tx, &row);
     Ok(Reply::ok())

@@ -9,6 +9,7 @@ use crate::domain::notices::{BotMessage, direct_address};
 use crate::domain::realm;
 use crate::http::ApiResult;
 use crate::scheduler;
+use crate::scheduler::DuePosition;
 use crate::store::Snapshot;
 use rusqlite::Connection;
 
@@ -18,15 +19,22 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     scheduler::process_due(app, load_next, |row| deliver(app, row)).await
 }
 
-/// The next reminder and its time; `None` while the organization is deactivated.
-fn load_next(snapshot: &Snapshot<'_>) -> ApiResult<Option<(i64, ReminderRow)>> {
-    let row = if realm::is_deactivated(snapshot)? { None } else { sql::next(snapshot)? };
-    Ok(row.map(|row| (row.scheduled_delivery_timestamp, row)))
+/// The first reminder after a position; `None` while the organization is deactivated.
+fn load_next(snapshot: &Snapshot<'_>, after: DuePosition) -> ApiResult<Option<(DuePosition, ReminderRow)>> {
+    let row = if realm::is_deactivated(snapshot)? { None } else { sql::next(snapshot, after)? };
+    Ok(row.map(|row| ((row.scheduled_delivery_timestamp, row.reminder_id), row)))
 }
 
 async fn deliver(app: &App, row: ReminderRow) -> ApiResult<()> {
     let now = app.clock.seconds();
-    let message = app.readers.read(|snapshot| prepare(snapshot, &row, now)).await;
+    let to_render = row.clone();
+    let prepared =
+        app.read_in(&app.pools.rendering, None, move |snapshot| prepare(snapshot, &to_render, now));
+    let message = match prepared.await {
+        // The server is to blame and not the reminder, which is tried again.
+        Err(error) if error.is_passing() => return Err(error),
+        message => message,
+    };
     if let Err(error) = &message {
         tracing::info!(%error, row.reminder_id, "a reminder could not be sent");
     }
@@ -54,6 +62,7 @@ fn prepare(connection: &Connection, row: &ReminderRow, now: i64) -> ApiResult<Bo
     let caller = users::caller(connection, row.user_id)?;
     let content = match MessageViewer::new(connection, &caller, now).find(row.message_id) {
         Ok(message) => text::of_message(connection, &message, &row.note)?,
+        Err(error) if error.is_passing() => return Err(error),
         Err(_) => row.content.clone(),
     };
     BotMessage::new(connection, &caller, now, &row.origin, direct_address(connection, row.user_id)?, content)

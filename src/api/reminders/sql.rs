@@ -39,14 +39,15 @@ pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<Remind
         .optional()
 }
 
-/// The next reminder to be sent.
-pub fn next(connection: &Connection) -> rusqlite::Result<Option<ReminderRow>> {
+/// The next reminder to be sent after a time and an id.
+pub fn next(connection: &Connection, after: (i64, i64)) -> rusqlite::Result<Option<ReminderRow>> {
     connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM reminder WHERE NOT failed
+                 AND (scheduled_delivery_timestamp, reminder_id) > (?1, ?2)
              ORDER BY scheduled_delivery_timestamp, reminder_id LIMIT 1"
         ))?
-        .query_row([], read_row)
+        .query_row(after, read_row)
         .optional()
 }
 

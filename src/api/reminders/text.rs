@@ -1,11 +1,10 @@
 //! The text of reminders.
 
 use crate::domain::limits::{MAX_MESSAGE_LENGTH, MAX_REMINDER_NOTE_LENGTH};
-use crate::domain::messages::markup::{
-    Location, enumerated, mentions_of_others, shortened, silent_mention, unused_fence,
-};
+use crate::domain::messages::markup::{Location, enumerated, mentions_of_others, shortened, silent_mention};
 use crate::domain::messages::record::MessageRow;
 use crate::http::{ApiError, ApiResult};
+use crate::markdown::unused_fence;
 use rusqlite::Connection;
 
 /// Checks the length of a note, and returns it without leading line breaks and trailing white space.

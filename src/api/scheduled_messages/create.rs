@@ -3,12 +3,14 @@
 use crate::api::scheduled_messages::record::{ScheduledMessageRecord, ScheduledMessageRow, Target};
 use crate::api::scheduled_messages::{record, sql};
 use crate::domain::files::references;
+use crate::domain::limits;
+use crate::domain::limits::MAX_SCHEDULED_MESSAGES;
 use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::rules::mentions;
 use crate::domain::messages::{destination, rules};
-use crate::domain::rendering::render_for;
+use crate::domain::rendering::{on_snapshot, render_for};
 use crate::http::params::{JsonOrText, NoParams};
-use crate::http::{ApiError, ApiResult, Call, Read, Reply, User};
+use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, User};
 use crate::scheduler;
 use serde::Deserialize;
 use serde_json::Value;
@@ -48,36 +50,42 @@ pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) ->
         return Err(record::not_in_the_future());
     }
     let to = only_ids(params.r#type, params.to)?;
-    let client = call.info.client.clone();
-    let prepared = app.readers.read(|snapshot| {
-        let content = rules::content(&params.content)?;
-        let topic = params.topic.as_deref();
-        let address = destination::resolve(snapshot, &call.caller, now, params.r#type, &to, topic)?;
-        let rendered = render_for(snapshot, &call.caller, now, &call.info.origin, &content)?;
-        mentions::check(snapshot, &call.caller, now, address.topic(), &rendered)?;
-        let target = Target::of(&address);
-        let is_note = matches!(&target, Target::Direct(people) if people.len() == 1);
-        let read_by_sender =
-            params.read_by_sender.unwrap_or_else(|| rules::is_read_by_sender(&client) && !is_note);
-        let row = ScheduledMessageRow {
-            scheduled_message_id: 0,
-            sender_id: call.caller.user_id,
-            target,
-            content,
-            rendered_content: rendered.html,
-            scheduled_delivery_timestamp: params.scheduled_delivery_timestamp,
-            client,
-            read_by_sender,
-            origin: call.info.origin.clone(),
-            failed: false,
-            sent: false,
-        };
-        Ok::<_, ApiError>((address, row, rendered.attachment_path_ids))
-    });
-    let (mut address, mut row, path_ids) = prepared.await?;
+    let (client, origin) = (call.info.client.clone(), call.info.origin.clone());
+    let caller = Caller::clone(&call.caller);
+    let content = rules::content(&params.content)?;
+    let text = content.clone();
+    let (mut address, mut row, path_ids) =
+        on_snapshot(&app, Some(caller.user_id), &[&text], move |snapshot| {
+            let topic = params.topic.as_deref();
+            let address = destination::resolve(snapshot, &caller, now, params.r#type, &to, topic)?;
+            let rendered = render_for(snapshot, &caller, now, &origin, &content)?;
+            mentions::check(snapshot, &caller, now, address.topic(), &rendered)?;
+            let target = Target::of(&address);
+            let is_note = matches!(&target, Target::Direct(people) if people.len() == 1);
+            let read_by_sender =
+                params.read_by_sender.unwrap_or_else(|| rules::is_read_by_sender(&client) && !is_note);
+            let row = ScheduledMessageRow {
+                scheduled_message_id: 0,
+                sender_id: caller.user_id,
+                target,
+                content,
+                rendered_content: rendered.html,
+                scheduled_delivery_timestamp: params.scheduled_delivery_timestamp,
+                client,
+                read_by_sender,
+                origin,
+                failed: false,
+                sent: false,
+            };
+            Ok((address, row, rendered.attachment_path_ids))
+        })
+        .await?;
     let id = call
         .write(move |tx, caller| {
             destination::recheck(tx, caller, tx.now(), &mut address)?;
+            let statement = "SELECT count(*) FROM scheduled_message WHERE sender_id = ?1 AND NOT sent";
+            let limit = MAX_SCHEDULED_MESSAGES;
+            limits::check_owned(tx, caller.user_id, "scheduled messages", statement, 1, limit)?;
             row.scheduled_message_id = sql::insert(tx, &row)?;
             references::set_scheduled(tx, row.sender_id, row.scheduled_message_id, &path_ids)?;
             record::emit_added(tx, &row);

@@ -3,18 +3,19 @@
 use crate::api::scheduled_messages::record::{ScheduledMessageRow, Target};
 use crate::api::scheduled_messages::{record, sql};
 use crate::app::App;
-use crate::domain::access::channels as access_errors;
+use crate::domain::access::channels::no_channel_with_id;
 use crate::domain::access::{channel_rows as channels, user_rows as users};
 use crate::domain::files::references;
 use crate::domain::messages::create::{OutgoingMessage, send};
 use crate::domain::messages::destination;
 use crate::domain::messages::destination::Destination;
-use crate::domain::messages::markup::global_time;
 use crate::domain::notices::{BotMessage, direct_address};
 use crate::domain::realm;
-use crate::domain::rendering::render_for;
+use crate::domain::rendering::{on_snapshot, render_for};
 use crate::http::{ApiError, ApiResult, Caller};
+use crate::markdown::{Composition, Words};
 use crate::scheduler;
+use crate::scheduler::DuePosition;
 use crate::store::Snapshot;
 use crate::types::Topic;
 use rusqlite::Connection;
@@ -27,16 +28,22 @@ pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
     scheduler::process_due(app, load_next, |row| deliver(app, row)).await
 }
 
-/// The next message and its time; `None` while the organization is deactivated.
-fn load_next(snapshot: &Snapshot<'_>) -> ApiResult<Option<(i64, ScheduledMessageRow)>> {
-    let row = if realm::is_deactivated(snapshot)? { None } else { sql::next(snapshot)? };
-    Ok(row.map(|row| (row.scheduled_delivery_timestamp, row)))
+/// The first message after a position; `None` while the organization is deactivated.
+fn load_next(
+    snapshot: &Snapshot<'_>,
+    after: DuePosition,
+) -> ApiResult<Option<(DuePosition, ScheduledMessageRow)>> {
+    let row = if realm::is_deactivated(snapshot)? { None } else { sql::next(snapshot, after)? };
+    Ok(row.map(|row| ((row.scheduled_delivery_timestamp, row.scheduled_message_id), row)))
 }
 
-/// Sends a message, or marks it as failed and informs its sender. Returns an error if neither was possible.
+/// Sends a message, or marks it as failed and informs its sender. Returns an error if neither was possible, or if the
+/// server and not the message is to blame: then it is tried again.
 async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
     let now = app.clock.seconds();
-    let prepared = app.readers.read(|snapshot| prepare(snapshot, &row, now)).await;
+    let to_render = row.clone();
+    let prepared =
+        on_snapshot(app, None, &[&row.content], move |snapshot| prepare(snapshot, &to_render, now)).await;
     let sent = match prepared {
         Ok((caller, draft)) => {
             let row = row.clone();
@@ -58,7 +65,7 @@ async fn deliver(app: &App, row: ScheduledMessageRow) -> ApiResult<()> {
         Err(error) => Err(error),
     };
     match sent {
-        Err(error) if error.status() != 503 => fail(app, row, &error).await,
+        Err(error) if !error.is_passing() => fail(app, row, &error).await,
         sent => sent,
     }
 }
@@ -76,7 +83,7 @@ fn prepare(
     let mut address = match &row.target {
         Target::Channel(stream_id, topic) => {
             let stream = channels::by_id(connection, *stream_id)?;
-            let stream = stream.ok_or_else(|| access_errors::no_channel_with_id(stream_id.0))?;
+            let stream = stream.ok_or_else(|| no_channel_with_id(stream_id.0))?;
             Destination::Channel(Box::new(stream), Topic::stored(topic.clone()))
         }
         Target::Direct(people) => Destination::Direct(people.clone()),
@@ -92,17 +99,15 @@ fn prepare(
 
 /// Marks a message as failed and sends its sender the reason, unless the account is deactivated.
 async fn fail(app: &App, mut row: ScheduledMessageRow, error: &ApiError) -> ApiResult<()> {
-    let now = app.clock.seconds();
-    let content = format!(
-        "The message you scheduled for {} was not sent because of the following error:\n\n> {}\n\n\
-         [View scheduled messages](#scheduled)",
-        global_time(row.scheduled_delivery_timestamp),
-        error.msg(),
-    );
+    let words = Words::new("The message you scheduled for ")
+        .time(row.scheduled_delivery_timestamp)
+        .words(" was not sent because of the following error:");
+    let content = Composition::from(words)
+        .quote_text(error.msg())
+        .paragraph(Words::new("[View scheduled messages](#scheduled)"));
     let notice = app.readers.read(|snapshot| {
-        let caller = users::caller(snapshot, row.sender_id)?;
-        let to = direct_address(snapshot, row.sender_id)?;
-        BotMessage::new(snapshot, &caller, now, &row.origin, to, content)
+        users::caller(snapshot, row.sender_id)?;
+        BotMessage::composed(snapshot, direct_address(snapshot, row.sender_id)?, content)
     });
     let notice = notice.await;
     let job = app.writer.run(move |tx| -> ApiResult<()> {

@@ -141,7 +141,7 @@ pub fn emit_removed(tx: &mut Tx<'_>, row: &ScheduledMessageRow) {
 
 /// The error for a scheduled message that does not exist or is not the caller's.
 pub fn does_not_exist() -> ApiError {
-    ApiError::no_such_resource("Scheduled message does not exist")
+    ApiError::bad_request("Scheduled message does not exist")
 }
 
 /// The error for a delivery time in the past, or for a failed message without a new time.

@@ -50,14 +50,15 @@ pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<Schedu
         .optional()
 }
 
-/// The next message to be sent.
-pub fn next(connection: &Connection) -> rusqlite::Result<Option<ScheduledMessageRow>> {
+/// The next message to be sent after a time and an id.
+pub fn next(connection: &Connection, after: (i64, i64)) -> rusqlite::Result<Option<ScheduledMessageRow>> {
     connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM scheduled_message WHERE NOT failed AND NOT sent
+                 AND (scheduled_delivery_timestamp, scheduled_message_id) > (?1, ?2)
              ORDER BY scheduled_delivery_timestamp, scheduled_message_id LIMIT 1"
         ))?
-        .query_row([], read_row)
+        .query_row(after, read_row)
         .optional()
 }
 
@@ -120,7 +121,7 @@ pub fn update(connection: &Connection, row: &ScheduledMessageRow) -> rusqlite::R
 pub fn set_sent(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "UPDATE scheduled_message SET sent = 1, content = '', rendered_content = ''
+            "UPDATE scheduled_message SET sent = 1, topic = '', content = '', rendered_content = ''
              WHERE scheduled_message_id = ?1",
         )?
         .execute([id])

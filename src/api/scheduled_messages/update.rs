@@ -91,14 +91,17 @@ pub async fn update_scheduled_message(call: Call<User>, params: UpdateParams) ->
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
     let now = app.clock.seconds();
     params.check(now)?;
-    let rendering = app.readers.read(|snapshot| {
-        let row = find(snapshot, &call.caller, params.scheduled_message_id)?;
-        let content = match &params.content {
+    let (caller, origin) = (Caller::clone(&call.caller), info.origin.clone());
+    let (id, content) = (params.scheduled_message_id, params.content.clone());
+    // The stored content may be long.
+    let rendering = app.read_in(&app.pools.rendering, Some(caller.user_id), move |snapshot| {
+        let row = find(snapshot, &caller, id)?;
+        let content = match &content {
             Some(content) => rules::content(content)?,
             None => row.content,
         };
-        let rendered = render_for(snapshot, &call.caller, now, &info.origin, &content)?;
-        Ok::<_, ApiError>((content, rendered))
+        let rendered = render_for(snapshot, &caller, now, &origin, &content)?;
+        Ok((content, rendered))
     });
     let rendering = rendering.await?;
     call.write(move |tx, caller| update(tx, caller, params, rendering, info)).await?;

@@ -1,16 +1,22 @@
 //! `POST /submessage`: adds a vote, a task or another change to a poll or to-do list.
 
 use crate::api::submessages::rules;
+use crate::domain::limits;
+use crate::domain::limits::{MAX_SUBMESSAGE_LENGTH, MAX_SUBMESSAGES_LENGTH, MAX_SUBMESSAGES_OF_SENDER};
 use crate::domain::messages::record::attribute;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{audience, sql as messages, submessages, widget};
 use crate::domain::user_topics::auto_follow;
 use crate::events::uniform_event;
+use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+/// The maximum length of `msg_type`, in characters.
+const MAX_TYPE_LENGTH: usize = 30;
 
 /// Parameters of `POST /submessage`.
 #[derive(Deserialize)]
@@ -18,9 +24,9 @@ pub struct SubmessageParams {
     /// A message with a widget, or a message of the caller.
     message_id: MessageId,
     /// `widget`.
-    msg_type: String,
+    msg_type: BoundedText<MAX_TYPE_LENGTH>,
     /// The data as JSON.
-    content: String,
+    content: BoundedText<MAX_SUBMESSAGE_LENGTH>,
 }
 
 /// `submessage`.
@@ -44,6 +50,10 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
     if !is_author && !there.iter().any(|submessage| submessage.sender_id == message.sender_id) {
         return Err(ApiError::bad_request("You cannot attach a submessage to this message."));
     }
+    let of_sender = there.iter().filter(|submessage| submessage.sender_id == caller.user_id).count();
+    limits::check("submessages", of_sender + 1, MAX_SUBMESSAGES_OF_SENDER)?;
+    let length: usize = there.iter().map(|submessage| submessage.content.len()).sum();
+    limits::check("submessages", length + params.content.len(), MAX_SUBMESSAGES_LENGTH)?;
     let data: Value = serde_json::from_str(&params.content)
         .map_err(|_| ApiError::bad_request("Invalid json for submessage"))?;
     rules::check(widget::kind_of(&there).as_deref(), &data, is_author)?;

@@ -17,7 +17,7 @@ const STATE: &[StatePart] = &[StatePart { name: "subscription", fetch: list::sta
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::GET, "/users/me/subscriptions", USER, list::subscriptions),
+        Route::read(Method::GET, "/users/me/subscriptions", USER, list::subscriptions).slow(),
         Route::call(Method::POST, "/users/me/subscriptions", USER, subscribe::subscribe),
         Route::call(Method::PATCH, "/users/me/subscriptions", USER, patch::patch),
         Route::write(Method::DELETE, "/users/me/subscriptions", USER, unsubscribe::unsubscribe),

@@ -5,7 +5,10 @@ use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::permissions::may_add_others;
 use crate::domain::access::user_rows::UserRow;
-use crate::domain::limits::{MAX_BULK_NEW_SUBSCRIPTION_MESSAGES, MAX_STREAM_DESCRIPTION_LENGTH};
+use crate::domain::limits::{
+    MAX_BULK_NEW_SUBSCRIPTION_MESSAGES, MAX_CHANNELS_PER_REQUEST, MAX_STREAM_DESCRIPTION_LENGTH,
+    MAX_SUBSCRIPTIONS_PER_REQUEST,
+};
 use crate::domain::membership::create_channel;
 use crate::domain::membership::create_channel::{CreationParams, NewChannel};
 use crate::domain::membership::subscribe::{SubscribeResult, subscribe_users};
@@ -13,7 +16,7 @@ use crate::domain::notices::channels as channel_notices;
 use crate::domain::notices::channels::Notice;
 use crate::domain::subscriptions::principals::Principals;
 use crate::domain::subscriptions::{principals, rules};
-use crate::domain::{channels, notices};
+use crate::domain::{channels, limits, notices};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
@@ -90,6 +93,9 @@ pub async fn subscribe(
     call: Call<User>,
     Params2(params, creation): Params2<SubscribeParams, CreationParams>,
 ) -> ApiResult<Reply> {
+    let users = params.principals.as_ref().map_or(1, Principals::len);
+    let subscriptions = params.subscriptions.len().saturating_mul(users);
+    limits::check("subscriptions in one request", subscriptions, MAX_SUBSCRIPTIONS_PER_REQUEST)?;
     let channels = prepare(&call, &params.subscriptions).await?;
     let job =
         move |tx: &mut Tx<'_>, caller: &User| subscribe_to_channels(tx, caller, &params, &creation, channels);
@@ -98,6 +104,7 @@ pub async fn subscribe(
 
 /// Checks the names and colours of the requested channels, and renders their descriptions.
 pub async fn prepare(call: &Call<User>, requested: &[RequestedChannel]) -> ApiResult<Vec<PreparedChannel>> {
+    limits::check("channels in one request", requested.len(), MAX_CHANNELS_PER_REQUEST)?;
     let named = requested.iter().map(name_and_description).collect::<ApiResult<Vec<_>>>()?;
     let colors = requested.iter().map(color).collect::<ApiResult<Vec<_>>>()?;
     let channels = create_channel::prepare_channels(call, named).await?;
@@ -149,13 +156,20 @@ pub fn subscribe_to_channels(
     for (stream, color) in created.iter().zip(new_colors) {
         colors.extend(color.map(|color| (stream.stream_id, color)));
     }
+    let existing = streams.clone();
     streams.extend(created.iter().cloned());
 
     let user_ids: Vec<UserId> = users.iter().map(|user| user.user_id).collect();
     let result = subscribe_users(tx, &streams, &user_ids, &colors)?;
     let sends = params.send_new_subscription_messages;
     let sent = sends && users.len() <= MAX_BULK_NEW_SUBSCRIPTION_MESSAGES;
-    let notices = notices(tx, caller, &created, params.announce, sent.then_some((&users, &result)))?;
+    let notices = notices(
+        tx,
+        caller,
+        &created,
+        params.announce,
+        sent.then_some((users.as_slice(), existing.as_slice(), &result)),
+    )?;
     channel_notices::send(tx, notices, caller.user_id)?;
     Ok(SubscribeReply {
         result,
@@ -215,7 +229,7 @@ fn notices(
     caller: &Caller,
     created: &[StreamRow],
     announce: bool,
-    to_users: Option<(&Vec<UserRow>, &SubscribeResult)>,
+    to_users: Option<(&[UserRow], &[StreamRow], &SubscribeResult)>,
 ) -> ApiResult<Vec<Notice>> {
     let by = notices::name_of(tx, caller)?;
     let mut notices: Vec<Notice> =
@@ -223,13 +237,14 @@ fn notices(
     if announce {
         notices.extend(channel_notices::announced(tx, created, &by)?);
     }
-    let Some((users, result)) = to_users else { return Ok(notices) };
-    let is_new = |name: &String| created.iter().any(|stream| stream.name == *name);
+    let Some((users, existing, result)) = to_users else { return Ok(notices) };
     for user in users.iter().filter(|user| user.user_id != caller.user_id && !user.is_bot()) {
-        let names = result.subscribed.get(&user.user_id).into_iter().flatten();
-        let names: Vec<String> = names.filter(|name| !is_new(name)).cloned().collect();
-        if !names.is_empty() {
-            notices.push(channel_notices::subscribed(user.user_id, &names, &by));
+        let Some(names) = result.subscribed.get(&user.user_id) else { continue };
+        let names: HashSet<&String> = names.iter().collect();
+        let streams: Vec<_> =
+            existing.iter().filter(|stream| names.contains(&stream.name)).cloned().collect();
+        if !streams.is_empty() {
+            notices.push(channel_notices::subscribed(user.user_id, &streams, &by));
         }
     }
     Ok(notices)

@@ -4,11 +4,12 @@ use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::user_rows::UserRow;
-use crate::domain::channels;
 use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::limits::{MAX_CHANNELS_PER_REQUEST, MAX_SUBSCRIPTIONS_PER_REQUEST};
 use crate::domain::membership::unsubscribe::{UnsubscribeResult, unsubscribe_users};
 use crate::domain::subscriptions::principals;
 use crate::domain::subscriptions::principals::Principals;
+use crate::domain::{channels, limits};
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -25,6 +26,9 @@ pub struct UnsubscribeParams {
 
 /// `DELETE /users/me/subscriptions`.
 pub fn unsubscribe(tx: &mut Tx<'_>, caller: &User, params: UnsubscribeParams) -> ApiResult<Reply> {
+    let users = params.principals.as_ref().map_or(1, Principals::len);
+    let subscriptions = params.subscriptions.len().saturating_mul(users);
+    limits::check("subscriptions in one request", subscriptions, MAX_SUBSCRIPTIONS_PER_REQUEST)?;
     let users = principals::resolve(tx, caller, params.principals.as_ref())?;
     let streams = channels_by_name(tx, caller, &params.subscriptions)?;
     if users.iter().any(|user| !controls(caller, user)) && !may_remove_others(tx, caller, &streams)? {
@@ -46,6 +50,7 @@ pub fn unsubscribe_caller(
 
 /// Loads the channels with these names, each once. Fails if one does not exist, or not for the caller.
 fn channels_by_name(tx: &Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<Vec<StreamRow>> {
+    limits::check("channels in one request", names.len(), MAX_CHANNELS_PER_REQUEST)?;
     let viewer = Viewer::new(Ctx::in_job(tx, caller));
     let mut streams: Vec<StreamRow> = Vec::new();
     let mut missing = Vec::new();
@@ -76,7 +81,7 @@ fn may_remove_others(tx: &Tx<'_>, caller: &Caller, streams: &[StreamRow]) -> Api
     let viewer = Viewer::new(Ctx::in_job(tx, caller));
     for stream in streams {
         let may = viewer.may_administer(stream)?
-            || (!caller.is_guest() && viewer.is_in(stream, StreamSetting::CanRemoveSubscribers)?);
+            || viewer.has_permission(stream, StreamSetting::CanRemoveSubscribers)?;
         if !may {
             return Ok(false);
         }

@@ -5,20 +5,29 @@ use crate::domain::files::references;
 use crate::domain::files::{blobs, sql};
 use crate::http::ApiResult;
 use crate::scheduler;
+use crate::scheduler::{DUE_START, DuePosition};
 use crate::store::{Snapshot, Tx};
 
 /// How long a file that no message links to is kept, in seconds: five weeks.
 const UNREFERENCED_RETENTION: i64 = 5 * 7 * 24 * 60 * 60;
 
-/// Removes everything that is due, a part in each job. Returns when the next removal is due, in UNIX seconds.
+/// Removes everything that is due, a part in each job. Returns when the next removal is due, in UNIX seconds. Nothing is
+/// removed for a day after the clock has jumped.
 pub async fn clean_due(app: &App) -> ApiResult<Option<i64>> {
+    if !app.jump_detector.is_steady(&app.clock) {
+        return Ok(None);
+    }
     scheduler::process_due(app, next_removal, |()| app.writer.run(clean_some)).await
 }
 
-fn next_removal(snapshot: &Snapshot<'_>) -> ApiResult<Option<(i64, ())>> {
+/// When the next removal is due. It is the only item: after a failure there is no other.
+fn next_removal(snapshot: &Snapshot<'_>, after: DuePosition) -> ApiResult<Option<(DuePosition, ())>> {
+    if after > DUE_START {
+        return Ok(None);
+    }
     let file = sql::longest_unclaimed(snapshot)?.map(|(_, since)| since + UNREFERENCED_RETENTION);
     let content = blobs::next_deletion(snapshot)?.map(|(_, from)| from);
-    Ok(file.into_iter().chain(content).min().map(|time| (time, ())))
+    Ok(file.into_iter().chain(content).min().map(|time| ((time, 0), ())))
 }
 
 fn clean_some(tx: &mut Tx<'_>) -> ApiResult<()> {

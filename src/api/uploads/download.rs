@@ -14,9 +14,15 @@ use std::sync::Arc;
 /// The characters that are percent-encoded after `filename*=UTF-8''` (RFC 8187).
 const PLAIN_IN_HEADER: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Keeps uploaded files from running scripts on the server's origin, and from loading anything but styles and media.
-const CONTENT_SECURITY_POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; media-src 'self'; object-src 'self'";
+/// Keeps uploaded files from running scripts on the server's origin, from loading anything but styles and media, and
+/// from being shown inside other pages.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; media-src 'self'; \
+    object-src 'self'; frame-ancestors 'none'; sandbox";
+
+/// The same for PDF files: browsers show none of them in a sandbox.
+const CONTENT_SECURITY_POLICY_OF_PDF: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; object-src 'self'; frame-ancestors 'none'";
+const PDF: &str = "application/pdf";
 
 /// Files never change, but permissions to download them do, so shared caches must not store them.
 const CACHE_CONTROL: &str = "private, immutable";
@@ -60,7 +66,7 @@ pub fn serve(
 ) -> ApiResult<Reply> {
     let etag = format!("\"{}\"", file.content_id);
     let (content_type, is_shown) = media_types::served(&file.content_type);
-    let mut headers = common_headers(&etag);
+    let mut headers = common_headers(&etag, content_type);
     headers.push(("Accept-Ranges", "bytes".to_owned()));
     headers.push(("Content-Disposition", disposition(&file.name, is_shown && !download)));
     let (status, part) = match wanted(conditions, file.size, &etag) {
@@ -81,11 +87,12 @@ pub fn serve(
 }
 
 /// Headers of every response with a file.
-pub fn common_headers(etag: &str) -> Vec<(&'static str, String)> {
+pub fn common_headers(etag: &str, content_type: &str) -> Vec<(&'static str, String)> {
+    let policy = if content_type == PDF { CONTENT_SECURITY_POLICY_OF_PDF } else { CONTENT_SECURITY_POLICY };
     vec![
         ("ETag", etag.to_owned()),
         ("Cache-Control", CACHE_CONTROL.to_owned()),
-        ("Content-Security-Policy", CONTENT_SECURITY_POLICY.to_owned()),
+        ("Content-Security-Policy", policy.to_owned()),
     ]
 }
 

@@ -34,14 +34,14 @@ fn routes() -> Vec<Route> {
     vec![
         Route::upload(Method::POST, "/user_uploads", USER, upload::upload_file),
         Route::call(Method::GET, FILE, USER, signed_urls::get_temporary_url),
-        Route::read(Method::GET, "/attachments", USER, attachments::get_attachments),
+        Route::read(Method::GET, "/attachments", USER, attachments::get_attachments).slow(),
         Route::write(Method::DELETE, "/attachments/{attachment_id}", USER, attachments::remove_attachment),
         Route::call(Method::GET, FILE, VISITOR, download::get_file).outside(),
         Route::call(Method::HEAD, FILE, VISITOR, download::get_file).outside(),
         Route::call(Method::GET, TEMPORARY, ANYONE, signed_urls::get_file_by_temporary_url).outside(),
         Route::call(Method::HEAD, TEMPORARY, ANYONE, signed_urls::get_file_by_temporary_url).outside(),
-        Route::read(Method::GET, THUMBNAIL, VISITOR, thumbnail::get_thumbnail).outside(),
-        Route::read(Method::HEAD, THUMBNAIL, VISITOR, thumbnail::get_thumbnail).outside(),
+        Route::call(Method::GET, THUMBNAIL, VISITOR, thumbnail::get_thumbnail).outside(),
+        Route::call(Method::HEAD, THUMBNAIL, VISITOR, thumbnail::get_thumbnail).outside(),
     ]
 }
 

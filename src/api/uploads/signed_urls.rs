@@ -24,12 +24,21 @@ const PLAIN_IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').rem
 pub async fn get_temporary_url(call: Call<User>, params: FileParams) -> ApiResult<Reply> {
     let now = call.app.clock.seconds();
     let url = call.app.readers.read(|snapshot| {
-        let file = access::find(snapshot, Some(&call.caller), now, &params.path_id())?;
+        let file =
+            access::find(snapshot, Some(&call.caller), now, &params.path_id()).map_err(as_operation)?;
         let token = sign(snapshot, file.id, now + VALIDITY)?;
         let name = utf8_percent_encode(file_name(&file), PLAIN_IN_PATH);
         Ok::<_, ApiError>(format!("/user_uploads/temporary/{token}/{name}"))
     });
     Reply::field("url", &url.await?)
+}
+
+/// The refusal of a file, which is addressed by a path, as that of an operation: `BAD_REQUEST` has the status 400.
+fn as_operation(refusal: ApiError) -> ApiError {
+    match refusal.code() {
+        "BAD_REQUEST" => ApiError::bad_request(refusal.msg().to_owned()),
+        _ => refusal,
+    }
 }
 
 /// Parameters of `GET /user_uploads/temporary/{token}/{filename}`.

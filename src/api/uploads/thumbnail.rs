@@ -1,21 +1,30 @@
 //! `GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}`: the thumbnails that messages show.
 
-use crate::api::uploads::download::{FileParams, common_headers, not_modified};
+use crate::api::uploads::download::{FileParams, common_headers, not_modified, serve};
 use crate::api::uploads::ranges::{Wanted, wanted};
 use crate::domain::files::access;
 use crate::domain::files::sql;
 use crate::domain::files::thumbnails::CONTENT_TYPE;
-use crate::http::{ApiError, ApiResult, OtherReply, Read, Reply, Visitor};
+use crate::http::{ApiError, ApiResult, Call, OtherReply, Reply, Visitor};
 
 /// `GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}`, and `HEAD`. Requires permission to download the image.
-pub fn get_thumbnail(read: &Read<'_, Visitor>, params: FileParams) -> ApiResult<Reply> {
+pub async fn get_thumbnail(call: Call<Visitor>, params: FileParams) -> ApiResult<Reply> {
     let path = params.path_id();
     let (path_id, format) = path.rsplit_once('/').ok_or_else(ApiError::not_found)?;
-    let file = access::find(read, read.caller.0.as_ref(), read.app.clock.seconds(), path_id)?;
-    let body = sql::thumbnail(read, file.id, format)?.ok_or_else(ApiError::not_found)?;
+    let now = call.app.clock.seconds();
+    let found = call.app.readers.read(|snapshot| {
+        let file = access::find(snapshot, call.caller.0.as_ref(), now, path_id)?;
+        let body = sql::thumbnail(snapshot, file.id, format)?.ok_or_else(ApiError::not_found)?;
+        Ok::<_, ApiError>((file, body))
+    });
+    let (file, body) = found.await?;
+    let conditions = call.info.conditions.as_deref();
+    if body.is_empty() {
+        return serve(&call.app, conditions, &file, false);
+    }
     let etag = format!("\"{}-{format}\"", file.content_id);
-    let headers = common_headers(&etag);
-    if wanted(read.info.conditions.as_deref(), body.len() as u64, &etag) == Wanted::NotModified {
+    let headers = common_headers(&etag, CONTENT_TYPE);
+    if wanted(conditions, body.len() as u64, &etag) == Wanted::NotModified {
         return Ok(not_modified(CONTENT_TYPE, headers));
     }
     Ok(Reply::Other(OtherReply { status: 200, content_type: CONTENT_TYPE, headers, body: body.into() }))

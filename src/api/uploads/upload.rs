@@ -4,7 +4,7 @@ use crate::app::{App, Options};
 use crate::domain::files::blobs::Incoming;
 use crate::domain::files::sql::AttachmentRow;
 use crate::domain::files::{blobs, media_types, names, record, sql, thumbnails};
-use crate::domain::limits::MAX_FILE_UPLOAD_SIZE_MIB;
+use crate::domain::limits::{DISK_RESERVE_MIB, MAX_FILE_UPLOAD_SIZE_MIB};
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, FilePart, MultipartStream, Reply, User};
 use crate::store::Tx;
@@ -40,6 +40,7 @@ pub async fn upload_file(
         return Err(ApiError::bad_request("You must specify a file to upload"));
     };
     let app = Arc::clone(&call.app);
+    limits.check_disk(app.writer.free_space(), at_least)?;
     let mut content = Incoming::begin(Arc::clone(&app)).await?;
     match receive(&app, &limits, &mut files, &file, &mut content).await {
         Ok(()) => finish(call, limits, file, content).await,
@@ -63,6 +64,7 @@ async fn receive(
         content.write(piece).await?;
         limits.check_size(content.size)?;
         limits.check_quota(used, content.size)?;
+        limits.check_disk(app.writer.free_space(), 0)?;
     }
     let mut skipped = 0;
     while let Some(other) = files.next_file().await? {
@@ -82,7 +84,7 @@ async fn finish(call: Call<User>, limits: Limits, file: FilePart, content: Incom
     let name = names::kept_name(&file.file_name);
     let content_type = media_types::of_upload(file.content_type.as_deref(), &name);
     let (content_id, size) = (content.content_id, content.size);
-    let made = thumbnails::make(&call.app, content_id, size, &content_type).await?;
+    let made = thumbnails::make(&call.app, call.caller.user_id, content_id, size, &content_type).await?;
     let row = AttachmentRow {
         id: 0,
         user_id: call.caller.user_id,
@@ -129,17 +131,21 @@ fn add(
 
 /// The limits on uploads.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "the unit belongs to each name")]
 struct Limits {
     /// The largest size of a file, in MiB.
     file_mib: u64,
     /// The largest size of all files together, in MiB.
     quota_mib: Option<u64>,
+    /// What has to stay free on the disk, in MiB.
+    reserve_mib: u64,
 }
 
 impl Limits {
     fn of(options: &Options) -> Self {
         let file_mib = options.max_file_upload_size_mib.unwrap_or(MAX_FILE_UPLOAD_SIZE_MIB);
-        Self { file_mib, quota_mib: options.upload_quota_mib }
+        let reserve_mib = options.disk_reserve_mib.unwrap_or(DISK_RESERVE_MIB);
+        Self { file_mib, quota_mib: options.upload_quota_mib, reserve_mib }
     }
 
     fn check_size(&self, size: u64) -> ApiResult<()> {
@@ -149,6 +155,17 @@ impl Limits {
         let mib = self.file_mib;
         let msg = format!("Uploaded file is larger than the allowed limit of {mib} MiB");
         Err(ApiError::bad_request(msg))
+    }
+
+    /// Checks that the disk has room for so many more bytes and everything else. `free` is `None` if the system does not
+    /// tell.
+    fn check_disk(&self, free: Option<u64>, size: u64) -> ApiResult<()> {
+        let needed = self.reserve_mib.saturating_mul(MIB).saturating_add(size);
+        if free.is_none_or(|free| free >= needed) {
+            return Ok(());
+        }
+        let msg = "The server's disk is almost full: no files can be uploaded";
+        Err(ApiError::new(507, "INTERNAL_SERVER_ERROR", msg))
     }
 
     fn check_quota(&self, used: u64, size: u64) -> ApiResult<()> {

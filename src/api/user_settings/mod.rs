@@ -28,7 +28,7 @@ fn routes() -> Vec<Route> {
         Route::call(Method::PATCH, "/settings", USER, update::update),
         Route::call(Method::PATCH, "/settings/display", USER, update::update),
         Route::call(Method::PATCH, "/settings/notifications", USER, update::update),
-        Route::read(Method::GET, "/export/realm/consents", ADMINISTRATOR, get_consents),
+        Route::read(Method::GET, "/export/realm/consents", ADMINISTRATOR, get_consents).slow(),
         Route::write(Method::PATCH, "/realm/user_settings_defaults", ADMINISTRATOR, update_defaults),
     ]
 }
@@ -40,7 +40,7 @@ fn update_defaults(tx: &mut Tx<'_>, _caller: &Administrator, settings: SettingVa
     for (property, value) in &settings.0 {
         if current.value(property.name) != value {
             sql::set_default(tx, property.name, value)?;
-            events::default_updated(tx, property.name, value)?;
+            events::emit_default_updated(tx, property.name, value)?;
         }
     }
     Ok(Reply::ok())

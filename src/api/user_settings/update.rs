@@ -3,7 +3,7 @@
 use crate::api::user_settings::params::SettingValues;
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
-use crate::domain::accounts::change;
+use crate::domain::accounts::{change, password};
 use crate::domain::domains::check_may_join;
 use crate::domain::realm;
 use crate::domain::realm::bot_domain;
@@ -21,11 +21,12 @@ use serde_json::Value;
 pub struct AccountParams {
     /// The new display name. Ignored if the organization has disabled name changes.
     full_name: Option<String>,
-    /// The new real email. It changes at once, since this server sends no confirmation mail.
+    /// The new real email. It changes at once, since this server sends no confirmation mail. Requires `old_password` if
+    /// the account has a password.
     email: Option<Trimmed>,
     /// The current password.
     old_password: Option<String>,
-    /// The new password, 6 to 100 characters. Requires `old_password`.
+    /// The new password, 6 to 100 characters. Requires `old_password`, and ends all API keys but the caller's.
     new_password: Option<String>,
     /// The new time zone, an IANA identifier.
     timezone: Option<String>,
@@ -56,10 +57,7 @@ pub async fn update(
     {
         return Err(ApiError::bad_request("Invalid timezone: Value error, Not a recognized time zone"));
     }
-    let password_hash = match account.new_password {
-        Some(new) => Some(new_password(&call, account.old_password.unwrap_or_default(), new).await?),
-        None => None,
-    };
+    let password_hash = new_password_hash(&call, &account).await?;
     let update = Update {
         settings,
         full_name: account.full_name,
@@ -72,11 +70,15 @@ pub async fn update(
     Ok(Reply::ok())
 }
 
-/// Checks the old password and returns the hash of the new one.
-async fn new_password(call: &Call<User>, old: String, new: String) -> ApiResult<String> {
-    let app = &call.app;
+/// Checks the old password where the changes need it, and returns the hash of the new one. A new email needs it if there is
+/// a password: whoever changes the email, which is the login, takes the account over.
+async fn new_password_hash(call: &Call<User>, account: &AccountParams) -> ApiResult<Option<String>> {
+    if account.new_password.is_none() && account.email.is_none() {
+        return Ok(None);
+    }
     let user_id = call.caller.user_id;
-    let (user, stored, enabled) = app
+    let (user, stored, enabled) = call
+        .app
         .readers
         .read(|snapshot| -> ApiResult<_> {
             let user = user_rows::by_id(snapshot, user_id)?
@@ -86,21 +88,50 @@ async fn new_password(call: &Call<User>, old: String, new: String) -> ApiResult<
             Ok((user, stored, enabled))
         })
         .await?;
-    let account = user.delivery_email.to_lowercase();
-    let now = app.clock.milliseconds();
-    app.rate_limiter
-        .check_password_attempt(&account, call.info.peer, now)
-        .map_err(|error| too_many_attempts(&error))?;
-    let right = passwords::verify(old, stored).await?;
-    if !right || !enabled {
-        app.rate_limiter.record_password_failure(&account, call.info.peer, now);
-        return Err(ApiError::bad_request("Wrong password!"));
-    }
-    app.rate_limiter.reset_password_failures(&account);
-    if !passwords::has_allowed_length(&new) {
+    let changes_email = account.email.as_ref().is_some_and(|email| **email != user.delivery_email);
+    let Some(new) = &account.new_password else {
+        if changes_email && stored.is_some() {
+            let old = account.old_password.clone().ok_or_else(|| ApiError::missing("old_password"))?;
+            check_password(call, &user, old, stored).await?;
+        }
+        return Ok(None);
+    };
+    check_password(call, &user, account.old_password.clone().unwrap_or_default(), stored.filter(|_| enabled))
+        .await?;
+    if !passwords::has_allowed_length(new) {
         return Err(ApiError::bad_request("New password is too weak!"));
     }
-    passwords::hash_async(new).await
+    passwords::hash_async(&call.app.pools, Some(user_id), new.clone()).await.map(Some)
+}
+
+/// Checks the caller's password against its hash.
+async fn check_password(
+    call: &Call<User>,
+    user: &UserRow,
+    password: String,
+    stored: Option<String>,
+) -> ApiResult<()> {
+    let app = &call.app;
+    let account = user.delivery_email.to_lowercase();
+    let attempt = app
+        .rate_limiter
+        .passwords
+        .begin(&account, call.info.peer, &app.clock)
+        .await
+        .map_err(|error| too_many_attempts(&error))?;
+    let right = match passwords::verify(&app.pools, Some(call.caller.user_id), password, stored).await {
+        Ok(right) => right,
+        Err(error) => {
+            attempt.cancel();
+            return Err(error);
+        }
+    };
+    if !right {
+        let error = attempt.wrong(ApiError::bad_request("Wrong password!"));
+        return Err(if error.status() == 429 { too_many_attempts(&error) } else { error });
+    }
+    attempt.right();
+    Ok(())
 }
 
 fn too_many_attempts(error: &ApiError) -> ApiError {
@@ -114,7 +145,7 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
     let user = user_rows::by_id(tx, caller.user_id)?
         .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
     if let Some(hash) = &update.password_hash {
-        users::set_password(tx, user.user_id, hash)?;
+        password::change_own(tx, caller, hash)?;
     }
     if let Some(email) = &update.email
         && *email != user.delivery_email
@@ -137,7 +168,7 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
     {
         users::set_timezone(tx, user.user_id, timezone)?;
         let value = Value::from(timezone.as_str());
-        events::setting_updated(tx, user.user_id, &user.email, "timezone", &value)?;
+        events::emit_setting_updated(tx, user.user_id, &user.email, "timezone", &value)?;
         change::emit_timezone(tx, &user, timezone)?;
     }
     set(tx, &user, &update.settings, &update.domain)

@@ -2,6 +2,7 @@
 
 use crate::domain::accounts::create::{NewUser, check_new_user, create_with_domain};
 use crate::domain::domains::check_may_join;
+use crate::domain::notices::welcome;
 use crate::domain::realm::bot_domain;
 use crate::domain::users::passwords;
 use crate::http::{Administrator, ApiError, ApiResult, Call, Reply};
@@ -9,6 +10,7 @@ use crate::store::Tx;
 use crate::types::Role;
 use rusqlite::Connection;
 use serde::Deserialize;
+use std::sync::Arc;
 
 /// Parameters of `POST /users`.
 #[derive(Deserialize)]
@@ -31,14 +33,20 @@ pub async fn create_user(call: Call<Administrator>, params: CreateUserParams) ->
     if !passwords::has_allowed_length(&password) {
         return Err(ApiError::bad_request("The password is too weak."));
     }
-    let password_hash = Some(passwords::hash_async(password).await?);
+    let password_hash =
+        Some(passwords::hash_async(&call.app.pools, Some(call.caller.user_id), password).await?);
     let domain = bot_domain(&call.info.origin);
     let new = NewUser { email, full_name, role: Role::Member, bot: None, password_hash };
     let job = move |tx: &mut Tx<'_>, _: &Administrator| {
         check_account(tx, &new.email, &new.full_name)?;
-        create_with_domain(tx, &new, &domain)
+        let user = create_with_domain(tx, &new, &domain)?;
+        welcome::send_hello(tx, &user)?;
+        Ok(user)
     };
-    Reply::field("user_id", &call.write(job).await?.user_id)
+    let app = Arc::clone(&call.app);
+    let user_id = call.write(job).await?.user_id;
+    welcome::greet(&app, user_id, None).await;
+    Reply::field("user_id", &user_id)
 }
 
 /// Checks the name and the email, and that the email's domain may join.

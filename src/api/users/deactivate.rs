@@ -7,7 +7,7 @@ use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::deactivation;
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::users::{find, names, rules, sql};
-use crate::http::params::{BoundedText, NoParams};
+use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -19,12 +19,10 @@ use std::sync::Arc;
 pub struct DeactivateUserParams {
     /// The person to deactivate.
     user_id: UserId,
-    /// A comment to mail to the user. Accepted and ignored: this server sends no mail.
-    #[serde(rename = "deactivation_notification_comment")]
-    _deactivation_notification_comment: Option<BoundedText<2000>>,
 }
 
-/// `DELETE /users/{user_id}`: deactivates a person and their bots.
+/// `DELETE /users/{user_id}`: deactivates a person and their bots. `deactivation_notification_comment`, the text of a mail,
+/// is an ignored parameter: this server sends no mail.
 pub async fn deactivate_user(call: Call<User>, params: DeactivateUserParams) -> ApiResult<Reply> {
     deactivate(call, move |tx, caller| {
         let user = find::by_id(tx, params.user_id)?;

@@ -5,6 +5,7 @@ mod create_user;
 mod deactivate;
 mod get;
 mod own_avatar;
+mod password_reset;
 mod update;
 
 use crate::domain::images::upload::BODY_LIMIT;
@@ -24,11 +25,17 @@ fn routes() -> Vec<Route> {
         Route::call(Method::DELETE, "/users/me", USER, deactivate::deactivate_own_user),
         Route::call(Method::POST, "/users/me/avatar", USER, own_avatar::upload_avatar).body_limit(BODY_LIMIT),
         Route::write(Method::DELETE, "/users/me/avatar", USER, own_avatar::delete_avatar),
-        Route::read(Method::GET, "/users", USER, get::list_users),
+        Route::read(Method::GET, "/users", USER, get::list_users).slow(),
         Route::call(Method::POST, "/users", ADMINISTRATOR, create_user::create_user),
         Route::read(Method::GET, "/users/{user_id_or_email}", USER, get::user),
         Route::call(Method::PATCH, "/users/{user_id_or_email}", USER, update::update_user),
         Route::call(Method::DELETE, "/users/{user_id}", USER, deactivate::deactivate_user),
         Route::write(Method::POST, "/users/{user_id}/reactivate", USER, deactivate::reactivate_user),
+        Route::call(
+            Method::POST,
+            "/users/{user_id}/password_reset",
+            ADMINISTRATOR,
+            password_reset::create_reset_link,
+        ),
     ]
 }

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 pub async fn upload_avatar(mut call: Call<User>, _params: NoParams) -> ApiResult<Reply> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one avatar.")?;
     call.app.readers.read(|snapshot| check_allowed(snapshot, &call.caller)).await?;
-    let image = avatar::from_file(file).await?;
+    let image = avatar::from_file(&call.app, call.caller.user_id, file).await?;
     call.write(move |tx, caller| set(tx, caller, Some(&image))).await
 }
 

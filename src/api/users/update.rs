@@ -2,14 +2,16 @@
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::{change, role};
-use crate::domain::profile_values::change as values;
-use crate::domain::profile_values::change::ValueChange;
+use crate::domain::bots;
+use crate::domain::profile_values::change as profile_values;
+use crate::domain::profile_values::change::{RenderedChanges, ValueChange};
 use crate::domain::realm::bot_domain;
 use crate::domain::users::{emails, find, names, rules, sql};
 use crate::http::params::Trimmed;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::Role;
+use rusqlite::Connection;
 use serde::Deserialize;
 
 /// Parameters of `PATCH /users/{user_id}` and `PATCH /users/{email}`.
@@ -29,17 +31,41 @@ pub struct UpdateUserParams {
 
 /// `PATCH /users/{user_id}` and `PATCH /users/{email}`: changes a person or a bot, active or not.
 pub async fn update_user(call: Call<User>, params: UpdateUserParams) -> ApiResult<Reply> {
-    let domain = bot_domain(&call.info.origin);
-    call.write(move |tx, caller| apply(tx, caller, &params, &domain)).await?;
+    let (domain, mut params) = (bot_domain(&call.info.origin), params);
+    let values = match params.profile_data.take() {
+        Some(changes) => {
+            call.app.readers.read(|snapshot| check(snapshot, &call.caller, &params, &domain)).await?;
+            Some(profile_values::render(&call, changes).await?)
+        }
+        None => None,
+    };
+    call.write(move |tx, caller| apply(tx, caller, &params, values, &domain)).await?;
     Ok(Reply::ok())
 }
 
-fn apply(tx: &mut Tx<'_>, caller: &Caller, params: &UpdateUserParams, domain: &str) -> ApiResult<()> {
-    let user = find::by_id_or_email(tx, caller, &params.user_id_or_email, domain)?;
+/// Finds the user and checks that the caller may change them.
+fn check(
+    connection: &Connection,
+    caller: &Caller,
+    params: &UpdateUserParams,
+    domain: &str,
+) -> ApiResult<UserRow> {
+    let user = find::by_id_or_email(connection, caller, &params.user_id_or_email, domain)?;
     if user.is_system_bot {
         return Err(find::no_such_user());
     }
     rules::check_may_administer(caller, &user)?;
+    Ok(user)
+}
+
+fn apply(
+    tx: &mut Tx<'_>,
+    caller: &Caller,
+    params: &UpdateUserParams,
+    values: Option<RenderedChanges>,
+    domain: &str,
+) -> ApiResult<()> {
+    let user = check(tx, caller, params, domain)?;
     if params.new_email.is_some() && caller.role != Role::Owner {
         return Err(ApiError::bad_request("User not authorized to change user emails"));
     }
@@ -48,6 +74,9 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, params: &UpdateUserParams, domain: &s
     {
         let is_only_owner = user.role == Role::Owner && user.is_active && sql::count_people(tx)?.1 == 1;
         rules::check_role(caller.role, user.role, wanted, is_only_owner && !user.is_bot())?;
+        if user.is_bot() {
+            bots::rules::check_role(wanted)?;
+        }
         role::change(tx, &user, wanted)?;
     }
     // `name_changes_disabled` does not apply to administrators.
@@ -56,11 +85,11 @@ fn apply(tx: &mut Tx<'_>, caller: &Caller, params: &UpdateUserParams, domain: &s
     {
         change::set_full_name(tx, &user, full_name)?;
     }
-    if let Some(profile_data) = &params.profile_data {
+    if let Some(values) = values {
         if user.is_bot() {
             return Err(ApiError::bad_request("Bots have no profile fields."));
         }
-        values::set(tx, caller, user.user_id, profile_data)?;
+        profile_values::set(tx, caller, user.user_id, values)?;
     }
     if let Some(new_email) = &params.new_email
         && **new_email != user.delivery_email

@@ -61,7 +61,7 @@ impl ChannelViewers {
         Ok(self.facts(connection, stream)?.can_see())
     }
 
-    /// What decides who sees a channel, but for the subscriptions. Groups are evaluated only where they decide.
+    /// Loads the facts except subscribers. Groups are evaluated only for private channels.
     fn facts(
         &mut self,
         connection: &Connection,
@@ -78,10 +78,13 @@ impl ChannelViewers {
         if stream.is_public() {
             return Ok(facts);
         }
-        for setting in StreamSetting::ALL.into_iter().filter(|setting| setting.shows_channel()) {
+        for setting in StreamSetting::ALL.into_iter().filter(|setting| setting.grants_metadata_access()) {
             let users = self.groups.users(connection, setting.group_of(connection, stream.stream_id)?)?;
-            let holders =
-                if setting.lets_in() { &mut facts.may_subscribe } else { &mut facts.may_administer };
+            let holders = if setting.grants_content_access() {
+                &mut facts.may_subscribe
+            } else {
+                &mut facts.may_administer
+            };
             *holders |= users;
         }
         Ok(facts)
@@ -139,7 +142,7 @@ mod tests {
             let sql = "INSERT OR IGNORE INTO subscription (user_id, stream_id, active, color) VALUES (?1, ?2, 1, '')";
             connection.execute(sql, (user_id, stream_id)).unwrap();
         }
-        let settings = StreamSetting::ALL.into_iter().filter(|setting| setting.shows_channel());
+        let settings = StreamSetting::ALL.into_iter().filter(|setting| setting.grants_metadata_access());
         for (setting, (members, subgroups)) in settings.zip(holders) {
             let members: Vec<UserId> = members.iter().copied().map(UserId).collect();
             let subgroups: Vec<GroupId> = subgroups.iter().copied().map(GroupId).collect();

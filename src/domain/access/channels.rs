@@ -11,7 +11,7 @@ use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::user_set::UserSet;
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::membership::Membership;
-use crate::http::{ApiError, ApiResult};
+use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::StreamId;
 use rusqlite::Connection;
 use std::cell::OnceCell;
@@ -44,18 +44,18 @@ pub fn has_full_history(ctx: Ctx<'_>, stream: &StreamRow) -> ApiResult<bool> {
     Ok(stream.has_public_history() && has_content_access(ctx, stream)?)
 }
 
-/// Whether somebody with these groups may post. That they may read the channel is asked apart.
-pub fn may_post(connection: &Connection, membership: &Membership, stream: &StreamRow) -> ApiResult<bool> {
-    is_in(connection, membership, stream.stream_id, StreamSetting::CanSendMessage)
-}
-
-/// Whether somebody with these groups has a permission in a channel.
-pub fn is_in(
+/// Whether the caller has a permission in a channel. A guest never has one that may not be given to everyone, whatever
+/// groups they are in.
+pub fn has_permission(
     connection: &Connection,
+    caller: &Caller,
     membership: &Membership,
     stream_id: StreamId,
     setting: StreamSetting,
 ) -> ApiResult<bool> {
+    if caller.is_guest() && !setting.permission().allow_everyone_group {
+        return Ok(false);
+    }
     Ok(membership.contains(setting.group_of(connection, stream_id)?))
 }
 
@@ -71,12 +71,12 @@ pub fn no_channel_named(name: &str) -> ApiError {
         .with("stream", name)
 }
 
-/// The refusal of a channel that is not there, or not for the caller.
+/// The error for a channel that does not exist or that the caller cannot access.
 pub fn no_such_channel() -> ApiError {
     ApiError::bad_request("Invalid channel ID")
 }
 
-/// What decides who can see and read a channel: for one user (`bool`), or for many (a bitmap).
+/// The inputs of the access rule of channels, for one user (`bool`) or for a set of users (a bitmap).
 ///
 /// | a user who | reads | sees |
 /// |---|---|---|
@@ -112,8 +112,8 @@ impl<S: UserSet> AccessFacts<S> {
         if self.is_web_public {
             return self.active.clone();
         }
-        let let_in = if self.invite_only { &self.may_subscribe } else { &self.active };
-        self.subscribers.or(&let_in.without(&self.guests))
+        let unsubscribed_readers = if self.invite_only { &self.may_subscribe } else { &self.active };
+        self.subscribers.or(&unsubscribed_readers.without(&self.guests))
     }
 
     /// Who can see that the channel exists, and its settings.
@@ -144,9 +144,9 @@ impl<'a> Viewer<'a> {
         Ok(self.membership.get_or_init(|| membership))
     }
 
-    /// Whether they have a permission in a channel. None of the groups that may not be everybody's helps a guest.
-    pub fn is_in(&self, stream: &StreamRow, setting: StreamSetting) -> ApiResult<bool> {
-        is_in(&self.ctx, self.membership()?, stream.stream_id, setting)
+    /// Whether they have a permission in a channel.
+    pub fn has_permission(&self, stream: &StreamRow, setting: StreamSetting) -> ApiResult<bool> {
+        has_permission(&self.ctx, self.ctx.caller, self.membership()?, stream.stream_id, setting)
     }
 
     /// Whether they can read messages of a channel.
@@ -159,7 +159,7 @@ impl<'a> Viewer<'a> {
         Ok(self.facts(stream)?.can_see())
     }
 
-    /// What decides. Subscriptions and groups are looked up only where the rest does not let them read.
+    /// Loads the facts. Subscriptions and groups are loaded only if the other facts do not already grant access.
     fn facts(&self, stream: &StreamRow) -> ApiResult<AccessFacts<bool>> {
         let mut facts = AccessFacts {
             invite_only: stream.invite_only,
@@ -177,20 +177,21 @@ impl<'a> Viewer<'a> {
         if facts.subscribers || facts.guests {
             return Ok(facts);
         }
-        facts.may_subscribe = self.is_in(stream, StreamSetting::CanAddSubscribers)?
-            || self.is_in(stream, StreamSetting::CanSubscribe)?;
-        facts.may_administer = self.is_in(stream, StreamSetting::CanAdministerChannel)?;
+        facts.may_subscribe = self.has_permission(stream, StreamSetting::CanAddSubscribers)?
+            || self.has_permission(stream, StreamSetting::CanSubscribe)?;
+        facts.may_administer = self.has_permission(stream, StreamSetting::CanAdministerChannel)?;
         Ok(facts)
     }
 
     /// Whether they may change a channel's settings: its administrators, and those of the organization.
     pub fn may_administer(&self, stream: &StreamRow) -> ApiResult<bool> {
         Ok(self.ctx.caller.role.is_administrator()
-            || (!self.ctx.caller.is_guest() && self.is_in(stream, StreamSetting::CanAdministerChannel)?))
+            || self.has_permission(stream, StreamSetting::CanAdministerChannel)?)
     }
 }
 
-/// A channel that the caller may change. Who may read it hears that they may not; to others it is not there.
+/// Loads a channel that the caller may change. A reader without the permission gets `CANNOT_ADMINISTER_CHANNEL`, everyone
+/// else the error of a channel that does not exist.
 pub fn find_to_administer(ctx: Ctx<'_>, stream_id: StreamId) -> ApiResult<StreamRow> {
     let stream = channel_rows::by_id(&ctx, stream_id)?.ok_or_else(no_such_channel)?;
     let viewer = Viewer::new(ctx);

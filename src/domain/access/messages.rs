@@ -1,8 +1,8 @@
 //! Which messages a user received, and which they may read.
 //!
 //! A message is stored once, whoever receives it. Who received a channel message follows from spans of subscription to
-//! the channel that it was sent to. A message that was moved lies in a channel whose spans know nothing of it, so its
-//! receivers are stored, as one set for all messages with the same receivers ([`MovedReceipts`]). In a channel with
+//! the channel that it was sent to. The spans of its new channel do not cover a message that was moved, so its receivers
+//! are stored, as one set for all messages with the same receivers ([`MovedReceipts`]). In a channel with
 //! public history everything may be read, elsewhere what was received.
 
 use crate::auth::Ctx;
@@ -241,14 +241,14 @@ pub fn moved_receipts(
         .collect()
 }
 
-/// The receivers of a message that was moved; `None` if it was not, so that spans decide.
+/// The receivers of a message that was moved; `None` if it was not moved: then the spans apply.
 pub fn moved_receivers(moved: &[MovedReceipts], id: MessageId) -> Option<&RoaringBitmap> {
     let bit = id.bit()?;
     moved.iter().find(|receipts| receipts.message_ids.contains(bit)).map(|receipts| &receipts.user_ids)
 }
 
-/// Corrects the ids of a user's spans by messages that were moved to the channel. Ranges still include ids that are no
-/// messages of the channel, so that they stay few.
+/// Adds moved messages that the user received to their spans, and removes those that they did not. The ranges still include
+/// ids that are not of the channel, which keeps them few.
 fn apply_moved(spans: Ranges, moved: &[MovedReceipts], user_id: UserId) -> Ranges {
     if moved.is_empty() {
         return spans;

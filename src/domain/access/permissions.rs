@@ -50,5 +50,5 @@ pub fn require_owner(caller: &Caller) -> ApiResult<()> {
 pub fn may_add_others(viewer: &Viewer<'_>, stream: &StreamRow) -> ApiResult<bool> {
     Ok(viewer.may_administer(stream)?
         || is_held(viewer, RealmGroup::CanAddSubscribers)?
-        || (!viewer.ctx.caller.is_guest() && viewer.is_in(stream, StreamSetting::CanAddSubscribers)?))
+        || viewer.has_permission(stream, StreamSetting::CanAddSubscribers)?)
 }

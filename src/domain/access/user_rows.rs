@@ -16,13 +16,9 @@ pub fn by_id(connection: &Connection, user_id: UserId) -> rusqlite::Result<Optio
         .optional()
 }
 
-/// An active user as one who calls, for what the server does in their name. The refusals are those of their keys.
+/// Returns the `Caller` of a user, for work that the server does on their behalf. Fails with the same errors as
+/// authentication.
 pub fn caller(connection: &Connection, user_id: UserId) -> ApiResult<Caller> {
-    let is_closed: bool =
-        connection.prepare_cached("SELECT deactivated FROM realm")?.query_row([], |row| row.get(0))?;
-    if is_closed {
-        return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
-    }
     let user = by_id(connection, user_id)?
         .ok_or_else(|| ApiError::internal("a user in whose name the server acts has no row"))?;
     let (role, bot_type, bot_owner_id) = (user.role, user.bot_type, user.bot_owner_id);
@@ -31,7 +27,7 @@ pub fn caller(connection: &Connection, user_id: UserId) -> ApiResult<Caller> {
     Ok(caller)
 }
 
-/// Who is subscribed to a channel that a user is subscribed to, deactivated users and the user too.
+/// Returns the users who share a channel with a user, including deactivated users and the user.
 pub fn channel_partners(connection: &Connection, user_id: UserId) -> rusqlite::Result<RoaringBitmap> {
     set(
         connection,
@@ -41,7 +37,7 @@ pub fn channel_partners(connection: &Connection, user_id: UserId) -> rusqlite::R
     )
 }
 
-/// Who ever had a direct conversation with a user, deactivated users and the user too.
+/// Returns the users who ever shared a direct conversation with a user, including deactivated users and the user.
 pub fn direct_partners(connection: &Connection, user_id: UserId) -> rusqlite::Result<RoaringBitmap> {
     set(
         connection,

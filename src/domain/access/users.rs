@@ -1,6 +1,6 @@
 //! Access to users: who can see whom, by the organization's `can_access_all_users_group` (feature levels 225, 228, 232).
 //!
-//! `Ties` has the rule. [`Accessible`] evaluates it for one viewer, [`who_can_access`] for one user and all viewers.
+//! `Ties` has the rule. [`Accessible`] evaluates it for one viewer, [`users_with_access_to`] for one user and all viewers.
 //! Of users whom a viewer cannot access, messages, lists and events have the id and [`UNKNOWN_USER`]. Events about a user
 //! go to [`audience`].
 
@@ -26,8 +26,8 @@ pub fn unknown_email(user_id: UserId) -> String {
     format!("user{user_id}@{}", crate::domain::realm::DUMMY_DOMAIN)
 }
 
-/// What a guest and another user have in common. Either side may be a set: the users whom one guest may access, or the
-/// guests who may access one user.
+/// The reasons for which a guest can access a user. Either side may be a set: the users whom one guest can access, or
+/// the guests who can access one user.
 ///
 /// Where the organization lets only members access everybody, a guest accesses a user if
 ///
@@ -37,8 +37,8 @@ pub fn unknown_email(user_id: UserId) -> String {
 /// | are subscribed to a channel, and the user is active | yes |
 /// | ever had a direct conversation, alone or with others | yes |
 ///
-/// Everybody else accesses everybody.
-struct Ties {
+/// All others access everyone.
+struct AccessReasons {
     /// The user is the guest.
     is_self: RoaringBitmap,
     /// The user is a bot.
@@ -51,9 +51,9 @@ struct Ties {
     share_conversation: RoaringBitmap,
 }
 
-impl Ties {
-    /// Those for whom the rule holds.
-    fn give_access(self) -> RoaringBitmap {
+impl AccessReasons {
+    /// The users for whom at least one reason applies.
+    fn accessible(self) -> RoaringBitmap {
         self.is_self | self.is_bot | self.share_conversation | (self.share_channel & self.is_active)
     }
 }
@@ -78,14 +78,14 @@ impl Accessible {
         if role != Role::Guest || !is_restricted(connection)? {
             return Ok(Self::Everybody);
         }
-        let ties = Ties {
+        let ties = AccessReasons {
             is_self: user_id.bit().into_iter().collect(),
             is_bot: user_ids::bot_ids(connection)?,
             is_active: user_ids::active_ids(connection)?,
             share_channel: user_rows::channel_partners(connection, user_id)?,
             share_conversation: user_rows::direct_partners(connection, user_id)?,
         };
-        Ok(Self::Only(ties.give_access()))
+        Ok(Self::Only(ties.accessible()))
     }
 
     /// Whether a user is one of them.
@@ -130,7 +130,7 @@ pub fn check_recipients(connection: &Connection, caller: &Caller, people: &[User
 }
 
 /// Returns the users among `candidates` who can access every user in `subjects`.
-pub fn who_can_access_all(
+pub fn filter_by_access_to_all(
     connection: &Connection,
     candidates: RoaringBitmap,
     subjects: &[UserId],
@@ -139,7 +139,7 @@ pub fn who_can_access_all(
     if is_restricted(connection)? {
         for user_id in subjects {
             if let Some(user) = user_rows::by_id(connection, *user_id)? {
-                all &= who_can_access(connection, &user)?;
+                all &= users_with_access_to(connection, &user)?;
             }
         }
     }
@@ -147,25 +147,25 @@ pub fn who_can_access_all(
 }
 
 /// The active users who can access a user. They may receive events about the user.
-pub fn who_can_access(connection: &Connection, user: &UserRow) -> ApiResult<RoaringBitmap> {
+pub fn users_with_access_to(connection: &Connection, user: &UserRow) -> ApiResult<RoaringBitmap> {
     let active = user_ids::active_ids(connection)?;
     if user.is_bot() || !is_restricted(connection)? {
         return Ok(active);
     }
     let guests = user_ids::guest_ids(connection)?;
-    let ties = Ties {
+    let ties = AccessReasons {
         is_self: user.user_id.bit().into_iter().collect(),
         is_bot: RoaringBitmap::new(),
         is_active: if user.is_active { guests.clone() } else { RoaringBitmap::new() },
         share_channel: user_rows::channel_partners(connection, user.user_id)?,
         share_conversation: user_rows::direct_partners(connection, user.user_id)?,
     };
-    Ok(active - (guests - ties.give_access()))
+    Ok(active - (guests - ties.accessible()))
 }
 
 /// The audience of events about a user: those who can access them.
 pub fn audience(connection: &Connection, user: &UserRow) -> ApiResult<Audience> {
-    Ok(Audience::set(who_can_access(connection, user)?))
+    Ok(Audience::set(users_with_access_to(connection, user)?))
 }
 
 /// Returns the users in `audience` who cannot access a user.
@@ -177,7 +177,7 @@ pub fn without_access(
     if user.is_bot() || !is_restricted(connection)? {
         return Ok(RoaringBitmap::new());
     }
-    Ok(audience - who_can_access(connection, user)?)
+    Ok(audience - users_with_access_to(connection, user)?)
 }
 
 #[cfg(test)]
@@ -321,7 +321,7 @@ mod tests {
             }
             for user_id in 1..=6 {
                 let user = user_rows::by_id(&connection, UserId(user_id)).unwrap().unwrap();
-                let who = who_can_access(&connection, &user).unwrap();
+                let who = users_with_access_to(&connection, &user).unwrap();
                 for viewer in user_ids::active_ids(&connection).unwrap() {
                     let accessed = accessed_by(&connection, viewer.into()).contains(&(user_id as u32));
                     prop_assert_eq!(who.contains(viewer), accessed, "{} accesses {}", viewer, user_id);

@@ -3,6 +3,7 @@
 //! Users without an uploaded image have a generated one. This server serves them all, so `avatar_url` is always present
 //! and no third party is asked, whatever `client_gravatar` says.
 
+use crate::app::App;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users;
 use crate::domain::bots;
@@ -16,6 +17,7 @@ use crate::domain::users::sql;
 use crate::http::form::UploadedFile;
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
+use crate::types::UserId;
 use rand::RngExt;
 use serde_json::json;
 
@@ -25,10 +27,10 @@ pub struct AvatarImage {
     medium: Vec<u8>,
 }
 
-/// Checks and scales an uploaded file. Fails with 400 `BAD_IMAGE` if it is not an image.
-pub async fn from_file(file: UploadedFile) -> ApiResult<AvatarImage> {
+/// Checks and scales a file that a user uploaded. Fails with 400 `BAD_IMAGE` if it is not an image.
+pub async fn from_file(app: &App, user_id: UserId, file: UploadedFile) -> ApiResult<AvatarImage> {
     upload::check(&file, MAX_AVATAR_FILE_SIZE_MIB)?;
-    upload::make(file, scale).await
+    upload::make(app, user_id, file, scale).await
 }
 
 fn scale(file: &[u8]) -> Result<AvatarImage, ImageError> {
@@ -38,10 +40,14 @@ fn scale(file: &[u8]) -> Result<AvatarImage, ImageError> {
 }
 
 /// Scales the image of a form that has at most one file.
-pub async fn from_files(mut files: Vec<UploadedFile>) -> ApiResult<Option<AvatarImage>> {
+pub async fn from_files(
+    app: &App,
+    user_id: UserId,
+    mut files: Vec<UploadedFile>,
+) -> ApiResult<Option<AvatarImage>> {
     match (files.pop(), files.is_empty()) {
         (None, _) => Ok(None),
-        (Some(file), true) => from_file(file).await.map(Some),
+        (Some(file), true) => from_file(app, user_id, file).await.map(Some),
         (Some(_), false) => Err(ApiError::bad_request("You may only upload one file at a time")),
     }
 }
@@ -68,7 +74,7 @@ pub fn set(tx: &mut Tx<'_>, user: &UserRow, image: Option<&AvatarImage>) -> ApiR
         "avatar_url_medium": avatar.medium_url(),
         "avatar_version": avatar.version,
     });
-    bots::events::updated(tx, user, "avatar_url", avatar.url())?;
+    bots::events::emit_updated(tx, user, "avatar_url", avatar.url())?;
     let audience = users::audience(tx, user)?;
     tx.emit(UserUpdated::new(person), audience);
     Ok(avatar)

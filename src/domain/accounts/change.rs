@@ -19,7 +19,7 @@ pub fn set_full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiRes
     sql::set_full_name(tx, user.user_id, &full_name)?;
     let audience = users::audience(tx, user)?;
     tx.emit(UserUpdated::new(json!({"user_id": user.user_id, "full_name": full_name})), audience);
-    bots::events::updated(tx, user, "full_name", full_name)?;
+    bots::events::emit_updated(tx, user, "full_name", full_name)?;
     Ok(())
 }
 
@@ -35,7 +35,7 @@ pub fn emit_timezone(tx: &mut Tx<'_>, user: &UserRow, timezone: &str) -> ApiResu
 /// drafts deletes them, and the visibility of presence changes the user's status and presence.
 pub fn set_setting(tx: &mut Tx<'_>, user: &UserRow, name: &str, value: &Value) -> ApiResult<()> {
     user_settings::sql::set(tx, user.user_id, name, value)?;
-    user_settings::events::setting_updated(tx, user.user_id, &user.email, name, value)?;
+    user_settings::events::emit_setting_updated(tx, user.user_id, &user.email, name, value)?;
     if name == user_settings::ENABLE_DRAFTS_SYNCHRONIZATION.name() && *value == false {
         drafts::delete_all(tx, user.user_id)?;
     }

@@ -6,9 +6,9 @@ use crate::domain::access::{user_rows, users};
 use crate::domain::bots::sql::NewBotRow;
 use crate::domain::membership::subscribe;
 use crate::domain::realm::{DUMMY_DOMAIN, user_ids};
-use crate::domain::users::events::{UserAdded, announce};
+use crate::domain::users::events::{UserAdded, emit_added};
 use crate::domain::users::{names, sql as users_sql};
-use crate::domain::{bots, channels, groups, notices, user_settings};
+use crate::domain::{bots, channels, groups, user_settings};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
@@ -49,15 +49,12 @@ pub fn create(tx: &mut Tx<'_>, new: &NewUser) -> ApiResult<UserRow> {
     create_with_domain(tx, new, DUMMY_DOMAIN)
 }
 
-/// Creates a user, subscribes members to the default channels and sends people the welcome message. `domain` is the
-/// domain of dummy emails.
+/// Creates a user and subscribes members to the default channels. `domain` is the domain of dummy emails. Callers greet people
+/// with `notices::welcome`, in the job and after it.
 pub fn create_with_domain(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> ApiResult<UserRow> {
     let user = create_without_channels(tx, new, domain)?;
     if !user.is_bot() && user.role != Role::Guest {
         subscribe_to_defaults(tx, user.user_id)?;
-    }
-    if !user.is_bot() {
-        notices::welcome::greet(tx, user.user_id)?;
     }
     Ok(user)
 }
@@ -76,10 +73,16 @@ pub fn create_without_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> 
         date_joined: tx.now(),
     };
     let user_id = users_sql::insert(tx, &row)?;
+    tracing::info!(
+        user_id = user_id.0,
+        role = new.role.name(),
+        is_bot = new.bot.is_some(),
+        "an account was created"
+    );
     user_settings::sql::copy_defaults(tx, user_id)?;
     let user = hide_email(tx, user_id, domain)?;
-    let who = users::who_can_access(tx, &user)?;
-    announce(tx, &user, &who)?;
+    let who = users::users_with_access_to(tx, &user)?;
+    emit_added(tx, &user, &who)?;
     let others = user_ids::active_ids(tx)? - who;
     tx.emit(UserAdded::unknown(user_id), Audience::set(others));
     groups::events::emit_role_given(tx, user.user_id, user.role, user.date_joined)?;
@@ -117,9 +120,10 @@ pub fn create_bot(
     domain: &str,
     bot: &NewBotRow,
 ) -> ApiResult<(UserRow, String)> {
+    bots::rules::check_role(user.role)?;
     let user = create_with_domain(tx, user, domain)?;
     bots::sql::insert(tx, &NewBotRow { user_id: user.user_id, ..bot.clone() })?;
     let api_key = bots::change::mint_key(tx, user.user_id)?;
-    bots::events::added(tx, &user)?;
+    bots::events::emit_added(tx, &user)?;
     Ok((user, api_key))
 }

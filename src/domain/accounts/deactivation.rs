@@ -42,9 +42,9 @@ fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
         users_sql::set_active(tx, user.user_id, false)?;
         events::delete_queues_of(tx, user.user_id)?;
         let after = UserRow { is_active: false, ..user.clone() };
-        let who = users::who_can_access(tx, &after)?;
+        let who = users::users_with_access_to(tx, &after)?;
         tx.emit(activity(user.user_id, false), Audience::set(who));
-        bots::events::updated(tx, user, "is_active", false)
+        bots::events::emit_updated(tx, user, "is_active", false)
     })
 }
 
@@ -65,14 +65,14 @@ fn emit_channels_left(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
 /// Reactivates an account. A bot whose owner is deactivated gets `by` as its owner.
 pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: UserId) -> ApiResult<()> {
     let set_active = |tx: &mut Tx<'_>| Ok(users_sql::set_active(tx, user.user_id, true)?);
-    visibility::with_own_events(tx, Scope::Account(user), set_active, |tx, (), changes| {
+    visibility::with_events_between(tx, Scope::Account(user), set_active, |tx, (), changes| {
         let user = UserRow { is_active: true, ..user.clone() };
-        let who = users::who_can_access(tx, &user)? - changes.gained_user(user.user_id);
+        let who = users::users_with_access_to(tx, &user)? - changes.gained_user(user.user_id);
         tx.emit(activity(user.user_id, true), Audience::set(who.clone()));
         // Clients do not keep these of deactivated users.
         user_status::introduce(tx, &user, &who)?;
         presence::introduce(tx, user.user_id, &who)?;
-        bots::events::updated(tx, &user, "is_active", true)?;
+        bots::events::emit_updated(tx, &user, "is_active", true)?;
         if user.is_bot() {
             return give_to_active_owner(tx, &user, by);
         }

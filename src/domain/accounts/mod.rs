@@ -4,4 +4,6 @@ pub mod avatar;
 pub mod change;
 pub mod create;
 pub mod deactivation;
+pub mod first_channel;
+pub mod password;
 pub mod role;

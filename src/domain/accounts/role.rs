@@ -6,7 +6,7 @@ use crate::domain::channels::events::emit_default_streams_to;
 use crate::domain::users::events::UserUpdated;
 use crate::domain::users::{emails, sql};
 use crate::domain::visibility::Scope;
-use crate::domain::{bots, visibility};
+use crate::domain::{bots, invites, visibility};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::Role;
@@ -15,7 +15,8 @@ use serde_json::json;
 /// Gives a user a role that they do not have yet. The caller's permission has to be checked before.
 ///
 /// Everybody who can access the user receives the role. The user receives the real emails, channels and users that the
-/// role shows or hides.
+/// role shows or hides. Invitations that the user may not give any more are revoked, and bots of a new guest become guests:
+/// their owner would see by them what guests do not.
 pub fn change(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
     let after = UserRow { role, ..user.clone() };
     visibility::with_events(tx, Scope::Role(user), |tx| {
@@ -23,6 +24,7 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
         let audience = access::audience(tx, &after)?;
         tx.emit(UserUpdated::new(json!({"user_id": user.user_id, "role": role})), audience);
         bots::change::role_changed(tx, user, role)?;
+        invites::rules::revoke_unentitled(tx, user.user_id)?;
         if !user.is_active {
             return Ok(());
         }
@@ -31,5 +33,11 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
             emit_default_streams_to(tx, user.user_id, role)?;
         }
         Ok(())
-    })
+    })?;
+    if role == Role::Guest {
+        for bot in sql::active_bots_of(tx, user.user_id)?.iter().filter(|bot| bot.role != Role::Guest) {
+            change(tx, bot, Role::Guest)?;
+        }
+    }
+    Ok(())
 }

@@ -21,11 +21,17 @@ pub fn mint_key(tx: &Tx<'_>, bot_id: UserId) -> ApiResult<String> {
     Ok(api_key)
 }
 
+/// Gives a bot a key that was chosen by somebody else, for fixtures.
+pub fn insert_key(tx: &Tx<'_>, bot_id: UserId, api_key: &str) -> ApiResult<()> {
+    keys::insert(tx, bot_id, CLIENT, api_key)?;
+    Ok(sql::set_api_key(tx, bot_id, Some(api_key))?)
+}
+
 /// Replaces all keys of a bot with a new one, and emits it to those who administer the bot.
 pub fn regenerate_key(tx: &mut Tx<'_>, bot: &UserRow) -> ApiResult<String> {
     keys::delete_all(tx, bot.user_id)?;
     let api_key = mint_key(tx, bot.user_id)?;
-    events::updated(tx, bot, "api_key", api_key.as_str())?;
+    events::emit_updated(tx, bot, "api_key", api_key.as_str())?;
     Ok(api_key)
 }
 
@@ -43,7 +49,7 @@ pub fn clear_revoked_key(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
 pub fn set_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<()> {
     users::set_bot_owner(tx, bot.user_id, owner_id)?;
     let after = UserRow { bot_owner_id: Some(owner_id), ..bot.clone() };
-    events::owner_changed(tx, &after, bot.bot_owner_id)?;
+    events::emit_owner_changed(tx, &after, bot.bot_owner_id)?;
     let audience = access::audience(tx, &after)?;
     tx.emit(UserUpdated::new(json!({"user_id": bot.user_id, "bot_owner_id": owner_id})), audience);
     Ok(())
@@ -59,9 +65,9 @@ pub fn role_changed(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()
             continue;
         }
         if role.is_administrator() {
-            events::added_for(tx, &bot, user.user_id.bit().into_iter().collect())?;
+            events::emit_added_to(tx, &bot, user.user_id.bit().into_iter().collect())?;
         } else {
-            events::deleted_for(tx, bot.user_id, user.user_id);
+            events::emit_deleted_to(tx, bot.user_id, user.user_id);
         }
     }
     Ok(())

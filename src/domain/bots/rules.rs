@@ -10,7 +10,7 @@ use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::users::{names, rules as users_rules, sql as users};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::types::{BotType, StreamId, UserId};
+use crate::types::{BotType, Role, StreamId, UserId};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -18,7 +18,27 @@ use serde_json::Value;
 pub const INTERFACES: [i64; 2] = [1, 2];
 
 /// The integrations for bots of type [`BotType::IncomingWebhook`]: names and display names.
-pub const INTEGRATIONS: &[(&str, &str)] = &[("json", "JSON formatter")];
+pub const INTEGRATIONS: &[(&str, &str)] = &[
+    ("alertmanager", "Prometheus Alertmanager"),
+    ("forgejo", "Forgejo"),
+    ("gitea", "Gitea"),
+    ("github", "GitHub"),
+    ("gitlab", "GitLab"),
+    ("grafana", "Grafana"),
+    ("healthchecks", "Healthchecks"),
+    ("homeassistant", "Home Assistant"),
+    ("ifttt", "IFTTT"),
+    ("json", "JSON formatter"),
+    ("proxmox", "Proxmox"),
+    ("radarr", "Radarr"),
+    ("sentry", "Sentry"),
+    ("slack_incoming", "Slack-compatible webhook"),
+    ("sonarr", "Sonarr"),
+    ("text", "Plain text"),
+    ("uptimekuma", "Uptime Kuma"),
+    ("zabbix", "Zabbix"),
+    ("zapier", "Zapier"),
+];
 
 /// Checks that the caller is neither a guest nor a bot.
 pub fn check_can_own_bots(caller: &Caller) -> ApiResult<()> {
@@ -29,6 +49,15 @@ pub fn check_can_own_bots(caller: &Caller) -> ApiResult<()> {
         return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
     }
     Ok(())
+}
+
+/// Checks that a bot may have a role. The key of a bot is read by others than the bot, who must not gain a role by it: no
+/// bot is above members.
+pub fn check_role(role: Role) -> ApiResult<()> {
+    if matches!(role, Role::Member | Role::Guest) {
+        return Ok(());
+    }
+    Err(ApiError::bad_request("A bot is a member or a guest."))
 }
 
 /// Loads a bot that the caller may administer: their own, or any bot for administrators.
@@ -85,15 +114,21 @@ pub fn bot_email(connection: &Connection, short_name: &str, domain: &str) -> Api
     Ok(email)
 }
 
-/// Checks the http or https URL of an outgoing webhook. Clients send it as JSON or as plain text.
+/// Checks the URL of an outgoing webhook. Clients send it as JSON or as plain text. It cannot be an https one: messages
+/// to it could never be posted.
 pub fn check_payload_url(name: &str, text: JsonOrText) -> ApiResult<String> {
     let text = match text {
         JsonOrText::Text(text) | JsonOrText::Json(Value::String(text)) => text,
         JsonOrText::Json(_) => return Err(ApiError::bad_request(format!("{name} is not a string"))),
     };
     let url = url::Url::parse(&text).ok();
-    let fits = url.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    if fits { Ok(text) } else { Err(ApiError::bad_request(format!("{name} is not a URL"))) }
+    match url.as_ref().filter(|url| url.has_host()).map(url::Url::scheme) {
+        Some("http") => Ok(text),
+        Some("https") => Err(ApiError::bad_request(format!(
+            "{name}: this server posts to http URLs, and not to https ones"
+        ))),
+        _ => Err(ApiError::bad_request(format!("{name} is not a URL"))),
+    }
 }
 
 /// Returns the id of a channel that the caller can read, by name; `None` for the empty name.
@@ -133,7 +168,11 @@ mod tests {
         let text = |text: &str| JsonOrText::Text(text.to_owned());
         let cases = [
             (text("http://example.com/hook"), Ok("http://example.com/hook")),
-            (JsonOrText::Json("https://example.com".into()), Ok("https://example.com")),
+            (JsonOrText::Json("http://example.com".into()), Ok("http://example.com")),
+            (
+                text("https://example.com"),
+                Err("payload_url: this server posts to http URLs, and not to https ones"),
+            ),
             (JsonOrText::Json(7.into()), Err("payload_url is not a string")),
             (text("ftp://example.com"), Err("payload_url is not a URL")),
             (text("example.com"), Err("payload_url is not a URL")),

@@ -191,6 +191,19 @@ pub fn merge_config_data(
     connection.prepare_cached(statement)?.query_row((user_id, config_data), |row| row.get(0))
 }
 
+/// Notes that a bot's owner is told of a failure now. Returns `false`, and changes nothing, if they were told within the
+/// last `interval` seconds.
+pub fn note_owner_notice(
+    connection: &Connection,
+    user_id: UserId,
+    now: i64,
+    interval: i64,
+) -> rusqlite::Result<bool> {
+    let statement = "UPDATE bot SET owner_notified = ?2
+         WHERE user_id = ?1 AND (owner_notified IS NULL OR owner_notified <= ?2 - ?3)";
+    Ok(connection.prepare_cached(statement)?.execute((user_id, now, interval))? > 0)
+}
+
 /// Whether an active user has exactly this name.
 pub fn is_name_in_use(connection: &Connection, full_name: &str) -> rusqlite::Result<bool> {
     connection

@@ -12,8 +12,6 @@ pub struct GroupParams<T> {
     can_add_subscribers_group: Option<T>,
     /// Who may change the channel; in a new one its creator when absent.
     can_administer_channel_group: Option<T>,
-    /// Who may start topics.
-    can_create_topic_group: Option<T>,
     /// Who may delete anybody's messages.
     can_delete_any_message_group: Option<T>,
     /// Who may delete their own messages.
@@ -42,7 +40,6 @@ impl<T> GroupParams<T> {
         let value = match setting {
             StreamSetting::CanAddSubscribers => &self.can_add_subscribers_group,
             StreamSetting::CanAdministerChannel => &self.can_administer_channel_group,
-            StreamSetting::CanCreateTopic => &self.can_create_topic_group,
             StreamSetting::CanDeleteAnyMessage => &self.can_delete_any_message_group,
             StreamSetting::CanDeleteOwnMessage => &self.can_delete_own_message_group,
             StreamSetting::CanMoveMessagesOutOfChannel => &self.can_move_messages_out_of_channel_group,

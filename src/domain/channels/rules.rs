@@ -4,7 +4,7 @@ use crate::domain::groups::system::SystemGroup;
 use crate::domain::limits::MAX_STREAM_NAME_LENGTH;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult};
-use crate::types::GroupId;
+use crate::types::{GroupId, is_forbidden_in_names};
 use serde_json::Value;
 
 /// The time without messages after which a channel is not recently active any more, in seconds.
@@ -27,10 +27,7 @@ pub fn name(text: &str) -> ApiResult<String> {
             "Channel name too long (limit: {MAX_STREAM_NAME_LENGTH} characters)."
         )));
     }
-    let is_forbidden = |character: char| {
-        character.is_control() || matches!(character, '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
-    };
-    match name.chars().position(is_forbidden) {
+    match name.chars().position(is_forbidden_in_names) {
         None => Ok(name.to_owned()),
         Some(index) => Err(ApiError::bad_request(format!(
             "Invalid character in channel name, at position {}.",
@@ -165,6 +162,8 @@ mod tests {
             (&long[2..], Ok(&long[2..])),
             ("a\nb", Err("Invalid character in channel name, at position 2.")),
             ("ab\u{fffe}", Err("Invalid character in channel name, at position 3.")),
+            ("a\u{202e}b", Err("Invalid character in channel name, at position 2.")),
+            ("ab\u{2066}", Err("Invalid character in channel name, at position 3.")),
         ];
         for (text, expected) in cases {
             let checked = name(text);

@@ -87,7 +87,7 @@ pub struct NewStreamRow<'a> {
     /// UNIX seconds.
     pub date_created: i64,
     /// The user who creates it.
-    pub creator_id: UserId,
+    pub creator_id: Option<UserId>,
     /// The properties that determine who can read it.
     pub privacy: Privacy,
     /// Days; `None`: the organization's, `-1`: forever.
@@ -268,11 +268,3 @@ pub fn subscriber_counts(connection: &Connection) -> rusqlite::Result<HashMap<St
 const DEACTIVATED_SUBSCRIBERS: &str =
     "SELECT stream_id, count(*) FROM user CROSS JOIN subscription USING (user_id)
      WHERE NOT is_active AND active GROUP BY stream_id";
-
-/// Whether there is a channel that can be read without an account. Walks all channels, which are few, and is called
-/// only in organizations that allow such channels.
-pub fn has_web_public(connection: &Connection) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached("SELECT EXISTS (SELECT 1 FROM stream WHERE is_web_public AND NOT is_archived)")?
-        .query_row([], |row| row.get(0))
-}

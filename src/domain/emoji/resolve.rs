@@ -41,12 +41,20 @@ pub fn complete(
     code: Option<String>,
     kind: Option<String>,
 ) -> ApiResult<(String, String)> {
-    if let (Some(code), Some(kind)) = (&code, &kind) {
-        return Ok((code.clone(), kind.clone()));
-    }
-    let found = by_name(connection, name)?
-        .ok_or_else(|| ApiError::bad_request(format!("Emoji '{name}' does not exist")))?;
-    Ok((code.unwrap_or(found.code), kind.unwrap_or_else(|| found.kind.to_owned())))
+    let (code, kind) = match (code, kind) {
+        (Some(code), Some(kind)) => (code, kind),
+        (code, kind) => {
+            let found = by_name(connection, name)?
+                .ok_or_else(|| ApiError::bad_request(format!("Emoji '{name}' does not exist")))?;
+            (code.unwrap_or(found.code), kind.unwrap_or_else(|| found.kind.to_owned()))
+        }
+    };
+    Ok((canonical_code(code, &kind), kind))
+}
+
+/// The code as it is stored: older tables of clients have U+FE0F in a few codes.
+pub fn canonical_code(code: String, kind: &str) -> String {
+    if kind == UNICODE { unicode::without_variation_selectors(&code) } else { code }
 }
 
 /// Checks that a name, a code and a type match and that the emoji is active. Returns the type.

@@ -53,9 +53,9 @@ pub fn by_address(connection: &Connection, path_id: &str) -> ApiResult<Option<At
     Ok(sql::by_path_id(connection, &path_id)?)
 }
 
-/// The refusal of a file that does not exist.
+/// The refusal of a file that does not exist. The address of a file is a path, so the status is that of unknown paths.
 pub fn does_not_exist() -> ApiError {
-    ApiError::no_such_resource("This file does not exist or has been deleted.")
+    ApiError::new(404, "BAD_REQUEST", "This file does not exist or has been deleted.")
 }
 
 /// The refusal of a file that the caller may not load. It may tell that the file exists: paths cannot be guessed.

@@ -1,13 +1,15 @@
 //! Thumbnails of uploaded images. They are made at the upload and stored with the image.
 
 use crate::app::App;
-use crate::domain::files::blobs;
 use crate::domain::files::sql::AttachmentRow;
+use crate::domain::files::{blobs, sql};
+use crate::domain::images::animation::is_animation;
 use crate::domain::images::decoding::{ImageError, decode, format_of};
 use crate::domain::images::scaling::{fit_within, to_webp};
-use crate::domain::images::upload::in_turn;
 use crate::http::ApiResult;
 use crate::markdown::UploadedFile;
+use crate::types::UserId;
+use rusqlite::Connection;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -21,16 +23,31 @@ pub struct ThumbnailFormat {
     animated: bool,
 }
 
-/// The formats that every image has.
-pub const FORMATS: [ThumbnailFormat; 1] = [ThumbnailFormat {
+/// All formats. Every image has the still one, and an animation the animated one too.
+pub const FORMATS: [ThumbnailFormat; 2] = [ANIMATED, STILL];
+
+/// The format of animations. Its file is the animation itself, whatever its size in pixels and its format: encoding it
+/// again without loss would make it larger.
+const ANIMATED: ThumbnailFormat = ThumbnailFormat {
+    name: "840x560-anim.webp",
+    max_width: 840,
+    max_height: 560,
+    format: "webp",
+    animated: true,
+};
+
+const STILL: ThumbnailFormat = ThumbnailFormat {
     name: "840x560.webp",
     max_width: 840,
     max_height: 560,
     format: "webp",
     animated: false,
-}];
+};
 
-/// The media type of all formats.
+/// The largest animation, in bytes, that messages show moving: every reader loads it.
+pub const MAX_ANIMATION_SIZE: usize = 8 << 20;
+
+/// The media type of still thumbnails.
 pub const CONTENT_TYPE: &str = "image/webp";
 
 /// The largest file, in bytes, for which thumbnails are made: decoding needs it in memory.
@@ -42,13 +59,14 @@ pub struct Thumbnails {
     pub content_type: &'static str,
     /// Its width and height in pixels, after rotation by its EXIF orientation.
     pub dimensions: (u32, u32),
-    /// The name of each format and its file.
+    /// The name of each format and its file, which is empty if it is the image itself.
     pub formats: Vec<(&'static str, Vec<u8>)>,
 }
 
 /// Makes the thumbnails of an uploaded file; `None` if it cannot be decoded as an image.
 pub async fn make(
     app: &Arc<App>,
+    user_id: UserId,
     content_id: i64,
     size: u64,
     content_type: &str,
@@ -56,13 +74,17 @@ pub async fn make(
     if !content_type.starts_with("image/") || size > MAX_SIZE {
         return Ok(None);
     }
-    let app = Arc::clone(app);
-    let made = in_turn(move || {
-        let file = blobs::read_all(&app, content_id, size)?;
+    let reading = Arc::clone(app);
+    let made = app.pools.images.run(Some(user_id), move || {
+        let file = blobs::read_all(&reading, content_id, size)?;
         Ok(of_image(&file))
     });
-    // A file that makes the decoder fail is a file without a thumbnail.
-    made.await.unwrap_or(Ok(None))
+    match made.await {
+        Ok(made) => made,
+        // A file that makes the decoder panic is a file without a thumbnail.
+        Err(error) if error.status() == 500 => Ok(None),
+        Err(busy) => Err(busy),
+    }
 }
 
 fn of_image(file: &[u8]) -> Option<Thumbnails> {
@@ -72,28 +94,32 @@ fn of_image(file: &[u8]) -> Option<Thumbnails> {
 
 fn scale(file: &[u8]) -> Result<Thumbnails, ImageError> {
     let decoded = decode(file)?;
-    let formats = FORMATS.iter().map(|format| {
-        let scaled = fit_within(&decoded.picture, format.max_width, format.max_height)?;
-        Ok((format.name, to_webp(&scaled)?))
-    });
+    let still = fit_within(&decoded.picture, STILL.max_width, STILL.max_height)?;
+    let mut formats = vec![(STILL.name, to_webp(&still)?)];
+    if file.len() <= MAX_ANIMATION_SIZE && is_animation(file, decoded.format) {
+        formats.push((ANIMATED.name, Vec::new()));
+    }
     Ok(Thumbnails {
-        formats: formats.collect::<Result<_, ImageError>>()?,
+        formats,
         content_type: decoded.format.to_mime_type(),
         dimensions: decoded.picture.dimensions(),
     })
 }
 
 /// The preview of a file in messages that link to it; `None` if they show only the link.
-pub fn shown(file: &AttachmentRow) -> Option<UploadedFile> {
-    let [format] = &FORMATS;
+pub fn shown(connection: &Connection, file: &AttachmentRow) -> rusqlite::Result<Option<UploadedFile>> {
     let is_image = file.content_type.starts_with("image/");
     if is_image && file.dimensions.is_none() {
-        return None;
+        return Ok(None);
     }
+    let may_move = matches!(file.content_type.as_str(), "image/gif" | "image/webp");
+    let is_animated = may_move && sql::thumbnail(connection, file.id, ANIMATED.name)?.is_some();
+    let format = if is_animated { ANIMATED } else { STILL };
     let address = || format!("/user_uploads/thumbnail/{}/{}", file.path_id, format.name);
-    Some(UploadedFile {
+    Ok(Some(UploadedFile {
         content_type: file.content_type.clone(),
         dimensions: file.dimensions,
+        is_animated,
         thumbnail_url: is_image.then(address),
-    })
+    }))
 }

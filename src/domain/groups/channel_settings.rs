@@ -19,8 +19,6 @@ pub enum StreamSetting {
     CanAddSubscribers,
     /// May change the channel.
     CanAdministerChannel,
-    /// May start topics.
-    CanCreateTopic,
     /// May delete anybody's messages.
     CanDeleteAnyMessage,
     /// May delete their own messages.
@@ -41,10 +39,9 @@ pub enum StreamSetting {
 
 impl StreamSetting {
     /// All of them, in the order of the interface's lists.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 10] = [
         Self::CanAddSubscribers,
         Self::CanAdministerChannel,
-        Self::CanCreateTopic,
         Self::CanDeleteAnyMessage,
         Self::CanDeleteOwnMessage,
         Self::CanMoveMessagesOutOfChannel,
@@ -60,7 +57,6 @@ impl StreamSetting {
         match self {
             Self::CanAddSubscribers => "can_add_subscribers_group",
             Self::CanAdministerChannel => "can_administer_channel_group",
-            Self::CanCreateTopic => "can_create_topic_group",
             Self::CanDeleteAnyMessage => "can_delete_any_message_group",
             Self::CanDeleteOwnMessage => "can_delete_own_message_group",
             Self::CanMoveMessagesOutOfChannel => "can_move_messages_out_of_channel_group",
@@ -80,7 +76,7 @@ impl StreamSetting {
                 Permission::system(Nobody)
             }
             Self::CanAdministerChannel => Permission::new(DefaultGroup::ChannelCreator),
-            Self::CanCreateTopic | Self::CanSendMessage => Permission::system(Everyone).or_everyone(),
+            Self::CanSendMessage => Permission::system(Everyone).or_everyone(),
             Self::CanRemoveSubscribers => Permission::system(Administrators),
             Self::CanDeleteOwnMessage
             | Self::CanMoveMessagesOutOfChannel
@@ -95,13 +91,13 @@ impl StreamSetting {
         self.permission().default.system_group()
     }
 
-    /// Whether who may also may know that a private channel is there.
-    pub fn shows_channel(self) -> bool {
-        self.lets_in() || self == Self::CanAdministerChannel
+    /// Whether holders of the permission can see a private channel.
+    pub fn grants_metadata_access(self) -> bool {
+        self.grants_content_access() || self == Self::CanAdministerChannel
     }
 
-    /// Whether who may also may read a private channel, so that only who reads it may change the setting.
-    pub fn lets_in(self) -> bool {
+    /// Whether holders of the permission can read a private channel. Only readers may change such a setting.
+    pub fn grants_content_access(self) -> bool {
         matches!(self, Self::CanAddSubscribers | Self::CanSubscribe)
     }
 
@@ -193,9 +189,10 @@ mod tests {
     #[test]
     fn only_readers_may_let_others_in() {
         for setting in StreamSetting::ALL {
-            let lets_in = matches!(setting, StreamSetting::CanAddSubscribers | StreamSetting::CanSubscribe);
-            assert_eq!(setting.lets_in(), lets_in, "{setting:?}");
-            assert!(setting.shows_channel() || !setting.lets_in(), "{setting:?}");
+            let grants_content_access =
+                matches!(setting, StreamSetting::CanAddSubscribers | StreamSetting::CanSubscribe);
+            assert_eq!(setting.grants_content_access(), grants_content_access, "{setting:?}");
+            assert!(setting.grants_metadata_access() || !setting.grants_content_access(), "{setting:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::domain::groups::system::SystemGroup;
 use crate::domain::groups::waiting_period::WaitingPeriod;
 use crate::domain::groups::{setting, sql};
 use crate::domain::realm::user_ids as users;
-use crate::events::{Audience, Event, Form, Receiver, Routed, uniform_event};
+use crate::events::{Event, Form, Receiver, Routed, uniform_event};
 use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::{GroupId, Role, UserId};
@@ -214,7 +214,7 @@ impl Event for GroupUpdated {
 /// Emits to everybody that a new user is in the system groups of their role.
 pub fn emit_role_given(tx: &mut Tx<'_>, user_id: UserId, role: Role, date_joined: i64) -> ApiResult<()> {
     let is_new = WaitingPeriod::load(tx, tx.now())?.is_new(date_joined);
-    let everyone = Audience::set(users::active_ids(tx)?);
+    let everyone = users::everyone(tx)?;
     for group in naming(SystemGroup::of(role, is_new)) {
         tx.emit(MembersChanged::new(true, group.id(), &[user_id]), everyone.clone());
     }
@@ -287,7 +287,7 @@ fn settings(connection: &Connection, row: &GroupRow) -> ApiResult<Map<String, Va
     Ok(settings)
 }
 
-/// Word `realm_user_groups`.
+/// State part `realm_user_groups`.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let include_deactivated = request.registration.client_capabilities.include_deactivated_groups;
     let groups = all(request.connection, include_deactivated, request.now)?;

@@ -7,7 +7,7 @@ use crate::domain::groups::setting::Owner;
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{realm_settings, setting, sql};
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::types::GroupId;
+use crate::types::{GroupId, is_forbidden_in_names};
 use rusqlite::Connection;
 
 /// The longest name, in characters.
@@ -15,6 +15,9 @@ const MAX_NAME_LENGTH: usize = 100;
 
 /// What mentions and searches begin with, so that names may not.
 const RESERVED_PREFIXES: [&str; 5] = ["@", "role:", "user:", "stream:", "channel:"];
+
+/// Characters that end a mention of a group or are markup in it.
+const FORBIDDEN_IN_NAMES: [char; 3] = ['*', '`', '\\'];
 
 /// Checks a name as a client sends it.
 pub fn check_name(name: &str) -> ApiResult<()> {
@@ -24,6 +27,15 @@ pub fn check_name(name: &str) -> ApiResult<()> {
     if name.chars().count() > MAX_NAME_LENGTH {
         return Err(ApiError::bad_request(format!(
             "User group name cannot exceed {MAX_NAME_LENGTH} characters."
+        )));
+    }
+    if let Some(index) = name
+        .chars()
+        .position(|character| is_forbidden_in_names(character) || FORBIDDEN_IN_NAMES.contains(&character))
+    {
+        let position = index + 1;
+        return Err(ApiError::bad_request(format!(
+            "Invalid character in user group name, at position {position}."
         )));
     }
     match RESERVED_PREFIXES.into_iter().find(|prefix| name.starts_with(prefix)) {
@@ -123,6 +135,7 @@ mod tests {
             ("", Some("User group name can't be empty!")),
             (" \t", Some("User group name can't be empty!")),
             (&long, Some("User group name cannot exceed 100 characters.")),
+            ("a\n# b", Some("Invalid character in user group name, at position 2.")),
             ("@crew", Some("User group name cannot start with '@'.")),
             ("role:crew", Some("User group name cannot start with 'role:'.")),
             ("user:crew", Some("User group name cannot start with 'user:'.")),

@@ -1,9 +1,10 @@
-//! Scaling of animated GIF files.
+//! Animated GIF and WebP files: telling them from still images, and scaling GIF files.
 
 use crate::domain::images::decoding::{ImageError, MAX_PIXELS, check_size};
 use crate::domain::images::scaling::contain;
 use image::codecs::gif::{GifDecoder, GifEncoder, Repeat};
-use image::{AnimationDecoder, Frame, ImageDecoder, Limits};
+use image::codecs::webp::WebPDecoder;
+use image::{AnimationDecoder, Frame, ImageDecoder, ImageFormat, Limits};
 use std::io::Cursor;
 
 /// The most frames an animation may have: each costs time, however small it is.
@@ -12,6 +13,19 @@ const MAX_FRAMES: u64 = 1_000;
 /// The speed of choosing the colours of a frame, from 1 (best) to 30 (fastest); the encoder's documentation recommends
 /// 10.
 const SPEED: i32 = 10;
+
+/// Whether a file has more than one frame. Its size is one that [`check_size`] accepts.
+pub fn is_animation(file: &[u8], format: ImageFormat) -> bool {
+    match format {
+        ImageFormat::Gif => GifDecoder::new(Cursor::new(file)).is_ok_and(|mut decoder| {
+            let mut limits = Limits::no_limits();
+            limits.max_alloc = Some(3 * 4 * MAX_PIXELS);
+            decoder.set_limits(limits).is_ok() && decoder.into_frames().take(2).flatten().count() == 2
+        }),
+        ImageFormat::WebP => WebPDecoder::new(Cursor::new(file)).is_ok_and(|decoder| decoder.has_animation()),
+        _ => false,
+    }
+}
 
 /// Scales all frames of a GIF file into a square, with nothing around images that are not square. Returns a GIF file,
 /// or `None` if there is only one frame. This takes up to a second: call it on a blocking thread.
@@ -105,6 +119,8 @@ mod tests {
     #[test]
     fn one_frame_is_no_animation() {
         let one = file(4, 4, &[(Keep, [0, 0, 4, 4], RED)]);
+        assert!(!is_animation(&one, ImageFormat::Gif));
+        assert!(is_animation(&file(4, 4, &[(Keep, [0, 0, 4, 4], RED); 2]), ImageFormat::Gif));
         assert!(scaled(&one, 4).unwrap().is_none());
         // A file that breaks off before its second frame.
         let two = file(4, 4, &[(Keep, [0, 0, 4, 4], RED); 2]);

@@ -1,18 +1,15 @@
 //! Checks and conversion of images that are uploaded as avatars, emoji, icons and logos.
 
+use crate::app::App;
 use crate::domain::images::decoding::{FORMATS, ImageError};
 use crate::http::form::UploadedFile;
 use crate::http::{ApiError, ApiResult};
+use crate::types::UserId;
 use image::ImageFormat;
-use tokio::sync::Semaphore;
 
 /// The largest request body with an image, in bytes. It is larger than the largest image, so that most images that are
 /// too large get the published error.
 pub const BODY_LIMIT: usize = 8 << 20;
-
-/// Each may take 128 MiB for its pixels, and as much again while they are converted; more at a time would only make a
-/// small machine swap.
-static AT_ONCE: Semaphore = Semaphore::const_new(1);
 
 /// Returns the only file of a form, whatever its field is called. Fails with `refusal` if there are none or several.
 pub fn only_file(mut files: Vec<UploadedFile>, refusal: &'static str) -> ApiResult<UploadedFile> {
@@ -35,12 +32,15 @@ pub fn check(file: &UploadedFile, limit_mib: usize) -> ApiResult<()> {
     if format.is_some() { Ok(()) } else { Err(bad_image("Invalid image format")) }
 }
 
-/// Runs `work`, which decodes the file, on a blocking thread. Fails with 400 `BAD_IMAGE` if the file cannot be decoded.
+/// Runs `work`, which decodes a file of the user, in the pool for images. Fails with 400 `BAD_IMAGE` if the file cannot be
+/// decoded.
 pub async fn make<T: Send + 'static>(
+    app: &App,
+    user_id: UserId,
     file: UploadedFile,
     work: fn(&[u8]) -> Result<T, ImageError>,
 ) -> ApiResult<T> {
-    in_turn(move || work(&file.bytes)).await?.map_err(|error| {
+    app.pools.images.run(Some(user_id), move || work(&file.bytes)).await?.map_err(|error| {
         tracing::debug!(%error, "an uploaded file is no image");
         bad_image(match error {
             ImageError::Size { .. } => "Image size exceeds limit.",
@@ -49,12 +49,6 @@ pub async fn make<T: Send + 'static>(
             }
         })
     })
-}
-
-/// Runs image processing on a blocking thread, one at a time.
-pub async fn in_turn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> ApiResult<T> {
-    let _permit = AT_ONCE.acquire().await.map_err(ApiError::internal)?;
-    tokio::task::spawn_blocking(work).await.map_err(ApiError::internal)
 }
 
 fn bad_image(msg: &'static str) -> ApiError {

@@ -1,4 +1,4 @@
-//! `invites_changed`: the list of invitations is another one now. Clients ask for it again.
+//! `invites_changed`: the list of invitations has changed, and clients fetch it again.
 
 use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, uniform_event};
@@ -13,7 +13,7 @@ pub struct InvitesChanged {}
 
 uniform_event!(InvitesChanged: "invites_changed", version 1);
 
-/// Tells those who can manage an invitation: its inviter, and administrators.
+/// Emits `invites_changed` to all who can manage the invitation: its inviter and administrators.
 pub fn changed(tx: &mut Tx<'_>, inviter: Option<UserId>) -> ApiResult<()> {
     let mut user_ids = users::administrator_ids(tx)?;
     user_ids.extend(inviter.and_then(UserId::bit));

@@ -8,15 +8,16 @@ use crate::store::Tx;
 use crate::types::Role;
 
 /// Creates the link of the first owner and returns its path; `None` if anyone can log in already. The previous link
-/// stops working, so that one printed long ago does not give access.
+/// stops working, so that one printed long ago does not give access. One that was used stays, so that opening it again
+/// can be refused with the reason.
 pub fn create(tx: &Tx<'_>) -> ApiResult<Option<String>> {
-    sql::delete_owner_links(tx)?;
+    sql::delete_unused_owner_links(tx)?;
     if users::can_anyone_log_in(tx)? {
         return Ok(None);
     }
     let invite = InviteRow {
         invite_id: 0,
-        key: random_key(),
+        key: Some(random_key()),
         email: None,
         invited_by_user_id: None,
         invited: tx.now(),
@@ -30,5 +31,5 @@ pub fn create(tx: &Tx<'_>) -> ApiResult<Option<String>> {
         is_revoked: false,
     };
     sql::insert(tx, &invite)?;
-    Ok(Some(invite.link("")))
+    Ok(invite.link(""))
 }

@@ -14,8 +14,9 @@ const KEY_LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 pub struct InviteRow {
     /// Identifies the invitation; 0 before it is inserted.
     pub invite_id: i64,
-    /// The secret part of the link.
-    pub key: String,
+    /// The secret part of the link: of a new invitation, and of a stored one if `GET /invites` lists its link. The file
+    /// has only the digest of others.
+    pub key: Option<String>,
     /// The email of the invited person; `None` for a reusable link.
     pub email: Option<String>,
     /// The inviter; `None` for the link of the first owner.
@@ -51,9 +52,14 @@ impl InviteRow {
         !self.is_revoked && self.expiry_date.is_none_or(|expiry| now < expiry)
     }
 
-    /// Returns the link. `origin` is the URL at which clients reach the server.
-    pub fn link(&self, origin: &str) -> String {
-        format!("{origin}/join/{}/", self.key)
+    /// Whether it is the link of the first owner.
+    pub fn is_for_owner(&self) -> bool {
+        self.invited_by_user_id.is_none()
+    }
+
+    /// Returns the link if the key is known. `origin` is the URL at which clients reach the server.
+    pub fn link(&self, origin: &str) -> Option<String> {
+        self.key.as_ref().map(|key| format!("{origin}/join/{key}/"))
     }
 }
 
@@ -93,7 +99,7 @@ impl InviteRecord {
             is_multiuse: invite.is_multiuse(),
             notify_referrer_on_join: invite.notify_referrer_on_join,
             email: invite.email.clone(),
-            link_url: invite.is_multiuse().then(|| invite.link(origin)),
+            link_url: invite.link(origin).filter(|_| invite.is_multiuse()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! SQL statements on the `invite` table.
 
+use crate::auth::credentials::digest;
 use crate::domain::invites::record::InviteRow;
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -45,9 +46,19 @@ pub fn load(connection: &Connection, invite_id: i64) -> rusqlite::Result<Option<
 /// Loads an invitation by the secret part of its link.
 pub fn load_by_key(connection: &Connection, key: &str) -> rusqlite::Result<Option<InviteRow>> {
     connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM invite WHERE key = ?1"))?
-        .query_row([key], read)
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM invite WHERE digest = ?1"))?
+        .query_row([digest(key)], read)
         .optional()
+}
+
+/// Counts the usable invitations of an inviter.
+pub fn count_usable(connection: &Connection, inviter: UserId, now: i64) -> rusqlite::Result<u32> {
+    connection
+        .prepare_cached(
+            "SELECT count(*) FROM invite
+             WHERE invited_by_user_id = ?1 AND NOT is_revoked AND (expiry_date IS NULL OR expiry_date > ?2)",
+        )?
+        .query_row((inviter, now), |row| row.get(0))
 }
 
 /// Lists the usable invitations of one inviter or of all, the oldest first.
@@ -67,17 +78,21 @@ pub fn list_usable(
         .collect()
 }
 
-/// Inserts an invitation and returns its id.
+/// Inserts an invitation with a new key and returns its id. The key itself is stored only where `GET /invites` lists the
+/// link again.
 pub fn insert(connection: &Connection, invite: &InviteRow) -> rusqlite::Result<i64> {
+    let key = invite.key.as_deref();
+    let listed = key.filter(|_| invite.is_multiuse() && !invite.is_for_owner());
     let json = |ids: Vec<i64>| serde_json::Value::from(ids).to_string();
     connection
         .prepare_cached(
-            "INSERT INTO invite (key, email, invited_by_user_id, invited, expiry_date, invited_as, stream_ids, group_ids,
-                 include_realm_default_subscriptions, notify_referrer_on_join, welcome_message_custom_text)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            "INSERT INTO invite (digest, key, email, invited_by_user_id, invited, expiry_date, invited_as, stream_ids,
+                 group_ids, include_realm_default_subscriptions, notify_referrer_on_join, welcome_message_custom_text)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .insert((
-            &invite.key,
+            key.map(digest),
+            listed,
             &invite.email,
             invite.invited_by_user_id,
             invite.invited,
@@ -91,9 +106,15 @@ pub fn insert(connection: &Connection, invite: &InviteRow) -> rusqlite::Result<i
         ))
 }
 
+/// Replaces the key of an invitation. The old link stops working.
+pub fn set_key(connection: &Connection, invite_id: i64, key: &str) -> rusqlite::Result<()> {
+    let statement = "UPDATE invite SET digest = ?2 WHERE invite_id = ?1";
+    connection.prepare_cached(statement)?.execute((invite_id, digest(key))).map(|_| ())
+}
+
 /// Revokes a reusable link. The row stays, so that revoking it again can be refused with the reason.
 pub fn set_revoked(connection: &Connection, invite_id: i64) -> rusqlite::Result<()> {
-    let statement = "UPDATE invite SET is_revoked = 1 WHERE invite_id = ?1";
+    let statement = "UPDATE invite SET is_revoked = 1, key = NULL WHERE invite_id = ?1";
     connection.prepare_cached(statement)?.execute([invite_id]).map(|_| ())
 }
 
@@ -113,12 +134,13 @@ pub fn revoke_all_of(connection: &Connection, user_id: UserId, now: i64) -> rusq
     let had_usable = !list_usable(connection, Some(user_id), now)?.is_empty();
     let statement = "DELETE FROM invite WHERE invited_by_user_id = ?1 AND email IS NOT NULL";
     connection.prepare_cached(statement)?.execute([user_id])?;
-    let statement = "UPDATE invite SET is_revoked = 1 WHERE invited_by_user_id = ?1";
+    let statement = "UPDATE invite SET is_revoked = 1, key = NULL WHERE invited_by_user_id = ?1";
     connection.prepare_cached(statement)?.execute([user_id])?;
     Ok(had_usable)
 }
 
-/// Deletes the link of the first owner.
-pub fn delete_owner_links(connection: &Connection) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM invite WHERE invited_by_user_id IS NULL")?.execute([]).map(|_| ())
+/// Deletes the links of the first owner that were not used.
+pub fn delete_unused_owner_links(connection: &Connection) -> rusqlite::Result<()> {
+    let statement = "DELETE FROM invite WHERE invited_by_user_id IS NULL AND NOT is_revoked";
+    connection.prepare_cached(statement)?.execute([]).map(|_| ())
 }

@@ -17,6 +17,8 @@ use crate::domain::groups::roles::Among;
 use crate::domain::groups::setting::{GroupSetting, Owner};
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::groups::{channel_settings, setting};
+use crate::domain::limits;
+use crate::domain::limits::MAX_CHANNELS_OF_CREATOR;
 use crate::domain::rendering::render_descriptions;
 use crate::events::Audience;
 use crate::http::form::Form;
@@ -108,6 +110,11 @@ pub fn create_channels(
     if channels.is_empty() {
         return Ok(Vec::new());
     }
+    if !caller.role.is_administrator() {
+        let statement = "SELECT count(*) FROM stream WHERE creator_id = ?1";
+        let limit = MAX_CHANNELS_OF_CREATOR;
+        limits::check_owned(tx, caller.user_id, "channels of one creator", statement, channels.len(), limit)?;
+    }
     let checked = check(tx, caller, params)?;
     let mut created = Vec::with_capacity(channels.len());
     for channel in channels {
@@ -182,7 +189,7 @@ fn insert(
         description: &channel.description,
         rendered_description: &channel.rendered_description,
         date_created: tx.now(),
-        creator_id: caller.user_id,
+        creator_id: Some(caller.user_id),
         privacy: checked.privacy,
         message_retention_days: checked.message_retention_days,
         topics_policy: params.topics_policy.unwrap_or_default(),

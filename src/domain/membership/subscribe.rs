@@ -54,7 +54,7 @@ pub fn subscribe_users(
     users: &[UserId],
     colors: &Colors,
 ) -> ApiResult<SubscribeResult> {
-    visibility::with_own_events(
+    visibility::with_events_between(
         tx,
         Scope::Subscriptions(users, streams),
         |tx| insert_subscriptions(tx, streams, users, colors),

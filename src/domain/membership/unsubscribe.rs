@@ -51,7 +51,7 @@ pub fn unsubscribe_users(
     users: &[UserId],
 ) -> ApiResult<UnsubscribeResult> {
     let scope = Scope::Subscriptions(users, streams);
-    visibility::with_own_events(tx, scope, |tx| remove(tx, streams, users), |tx, done, _| emit(tx, done))
+    visibility::with_events_between(tx, scope, |tx| remove(tx, streams, users), |tx, done, _| emit(tx, done))
 }
 
 fn remove<'a>(tx: &mut Tx<'_>, streams: &'a [StreamRow], users: &[UserId]) -> ApiResult<Done<'a>> {

@@ -1,5 +1,6 @@
 //! Members of channel records that are derived from their messages: `first_message_id` (feature level 256) and
-//! `is_recently_active` (feature level 323). Events are emitted when sending, deleting or moving changes them.
+//! `is_recently_active` (feature level 323). Events are emitted when sending, deleting or moving changes them, and within an
+//! hour when a channel was silent for too long.
 
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channel_viewers;
@@ -9,6 +10,7 @@ use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::MessageId;
+use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
 /// The derived members of a channel's record.
@@ -46,6 +48,41 @@ pub fn emit_if_first(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiR
     let was_active = rules::is_recently_active(tx.now(), stream.date_created, previous);
     let active = (!was_active).then(|| ("is_recently_active", true.into()));
     emit(tx, stream, first.into_iter().chain(active).collect())
+}
+
+/// The row of `counter` that holds the time up to which silent channels were emitted, in UNIX seconds.
+const COUNTER: &str = "recently_active";
+
+/// How often channels are looked through, in seconds.
+const LOOK_INTERVAL: i64 = 60 * 60;
+
+/// When [`emit_silent`] has to be called next, in UNIX seconds; `None` if it never was.
+pub fn next_look(connection: &Connection) -> ApiResult<Option<i64>> {
+    Ok(looked_until(connection)?.map(|until| until + LOOK_INTERVAL))
+}
+
+/// Emits the channels that have become silent since this was called last. Returns when to call it again.
+pub fn emit_silent(tx: &mut Tx<'_>) -> ApiResult<i64> {
+    let now = tx.now();
+    if let Some(since) = looked_until(tx)? {
+        for stream in sql::all(tx)? {
+            let newest = sql::newest_timestamp(tx, stream.recipient_id)?;
+            let is_active_at = |time| rules::is_recently_active(time, stream.date_created, newest);
+            if is_active_at(since) && !is_active_at(now) {
+                emit(tx, &stream, vec![("is_recently_active", false.into())])?;
+            }
+        }
+    }
+    tx.prepare_cached("INSERT OR REPLACE INTO counter (name, value) VALUES (?1, ?2)")?
+        .execute((COUNTER, now))?;
+    Ok(now + LOOK_INTERVAL)
+}
+
+fn looked_until(connection: &Connection) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT value FROM counter WHERE name = ?1")?
+        .query_row([COUNTER], |row| row.get(0))
+        .optional()
 }
 
 fn emit(tx: &mut Tx<'_>, stream: &StreamRow, changes: Vec<(&'static str, Value)>) -> ApiResult<()> {

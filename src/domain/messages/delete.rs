@@ -35,7 +35,7 @@ pub fn from_channel(
     }
     moved::remove(tx, stream.recipient_id, &ids.iter().filter_map(|id| id.bit()).collect())?;
     for (ids, audience) in &notified {
-        for event in MessagesDeleted::events(ids, Some((stream.stream_id, topic))) {
+        for event in MessagesDeleted::events(ids, Some((stream.stream_id, topic)), None) {
             tx.emit(event, audience.clone());
         }
     }
@@ -50,7 +50,7 @@ pub fn direct(tx: &mut Tx<'_>, recipient_id: RecipientId, ids: &[MessageId]) -> 
         sql::delete(tx, *id)?;
     }
     let audience = Audience::users(participants);
-    for event in MessagesDeleted::events(ids, None) {
+    for event in MessagesDeleted::events(ids, None, None) {
         tx.emit(event, audience.clone());
     }
     Ok(())

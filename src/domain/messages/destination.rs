@@ -3,7 +3,7 @@
 
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
-use crate::domain::access::channels as access_errors;
+use crate::domain::access::channels::{no_channel_named, no_channel_with_id};
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{
     channel_rows, channel_rows as subscriptions, channels as access, user_rows, users as users_access,
@@ -56,7 +56,7 @@ pub fn resolve(
 ) -> ApiResult<Destination> {
     match kind {
         MessageType::Channel => {
-            let stream = channel_named(connection, to)?;
+            let stream = channel_named(connection, caller, now, to)?;
             let topic = read_topic(topic.ok_or_else(|| ApiError::bad_request("Missing topic"))?)?;
             check_channel(connection, caller, now, &stream, &topic)?;
             Ok(Destination::Channel(Box::new(stream), topic))
@@ -79,7 +79,7 @@ pub fn recheck(
     match destination {
         Destination::Channel(stream, topic) => {
             let fresh = channel_rows::by_id(connection, stream.stream_id)?;
-            **stream = fresh.ok_or_else(|| access_errors::no_channel_with_id(stream.stream_id.0))?;
+            **stream = fresh.ok_or_else(|| no_channel_with_id(stream.stream_id.0))?;
             check_channel(connection, caller, now, stream, topic)
         }
         Destination::Direct(user_ids) => check_direct(connection, caller, now, user_ids),
@@ -114,11 +114,18 @@ pub fn read_topic(text: &str) -> ApiResult<Topic> {
     })
 }
 
-/// One channel: an id, a name, or a list of one of them.
-fn channel_named(connection: &Connection, to: &JsonOrText) -> ApiResult<StreamRow> {
+/// One channel: an id, a name, or a list of one of them. The name of a channel that the caller may not know of is not told;
+/// one that the caller tells is confirmed, as published.
+fn channel_named(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    to: &JsonOrText,
+) -> ApiResult<StreamRow> {
     let with_name = |name: &str| -> ApiResult<StreamRow> {
         let name = name.trim();
-        channels::by_name(connection, name)?.ok_or_else(|| access_errors::no_channel_named(name))
+        let stream = channels::by_name(connection, name)?.ok_or_else(|| no_channel_named(name))?;
+        if is_known(connection, caller, now, &stream)? { Ok(stream) } else { Err(not_authorized(name)) }
     };
     let one = match to {
         JsonOrText::Text(name) => return with_name(name),
@@ -131,12 +138,17 @@ fn channel_named(connection: &Connection, to: &JsonOrText) -> ApiResult<StreamRo
     match one {
         Value::Number(id) => {
             let id = id.as_i64().ok_or_else(|| ApiError::bad_request("Invalid data type for channel"))?;
-            channel_rows::by_id(connection, StreamId(id))?
-                .ok_or_else(|| access_errors::no_channel_with_id(id))
+            channel_rows::by_id(connection, StreamId(id))?.ok_or_else(|| no_channel_with_id(id))
         }
         Value::String(name) => with_name(name),
         _ => Err(ApiError::bad_request("Invalid data type for channel")),
     }
+}
+
+/// Whether the caller may know that a channel is there: they can see it, or write to it as their owner's bot.
+fn is_known(connection: &Connection, caller: &Caller, now: i64, stream: &StreamRow) -> ApiResult<bool> {
+    Ok(access::has_metadata_access(Ctx::new(connection, caller, now), stream)?
+        || has_access(connection, caller, now, stream)?)
 }
 
 /// Checks that the sender may write to a channel and topic.
@@ -158,15 +170,21 @@ pub fn check_may_post(
     now: i64,
     stream: &StreamRow,
 ) -> ApiResult<()> {
-    let not_authorized =
-        || ApiError::bad_request(format!("Not authorized to send to channel '{}'", stream.name));
+    if !is_known(connection, caller, now, stream)? {
+        return Err(no_channel_with_id(stream.stream_id.0));
+    }
     if stream.is_archived || !has_access(connection, caller, now, stream)? {
-        return Err(not_authorized());
+        return Err(not_authorized(&stream.name));
     }
     if !may_post(connection, caller, now, stream)? {
         return Err(ApiError::bad_request("You do not have permission to post in this channel."));
     }
     Ok(())
+}
+
+/// The refusal of a channel in which the caller may not write.
+fn not_authorized(name: &str) -> ApiError {
+    ApiError::bad_request(format!("Not authorized to send to channel '{name}'"))
 }
 
 /// Whether a user may post. Groups are loaded only if not everyone may. A bot may post where its owner may.
@@ -244,7 +262,7 @@ fn direct_participants(connection: &Connection, caller: &Caller, to: &JsonOrText
                 let user = user_rows::by_id(connection, UserId(id))?;
                 user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {id}")))?.user_id
             }
-            Value::String(email) => user_with_email(connection, email)?.user_id,
+            Value::String(email) => user_with_email(connection, caller, email)?.user_id,
             _ => return Err(ApiError::bad_request("Invalid data type for recipients")),
         });
     }
@@ -253,10 +271,11 @@ fn direct_participants(connection: &Connection, caller: &Caller, to: &JsonOrText
     Ok(user_ids)
 }
 
-fn user_with_email(connection: &Connection, email: &str) -> ApiResult<UserRow> {
+/// A user by API email, or by the real email if the caller may see it.
+fn user_with_email(connection: &Connection, caller: &Caller, email: &str) -> ApiResult<UserRow> {
     let user = match users::by_email(connection, email)? {
         Some(user) => Some(user),
-        None => users::by_delivery_email(connection, email)?,
+        None => users::by_delivery_email(connection, email)?.filter(|user| user.shows_email_to(caller)),
     };
     user.ok_or_else(|| ApiError::bad_request(format!("Invalid email '{email}'")))
 }

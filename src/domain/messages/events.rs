@@ -3,7 +3,7 @@
 use crate::domain::messages::record::{
     DisplayRecipient, MessageRecord, MessageType, OwnPart, RecipientPart, SenderPart, Submessage,
 };
-use crate::events::{Event, Form, Members, QueueId, Receiver};
+use crate::events::{Event, Form, Members, QueueId, Receiver, Routed};
 use crate::markdown::TopicLink;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, EmptyTopic, MessageId, RecipientId, StreamId, Topic, UserId};
 use serde::{Deserialize, Serialize};
@@ -311,18 +311,28 @@ pub struct MessagesDeleted {
     topic: Option<String>,
 }
 
+/// Users who keep the messages, though they are deleted for queues that asked for all public channels.
+pub type Keepers = Option<Vec<UserId>>;
+
 impl MessagesDeleted {
     /// The events for messages of one conversation; `place` is the channel and topic.
-    pub fn events(ids: &[MessageId], place: Option<(StreamId, &str)>) -> impl Iterator<Item = Self> {
-        let event = move |message_ids, message_id| Self {
-            message_ids,
-            message_id,
-            message_type: if place.is_some() { MessageType::Stream } else { MessageType::Private },
-            stream_id: place.map(|(stream_id, _)| stream_id),
-            topic: place.map(|(_, topic)| topic.to_owned()),
+    pub fn events(
+        ids: &[MessageId],
+        place: Option<(StreamId, &str)>,
+        keepers: Keepers,
+    ) -> impl Iterator<Item = Routed<Self>> {
+        let event = move |message_ids, message_id| Routed {
+            event: Self {
+                message_ids,
+                message_id,
+                message_type: if place.is_some() { MessageType::Stream } else { MessageType::Private },
+                stream_id: place.map(|(stream_id, _)| stream_id),
+                topic: place.map(|(_, topic)| topic.to_owned()),
+            },
+            routing: keepers.clone(),
         };
-        std::iter::once(event(Some(ids.to_vec()), None))
-            .chain(ids.iter().map(move |id| event(None, Some(*id))))
+        let bulk = event(Some(ids.to_vec()), None);
+        std::iter::once(bulk).chain(ids.iter().map(move |id| event(None, Some(*id))))
     }
 }
 
@@ -331,16 +341,19 @@ impl Event for MessagesDeleted {
     const OP: Option<&'static str> = None;
     const NAME: &'static str = "delete_message";
     const VERSION: u32 = 1;
-    type Routing = ();
+    type Routing = Keepers;
     type Variant = EmptyTopic;
 
-    fn deliver(&self, _routing: &(), receiver: &Receiver<'_>) -> Option<EmptyTopic> {
+    fn deliver(&self, keepers: &Keepers, receiver: &Receiver<'_>) -> Option<EmptyTopic> {
+        if keepers.as_ref().is_some_and(|keepers| keepers.contains(&receiver.user_id)) {
+            return None;
+        }
         let is_bulk = self.message_ids.is_some();
         let takes_bulk = receiver.registration.client_capabilities.bulk_message_deletion;
         (is_bulk == takes_bulk).then(|| empty_topic(receiver))
     }
 
-    fn form(&self, _routing: &(), empty: EmptyTopic) -> serde_json::Result<Form> {
+    fn form(&self, _keepers: &Keepers, empty: EmptyTopic) -> serde_json::Result<Form> {
         let topic = self.topic.as_ref().map(|topic| shown(self.stream_id, topic, empty).to_owned());
         Form::of(&Self { topic, ..self.clone() })
     }

@@ -1,14 +1,12 @@
 //! Markdown fragments for messages that the server writes: mentions, links to messages and topics, quotes.
 
 use crate::domain::access::channel_rows as channels;
-use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::messages as message_access;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::sql;
 use crate::http::{ApiError, ApiResult};
-use crate::markdown::{encode_fragment, topic_url};
+use crate::markdown::{encode_fragment, fits_into_a_link, link_text};
 use crate::types::UserId;
-use crate::types::shown_topic;
 use rusqlite::Connection;
 
 /// A mention that notifies nobody.
@@ -30,22 +28,6 @@ pub fn mentions_of_others(
     let mut others = sql::participants(connection, &others)?;
     others.sort_by(|one, other| one.full_name.cmp(&other.full_name));
     Ok(others.iter().map(|person| silent_mention(&person.full_name, person.id)).collect())
-}
-
-/// A time, in UNIX seconds, that readers see in their own time zone.
-pub fn global_time(seconds: i64) -> String {
-    let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
-    format!("<time:{}>", time.strftime("%Y-%m-%dT%H:%M:%S+00:00"))
-}
-
-/// A fence of backticks that a text does not close.
-pub fn unused_fence(text: &str) -> String {
-    let (mut longest, mut run) = (2, 0);
-    for character in text.chars() {
-        run = if character == '`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    "`".repeat(longest + 1)
 }
 
 /// Truncates a text to `limit` characters, which include a note that says so.
@@ -107,26 +89,6 @@ impl Location {
     }
 }
 
-/// A link that shows a channel and a topic of it.
-pub fn topic_link(stream: &StreamRow, topic: &str) -> String {
-    if [&stream.name, topic].iter().all(|text| fits_into_a_link(text)) {
-        return format!("#**{}>{topic}**", stream.name);
-    }
-    let url = topic_url(stream.stream_id.0, &stream.name, topic);
-    let shown = shown_topic(topic, false);
-    format!("[#{} > {}]({})", link_text(&stream.name), link_text(shown), url.trim_start_matches('/'))
-}
-
-/// Whether a name can stand between `#**` and `**`.
-fn fits_into_a_link(text: &str) -> bool {
-    !text.contains(['`', '>', '*', '&', '[', ']']) && !text.contains("$$")
-}
-
-/// A name as the text of a plain link, without characters that would end the link or be markup.
-fn link_text(name: &str) -> String {
-    name.chars().filter(|character| !matches!(character, '`' | '*' | '[' | ']' | '$' | '~')).collect()
-}
-
 /// Names as a list in a sentence: `a`, `a and b`, `a, b, and c`.
 pub fn enumerated(names: &[String]) -> String {
     match names {
@@ -140,6 +102,7 @@ pub fn enumerated(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markdown::{global_time, unused_fence};
 
     #[test]
     fn texts_about_messages() {

@@ -34,23 +34,24 @@ pub struct MessageFormat {
 /// Writes one message as a JSON object.
 pub fn write_one(viewer: &MessageViewer<'_>, id: MessageId, format: MessageFormat) -> ApiResult<String> {
     let mut out = Vec::new();
-    write_each(viewer, &[id], format, None, &mut out)?;
+    write_each(viewer, &[id], format, None, usize::MAX, &mut out)?;
     into_utf8(out)
 }
 
 /// Writes messages as a JSON array, in the order of `ids`. With a search, `match_content` and `match_subject` highlight
-/// its words.
+/// its words. Begins no message after so many bytes, and returns how many were begun.
 pub fn write_array(
     viewer: &MessageViewer<'_>,
     ids: &[MessageId],
     format: MessageFormat,
     search: Option<&SearchQuery>,
+    max_bytes: usize,
     out: &mut Vec<u8>,
-) -> ApiResult<()> {
+) -> ApiResult<usize> {
     out.push(b'[');
-    write_each(viewer, ids, format, search, out)?;
+    let written = write_each(viewer, ids, format, search, max_bytes, out)?;
     out.push(b']');
-    Ok(())
+    Ok(written)
 }
 
 /// JSON that was written here, as text.
@@ -58,14 +59,15 @@ pub fn into_utf8(json: Vec<u8>) -> ApiResult<String> {
     String::from_utf8(json).map_err(|_| ApiError::internal("serialized messages are not UTF-8"))
 }
 
-/// Appends messages, separated by commas.
+/// Appends messages, separated by commas, until there are more bytes than `max_bytes`. Returns how many there are.
 fn write_each(
     viewer: &MessageViewer<'_>,
     ids: &[MessageId],
     format: MessageFormat,
     search: Option<&SearchQuery>,
+    max_bytes: usize,
     out: &mut Vec<u8>,
-) -> ApiResult<()> {
+) -> ApiResult<usize> {
     let history_visibility = EditHistoryVisibility::load(viewer.connection)?;
     let flags = flags_on(viewer.connection, viewer.caller.user_id, ids)?;
     let accessible = Accessible::to(viewer.connection, viewer.caller)?;
@@ -82,12 +84,18 @@ fn write_each(
     };
     out.reserve(ids.len() * 700);
     let start = out.len();
+    let mut seen = 0;
     for_each_row(viewer.connection, ids, |row| {
+        if out.len() - start > max_bytes {
+            return Ok(());
+        }
         if out.len() > start {
             out.push(b',');
         }
+        seen += 1;
         writer.write(row, out)
-    })
+    })?;
+    Ok(seen)
 }
 
 /// A message's text with the words of a search highlighted.

@@ -2,6 +2,7 @@
 //! rule.
 
 use crate::domain::access::messages as message_access;
+use crate::domain::limits::{MAX_SHOWN_EDITS, MAX_SHOWN_EDITS_LENGTH};
 use crate::domain::messages::record::{
     EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute,
 };
@@ -223,26 +224,36 @@ pub fn reactions(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec
         .collect()
 }
 
-/// A message's edits and moves, the newest first.
+/// A message's edits and moves, the newest first, as many as clients get.
 pub fn edits(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<EditRecord>> {
-    connection
-        .prepare_cached(
-            "SELECT user_id, timestamp, prev_content, prev_rendered_content, prev_topic, topic, prev_stream, stream
-             FROM message_edit WHERE message_id = ?1 ORDER BY number DESC",
-        )?
-        .query_map([id], |row| {
-            Ok(EditRecord {
-                user_id: row.get(0)?,
-                timestamp: row.get(1)?,
-                prev_content: row.get(2)?,
-                prev_rendered_content: row.get(3)?,
-                prev_topic: row.get(4)?,
-                topic: row.get(5)?,
-                prev_stream: row.get(6)?,
-                stream: row.get(7)?,
-            })
-        })?
-        .collect()
+    let mut statement = connection.prepare_cached(
+        "SELECT user_id, timestamp, prev_content, prev_rendered_content, prev_topic, topic, prev_stream, stream
+         FROM message_edit WHERE message_id = ?1 ORDER BY number DESC",
+    )?;
+    let mut rows = statement.query([id])?;
+    let mut edits = Vec::new();
+    let mut length = 0;
+    while let Some(row) = rows.next()?
+        && edits.len() < MAX_SHOWN_EDITS
+    {
+        let edit = EditRecord {
+            user_id: row.get(0)?,
+            timestamp: row.get(1)?,
+            prev_content: row.get(2)?,
+            prev_rendered_content: row.get(3)?,
+            prev_topic: row.get(4)?,
+            topic: row.get(5)?,
+            prev_stream: row.get(6)?,
+            stream: row.get(7)?,
+        };
+        let versions = [&edit.prev_content, &edit.prev_rendered_content];
+        length += versions.into_iter().flatten().map(String::len).sum::<usize>();
+        if length > MAX_SHOWN_EDITS_LENGTH && !edits.is_empty() {
+            break;
+        }
+        edits.push(edit);
+    }
+    Ok(edits)
 }
 
 /// Adds to a message's history.

@@ -1,19 +1,20 @@
 //! The system bots, and the notices that they send.
 //!
 //! A notice is a message that is created in the job of the change that it is about, so that either both happen or
-//! neither.
+//! neither. Its text is a tree ([`Composition`]), in which names and texts of users are data. What a user wrote in Markdown
+//! (a description) is quoted as it was rendered for its author. So nothing is rendered in the job.
 
+pub mod bots;
 pub mod channels;
 pub mod welcome;
 
 use crate::domain::access::user_rows;
 use crate::domain::messages::create::{OutgoingMessage, store_and_emit};
 use crate::domain::messages::destination::Destination;
-use crate::domain::messages::markup::silent_mention;
-use crate::domain::rendering::{render_for, render_for_server};
+use crate::domain::rendering::render_for;
 use crate::domain::users::sql as users;
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::markdown::Rendered;
+use crate::markdown::{Composition, Rendered, Words};
 use crate::store::Tx;
 use crate::types::{BotType, MessageId, Role, UserId};
 use rusqlite::Connection;
@@ -61,41 +62,35 @@ pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
 pub fn send_as_notification_bot(
     tx: &mut Tx<'_>,
     address: Destination,
-    content: String,
+    content: Composition,
 ) -> ApiResult<MessageId> {
-    send(tx, address, content, Vec::new())
+    send_and_read(tx, address, content, Vec::new())
 }
 
-/// Like [`send_as_notification_bot`], but the message is read already for the users `known_to`, such as the one who
-/// made the change.
+/// Like [`send_as_notification_bot`], but the message is read already for the users `read_by`, such as the one who made
+/// the change.
 pub fn send_and_read(
     tx: &mut Tx<'_>,
     address: Destination,
-    content: String,
+    content: Composition,
     read_by: Vec<UserId>,
 ) -> ApiResult<MessageId> {
-    send(tx, address, content, read_by)
+    let (content, rendered) = content.finish();
+    let bot = bot(tx)?;
+    let sent = store_and_emit(tx, bot, &OutgoingMessage { read_by, ..draft(address, content, rendered) })?;
+    Ok(sent.id)
 }
 
-/// Sends a direct message of the Welcome Bot to a user.
-pub fn send_as_welcome_bot(tx: &mut Tx<'_>, user_id: UserId, content: String) -> ApiResult<MessageId> {
-    let rendered = render_for_server(tx, &content)?;
+/// Sends a direct message of the Welcome Bot to a user: Markdown and its rendering.
+pub fn send_as_welcome_bot(
+    tx: &mut Tx<'_>,
+    user_id: UserId,
+    (content, rendered): (String, Rendered),
+) -> ApiResult<MessageId> {
     let bot = bot_with(tx, WELCOME_BOT)?;
     let mut user_ids = vec![bot, user_id];
     user_ids.sort_unstable();
     Ok(store_and_emit(tx, bot, &draft(Destination::Direct(user_ids), content, rendered))?.id)
-}
-
-fn send(
-    tx: &mut Tx<'_>,
-    address: Destination,
-    content: String,
-    read_by: Vec<UserId>,
-) -> ApiResult<MessageId> {
-    let rendered = render_for_server(tx, &content)?;
-    let bot = bot(tx)?;
-    let sent = store_and_emit(tx, bot, &OutgoingMessage { read_by, ..draft(address, content, rendered) })?;
-    Ok(sent.id)
 }
 
 /// The destination of direct messages of the notification bot to a user.
@@ -112,6 +107,12 @@ pub struct BotMessage {
 }
 
 impl BotMessage {
+    /// A message that is built as a tree.
+    pub fn composed(connection: &Connection, address: Destination, content: Composition) -> ApiResult<Self> {
+        let (content, rendered) = content.finish();
+        Ok(Self { bot: bot(connection)?, draft: draft(address, content, rendered) })
+    }
+
     /// Renders a message.
     pub fn new(
         connection: &Connection,
@@ -146,13 +147,13 @@ fn draft(address: Destination, content: String, rendered: Rendered) -> OutgoingM
 }
 
 /// A silent mention of the caller, for notices.
-pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<String> {
+pub fn name_of(tx: &Tx<'_>, caller: &Caller) -> ApiResult<Words> {
     name_of_user(tx, caller.user_id)
 }
 
 /// A silent mention of a user, for notices.
-pub fn name_of_user(connection: &Connection, user_id: UserId) -> ApiResult<String> {
+pub fn name_of_user(connection: &Connection, user_id: UserId) -> ApiResult<Words> {
     let user = user_rows::by_id(connection, user_id)?
         .ok_or_else(|| ApiError::internal("the user whom a notice names has no row"))?;
-    Ok(silent_mention(&user.full_name, user.user_id))
+    Ok(Words::default().user(user.user_id.0, &user.full_name))
 }

@@ -4,8 +4,8 @@ use crate::domain::profile_fields::field::ProfileField;
 use crate::domain::profile_fields::sql;
 pub use crate::domain::profile_values::rules::NewValue;
 use crate::domain::profile_values::{events, rules};
-use crate::domain::rendering::render_description;
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::domain::rendering::{TimeLimit, on_snapshot, render_description};
+use crate::http::{ApiError, ApiResult, Call, Caller, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use rusqlite::Connection;
@@ -19,19 +19,59 @@ pub struct ValueChange {
     pub value: NewValue,
 }
 
+/// Changes of values, with the HTML of those that are rendered.
+#[derive(Debug, Default)]
+pub struct RenderedChanges(Vec<(ValueChange, Option<String>)>);
+
+/// Renders new values on a snapshot. Fails as [`set`] does.
+pub async fn render(call: &Call<User>, changes: Vec<ValueChange>) -> ApiResult<RenderedChanges> {
+    let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
+    let texts: Vec<String> = changes
+        .iter()
+        .filter_map(|change| match &change.value {
+            NewValue::Text(text) => Some(text.clone()),
+            NewValue::Null | NewValue::UserIds(_) => None,
+        })
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    on_snapshot(&call.app, Some(caller.user_id), &texts, move |snapshot| {
+        render_all(snapshot, &caller, now, changes)
+    })
+    .await
+}
+
+/// Renders new values. Fails as [`set`] does.
+pub fn render_all(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    changes: Vec<ValueChange>,
+) -> ApiResult<RenderedChanges> {
+    let limit = TimeLimit::start();
+    let render = |change: ValueChange| {
+        limit.check()?;
+        let field = load_editable(connection, caller, change.id)?;
+        let value = rules::check(connection, &field, &change.value)?;
+        let value = value.filter(|_| field.r#type.is_rendered());
+        let html = value.map(|value| render_description(connection, caller, now, "", &value)).transpose()?;
+        Ok((change, html))
+    };
+    Ok(RenderedChanges(changes.into_iter().map(render).collect::<ApiResult<_>>()?))
+}
+
 /// Sets a user's values, all or none, and emits each that differs. The caller is the user or an administrator.
 ///
 /// Fails with 400 for an unknown field (`Field id 7 not found.`), for a field that the caller may not change, and for a
 /// value that does not fit the field's type.
-pub fn set(tx: &mut Tx<'_>, caller: &Caller, user_id: UserId, changes: &[ValueChange]) -> ApiResult<()> {
-    let mut checked = Vec::with_capacity(changes.len());
-    for change in changes {
+pub fn set(tx: &mut Tx<'_>, caller: &Caller, user_id: UserId, changes: RenderedChanges) -> ApiResult<()> {
+    let mut checked = Vec::with_capacity(changes.0.len());
+    for (change, html) in changes.0 {
         let field = load_editable(tx, caller, change.id)?;
         let value = rules::check(tx, &field, &change.value)?;
-        checked.push((field, value));
+        checked.push((field, value.map(|value| (value, html))));
     }
     for (field, value) in checked {
-        store(tx, caller, user_id, &field, value)?;
+        store(tx, user_id, &field, value)?;
     }
     Ok(())
 }
@@ -40,7 +80,7 @@ pub fn set(tx: &mut Tx<'_>, caller: &Caller, user_id: UserId, changes: &[ValueCh
 pub fn delete(tx: &mut Tx<'_>, caller: &Caller, user_id: UserId, field_ids: &[i64]) -> ApiResult<()> {
     for id in field_ids {
         let field = load_editable(tx, caller, *id)?;
-        store(tx, caller, user_id, &field, None)?;
+        store(tx, user_id, &field, None)?;
     }
     Ok(())
 }
@@ -58,24 +98,17 @@ fn load_editable(connection: &Connection, caller: &Caller, id: i64) -> ApiResult
 
 fn store(
     tx: &mut Tx<'_>,
-    caller: &Caller,
     user_id: UserId,
     field: &ProfileField,
-    value: Option<String>,
+    value: Option<(String, Option<String>)>,
 ) -> ApiResult<()> {
-    if sql::load_value(tx, user_id, field.id)? == value {
+    if sql::load_value(tx, user_id, field.id)?.as_ref() == value.as_ref().map(|(value, _)| value) {
         return Ok(());
     }
-    let Some(value) = value else {
+    let Some((value, rendered_value)) = value else {
         sql::delete_value(tx, user_id, field.id)?;
-        return events::value_changed(tx, user_id, field.id, None, None);
-    };
-    // Rendering on the writer is fine here: a value has at most 500 characters.
-    let rendered_value = if field.r#type.is_rendered() {
-        Some(render_description(tx, caller, tx.now(), "", &value)?)
-    } else {
-        None
+        return events::emit_value_changed(tx, user_id, field.id, None, None);
     };
     sql::set_value(tx, user_id, field.id, &value, rendered_value.as_deref())?;
-    events::value_changed(tx, user_id, field.id, Some(&value), rendered_value.as_deref())
+    events::emit_value_changed(tx, user_id, field.id, Some(&value), rendered_value.as_deref())
 }

@@ -3,7 +3,8 @@
 use crate::domain::access::users;
 use crate::domain::profile_fields::field::{FieldType, ProfileField};
 use crate::domain::profile_fields::sql;
-use crate::domain::users::events::{UserUpdated, everyone};
+use crate::domain::realm::user_ids::everyone;
+use crate::domain::users::events::UserUpdated;
 use crate::domain::users::find;
 use crate::events::uniform_event;
 use crate::http::{ApiResult, State, StateRequest};
@@ -20,16 +21,16 @@ pub struct FieldsChanged {
 
 uniform_event!(FieldsChanged: "custom_profile_fields", version 1);
 
-/// Tells everybody of the fields.
-pub fn fields_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
+/// Emits all custom profile fields to everyone.
+pub fn emit_fields_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
     let event = FieldsChanged { fields: sql::list(tx)? };
     let audience = everyone(tx)?;
     tx.emit(event, audience);
     Ok(())
 }
 
-/// Tells everybody who can access a user of a value; `None` for one that is gone.
-pub fn value_changed(
+/// Emits a changed value to all who can access the user; `None` for a removed value.
+pub fn emit_value_changed(
     tx: &mut Tx<'_>,
     user_id: UserId,
     field_id: i64,
@@ -46,7 +47,7 @@ pub fn value_changed(
     Ok(())
 }
 
-/// Word `custom_profile_fields`: the fields, and the types that fields may have.
+/// State part `custom_profile_fields`: the fields, and the types that fields may have.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let kind = |kind: FieldType| {
         let (key, name) = kind.names();

@@ -1,9 +1,10 @@
 //! Events about the organization.
 
 use crate::domain::realm::{settings, user_ids as users};
-use crate::events::{Audience, uniform_event};
+use crate::events::uniform_event;
 use crate::http::ApiResult;
 use crate::store::Tx;
+use crate::types::version::{FEATURE_LEVEL, VERSION};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -42,6 +43,34 @@ pub struct RealmDeactivated {
 
 uniform_event!(RealmDeactivated: "realm", op "deactivated", version 1);
 
+/// `restart`: the server is of another version than before, so that clients may have to load their state again.
+#[derive(Serialize, Deserialize)]
+pub struct Restarted {
+    zulip_version: String,
+    zulip_merge_base: String,
+    zulip_feature_level: i64,
+    /// The time of the start, in UNIX seconds.
+    server_generation: i64,
+}
+
+uniform_event!(Restarted: "restart", version 1);
+
+/// Emits that the server is of another version now, if it is.
+pub fn emit_version(tx: &mut Tx<'_>) -> ApiResult<()> {
+    let statement = "UPDATE realm SET server_version = ?1 WHERE server_version <> ?1";
+    if tx.prepare_cached(statement)?.execute([VERSION])? > 0 {
+        let event = Restarted {
+            zulip_version: VERSION.to_owned(),
+            zulip_merge_base: VERSION.to_owned(),
+            zulip_feature_level: FEATURE_LEVEL,
+            server_generation: tx.now(),
+        };
+        let everyone = users::everyone(tx)?;
+        tx.emit(event, everyone);
+    }
+    Ok(())
+}
+
 /// The organization's id: a file holds one.
 const REALM_ID: i64 = 1;
 
@@ -52,38 +81,34 @@ pub fn set(tx: &mut Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
     }
     match name {
         "allow_message_editing" | "message_content_edit_limit_seconds" => {
-            tell_dict(tx, [(name, value.clone())])?;
+            emit_dict(tx, [(name, value.clone())])?;
         }
         "topics_policy" => {
             let mandatory = (*value == "disable_empty_topic").into();
-            tell_dict(tx, [(name, value.clone()), ("mandatory_topics", mandatory)])?;
+            emit_dict(tx, [(name, value.clone()), ("mandatory_topics", mandatory)])?;
         }
         _ => {
             let event = RealmUpdated { property: name.to_owned(), value: value.clone() };
-            let everybody = everybody(tx)?;
-            tx.emit(event, everybody);
+            let everyone = users::everyone(tx)?;
+            tx.emit(event, everyone);
         }
     }
     Ok(true)
 }
 
-/// Tells everybody of settings that are different now.
-fn tell_dict<'a>(tx: &mut Tx<'_>, data: impl IntoIterator<Item = (&'a str, Value)>) -> ApiResult<()> {
+/// Emits `realm/update_dict` with these settings to everyone.
+fn emit_dict<'a>(tx: &mut Tx<'_>, data: impl IntoIterator<Item = (&'a str, Value)>) -> ApiResult<()> {
     let data = data.into_iter().map(|(name, value)| (name.to_owned(), value));
     let event = RealmUpdatedDict::new("default", data);
-    let everybody = everybody(tx)?;
-    tx.emit(event, everybody);
+    let everyone = users::everyone(tx)?;
+    tx.emit(event, everyone);
     Ok(())
 }
 
-/// Tells everybody that the organization is closed.
-pub fn tell_deactivated(tx: &mut Tx<'_>) -> ApiResult<()> {
+/// Emits `realm/deactivated` to everyone.
+pub fn emit_deactivated(tx: &mut Tx<'_>) -> ApiResult<()> {
     let event = RealmDeactivated { realm_id: REALM_ID };
-    let everybody = everybody(tx)?;
-    tx.emit(event, everybody);
+    let everyone = users::everyone(tx)?;
+    tx.emit(event, everyone);
     Ok(())
-}
-
-fn everybody(tx: &Tx<'_>) -> ApiResult<Audience> {
-    Ok(Audience::set(users::active_ids(tx)?))
 }

@@ -1,5 +1,6 @@
 //! Sets of user ids by role and state of the account.
 
+use crate::events::Audience;
 use crate::types::{Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, Params};
@@ -9,7 +10,12 @@ pub fn active_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
     set(connection, "SELECT user_id FROM user WHERE is_active AND NOT is_system_bot", ())
 }
 
-/// The ids of all users, deactivated ones too, but for the server's own bots.
+/// The audience of events that concern all active users.
+pub fn everyone(connection: &Connection) -> rusqlite::Result<Audience> {
+    Ok(Audience::set(active_ids(connection)?))
+}
+
+/// The ids of all users, deactivated ones too, except the server's own bots.
 pub fn all_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
     set(connection, "SELECT user_id FROM user WHERE NOT is_system_bot", ())
 }
@@ -19,7 +25,7 @@ pub fn guest_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
     set(connection, "SELECT user_id FROM user WHERE is_active AND role = ?1", [Role::Guest])
 }
 
-/// The ids of all active users but guests.
+/// The ids of all active users except guests.
 pub fn member_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
     Ok(active_ids(connection)? - guest_ids(connection)?)
 }

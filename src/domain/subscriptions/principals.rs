@@ -18,6 +18,21 @@ pub enum Principals {
     Emails(Vec<String>),
 }
 
+impl Principals {
+    /// The number of users in the list.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Ids(ids) => ids.len(),
+            Self::Emails(emails) => emails.len(),
+        }
+    }
+
+    /// Whether the list is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 /// Loads the users, without duplicates and sorted by id; the caller if none are given. Fails if one of them does not
 /// exist or is deactivated.
 pub fn resolve(

@@ -70,9 +70,9 @@ pub struct ExportConsent {
 
 uniform_event!(ExportConsent: "realm_export_consent", version 1);
 
-/// Tells a user's clients of a setting, in the new form and in the older one, and administrators of their consent to
-/// exports.
-pub fn setting_updated(
+/// Emits a changed setting to its user, in the current and in the legacy form, and a changed consent to exports to
+/// administrators.
+pub fn emit_setting_updated(
     tx: &mut Tx<'_>,
     user_id: UserId,
     email: &str,
@@ -110,7 +110,7 @@ pub fn setting_updated(
     Ok(())
 }
 
-/// Tells administrators whether a user's private data may be exported.
+/// Emits `realm_export_consent` to administrators.
 pub fn emit_export_consent(tx: &mut Tx<'_>, user_id: UserId, consented: bool) -> ApiResult<()> {
     let event = ExportConsent { user_id, consented };
     let administrators = user_ids::administrator_ids(tx)?;
@@ -118,14 +118,14 @@ pub fn emit_export_consent(tx: &mut Tx<'_>, user_id: UserId, consented: bool) ->
     Ok(())
 }
 
-/// Tells everybody of a default for new users.
-pub fn default_updated(tx: &mut Tx<'_>, property: &str, value: &Value) -> ApiResult<()> {
-    let everyone = Audience::set(user_ids::active_ids(tx)?);
+/// Emits a changed default for new users to everyone.
+pub fn emit_default_updated(tx: &mut Tx<'_>, property: &str, value: &Value) -> ApiResult<()> {
+    let everyone = user_ids::everyone(tx)?;
     tx.emit(DefaultUpdated { property: property.to_owned(), value: value.clone() }, everyone);
     Ok(())
 }
 
-/// What settings pages offer to choose from, in each object of settings.
+/// Inserts the choices for some settings, which are part of each settings object.
 fn insert_choices(settings: &mut Map<String, Value>) {
     settings.insert("available_notification_sounds".into(), json!(NOTIFICATION_SOUNDS));
     settings.insert("emojiset_choices".into(), emojiset_choices());
@@ -141,7 +141,7 @@ fn own_timezone(request: &StateRequest<'_>) -> ApiResult<Value> {
     Ok(own.timezone.into())
 }
 
-/// Word `user_settings`.
+/// State part `user_settings`.
 pub fn user_settings(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let mut settings = all(request.connection, request.caller.user_id)?.into_map();
     settings.insert("timezone".into(), own_timezone(request)?);
@@ -150,7 +150,7 @@ pub fn user_settings(request: &StateRequest<'_>, state: &mut State) -> ApiResult
     Ok(())
 }
 
-/// Word `realm_user_settings_defaults`.
+/// State part `realm_user_settings_defaults`.
 pub fn realm_defaults(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let mut settings = defaults::all(request.connection)?.into_map();
     insert_choices(&mut settings);
@@ -158,7 +158,7 @@ pub fn realm_defaults(request: &StateRequest<'_>, state: &mut State) -> ApiResul
     Ok(())
 }
 
-/// Word `update_display_settings`: at the top of the state, for clients without `user_settings_object`.
+/// State part `update_display_settings`: at the top of the state, for clients without `user_settings_object`.
 pub fn legacy_display(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     if request.registration.client_capabilities.user_settings_object {
         return Ok(());
@@ -172,7 +172,7 @@ pub fn legacy_display(request: &StateRequest<'_>, state: &mut State) -> ApiResul
     Ok(())
 }
 
-/// Word `update_global_notifications`: at the top of the state, for clients without `user_settings_object`.
+/// State part `update_global_notifications`: at the top of the state, for clients without `user_settings_object`.
 pub fn legacy_notifications(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     if request.registration.client_capabilities.user_settings_object {
         return Ok(());

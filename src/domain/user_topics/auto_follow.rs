@@ -141,6 +141,9 @@ fn raise(
     if wanted == VisibilityPolicy::Inherit || wanted == now || now == VisibilityPolicy::Followed {
         return Ok(None);
     }
+    if now == VisibilityPolicy::Inherit && rules::check_room(tx, user_id).is_err() {
+        return Ok(None);
+    }
     rules::set(tx, user_id, stream_id, topic, wanted)?;
     Ok(Some(wanted))
 }

@@ -84,7 +84,7 @@ fn muted(topics: Vec<UserTopic>) -> Vec<MutedTopic> {
         .collect()
 }
 
-/// Tells a user's clients of a policy that was just written.
+/// Emits the events of a policy that was just written to its user.
 pub fn emit(
     tx: &mut Tx<'_>,
     user_id: UserId,

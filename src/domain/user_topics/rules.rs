@@ -3,6 +3,8 @@
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::{channel_rows as channels, channels as access};
+use crate::domain::limits;
+use crate::domain::limits::MAX_USER_TOPICS;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::{events, sql};
 use crate::http::{ApiError, ApiResult, Caller};
@@ -17,11 +19,21 @@ pub fn set(
     topic: &Topic,
     policy: VisibilityPolicy,
 ) -> ApiResult<()> {
-    if sql::policy(tx, user_id, stream_id, &topic.key())? == policy {
+    let before = sql::policy(tx, user_id, stream_id, &topic.key())?;
+    if before == policy {
         return Ok(());
+    }
+    if before == VisibilityPolicy::Inherit {
+        check_room(tx, user_id)?;
     }
     sql::put(tx, user_id, stream_id, topic, policy, tx.now())?;
     events::emit(tx, user_id, stream_id, topic, policy)
+}
+
+/// Refuses another topic with a policy beyond the limit.
+pub fn check_room(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    let statement = "SELECT count(*) FROM user_topic WHERE user_id = ?1";
+    limits::check_owned(tx, user_id, "topic policies", statement, 1, MAX_USER_TOPICS)
 }
 
 /// Loads a channel in which the caller may set policies: one that they may read and that is not archived.

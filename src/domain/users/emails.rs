@@ -44,7 +44,7 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()>
     let is_shown = user.email_visibility == EmailVisibility::Everyone;
     let api_email = if is_shown { new_email } else { &user.email };
     users_sql::set_emails(tx, user.user_id, api_email, new_email)?;
-    let audience = users::who_can_access(tx, user)?;
+    let audience = users::users_with_access_to(tx, user)?;
     let (who_see, _) = split_by_visibility(tx, user, &audience)?;
     let person = json!({"user_id": user.user_id, "delivery_email": new_email});
     tx.emit(UserUpdated::new(person), Audience::set(who_see));
@@ -77,7 +77,7 @@ pub fn apply_visibility_change(
     let user = user_rows::by_id(tx, user_id)?
         .ok_or_else(|| ApiError::internal("the user whose setting changed has no row"))?;
     let after = user.email_visibility;
-    let can_access = users::who_can_access(tx, &user)?;
+    let can_access = users::users_with_access_to(tx, &user)?;
     let (gained, lost) = (
         audience(tx, &user, &can_access, |role| after.admits(role) && !before.admits(role))?,
         audience(tx, &user, &can_access, |role| before.admits(role) && !after.admits(role))?,

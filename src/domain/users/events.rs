@@ -4,7 +4,6 @@ use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::{Accessible, UNKNOWN_USER};
 use crate::domain::profile_fields::values;
-use crate::domain::realm::user_ids;
 use crate::domain::users::record::UserRecord;
 use crate::domain::users::sql as users_sql;
 use crate::events::{Audience, Receiver, Routed, uniform_event};
@@ -96,14 +95,8 @@ impl UserRemoved {
     }
 }
 
-/// Everybody with an account in use: for what is not about one user. That has
-/// [`crate::domain::access::users::audience`].
-pub fn everyone(connection: &Connection) -> ApiResult<Audience> {
-    Ok(Audience::set(user_ids::active_ids(connection)?))
-}
-
-/// Introduces a user to others who can access them, with the real email or without.
-pub fn announce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResult<()> {
+/// Emits `realm_user/add` to users who can access the user, with or without the real email.
+pub fn emit_added(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResult<()> {
     let whole = UserRecord::new(user).with_profile_data(values::of(tx, user.user_id)?);
     let (who_see, others) = split_by_visibility(tx, user, to)?;
     tx.emit(UserAdded::new(whole.clone()), Audience::set(who_see));

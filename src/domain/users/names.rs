@@ -3,7 +3,7 @@
 use crate::domain::realm;
 use crate::domain::users::sql;
 use crate::http::{ApiError, ApiResult};
-use crate::types::UserId;
+use crate::types::{UserId, is_forbidden_in_names};
 use rusqlite::Connection;
 use unicode_normalization::UnicodeNormalization;
 
@@ -22,7 +22,10 @@ pub fn check_full_name(text: &str) -> ApiResult<String> {
     if name.is_empty() {
         return Err(ApiError::bad_request("Name too short!"));
     }
-    if name.chars().any(|character| character.is_control() || FORBIDDEN_IN_NAMES.contains(&character)) {
+    if name
+        .chars()
+        .any(|character| is_forbidden_in_names(character) || FORBIDDEN_IN_NAMES.contains(&character))
+    {
         return Err(ApiError::bad_request("Invalid characters in name!"));
     }
     // In a mention, `@**name|7**` is the user with id 7.
@@ -75,6 +78,9 @@ mod tests {
             ("Ada|7", Err("Invalid format!")),
             ("Ada*", Err("Invalid characters in name!")),
             ("Ada\nLovelace", Err("Invalid characters in name!")),
+            ("\u{202e}adA", Err("Invalid characters in name!")),
+            ("Ada\u{202e}ecalevoL", Err("Invalid characters in name!")),
+            ("عائشة", Ok("عائشة")),
         ];
         for (text, expected) in cases {
             let checked = check_full_name(text);

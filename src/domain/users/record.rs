@@ -3,6 +3,7 @@
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users;
 use crate::http::Caller;
+use crate::http::params::nullable;
 use crate::types::{BotType, Role, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -25,8 +26,12 @@ pub struct UserRecord {
     is_bot: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     is_system_bot: bool,
+    /// Only for bots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     bot_type: Option<BotType>,
-    bot_owner_id: Option<UserId>,
+    /// Only for bots. Null for those of the server.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "nullable")]
+    bot_owner_id: Option<Option<UserId>>,
     role: Role,
     timezone: String,
     avatar_url: String,
@@ -65,7 +70,7 @@ impl UserRecord {
             is_bot: user.is_bot(),
             is_system_bot: user.is_system_bot,
             bot_type: user.bot_type,
-            bot_owner_id: user.bot_owner_id,
+            bot_owner_id: user.is_bot().then_some(user.bot_owner_id),
             role: user.role,
             timezone: user.timezone.clone(),
             avatar_url: user.avatar.url(),

@@ -21,24 +21,24 @@ use roaring::RoaringBitmap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The roles of users before and after a change.
-pub(super) struct Changes {
+pub(super) struct AccountChanges {
     before: ActiveUsersByRole,
     after: ActiveUsersByRole,
-    departed: RoaringBitmap,
-    returned: RoaringBitmap,
+    deactivated: RoaringBitmap,
+    reactivated: RoaringBitmap,
 }
 
-impl Changes {
+impl AccountChanges {
     /// Compares two snapshots of the same users. Cached audiences of channels are dropped where accounts differ.
     pub(super) fn between(tx: &mut Tx<'_>, before: ActiveUsersByRole, after: ActiveUsersByRole) -> Self {
-        let (departed, returned) = (&before.active - &after.active, &after.active - &before.active);
+        let (deactivated, reactivated) = (&before.active - &after.active, &after.active - &before.active);
         if before.active != after.active {
             members::invalidate_all(tx);
         }
-        Self { before, after, departed, returned }
+        Self { before, after, deactivated, reactivated }
     }
 
-    /// Emits to everybody who the members of the system groups are. Clients know it of users who are deactivated.
+    /// Emits changed memberships of system groups to everyone. Deactivated users are skipped: clients derive those.
     pub(super) fn emit_system_groups(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
         let (before, after) = (self.before.named_by_groups(), self.after.named_by_groups());
         let still_active = &self.before.active & &self.after.active;
@@ -49,7 +49,7 @@ impl Changes {
                 let changed = (users - from.get(group).unwrap_or(&empty)) & &still_active;
                 if !changed.is_empty() {
                     let users: Vec<UserId> = changed.iter().map(UserId::from).collect();
-                    let everyone = Audience::set(user_ids::active_ids(tx)?);
+                    let everyone = user_ids::everyone(tx)?;
                     tx.emit(MembersChanged::new(added, *group, &users), everyone);
                 }
             }
@@ -59,10 +59,10 @@ impl Changes {
 
     /// Emits that deactivated users are in no group and no setting, to those who do not receive the deactivation: guests
     /// who cannot access the user.
-    pub(super) fn emit_departed(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
-        for user_id in self.departed.iter().map(UserId::from) {
+    pub(super) fn emit_deactivated(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        for user_id in self.deactivated.iter().map(UserId::from) {
             let Some(user) = user_rows::by_id(tx, user_id)? else { continue };
-            let unaware = user_ids::active_ids(tx)? - users::who_can_access(tx, &user)?;
+            let unaware = user_ids::active_ids(tx)? - users::users_with_access_to(tx, &user)?;
             if unaware.is_empty() {
                 continue;
             }
@@ -77,16 +77,16 @@ impl Changes {
     }
 
     /// Emits the groups, settings and channels that reactivated users are in.
-    pub(super) fn emit_returned(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
-        if self.returned.is_empty() {
+    pub(super) fn emit_reactivated(&self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        if self.reactivated.is_empty() {
             return Ok(());
         }
-        let returned: Vec<UserId> = self.returned.iter().map(UserId::from).collect();
+        let reactivated: Vec<UserId> = self.reactivated.iter().map(UserId::from).collect();
         let active = user_ids::active_ids(tx)?;
         let everyone = Audience::set(active.clone());
         let mut groups: BTreeMap<GroupId, Vec<UserId>> = BTreeMap::new();
         let mut streams: BTreeMap<StreamId, RoaringBitmap> = BTreeMap::new();
-        for &user_id in &returned {
+        for &user_id in &reactivated {
             for group in
                 sql::groups_that_name(tx, user_id)?.into_iter().chain(self.after.groups_naming(user_id))
             {
@@ -100,7 +100,7 @@ impl Changes {
             let deactivated = sql::group(tx, group)?.is_some_and(|group| group.deactivated);
             tx.emit(MembersChanged::new(true, group, &users).deactivated(deactivated), everyone.clone());
         }
-        emit_settings(tx, &returned, &active)?;
+        emit_settings(tx, &reactivated, &active)?;
         let mut streams_by_name = Vec::new();
         for (stream_id, users) in streams {
             streams_by_name.extend(channel_rows::by_id(tx, stream_id)?.map(|stream| (stream, users)));

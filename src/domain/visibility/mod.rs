@@ -2,13 +2,13 @@
 //!
 //! Visibility follows from roles, groups, subscriptions, settings and the time. A command that changes one of these runs
 //! inside [`with_events`] and names in a [`Scope`] what it changes. [`with_events`] compares the state before and after and
-//! emits what follows, in an order in which clients know of things before they hear more of them:
+//! emits the differences, in an order in which clients learn of an object before they get events that refer to it:
 //!
-//! 1. what the change itself emits, unless it asks for 4;
+//! 1. events emitted inside the change;
 //! 2. `realm_user` `add` for users who become accessible;
 //! 3. `user_group` `remove_members` and `add_members` of system groups, then `stream` `create` and `subscription`
 //!    `peer_add` for channels that become visible;
-//! 4. the events of the change that name what became visible ([`with_own_events`]);
+//! 4. events emitted by the callback of [`with_events_between`], which may refer to what became visible;
 //! 5. `stream` `delete`, and what clients know of users who were deactivated or reactivated;
 //! 6. `realm_user` `remove`.
 //!
@@ -38,12 +38,12 @@ pub fn with_events<T>(
     scope: Scope<'_>,
     change: impl FnOnce(&mut Tx<'_>) -> ApiResult<T>,
 ) -> ApiResult<T> {
-    with_own_events(tx, scope, change, |_, done, _| Ok(done))
+    with_events_between(tx, scope, change, |_, done, _| Ok(done))
 }
 
 /// Runs a change, and emits its own events between what it makes visible and what it makes invisible: `emit` gets what
 /// `change` returned, and the changes.
-pub fn with_own_events<T, R>(
+pub fn with_events_between<T, R>(
     tx: &mut Tx<'_>,
     scope: Scope<'_>,
     change: impl FnOnce(&mut Tx<'_>) -> ApiResult<T>,
@@ -63,14 +63,14 @@ fn emit_changes<R>(
     let after = Snapshot::load(tx, scope, tx.now())?;
     let changes =
         Changes { users: before.users.changes(tx)?, channels: before.channels.changes(tx, after.channels)? };
-    let accounts = accounts::Changes::between(tx, before.roles, after.roles);
+    let accounts = accounts::AccountChanges::between(tx, before.roles, after.roles);
     changes.users.emit_gained(tx)?;
     accounts.emit_system_groups(tx)?;
     channels::emit_gained(tx, &changes.channels)?;
     let answer = emit(tx, &changes)?;
     channels::emit_lost(tx, &changes.channels);
-    accounts.emit_departed(tx)?;
-    accounts.emit_returned(tx)?;
+    accounts.emit_deactivated(tx)?;
+    accounts.emit_reactivated(tx)?;
     changes.users.emit_lost(tx);
     Ok(answer)
 }

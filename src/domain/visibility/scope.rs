@@ -5,7 +5,7 @@ use crate::domain::access::user_rows::UserRow;
 use crate::domain::groups::roles::Among;
 use crate::types::UserId;
 
-/// What a change may change. Only what depends on it is compared.
+/// What a change may affect. Only state that depends on it is loaded and compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Scope<'a> {
     /// The role of a user.

@@ -4,7 +4,7 @@ use super::scope::Scope;
 use crate::domain::access::users::{Accessible, is_restricted};
 use crate::domain::access::{channel_rows, user_rows};
 use crate::domain::realm::user_ids;
-use crate::domain::users::events::{UserRemoved, announce};
+use crate::domain::users::events::{UserRemoved, emit_added};
 use crate::domain::{presence, user_status};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
@@ -94,7 +94,7 @@ impl Changes {
         for (user_id, viewers) in &self.gained {
             let user = user_rows::by_id(tx, *user_id)?
                 .ok_or_else(|| ApiError::internal("a user who became visible has no row"))?;
-            announce(tx, &user, viewers)?;
+            emit_added(tx, &user, viewers)?;
             user_status::introduce(tx, &user, viewers)?;
             presence::introduce(tx, *user_id, viewers)?;
         }

@@ -21,8 +21,8 @@ pub fn next_end(connection: &Connection, now: i64) -> ApiResult<Option<i64>> {
     Ok(next.map(|joined| if emitted_until.is_some() { waiting_period.end(joined) } else { now }))
 }
 
-/// Emits what members see and where they are whose waiting period ended since this was called last. Must also be called
-/// before the waiting period changes.
+/// Emits the channels and group memberships that members gain when their waiting period ends, for all periods that ended
+/// since the last call. Must also be called before the length of the waiting period changes.
 pub fn emit_ended(tx: &mut Tx<'_>) -> ApiResult<()> {
     let now = tx.now();
     let waiting_period = WaitingPeriod::load(tx, now)?;

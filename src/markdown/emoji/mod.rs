@@ -1,10 +1,26 @@
-//! Emoji names and code points. The table is searched in place, so that it takes no memory beside the binary.
+//! Emoji names and code points. The table is searched in place, so that it takes little memory beside the binary.
 //!
 //! `emoji.tsv` has one line per emoji: its code (hexadecimal code points joined by `-`, without U+FE0F), a tab, and
 //! its names, the canonical one first. The lines are sorted by code.
 
+use std::sync::LazyLock;
+
 /// The table; see the module's documentation.
 const TABLE: &str = include_str!("emoji.tsv");
+
+/// Where each name begins in the table, in the order of the names.
+static NAMES: LazyLock<Vec<u32>> = LazyLock::new(|| {
+    let mut starts: Vec<u32> =
+        TABLE.match_indices(['\t', ',']).filter_map(|(at, _)| u32::try_from(at + 1).ok()).collect();
+    starts.sort_unstable_by_key(|&start| name_at(start));
+    starts
+});
+
+/// The name that begins at a position of the table.
+fn name_at(start: u32) -> &'static str {
+    let rest = &TABLE[start as usize..];
+    &rest[..rest.find([',', '\n']).unwrap_or(rest.len())]
+}
 
 /// The name of the one emoji that is neither Unicode's nor the organization's (`zulip_extra_emoji`).
 pub const EXTRA_EMOJI_NAME: &str = "zulip";
@@ -56,25 +72,22 @@ pub fn by_code(code: &str) -> Option<Emoji> {
     None
 }
 
-/// Finds an emoji by any of its names. Scans the table (48 KB).
+/// Finds an emoji by any of its names.
 pub fn by_name(name: &str) -> Option<Emoji> {
-    if name.is_empty() || !name.chars().all(is_name_character) {
-        return None;
-    }
-    TABLE.match_indices(name).find_map(|(at, _)| {
-        let before = TABLE.as_bytes().get(at.checked_sub(1)?)?;
-        let after = TABLE.as_bytes().get(at + name.len())?;
-        if !matches!(before, b'\t' | b',') || !matches!(after, b',' | b'\n') {
-            return None;
-        }
-        let start = TABLE[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        emoji_of_line(TABLE[start..].lines().next()?)
-    })
+    let found = NAMES.binary_search_by_key(&name, |&start| name_at(start)).ok()?;
+    let at = NAMES[found] as usize;
+    let start = TABLE[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    emoji_of_line(TABLE[start..].lines().next()?)
 }
 
 /// Checks whether the emoji with this code has this name, as `emoji_name` and `emoji_code` of a reaction must.
 pub fn is_valid_pair(name: &str, code: &str) -> bool {
     by_code(code).is_some_and(|emoji| emoji.names().any(|known| known == name))
+}
+
+/// The code of an emoji as it is here: without U+FE0F, which older tables of clients keep in a few codes.
+pub fn without_variation_selectors(code: &str) -> String {
+    code.split('-').filter(|point| *point != "fe0f").collect::<Vec<_>>().join("-")
 }
 
 /// Finds an emoji by its characters, with or without variation selectors.

@@ -4,6 +4,7 @@
 //! Each common language has a small lexer of its own or a [`programs::Grammar`]; code in others stays plain. Lexers move
 //! forward only and look ahead no further than to the end of the token, so the time is linear in the text.
 
+mod configuration;
 mod css;
 mod data;
 mod documents;
@@ -15,6 +16,7 @@ mod programs;
 mod python;
 mod scanner;
 mod shell;
+mod table_grammars;
 #[cfg(test)]
 mod tests;
 
@@ -28,29 +30,43 @@ const LEXERS: &[(&str, Lexer)] = &[
     ("Bash", shell::bash),
     ("Bash Session", shell::session),
     ("C", grammars::c),
+    ("C#", table_grammars::csharp),
     ("C++", grammars::cpp),
     ("CSS", css::scan),
     ("CSS+PHP", more_grammars::php),
     ("Diff", data::diff),
+    ("Docker", configuration::docker),
     ("Go", grammars::go),
+    ("GraphQL", table_grammars::graphql),
     ("HTML", markup::html),
     ("HTML+PHP", more_grammars::php),
+    ("INI", configuration::ini),
     ("JSON", data::json),
     ("Java", grammars::java),
     ("JavaScript", grammars::javascript),
     ("JavaScript+PHP", more_grammars::php),
+    ("Kotlin", table_grammars::kotlin),
+    ("Lua", table_grammars::lua),
+    ("Makefile", configuration::makefile),
     ("Markdown", documents::markdown),
     ("MySQL", more_grammars::sql),
+    ("Nginx configuration file", configuration::nginx),
+    ("Nix", table_grammars::nix),
     ("PHP", more_grammars::php),
     ("PostgreSQL SQL dialect", more_grammars::sql),
+    ("PowerShell", table_grammars::powershell),
+    ("Protocol Buffer", table_grammars::protobuf),
     ("Python", python::scan),
     ("Ruby", more_grammars::ruby),
     ("Rust", grammars::rust),
     ("SCSS", css::scan),
     ("SQL", more_grammars::sql),
+    ("Swift", table_grammars::swift),
+    ("Systemd", configuration::ini),
     ("TOML", data::toml),
     ("TSX", grammars::typescript),
     ("TeX", documents::tex),
+    ("Terraform", table_grammars::hcl),
     ("TypeScript", grammars::typescript),
     ("XML", markup::xml),
     ("XML+PHP", more_grammars::php),

@@ -143,13 +143,14 @@ pub fn scan(scanner: &mut Scanner<'_>, grammar: &'static Grammar) {
 }
 
 fn take_comment(scanner: &mut Scanner<'_>, grammar: &Grammar) -> bool {
-    if let Some((_, class)) = grammar.line_comments.iter().find(|(open, _)| scanner.starts_with(open)) {
-        scanner.take_line(class);
-        return true;
-    }
+    // Comments over lines first: in some languages they begin as the others do.
     if let Some((open, close)) = grammar.block_comments.iter().find(|(open, _)| scanner.starts_with(open)) {
         scanner.take_text(open, "cm");
         scanner.take_through(close, "cm");
+        return true;
+    }
+    if let Some((_, class)) = grammar.line_comments.iter().find(|(open, _)| scanner.starts_with(open)) {
+        scanner.take_line(class);
         return true;
     }
     false

@@ -145,6 +145,60 @@ fn code_is_cut_into_words_signs_and_strings() {
     assert_eq!(tokens("Brainfuck", "+"), None);
 }
 
+// conformance: md-18
+#[test]
+fn files_that_people_paste_have_colours() {
+    for (language, code, pieces) in [
+        ("C#", "public class A { string s = $\"{x}\"; } // c", "k«public» nc«A» kt«string» si«{» c1«// c»"),
+        ("Docker", "FROM rust:1 AS build\nRUN echo \"$A\" # c", "k«FROM» k«AS» k«RUN» nv«$A»"),
+        (
+            "GraphQL",
+            "query Q($id: ID!) { a @skip(if: true) }",
+            "k«query» nf«Q» nv«$id» kt«ID» nd«@skip» kc«true»",
+        ),
+        ("INI", "[a b]\n; c\nkey = value", "k«[a b]» c1«; c» na«key» o«=» s«value»"),
+        ("Kotlin", "@A fun f(x: Int) = \"${x}\" // c", "nd«@A» kd«fun» nf«f» kt«Int» si«${» c1«// c»"),
+        (
+            "Lua",
+            "local a = [[x]] --[[ b ]] or nil -- c",
+            "kd«local» s«[[x]]» cm«--[[ b ]]» ow«or» kc«nil» c1«-- c»",
+        ),
+        ("Makefile", "A := b\nall: $(A)\n\techo $@\nifdef A", "nv«A» o«:=» nf«all» nv«$(A)» nv«$@» k«ifdef»"),
+        (
+            "Nginx configuration file",
+            "server { listen 80; root $a; gzip on; } # c",
+            "k«server» k«listen» mi«80» nv«$a» kc«on» c1«# c»",
+        ),
+        ("Nix", "let a = \"${b}\"; in import ./c # d", "k«let» si«${» k«in» nb«import» c1«# d»"),
+        (
+            "PowerShell",
+            "if ($a -eq 1) { Get-Item 'x' } # c",
+            "k«if» nv«$a» o«-eq» mi«1» nb«Get-Item» s1«'x'» c1«# c»",
+        ),
+        (
+            "Protocol Buffer",
+            "message A { repeated int32 b = 1; }",
+            "k«message» nc«A» k«repeated» kt«int32» mi«1»",
+        ),
+        (
+            "Swift",
+            "@main struct A { let b = \"c\" } // d",
+            "nd«@main» kd«struct» nc«A» nv«b» s«\"c\"» c1«// d»",
+        ),
+        (
+            "Systemd",
+            "[Unit]\n# c\nAfter=network.target",
+            "k«[Unit]» c1«# c» na«After» o«=» s«network.target»",
+        ),
+        ("Terraform", "resource \"a\" \"b\" { c = \"${d}\" } # e", "kr«resource» s2«\"a\"» si«${» c1«# e»"),
+    ] {
+        let found = marked(language, code);
+        for piece in pieces.split_inclusive('»').map(str::trim_start) {
+            assert!(found.contains(piece), "{language}: {piece} is not in {found}");
+        }
+    }
+}
+
 #[test]
 fn strings_that_nobody_closes_end_with_their_line() {
     assert_eq!(marked("Python", "'a\nb"), "s1«'a»\nn«b»");

@@ -90,6 +90,7 @@ impl Directory for TestDirectory {
         let file = |content_type: &str, dimensions, thumbnail: Option<&str>| UploadedFile {
             content_type: content_type.to_owned(),
             dimensions,
+            is_animated: content_type == "image/webp",
             thumbnail_url: thumbnail.map(str::to_owned),
         };
         match path_id {
@@ -97,6 +98,11 @@ impl Directory for TestDirectory {
                 "image/png",
                 Some((1920, 1080)),
                 Some("/user_uploads/thumbnail/2/ab/zoe.png/840x560.webp"),
+            )),
+            "2/ab/wave.webp" => Some(file(
+                "image/webp",
+                Some((60, 40)),
+                Some("/user_uploads/thumbnail/2/ab/wave.webp/840x560-anim.webp"),
             )),
             "2/ab/plain.gif" => Some(file("image/gif", None, None)),
             "2/ab/film.mp4" => Some(file("video/mp4", None, None)),
@@ -260,7 +266,7 @@ fn channels_topics_and_messages_are_linked() {
         ),
         (
             "#**announce now>**",
-            r#"<p><a class="stream-topic" data-stream-id="9" href="/#narrow/channel/9-announce-now/topic/with/214">#announce now &gt; <em>general chat</em></a></p>"#,
+            r#"<p><a class="stream-topic" data-stream-id="9" href="/#narrow/channel/9-announce-now/topic//with/214">#announce now &gt; <em>general chat</em></a></p>"#,
         ),
         (
             "#**announce now>a b@12**",
@@ -351,6 +357,15 @@ fn lists_nest_by_two_spaces() {
     ]);
 }
 
+// conformance: md-56
+#[test]
+fn blank_lines_separate_formulas() {
+    let html = html_of("```math\na\n\nb\n```");
+    assert_eq!(html.matches("<span class=\"katex-display\">").count(), 2, "{html}");
+    assert!(html.contains("</span>\n\n<span class=\"katex-display\">"), "{html}");
+    assert_eq!(html.matches("<p>").count(), 1, "{html}");
+}
+
 // conformance: md-30, md-32, md-33, md-34, md-36
 #[test]
 fn previews_follow_what_they_belong_to() {
@@ -361,13 +376,17 @@ fn previews_follow_what_they_belong_to() {
 <div class="message_inline_image"><a href="/user_uploads/2/ab/zoe.png" title="zoe.png"><img data-original-content-type="image/png" data-original-dimensions="1920x1080" src="/user_uploads/thumbnail/2/ab/zoe.png/840x560.webp"></a></div>"#,
         ),
         (
+            "[](/user_uploads/2/ab/wave.webp)",
+            r#"<div class="message_inline_image"><a href="/user_uploads/2/ab/wave.webp"><img data-animated="true" data-original-content-type="image/webp" data-original-dimensions="60x40" src="/user_uploads/thumbnail/2/ab/wave.webp/840x560-anim.webp"></a></div>"#,
+        ),
+        (
             "[](/user_uploads/2/ab/plain.gif)",
             r#"<div class="message_inline_image"><a href="/user_uploads/2/ab/plain.gif"><img src="/user_uploads/2/ab/plain.gif"></a></div>"#,
         ),
         (
             "[f](/user_uploads/2/ab/film.mp4) x\n\ny",
             r#"<p><a href="/user_uploads/2/ab/film.mp4">f</a> x</p>
-<div class="message_inline_image message_inline_video"><a href="/user_uploads/2/ab/film.mp4"><video preload="metadata" src="/user_uploads/2/ab/film.mp4"></video></a></div><p>y</p>"#,
+<div class="message_inline_image message_inline_video"><a href="/user_uploads/2/ab/film.mp4" title="f"><video preload="metadata" src="/user_uploads/2/ab/film.mp4"></video></a></div><p>y</p>"#,
         ),
         (
             "![song.mp3](/user_uploads/2/ab/song.mp3)",

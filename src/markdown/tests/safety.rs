@@ -407,7 +407,7 @@ const KNOWN_TAGS: [&str; 60] = [
     "video",
 ];
 
-const KNOWN_ATTRIBUTES: [&str; 64] = [
+const KNOWN_ATTRIBUTES: [&str; 65] = [
     "accent",
     "accentunder",
     "align",
@@ -421,6 +421,7 @@ const KNOWN_ATTRIBUTES: [&str; 64] = [
     "columnspacing",
     "controls",
     "d",
+    "data-animated",
     "data-code-language",
     "data-id",
     "data-original-content-type",

@@ -11,6 +11,12 @@ use katex::{
     types::{ClassList, CssProperty, CssStyle},
 };
 
+/// Length limit of the HTML of a formula in bytes.
+pub const MAX_HTML_LENGTH: usize = 512 * 1024;
+
+/// Limit of lengths that a formula gives itself, in em. Longer ones would cover the window of a client.
+pub const MAX_SIZE: f64 = 50.0;
+
 /// Style properties in the order they are written, with their names.
 const PROPERTIES: [(CssProperty, &str); 22] = [
     (CssProperty::Position, "position"),
@@ -76,7 +82,7 @@ const ATTRIBUTES: [&str; 35] = [
     "width",
 ];
 
-/// The HTML of a formula; `None` if the tree holds anything that is not known to be harmless.
+/// The HTML of a formula; `None` if the tree holds anything that is not known to be harmless, or if it is too long.
 pub fn html(tree: &Span<HtmlDomNode>) -> Option<String> {
     let mut output = String::new();
     write_span(tree, &mut output)?;
@@ -84,6 +90,9 @@ pub fn html(tree: &Span<HtmlDomNode>) -> Option<String> {
 }
 
 fn write_span(span: &Span<HtmlDomNode>, output: &mut String) -> Option<()> {
+    if output.len() > MAX_HTML_LENGTH {
+        return None;
+    }
     output.push_str("<span");
     write_classes(&span.classes, output);
     write_style(0.0, &span.style, output)?;
@@ -169,7 +178,7 @@ fn write_node(node: &HtmlDomNode, output: &mut String) -> Option<()> {
 
 fn write_math(node: &MathNode, output: &mut String) -> Option<()> {
     // Glyphs are images.
-    if node.node_type == MathNodeType::Mglyph {
+    if node.node_type == MathNodeType::Mglyph || output.len() > MAX_HTML_LENGTH {
         return None;
     }
     let name = node.node_type.as_ref();
@@ -232,7 +241,7 @@ fn write_style(italic: f64, style: &CssStyle, output: &mut String) -> Option<()>
     }
     for (property, name) in PROPERTIES {
         if let Some(value) = style.get(property) {
-            if !is_plain(value) {
+            if !is_plain(value) || (name.starts_with("margin") && !is_short(value)) {
                 return None;
             }
             let _ = write!(declarations, "{name}:{value};");
@@ -247,6 +256,15 @@ fn write_style(italic: f64, style: &CssStyle, output: &mut String) -> Option<()>
 /// Lengths, colours, key words: nothing that could call or load something.
 fn is_plain(value: &str) -> bool {
     value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '#' | '%' | ' '))
+}
+
+/// Whether a length is within the limit. Negative ones, which the typesetter does not limit, move what follows over other
+/// text.
+fn is_short(length: &str) -> bool {
+    length
+        .strip_suffix("em")
+        .and_then(|number| number.parse().ok())
+        .is_none_or(|number: f64| number.abs() <= MAX_SIZE)
 }
 
 fn write_attribute(name: &str, value: &str, output: &mut String) {

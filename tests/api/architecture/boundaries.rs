@@ -30,13 +30,15 @@ const WORDS_OF_SPINE: &[(&str, &str, &str)] = &[
     ("", "realm", "the organization itself, which may be closed"),
     ("", "register", "queues are registered"),
     ("", "user", "credentials and audiences are of users"),
-    ("app.rs", "control", "an option of the program"),
+    ("app.rs", "dev", "an option of the program"),
     ("app.rs", "upload", "options of the program"),
     ("auth", "bot", "a kind of account"),
     ("events", "group", "events are numbered for a group of jobs"),
     ("events/registration.rs", "", "capabilities of clients, named as on the wire"),
     ("http/route.rs", "upload", "routes whose body is read while it comes"),
     ("http/state_part.rs", "presence", "a parameter of a registration"),
+    ("pool.rs", "image", "decoding and scaling, which takes long"),
+    ("pool.rs", "rendering", "Markdown to HTML, which takes long"),
     ("store", "group", "jobs are committed in groups"),
 ];
 

@@ -58,15 +58,8 @@ const WALKS: &[(&str, &str)] = &[
         "who has a queue, once",
     ),
     ("WITH hidden AS MATERIALIZED (SELECT user_id FROM user_setting", "a registration has all statuses"),
+    ("SELECT id, sender_id, stream_id, user_ids, subject", "fixtures are written of all messages"),
     ("SELECT next_try FROM outgoing_webhook ORDER BY next_try LIMIT 1", "the first of an index"),
-    (
-        "SELECT reminder_id, user_id, message_id, note",
-        "the next one: the first of an index of those that wait",
-    ),
-    (
-        "SELECT scheduled_message_id, sender_id, stream_id",
-        "the next one: the first of an index of those that wait",
-    ),
 ];
 
 /// A statement of the source.

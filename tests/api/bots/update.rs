@@ -103,9 +103,17 @@ async fn roles_of_bots_are_given_by_administrators() {
     answer.error(400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization administrator");
     let answer = administrator.patch(&path, json!({"role": 100})).await;
     answer.error(400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner");
-    administrator.patch(&path, json!({"role": 200})).await.ok();
-    owner.patch(&path, json!({"role": 100})).await.ok();
-    assert_eq!(ada.get(&format!("/users/{id}"), ()).await.ok()["user"]["role"], 100);
+    administrator.patch(&path, json!({"role": 600})).await.ok();
+    administrator.patch(&path, json!({"role": 400})).await.ok();
+    // The key of a bot is for its owner and for administrators, who must not rise by it.
+    for (path, role) in [(path.clone(), 100), (path, 300), (format!("/users/{id}"), 200)] {
+        let refused = owner.patch(&path, json!({"role": role})).await;
+        refused.error(400, "BAD_REQUEST", "A bot is a member or a guest.");
+    }
+    assert_eq!(ada.get(&format!("/users/{id}"), ()).await.ok()["user"]["role"], 400);
+    // A guest does not see by a bot what guests do not see.
+    owner.patch(&format!("/users/{}", ada.user_id), json!({"role": 600})).await.ok();
+    assert_eq!(owner.get(&format!("/users/{id}"), ()).await.ok()["user"]["role"], 600);
 }
 
 // conformance: bot-15
@@ -212,7 +220,7 @@ async fn what_events_tell_of_changes_is_the_state() {
             bob.delete(&format!("/bots/{two}"), ()).await.ok();
             ada.patch(&format!("/bots/{one}"), json!({"bot_owner_id": bob.user_id})).await.ok();
             ada.patch(&format!("/bots/{out}"), json!({"bot_owner_id": owner.user_id})).await.ok();
-            owner.patch(&format!("/bots/{one}"), json!({"role": 300})).await.ok();
+            owner.patch(&format!("/bots/{one}"), json!({"role": 600})).await.ok();
         })
         .await;
     server

@@ -1,44 +1,24 @@
 //! `GET /streams/{stream_id}/email_address`.
 
 use super::{NO_CHANNEL, NO_PERMISSION, channel, private_channel};
-use crate::harness::{Client, TestServer};
+use crate::harness::TestServer;
 use serde_json::json;
-
-async fn email(client: &Client, id: i64, sender: Option<i64>) -> String {
-    let parameters = sender.map_or_else(|| json!({}), |sender| json!({"sender_id": sender}));
-    let answer = client.get(&format!("/streams/{id}/email_address"), parameters).await.ok();
-    answer["email"].as_str().unwrap().to_owned()
-}
 
 // conformance: channel-54
 #[tokio::test]
-async fn an_address_stays_and_differs_by_channel_caller_and_sender() {
+async fn no_channel_has_an_address_where_no_mail_is_received() {
     let server = TestServer::start().await;
     let (admin, ada) = (server.administrator("admin").await, server.member("ada").await);
     let bot = server.bot("helper", &ada).await;
-    let (verona, rome) = (channel(&ada, "Verona").await, channel(&ada, "Röm").await);
+    let verona = channel(&ada, "Verona").await;
     let gateway = server.column("SELECT user_id FROM user WHERE email = 'emailgateway@zulip.com'").await;
     let gateway: i64 = gateway[0].parse().unwrap();
-    let first = email(&ada, verona, None).await;
-    let (name, rest) = first.split_once('.').unwrap();
-    let (token, rest) = rest.split_once('.').unwrap();
-    assert_eq!((name, rest), ("verona", "show-sender@127.0.0.1"), "{first}");
-    assert!(token.len() == 32 && token.chars().all(|digit| digit.is_ascii_hexdigit()), "{first}");
-    assert_eq!(email(&ada, verona, Some(gateway)).await, first);
-    let mut all = vec![
-        first,
-        email(&ada, rome, None).await,
-        email(&admin, verona, None).await,
-        email(&ada, verona, Some(ada.user_id)).await,
-        email(&ada, verona, Some(bot.user_id)).await,
-        email(&admin, verona, Some(bot.user_id)).await,
-    ];
-    assert_eq!(email(&ada, verona, Some(bot.user_id)).await, all[4]);
-    let (token, _) = all[1].split_once('.').unwrap();
-    assert_eq!(token.len(), 32, "the name is left out: {}", all[1]);
-    all.sort_unstable();
-    all.dedup();
-    assert_eq!(all.len(), 6);
+    let path = format!("/streams/{verona}/email_address");
+    for (client, sender) in [(&ada, ada.user_id), (&ada, gateway), (&ada, bot.user_id), (&admin, bot.user_id)]
+    {
+        assert_eq!(client.get(&path, json!({"sender_id": sender})).await.ok()["email"], "");
+    }
+    assert_eq!(ada.get(&path, ()).await.ok()["email"], "");
 }
 
 // conformance: channel-55

@@ -198,3 +198,31 @@ async fn the_state_has_every_channel_once_for_those_who_may_know_of_it() {
         assert!(queue.state.get(list).is_none(), "{list} was not asked for");
     }
 }
+
+// conformance: channel-70
+#[tokio::test]
+async fn a_channel_that_falls_silent_is_told() {
+    const DAY: i64 = 24 * 60 * 60;
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let look = async || {
+        teamchat::api::channels::recently_active::emit_silent_channels(server.app()).await.unwrap();
+    };
+    let (old, new) = (server.channel("old", &[&ada]).await, server.channel("new", &[&ada]).await);
+    look().await;
+    server.clock.advance(90 * DAY);
+    ada.send(new, "topic", "hello").await;
+    look().await;
+    let mut queue = ada.register(json!({"event_types": ["stream"]})).await;
+    server.clock.advance(90 * DAY);
+    look().await;
+    let silent = |stream_id: i64, name: &str| {
+        json!({"type": "stream", "op": "update", "stream_id": stream_id, "name": name,
+            "property": "is_recently_active", "value": false})
+    };
+    queue.expect(&[silent(old, "old")]).await;
+    look().await;
+    server.clock.advance(90 * DAY);
+    look().await;
+    queue.expect(&[silent(new, "new")]).await;
+}

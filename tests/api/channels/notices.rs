@@ -204,3 +204,65 @@ async fn what_changes_about_a_channel_is_told_in_it() {
     owner.patch(&path, json!({"description": ""})).await.ok();
     assert_eq!(newest(&owner, "channel", json!(id)).await, last);
 }
+
+/// The newest message of a channel as HTML, as raw JSON.
+async fn shown(client: &Client, stream_id: i64) -> Value {
+    let narrow = json!([{"operator": "channel", "operand": stream_id}]);
+    let parameters = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": narrow});
+    let found = client.get("/messages", parameters).await.ok();
+    found["messages"].as_array().unwrap().last().expect("a message").clone()
+}
+
+#[tokio::test]
+async fn names_of_channels_are_text_in_notices() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let news = channel(&ada, "news").await;
+    subscribe(&bob, "news", json!({})).await.ok();
+    set_realm_setting(&server, "new_stream_announcements_stream_id", json!(news)).await;
+    let name = "a** @**all** [x](//e.example) #**b";
+    let id = channel_with(&ada, json!({"name": name, "announce": true})).await;
+    for client in [&ada, &bob] {
+        let notice = shown(client, news).await;
+        let html = notice["content"].as_str().unwrap();
+        assert!(html.contains(&format!("data-stream-id=\"{id}\"")), "{html}");
+        assert!(html.contains("#a** @**all** [x](//e.example) #**b</a>"), "{html}");
+        assert!(!html.contains("data-user-id=\"*\""), "{html}");
+    }
+    assert_eq!(shown(&bob, news).await["flags"], json!([]), "nobody is mentioned");
+    // Nor by the Markdown of the notice, sent again.
+    let (_, source, _) = newest(&bob, "channel", json!(news)).await;
+    let again = bob.post("/messages/render", json!({ "content": source })).await.ok();
+    assert!(!again["rendered"].as_str().unwrap().contains("data-user-id=\"*\""), "{again}");
+    ada.patch(&format!("/streams/{id}"), json!({"new_name": "[x](https://e.example) **y**"})).await.ok();
+    let notice = shown(&ada, id).await;
+    let html = notice["content"].as_str().unwrap();
+    assert!(html.ends_with("to <strong>[x](https://e.example) **y**</strong>.</p>"), "{html}");
+}
+
+#[tokio::test]
+async fn descriptions_in_notices_show_what_their_author_sees() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (eve, bob) = (server.member("eve").await, server.member("bob").await);
+    let secret = super::private_channel(&owner, "layoffs").await;
+    crate::messages::say(&owner, secret, "eve goes", "soon").await;
+    let description = format!("#**layoffs>eve goes** #**layoffs** @**Bob|{}**", bob.user_id);
+    let id = channel_with(&eve, json!({"name": "gossip", "description": description})).await;
+    let created = shown(&eve, id).await;
+    eve.patch(&format!("/streams/{id}"), json!({"description": format!("{description} again")})).await.ok();
+    let changed = shown(&eve, id).await;
+    for notice in [&created, &changed] {
+        let html = notice["content"].as_str().unwrap();
+        assert!(!html.contains("data-stream-id") && !html.contains(&format!("{secret}-layoffs")), "{html}");
+        assert!(html.contains("layoffs&gt;eve goes"), "{html}");
+        assert!(
+            html.contains(&format!("class=\"user-mention silent\" data-user-id=\"{}\"", bob.user_id)),
+            "{html}"
+        );
+    }
+    assert!(changed["content"].as_str().unwrap().contains("again</p>\n</blockquote>"), "{changed}");
+    subscribe(&bob, "gossip", json!({})).await.ok();
+    let flags = shown(&bob, id).await["flags"].clone();
+    assert!(!flags.as_array().unwrap().contains(&json!("mentioned")), "{flags}");
+}

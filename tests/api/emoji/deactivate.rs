@@ -43,7 +43,7 @@ async fn what_does_not_exist_is_not_found() {
     deactivate(&ada, "gone").await.ok();
     for name in ["gone", "never", "smile", "a/b"] {
         let msg = format!("Emoji '{name}' does not exist");
-        deactivate(&ada, name).await.error(404, "BAD_REQUEST", &msg);
+        deactivate(&ada, name).await.error(400, "BAD_REQUEST", &msg);
     }
     server.anonymous().delete("/realm/emoji/gone", ()).await.error(
         401,

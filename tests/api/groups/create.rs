@@ -77,7 +77,7 @@ async fn a_group_begins_with_subgroups_and_settings() {
     assert_eq!(made["can_remove_members_group"], 3);
 }
 
-// conformance: group-7, group-8
+// conformance: group-7, group-8, group-24
 #[tokio::test]
 async fn what_does_not_fit_is_refused_in_the_published_words() {
     let server = TestServer::start().await;
@@ -90,6 +90,9 @@ async fn what_does_not_fit_is_refused_in_the_published_words() {
         (json!({"name": " "}), "User group name can't be empty!".to_owned()),
         (json!({"name": "x".repeat(101)}), "User group name cannot exceed 100 characters.".to_owned()),
         (json!({"name": "role:x"}), "User group name cannot start with 'role:'.".to_owned()),
+        (json!({"name": "x\n# Hi"}), "Invalid character in user group name, at position 2.".to_owned()),
+        (json!({"name": "crew*"}), "Invalid character in user group name, at position 5.".to_owned()),
+        (json!({"name": "\u{202e}werc"}), "Invalid character in user group name, at position 1.".to_owned()),
         (json!({"name": "crew"}), "User group 'crew' already exists.".to_owned()),
         (json!({"name": "old"}), "User group 'old' already exists.".to_owned()),
         (json!({"members": [999]}), "Invalid user ID: 999".to_owned()),

@@ -23,7 +23,7 @@ mod rng;
 mod sync;
 mod tests;
 
-pub use client::{Answer, Client};
+pub use client::{Answer, Client, Request};
 pub use matching::{differences, mask};
 pub use queue::Queue;
 pub use rng::Rng;
@@ -35,18 +35,22 @@ use std::sync::{Arc, LazyLock, Mutex, Weak};
 use teamchat::api::control;
 use teamchat::api::control::{Command, CreatedUser};
 use teamchat::app::{App, Options};
+use teamchat::domain::accounts::create;
+use teamchat::domain::accounts::create::NewUser;
+use teamchat::domain::bots::sql::NewBotRow;
+use teamchat::domain::keys;
+use teamchat::domain::realm::DUMMY_DOMAIN;
+use teamchat::domain::users::passwords;
+use teamchat::http::ApiResult;
 use teamchat::server::{Engine, Server};
-use teamchat::store::StoreError;
-use teamchat::types::{Clock, Role};
+use teamchat::store::{StoreError, Tx};
+use teamchat::types::{BotType, Clock, Role, UserId};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::OnceCell;
 
 /// When the clocks of test servers start: 2026-09-21, in UNIX seconds.
 pub const START: i64 = 1_790_000_000;
-
-/// What the command line would have to know; tests call [`TestServer::command`] instead.
-pub const CONTROL_TOKEN: &str = "control token of the tests";
 
 /// All servers run here, apart from the tests' own runtimes: a test may block its thread, and needs no attribute beyond
 /// `#[tokio::test]`.
@@ -87,7 +91,6 @@ impl TestServer {
     pub async fn start_on(file: &[u8], clock: Clock, options: Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(database_in(&folder), file).unwrap();
-        let options = Options { control_token: CONTROL_TOKEN.to_owned(), ..options };
         let endpoint = Endpoint { origin: String::new(), app: Weak::new() };
         let endpoint = Arc::new(Mutex::new(endpoint));
         let mut server = Self { running: None, endpoint, clock, options, folder };
@@ -232,7 +235,8 @@ impl TestServer {
         self.user(name, Role::Member, Some(owner), None).await
     }
 
-    /// A new user. Passwords are slow to hash: only tests about passwords give one.
+    /// A new user, without the greeting that the command line and the interface send: tests count messages. Passwords are
+    /// slow to hash: only tests about passwords give one.
     pub async fn user(
         &self,
         name: &str,
@@ -242,15 +246,31 @@ impl TestServer {
     ) -> Client {
         let mut letters = name.chars();
         let capital = letters.next().into_iter().flat_map(char::to_uppercase);
-        let command = Command::CreateUser {
+        let new = NewUser {
             email: format!("{name}@example.com"),
             full_name: capital.chain(letters).collect(),
             role,
-            bot_owner: bot_owner.map(|owner| owner.email.clone()),
-            password: password.map(str::to_owned),
+            bot: bot_owner.map(|owner| (BotType::Generic, UserId(owner.user_id))),
+            password_hash: password.map(|password| passwords::hash(password).unwrap()),
         };
-        let user: CreatedUser = serde_json::from_value(self.command(command).await).unwrap();
-        Client::new(Arc::clone(&self.endpoint), user)
+        let job = move |tx: &mut Tx<'_>| -> ApiResult<CreatedUser> {
+            let (user, api_key) = if new.bot.is_some() {
+                create::create_bot(tx, &new, DUMMY_DOMAIN, &NewBotRow::default())?
+            } else {
+                let user = create::create(tx, &new)?;
+                let api_key = keys::mint(tx, user.user_id, "command line")?;
+                (user, api_key)
+            };
+            Ok(CreatedUser {
+                user_id: user.user_id,
+                is_bot: user.is_bot(),
+                email: user.email,
+                full_name: user.full_name,
+                role: user.role,
+                api_key,
+            })
+        };
+        Client::new(Arc::clone(&self.endpoint), self.app().writer.run(job).await.unwrap())
     }
 }
 

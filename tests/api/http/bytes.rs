@@ -1,6 +1,8 @@
 //! Requests that no HTTP library would send.
 
-use crate::harness::TestServer;
+use crate::harness::{Client, TestServer};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -27,15 +29,26 @@ fn exchange_on(stream: &mut TcpStream, request: &[u8]) -> (u16, String, String) 
     (status, head, String::from_utf8(body).unwrap())
 }
 
+/// The line with a user's credentials.
+fn authorization(client: &Client) -> String {
+    let pair = format!("{}:{}", client.email, client.api_key.as_deref().unwrap());
+    format!("Authorization: Basic {}\r\n", STANDARD.encode(pair))
+}
+
 /// An error of this status and text, in JSON.
 #[track_caller]
 fn expect(server: &TestServer, request: &[u8], status: u16, msg: &str) {
+    expect_code(server, request, status, if status == 401 { "UNAUTHORIZED" } else { "BAD_REQUEST" }, msg);
+}
+
+#[track_caller]
+fn expect_code(server: &TestServer, request: &[u8], status: u16, code: &str, msg: &str) {
     let (found, head, body) = exchange(server, request);
     let start = String::from_utf8_lossy(&request[..request.len().min(80)]).into_owned();
     assert!(head.contains("content-type: application/json\r\n"), "{start}: {head}");
     let json: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((found, &json["msg"], &json["result"]), (status, &msg.into(), &"error".into()), "{start}");
-    assert_eq!(json["code"], if status == 401 { "UNAUTHORIZED" } else { "BAD_REQUEST" }, "{start}: {body}");
+    assert_eq!(json["code"], code, "{start}: {body}");
     assert!(body.ends_with("}\n"), "{start}: {body}");
 }
 
@@ -52,6 +65,8 @@ async fn what_is_not_http_is_answered_in_json() {
     let cases: &[(&[u8], u16, &str)] = &[
         (b"GARBAGE\r\n\r\n", 400, INVALID),
         (b"GET / HTTP/3.0\r\nHost: x\r\n\r\n", 400, INVALID),
+        (b"PRI * HTTP/2.0\r\n\r\n", 400, INVALID),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, "This server speaks HTTP/1.1, and not HTTP/2"),
         (b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n", 400, INVALID),
         (b"GET / HTTP/1.1\r\nBad Header\r\n\r\n", 400, INVALID),
         (b"GET / HTTP/1.1\r\nX: \x00\r\n\r\n", 400, INVALID),
@@ -70,13 +85,9 @@ async fn what_is_not_http_is_answered_in_json() {
 #[tokio::test]
 async fn unusual_requests_reach_the_router() {
     let server = TestServer::start().await;
-    for line in [
-        "OPTIONS *",
-        "CONNECT chat.example.com:443",
-        "GET http://elsewhere/api/v1/nothing",
-        "GET /api/v1/%zz",
-        "GET /?%00",
-    ] {
+    // Its target is no path; without one it is that of the page.
+    expect(&server, b"CONNECT chat.example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n", 405, "Method Not Allowed");
+    for line in ["OPTIONS *", "GET http://elsewhere/api/v1/nothing", "GET /api/v1/%zz", "GET /?%00"] {
         let request = format!("{line} HTTP/1.1\r\nHost: x\r\n\r\n");
         expect(&server, request.as_bytes(), 404, "Not found");
     }
@@ -97,8 +108,9 @@ async fn unusual_requests_reach_the_router() {
 #[tokio::test]
 async fn giant_bodies_are_refused_before_and_while_they_come() {
     let server = TestServer::start().await;
+    let ada = server.member("ada").await;
     let too_large = "Request body is too large";
-    let head = "POST /api/v1/register HTTP/1.1\r\nHost: x\r\n";
+    let head = format!("POST /api/v1/register HTTP/1.1\r\nHost: x\r\n{}", authorization(&ada));
     let announced = format!("{head}Content-Length: 1048577\r\n\r\n");
     expect(&server, announced.as_bytes(), 413, too_large);
     let announced = format!("{head}Content-Length: 99999999999999\r\nExpect: 100-continue\r\n\r\n");
@@ -111,10 +123,92 @@ async fn giant_bodies_are_refused_before_and_while_they_come() {
     assert!(answer.contains("connection: close\r\n"), "{answer}");
     expect(&server, over.as_bytes(), 413, too_large);
     let just_right = format!("{chunked}0\r\n\r\n");
-    let not_logged_in = "Not logged in: API authentication or user session required";
-    expect(&server, just_right.as_bytes(), 401, not_logged_in);
+    assert_eq!(exchange(&server, just_right.as_bytes()).0, 200);
     let broken = format!("{head}Transfer-Encoding: chunked\r\n\r\nzz\r\n");
     expect(&server, broken.as_bytes(), 400, "The request body could not be read");
+}
+
+/// Nothing of the body is sent, and the answer is there.
+// conformance: conv-41
+#[tokio::test]
+async fn credentials_are_judged_before_the_body() {
+    let server = TestServer::start().await;
+    let mut eve = server.member("eve").await;
+    let request = |line: &str, who: &str| {
+        format!("{line} HTTP/1.1\r\nHost: x\r\n{who}Content-Length: 33554432\r\n\r\n").into_bytes()
+    };
+    let not_logged_in = "Not logged in: API authentication or user session required";
+    for line in ["PUT /api/v1/bot_storage", "POST /api/v1/users/me/avatar", "POST /api/v1/messages"] {
+        expect(&server, &request(line, ""), 401, not_logged_in);
+    }
+    let owners_only = request("POST /api/v1/realm/deactivate", &authorization(&eve));
+    expect_code(&server, &owners_only, 400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner");
+    eve.api_key = Some("x".repeat(32));
+    let wrong_key = request("PUT /api/v1/bot_storage", &authorization(&eve));
+    expect_code(&server, &wrong_key, 401, "INVALID_API_KEY", "Invalid API key");
+}
+
+// conformance: conv-41
+#[tokio::test]
+async fn strangers_send_little() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let log_in = |length: usize| {
+        let body = "a".repeat(length);
+        let head = "POST /api/v1/fetch_api_key HTTP/1.1\r\nHost: x\r\n";
+        format!("{head}Content-Length: {length}\r\n\r\n{body}").into_bytes()
+    };
+    expect(&server, &log_in(65_537), 413, "Request body is too large");
+    expect_code(&server, &log_in(65_536), 400, "REQUEST_VARIABLE_MISSING", "Missing 'username' argument");
+
+    let params = serde_json::json!({"full_name": "Hook", "short_name": "hook", "bot_type": 2});
+    let key = ada.post("/bots", params).await.ok()["api_key"].as_str().unwrap().to_owned();
+    let deliver = |key: &str, length: usize| {
+        let body = " ".repeat(length);
+        let head = format!("POST /api/v1/external/json?api_key={key} HTTP/1.1\r\nHost: x\r\n");
+        format!("{head}Content-Length: {length}\r\n\r\n{body}").into_bytes()
+    };
+    expect_code(&server, &deliver(&key, 65_537), 400, "INVALID_JSON", "Malformed JSON");
+    expect(&server, &deliver(&"x".repeat(32), 65_537), 413, "Request body is too large");
+}
+
+/// Four users send all but the last byte of 32 MiB: the server does not keep all of that.
+// conformance: conv-42
+#[tokio::test]
+async fn bodies_in_memory_have_a_budget() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let bot = server.bot("keeper", &owner).await;
+    let head = format!("PUT /api/v1/bot_storage HTTP/1.1\r\nHost: x\r\n{}", authorization(&bot));
+    let length = 32 << 20;
+    let request = format!("{head}Content-Length: {length}\r\n\r\n");
+    let (refused, refusals) = std::sync::mpsc::channel();
+    let mut connections = Vec::new();
+    for _ in 0..4 {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        connections.push(stream.try_clone().unwrap());
+        let (request, refused) = (request.clone(), refused.clone());
+        std::thread::spawn(move || {
+            let chunk = vec![b'a'; 1 << 20];
+            stream.write_all(request.as_bytes()).unwrap();
+            // A connection that is refused, or shut down at the end of the test, takes no more.
+            for _ in 0..31 {
+                if stream.write_all(&chunk).is_err() {
+                    break;
+                }
+            }
+            let _closed = stream.write_all(&chunk[1..]);
+            let mut answer = vec![0; 12];
+            if stream.read_exact(&mut answer).is_ok() {
+                refused.send(String::from_utf8(answer).unwrap()).unwrap();
+            }
+        });
+    }
+    assert_eq!(refusals.recv().unwrap(), "HTTP/1.1 503");
+    for stream in connections {
+        stream.shutdown(std::net::Shutdown::Both).unwrap();
+    }
+    bot.request(reqwest::Method::PUT, "/bot_storage").form(&[("storage", "{}")]).send().await.ok();
 }
 
 /// A connection that is closed on a body that is still on its way is reset, and the answer is lost on that way.
@@ -125,7 +219,7 @@ async fn who_sends_a_body_that_nobody_wants_still_hears_the_answer() {
     let body = "a".repeat(8 << 20);
     let length = body.len();
     let cases = [
-        ("POST /api/v1/register", 413, "Request body is too large"),
+        ("POST /api/v1/fetch_api_key", 413, "Request body is too large"),
         ("POST /api/v1/nothing", 404, "Not found"),
         ("PUT /api/v1/register", 405, "Method Not Allowed"),
     ];

@@ -27,7 +27,17 @@ async fn only_a_few_ask_for_no_login() {
         }
     }
     open.sort();
-    assert_eq!(open, ["GET /server_settings", "POST /external/{integration}", "POST /fetch_api_key"]);
+    assert_eq!(
+        open,
+        [
+            "GET /dev_list_users",
+            "GET /server_settings",
+            "HEAD /server_settings",
+            "POST /dev_fetch_api_key",
+            "POST /external/{integration}",
+            "POST /fetch_api_key"
+        ]
+    );
 }
 
 // conformance: auth-22

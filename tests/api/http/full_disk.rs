@@ -16,11 +16,11 @@ async fn a_full_disk_refuses_changes_and_nothing_else() {
         })
     };
     limit(1).await.unwrap();
-    let event_types = format!("[{}\"message\"]", "\"no such type\",".repeat(1000));
-    let parameters = [("event_types", event_types.as_str()), ("fetch_event_types", "[]")];
-    let msg = "The server could not save this change: its disk is full, read-only or failing";
+    let narrow = json!(vec![("topic", "x".repeat(1000)); 10]).to_string();
+    let parameters = [("narrow", narrow.as_str()), ("fetch_event_types", "[]")];
+    let msg = "The server could not save this change: its disk is full";
     for _ in 0..3 {
-        ada.post("/register", &parameters).await.error(500, "INTERNAL_SERVER_ERROR", msg);
+        ada.post("/register", &parameters).await.error(507, "INTERNAL_SERVER_ERROR", msg);
     }
     assert_eq!(server.app().hub.len(), 1, "a queue that is not in the file is not in memory either");
     ada.get("/users/me", ()).await.ok();

@@ -1,6 +1,7 @@
 //! `POST /invites` and `POST /invites/{invite_id}/resend`.
 
 use crate::harness::{Client, START, TestServer};
+use hyper::Method;
 use serde_json::{Value, json};
 
 /// What the notification bot said to a user, the oldest first.
@@ -11,6 +12,11 @@ async fn told(client: &Client) -> Vec<String> {
     let texts =
         messages.as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap().to_owned());
     texts.collect()
+}
+
+/// The links in a message.
+fn links_in(text: &str, origin: &str) -> Vec<String> {
+    text.split_whitespace().filter(|word| word.starts_with(origin)).map(str::to_owned).collect()
 }
 
 fn emails(listed: &Value) -> Vec<&str> {
@@ -34,16 +40,25 @@ async fn each_person_gets_a_link_that_the_inviter_hands_over() {
         json!({"id": 1, "invited_by_user_id": ada.user_id, "invited": START, "expiry_date": START + 300,
             "invited_as": 600, "is_multiuse": false, "notify_referrer_on_join": false, "email": "new@example.com"})
     );
-    let keys = server.column("SELECT key FROM invite ORDER BY invite_id").await;
     let origin = format!("http://{}", server.address());
     let text = "This server does not send email. Please give each of these people their own invitation link:";
-    let link = |key: &str| format!("{origin}/join/{key}/");
-    let (new, other) = (link(&keys[0]), link(&keys[1]));
+    let links = links_in(&told(&ada).await[0], &origin);
+    let (new, other) = (&links[0], &links[1]);
     let expected = format!("{text}\n\n* `new@example.com`: {new}\n* `Other@example.com`: {other}");
     assert_eq!(told(&ada).await, [expected]);
-    // Whoever asks again for one gets it.
+    // The file has no link that works, only digests. So whoever asks again for one gets another, and the first ends.
+    assert_eq!(server.column("SELECT count(*) FROM invite WHERE key IS NULL").await, ["2"]);
     owner.post("/invites/1/resend", ()).await.ok();
-    assert_eq!(told(&owner).await, [format!("{text}\n\n* `new@example.com`: {new}")]);
+    let again = links_in(&told(&owner).await[0], &origin).remove(0);
+    assert_eq!(told(&owner).await, [format!("{text}\n\n* `new@example.com`: {again}")]);
+    for (link, status) in [(new, 404), (&again, 200), (other, 200)] {
+        let path = link.strip_prefix(&origin).unwrap();
+        assert_eq!(
+            server.anonymous().request_outside(Method::GET, path).send().await.status,
+            status,
+            "{link}"
+        );
+    }
     assert_eq!(ada.get("/invites", ()).await.ok(), listed);
     let bob = server.member("bob").await;
     let answer = bob.post("/invites/1/resend", ()).await;

@@ -32,11 +32,11 @@ async fn a_history_goes_from_the_first_to_the_last() {
         {"topic": "", "content": "Hello & bye!", "rendered_content": "<p>Hello &amp; bye!</p>",
          "timestamp": START + 1, "user_id": owner.user_id, "prev_content": "Hello!",
          "prev_rendered_content": "<p>Hello!</p>",
-         "content_html_diff": format!("<p>{}{}</p>", mark("deleted", "Hello!"), mark("inserted", "Hello &amp; bye!"))},
+         "content_html_diff": format!("<div><p>{} {}</p></div>", mark("inserted", "Hello &amp; bye!"), mark("deleted", "Hello!"))},
         {"topic": "tea", "prev_topic": "", "content": "Bye!", "rendered_content": "<p>Bye!</p>",
          "timestamp": START + 2, "user_id": owner.user_id, "prev_content": "Hello & bye!",
          "prev_rendered_content": "<p>Hello &amp; bye!</p>",
-         "content_html_diff": format!("<p>{}{}</p>", mark("deleted", "Hello &amp; bye!"), mark("inserted", "Bye!"))},
+         "content_html_diff": format!("<div><p>{} {}</p></div>", mark("inserted", "Bye!"), mark("deleted", "Hello &amp; bye!"))},
         {"topic": "tea", "content": "Bye!", "rendered_content": "<p>Bye!</p>", "timestamp": START + 3,
          "user_id": owner.user_id, "prev_stream": garden, "stream": shed},
     ]);
@@ -144,4 +144,29 @@ async fn each_snapshot_names_who_changed_what() {
     assert_eq!((&found[0]["topic"], &found[1]["topic"]), (&json!(""), &json!("")));
     owner.get(&path, ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
     owner.get("/messages/9999/history", ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+}
+
+// conformance: history-19
+#[tokio::test]
+async fn of_many_edits_the_newest_are_shown() {
+    let Place { server: _running, owner, garden, .. } = Place::new().await;
+    let id = say(&owner, garden, "lunch", "0").await;
+    for number in 1..=103 {
+        edit(&owner, id, json!({"content": number.to_string()})).await.ok();
+    }
+    let history = owner.get(&format!("/messages/{id}/history"), ()).await.ok()["message_history"].clone();
+    let contents: Vec<_> = history.as_array().unwrap().iter().map(|one| one["content"].clone()).collect();
+    let expected: Vec<Value> = (3..=103).map(|number| json!(number.to_string())).collect();
+    assert_eq!(contents, expected);
+    let shown = message(&owner, id).await["edit_history"].clone();
+    assert_eq!(shown.as_array().unwrap().len(), 100);
+    assert_eq!(shown[0]["prev_content"], "102");
+    // Longer versions are fewer, and the last is always there.
+    for number in 0..5 {
+        // Some 800 kB of HTML.
+        let content = format!("{number} {}", "\u{1faf0}".repeat(4000));
+        edit(&owner, id, json!({ "content": content })).await.ok();
+    }
+    let shown = message(&owner, id).await["edit_history"].clone();
+    assert_eq!(shown.as_array().unwrap().len(), 2);
 }

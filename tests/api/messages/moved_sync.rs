@@ -159,3 +159,20 @@ async fn many_moves_one_after_the_other_are_told_rightly() {
             .await;
     }
 }
+
+#[tokio::test]
+async fn a_move_to_a_private_channel_deletes_nothing_for_who_is_there() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (there, elsewhere) = (server.member("there").await, server.member("elsewhere").await);
+    let (from, to) = (channel_of(&owner, "from", KINDS[0]).await, channel_of(&owner, "to", KINDS[1]).await);
+    subscribe(&owner, "from", &[&there]).await;
+    subscribe(&owner, "to", &[&there]).await;
+    let id = say(&owner, from, "lunch", "one").await;
+    let all = json!({"event_types": ["delete_message", "update_message"], "all_public_streams": true});
+    let (mut of_there, mut of_elsewhere) = (there.register(&all).await, elsewhere.register(&all).await);
+    edit(&owner, id, json!({"stream_id": to, "send_notification_to_new_thread": false})).await.ok();
+    of_there.expect_kinds(&["update_message"]).await;
+    let deleted = of_elsewhere.expect_kinds(&["delete_message"]).await;
+    assert_eq!(deleted[0]["message_id"], id);
+}

@@ -242,7 +242,10 @@ async fn notices_count_messages_and_link_to_whatever_the_places_are_called() {
         "<a class=\"stream-topic\" data-stream-id=\"{garden}\" href=\"/{}\">#garden &gt; tea</a>",
         href(garden, "garden", "tea")
     );
-    let empty = format!("<a href=\"{}\">#a &gt; b &gt; general chat</a>", href(odd, "a-.3E-b", ""));
+    let empty = format!(
+        "<a class=\"stream-topic\" data-stream-id=\"{odd}\" href=\"/{}\">#a &gt; b &gt; <em>general chat</em></a>",
+        href(odd, "a-.3E-b", "")
+    );
     assert_eq!(shown, [&json!(notice(&tea)), &json!(notice(&empty))]);
 }
 

@@ -125,3 +125,24 @@ async fn many_messages_are_many_jobs_also_over_a_restart() {
     let stream = ada.get(&format!("/streams/{id}"), ()).await.ok();
     assert_eq!(stream["stream"]["first_message_id"], Value::Null);
 }
+
+// conformance: delete-37
+#[tokio::test]
+async fn nothing_is_deleted_for_a_day_after_the_clock_has_jumped() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    server.set_realm_setting("message_retention_days", json!(2)).await;
+    let message = ada.send_direct(&[&ada], "x").await;
+    let clock = &server.app().clock;
+    let right = clock.seconds();
+    clock.set_wall(right + 10 * DAY);
+    server.remove_expired().await;
+    assert_eq!(ids(&ada).await, [message]);
+    clock.set_wall(right);
+    clock.advance(DAY);
+    server.remove_expired().await;
+    assert_eq!(ids(&ada).await, [message], "it is right again");
+    clock.advance(DAY + 1);
+    server.remove_expired().await;
+    assert_eq!(ids(&ada).await, [0; 0]);
+}

@@ -107,7 +107,7 @@ async fn what_cannot_be_sent_is_refused_in_the_published_words() {
         (channel(json!([])), "Expected exactly one channel"),
         (channel(json!({})), "Invalid data type for channel"),
         (channel(json!([1.5])), "Invalid data type for channel"),
-        (channel(json!(secret)), "Not authorized to send to channel 'secret'"),
+        (channel(json!("secret")), "Not authorized to send to channel 'secret'"),
         (channel(json!(shut)), "Not authorized to send to channel 'shut'"),
         (topic("a\u{7}b"), "Invalid character in topic, at position 2!"),
         (content(""), "Message must not be empty"),
@@ -127,9 +127,12 @@ async fn what_cannot_be_sent_is_refused_in_the_published_words() {
     let unknown = ada.post("/messages", channel(json!("nowhere"))).await;
     let unknown = unknown.error(400, "STREAM_DOES_NOT_EXIST", "Channel 'nowhere' does not exist");
     assert_eq!(unknown["stream"], "nowhere");
-    let unknown = ada.post("/messages", channel(json!(9999))).await;
-    let unknown = unknown.error(400, "STREAM_DOES_NOT_EXIST", "Channel with ID '9999' does not exist");
-    assert_eq!(unknown["stream_id"], 9999);
+    // A private channel of others has the words of one that is not there: its name is not told.
+    for stream_id in [9999, secret] {
+        let msg = format!("Channel with ID '{stream_id}' does not exist");
+        let unknown = ada.post("/messages", channel(json!(stream_id))).await;
+        assert_eq!(unknown.error(400, "STREAM_DOES_NOT_EXIST", &msg)["stream_id"], stream_id);
+    }
     for name in ["type", "to", "content"] {
         let mut message = channel(json!(garden));
         message.as_object_mut().unwrap().remove(name);
@@ -143,7 +146,32 @@ async fn what_cannot_be_sent_is_refused_in_the_published_words() {
     let (eve, guest) = (server.member("eve").await, server.guest("guest").await);
     eve.post("/messages", content("hi")).await.ok();
     let refused = guest.post("/messages", content("hi")).await;
+    refused.error(400, "STREAM_DOES_NOT_EXIST", &format!("Channel with ID '{garden}' does not exist"));
+    let refused = guest.post("/messages", channel(json!("garden"))).await;
     refused.error(400, "BAD_REQUEST", "Not authorized to send to channel 'garden'");
+}
+
+// conformance: send-58
+#[tokio::test]
+async fn a_hidden_email_is_confirmed_to_nobody() {
+    let server = TestServer::start().await;
+    let (owner, eve, bob) = (server.owner().await, server.member("eve").await, server.member("bob").await);
+    bob.patch("/settings", json!({"email_address_visibility": 3})).await.ok();
+    let direct = |to: Value| json!({"type": "direct", "to": to, "content": "c"});
+    for to in
+        [json!(["bob@example.com"]), json!("bob@example.com"), json!("BOB@example.com, owner@example.com")]
+    {
+        let email = to.as_str().or_else(|| to[0].as_str()).unwrap().split(',').next().unwrap().to_owned();
+        let msg = format!("Invalid email '{email}'");
+        eve.post("/messages", direct(to)).await.error(400, "BAD_REQUEST", &msg);
+    }
+    owner.post("/messages", direct(json!(["bob@example.com"]))).await.ok();
+    bob.post("/messages", direct(json!(["bob@example.com"]))).await.ok();
+    // An invitation is made as for somebody who has no account; the page of its link says so to the invited person.
+    let invitation = json!({"invitee_emails": "bob@example.com", "stream_ids": []});
+    eve.post("/invites", &invitation).await.ok();
+    let refused = owner.post("/invites", &invitation).await;
+    refused.error(400, "INVITATION_FAILED", "We weren't able to invite anyone.");
 }
 
 // conformance: send-5, send-6, send-7, send-21

@@ -157,6 +157,15 @@ pub const ACTIONS: &[Action] = &[
         post("/users/me/onboarding_steps", json!({"onboarding_step": "intro_resolve_topic"}))
     }),
     organization("`POST /users/me/api_key/regenerate`", |_| post("/users/me/api_key/regenerate", json!({}))),
+    organization("`POST /users/me/api_keys/revoke_others`", |_| {
+        post("/users/me/api_keys/revoke_others", json!({}))
+    }),
+    organization("`DELETE /users/me/api_keys/{api_key_id}` of another", |_| {
+        delete("/users/me/api_keys/999999", json!({}))
+    }),
+    organization("`POST /users/{user_id}/password_reset`", |case| {
+        post(format!("/users/{}/password_reset", case.bystander().user_id), json!({}))
+    }),
     organization("`POST /channels/create`, public", |_| create_channel(json!({}))),
     organization("`POST /channels/create`, private", |_| create_channel(json!({"invite_only": true}))),
     organization("`POST /channels/create`, web-public", |_| create_channel(json!({"is_web_public": true}))),

@@ -181,7 +181,8 @@ async fn some_fields_are_filled_in_by_administrators() {
     let change = ValueChange { id, value: NewValue::Text("12".to_owned()) };
     let job = move |tx: &mut teamchat::store::Tx<'_>| -> Result<(), ApiError> {
         let caller = user_rows::caller(tx, by)?;
-        values::set(tx, &caller, whose, &[change])
+        let changes = values::render_all(tx, &caller, tx.now(), vec![change])?;
+        values::set(tx, &caller, whose, changes)
     };
     server.check_state_sync(&[&ada], async || server.app().writer.run(job).await.unwrap()).await;
     assert_eq!(profile(&ada, &ada).await[id.to_string()]["value"], "12");

@@ -64,16 +64,18 @@ async fn events_come_again_until_they_are_acknowledged() {
 
 // conformance: queue-7, queue-8
 #[tokio::test]
-async fn an_event_that_was_never_there_cannot_be_acknowledged() {
+async fn a_client_that_is_ahead_of_the_log_registers_anew() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let mut queue = ada.register(()).await;
     server.ping(&[&ada], 1, true).await;
-    let future = json!({"queue_id": queue.queue_id, "last_event_id": 1_000_000, "dont_block": true});
-    ada.get("/events", future).await.error(400, "BAD_REQUEST", "Event 1000000 was not in this queue");
     let text = json!({"queue_id": queue.queue_id, "last_event_id": "last"});
     ada.get("/events", text).await.error(400, "BAD_REQUEST", "last_event_id is not valid JSON");
     queue.expect(&[ping(1)]).await;
+    let future = json!({"queue_id": queue.queue_id, "last_event_id": 1_000_000, "dont_block": true});
+    let refusal = format!("Bad event queue ID: {}", queue.queue_id);
+    ada.get("/events", future).await.error(400, "BAD_EVENT_QUEUE_ID", &refusal);
+    ada.get("/events", queue.poll(true)).await.error(400, "BAD_EVENT_QUEUE_ID", &refusal);
 }
 
 // conformance: queue-9, queue-10
@@ -213,4 +215,32 @@ async fn a_missing_queue_id_is_named() {
     answer.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'queue_id' argument");
     let answer = owner.get("/events", &[("dont_block", "maybe")]).await;
     answer.error(400, "BAD_REQUEST", "dont_block is not valid JSON");
+}
+
+// conformance: queue-60
+#[tokio::test]
+async fn a_queue_of_all_public_channels_ends_when_its_user_becomes_a_guest() {
+    let server = TestServer::start().await;
+    let (owner, eve, bob) = (server.owner().await, server.member("eve").await, server.member("bob").await);
+    let channel = server.channel("square", &[&bob]).await;
+    let all = json!({"event_types": ["message"], "all_public_streams": true});
+    let mut queue = eve.register(&all).await;
+    let other = eve.register(&all).await;
+    bob.send(channel, "topic", "before").await;
+    queue.expect_kinds(&["message"]).await;
+    let role = format!("/users/{}", eve.user_id);
+    // A poll that waits, and one that comes later.
+    let message = async {
+        owner.patch(&role, json!({"role": 600})).await.ok();
+        bob.send(channel, "topic", "secret").await
+    };
+    let (answer, _) = tokio::join!(eve.get("/events", queue.poll(false)), message);
+    answer.error(400, "BAD_EVENT_QUEUE_ID", &format!("Bad event queue ID: {}", queue.queue_id));
+    let later = eve.get("/events", other.poll(true)).await;
+    later.error(400, "BAD_EVENT_QUEUE_ID", &format!("Bad event queue ID: {}", other.queue_id));
+    eve.post("/register", &all).await.error(400, "BAD_REQUEST", "User not authorized for this query");
+    assert_eq!(
+        server.column(&format!("SELECT count(*) FROM event_queue WHERE user_id = {}", eve.user_id)).await,
+        ["0"]
+    );
 }

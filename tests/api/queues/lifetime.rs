@@ -1,7 +1,7 @@
 //! How long queues live, what survives a restart or a crash, and what the log keeps for them.
 
 use super::ping;
-use crate::harness::{Queue, TestServer};
+use crate::harness::{Queue, START, TestServer};
 use serde_json::json;
 use teamchat::api::drafts::DraftRemoved;
 use teamchat::events;
@@ -41,6 +41,54 @@ async fn a_queue_that_nobody_asks_for_expires_after_ten_minutes() {
     server.restart().await;
     idle.expect_gone(&ada).await;
     polled.expect_nothing().await;
+}
+
+// conformance: queue-19
+#[tokio::test]
+async fn setting_the_clock_expires_no_queue() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut queue = ada.register(()).await;
+    server.clock.set_wall(START + 365 * 24 * 3600);
+    maintain(&server).await;
+    server.ping(&[&ada], 1, true).await;
+    queue.expect(&[ping(1)]).await;
+    server.clock.set_wall(START - 365 * 24 * 3600);
+    server.clock.advance(TEN_MINUTES + 1);
+    maintain(&server).await;
+    queue.expect_gone(&ada).await;
+}
+
+#[tokio::test]
+async fn clients_register_anew_when_an_older_copy_of_the_file_was_restored() {
+    for pings_after_restore in [0, 20] {
+        let mut server = TestServer::start().await;
+        let ada = server.member("ada").await;
+        let mut queue = ada.register(()).await;
+        server.ping(&[&ada], 1, true).await;
+        queue.expect(&[ping(1)]).await;
+        server.stop().await;
+        let backup = std::fs::read(server.database()).unwrap();
+        server.restart().await;
+        for number in 2..5 {
+            server.ping(&[&ada], number, true).await;
+        }
+        queue.expect(&[ping(2), ping(3), ping(4)]).await;
+        server.stop().await;
+        std::fs::write(server.database(), backup).unwrap();
+        server.restart().await;
+        // Its number comes again, for another event.
+        for number in 0..pings_after_restore {
+            server.ping(&[&ada], number, true).await;
+        }
+        queue.expect_gone(&ada).await;
+        let mut anew = ada.register(()).await;
+        server.ping(&[&ada], 5, true).await;
+        anew.expect(&[ping(5)]).await;
+        server.restart().await;
+        server.ping(&[&ada], 6, true).await;
+        anew.expect(&[ping(6)]).await;
+    }
 }
 
 // conformance: queue-20

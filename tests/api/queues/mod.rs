@@ -4,6 +4,7 @@ mod delete;
 mod events;
 mod heartbeat;
 mod lifetime;
+mod limits;
 
 use serde_json::{Value, json};
 use teamchat::api::drafts::DraftRemoved;

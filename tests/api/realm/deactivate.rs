@@ -73,6 +73,12 @@ async fn only_owners_close_it() {
 async fn nothing_is_deleted_later() {
     let server = TestServer::start().await;
     let owner = server.owner().await;
-    let answer = owner.post("/realm/deactivate", json!({"deletion_delay_days": 14})).await;
-    answer.ok_ignoring(&["deletion_delay_days"]);
+    let msg = "This server does not delete the data of an organization. Whoever runs it can delete the file.";
+    for days in [0, 14] {
+        let answer = owner.post("/realm/deactivate", json!({"deletion_delay_days": days})).await;
+        answer.error(400, "BAD_REQUEST", msg);
+    }
+    owner.get("/users/me", ()).await.ok();
+    let kept = json!({"deletion_delay_days": null, "deactivation_reason": "owner_request"});
+    owner.post("/realm/deactivate", kept).await.ok();
 }

@@ -2,5 +2,6 @@
 
 mod deactivate;
 mod groups;
+mod restart;
 mod settings;
 mod welcome;

@@ -59,5 +59,5 @@ async fn state_and_events_fit_together_whenever_a_client_registers() {
         assert_eq!(told.len() + heard.len(), SENDERS * MESSAGES, "nothing is lost, nothing comes twice");
         assert_eq!(all.len(), SENDERS * MESSAGES, "nothing is lost, nothing comes twice");
     }
-    println!("{partial} of {REGISTRATIONS} registrations were in the middle");
+    assert!(partial > 0, "none of {REGISTRATIONS} registrations was in the middle: nothing was tested");
 }

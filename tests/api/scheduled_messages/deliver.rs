@@ -48,7 +48,7 @@ async fn a_message_is_sent_at_its_time_and_not_before() {
     let (path, msg) = (format!("/scheduled_messages/{id}"), "Scheduled message was already sent");
     ada.patch(&path, &[("content", "too late")]).await.error(400, "BAD_REQUEST", msg);
     ada.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
-    bob.delete(&path, ()).await.error(404, "BAD_REQUEST", "Scheduled message does not exist");
+    bob.delete(&path, ()).await.error(400, "BAD_REQUEST", "Scheduled message does not exist");
 }
 
 // conformance: schedule-44
@@ -146,7 +146,7 @@ async fn permissions_are_asked_again() {
     pass(&server, 3600).await;
     let told = own.expect_kinds(&["scheduled_messages/update", "message"]).await;
     let notice = told[1]["message"]["content"].as_str().unwrap();
-    assert!(notice.contains("Not authorized to send to channel 'general'"), "{notice}");
+    assert!(notice.contains(&format!("Channel with ID '{general}' does not exist")), "{notice}");
     others.expect_nothing().await;
     assert_eq!(scheduled(&ada).await[0]["failed"], true);
 }
@@ -293,4 +293,59 @@ async fn the_waiting_task_is_woken_when_something_is_scheduled() {
     next["scheduled_delivery_timestamp"] = json!(LATER + 60);
     let (told, _) = tokio::join!(events.wait(), schedule(&ada, next));
     assert_eq!(told[0]["message"]["content"], "hello");
+}
+
+/// What the task answers: whether all that was due was dealt with.
+async fn deliver(server: &TestServer) -> bool {
+    teamchat::api::scheduled_messages::deliver::deliver_due(server.app()).await.is_ok()
+}
+
+// conformance: schedule-57
+#[tokio::test]
+async fn a_passing_error_of_the_server_fails_no_message() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut events = hear(&ada).await;
+    schedule(&ada, to_people(&[ada.user_id], "hello")).await;
+    events.expect_kinds(&["scheduled_messages/add"]).await;
+    // A statement of the delivery fails, as on a full disk.
+    server
+        .sql("CREATE TRIGGER broken BEFORE INSERT ON message BEGIN SELECT RAISE(FAIL, 'broken'); END")
+        .await;
+    server.clock.advance(3600);
+    assert!(!deliver(&server).await);
+    events.expect_nothing().await;
+    assert_eq!(scheduled(&ada).await[0]["failed"], false);
+    server.sql("DROP TRIGGER broken").await;
+    assert!(deliver(&server).await);
+    events.expect_kinds(&["message", "scheduled_messages/remove"]).await;
+}
+
+// conformance: schedule-57
+#[tokio::test]
+async fn a_message_that_cannot_be_sent_stops_no_other() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bad = schedule(&ada, to_people(&[ada.user_id], "bad")).await;
+    schedule(&ada, to_people(&[ada.user_id], "good")).await;
+    let mut events = hear(&ada).await;
+    let broken = "CREATE TRIGGER broken BEFORE UPDATE ON scheduled_message WHEN old.scheduled_message_id = ";
+    server.sql(&format!("{broken}{bad} BEGIN SELECT RAISE(FAIL, 'broken'); END")).await;
+    server.clock.advance(3600);
+    assert!(!deliver(&server).await);
+    let told = events.expect_kinds(&["message", "scheduled_messages/remove"]).await;
+    assert_eq!(told[0]["message"]["content"], "<p>good</p>");
+    let left = scheduled(&ada).await;
+    assert_eq!((&left[0]["scheduled_message_id"], left.as_array().unwrap().len()), (&json!(bad), 1));
+}
+
+#[tokio::test]
+async fn nothing_of_a_message_that_was_sent_is_kept_with_its_row() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    schedule(&ada, to_channel(general, "hello")).await;
+    pass(&server, 3600).await;
+    let texts = "SELECT topic || content || rendered_content FROM scheduled_message WHERE sent";
+    assert_eq!(server.column(texts).await, [""]);
 }

@@ -80,7 +80,6 @@ async fn what_is_wrong_is_named_and_nothing_changes() {
         (json!({"to": ["x"]}), "Invalid data type for channel ID"),
         (json!({"to": "general"}), "Invalid data type for channel ID"),
         (json!({"type": "direct", "to": ["x"]}), "Recipient list may only contain user IDs"),
-        (json!({"to": secret}), "Not authorized to send to channel 'secret'"),
         (json!({"type": "direct", "to": []}), "Message must have recipients"),
         (json!({"type": "direct", "to": [9999]}), "Invalid user ID 9999"),
         (json!({"type": "direct", "to": 5}), "Invalid data type for recipients"),
@@ -90,9 +89,11 @@ async fn what_is_wrong_is_named_and_nothing_changes() {
     for (parameters, msg) in cases {
         patch(&ada, id, parameters).await.error(400, "BAD_REQUEST", msg);
     }
-    let unknown = patch(&ada, id, json!({"to": 9999})).await;
-    let error = unknown.error(400, "STREAM_DOES_NOT_EXIST", "Channel with ID '9999' does not exist");
-    assert_eq!(error["stream_id"], 9999);
+    for unknown in [9999, secret] {
+        let msg = format!("Channel with ID '{unknown}' does not exist");
+        let error = patch(&ada, id, json!({"to": unknown})).await.error(400, "STREAM_DOES_NOT_EXIST", &msg);
+        assert_eq!(error["stream_id"], unknown);
+    }
     assert_eq!(scheduled(&ada).await, before);
 }
 
@@ -104,13 +105,13 @@ async fn another_users_message_does_not_exist() {
     let bob = server.member("bob").await;
     let id = schedule(&ada, to_people(&[bob.user_id], "one")).await;
     let msg = "Scheduled message does not exist";
-    patch(&bob, id, json!({"content": "mine"})).await.error(404, "BAD_REQUEST", msg);
-    patch(&ada, 9999, json!({"content": "mine"})).await.error(404, "BAD_REQUEST", msg);
+    patch(&bob, id, json!({"content": "mine"})).await.error(400, "BAD_REQUEST", msg);
+    patch(&ada, 9999, json!({"content": "mine"})).await.error(400, "BAD_REQUEST", msg);
     let path = format!("/scheduled_messages/{id}");
-    bob.delete(&path, ()).await.error(404, "BAD_REQUEST", msg);
+    bob.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
     let mut events = ada.register(json!({"event_types": ["scheduled_messages"]})).await;
     ada.delete(&path, ()).await.ok();
-    ada.delete(&path, ()).await.error(404, "BAD_REQUEST", msg);
+    ada.delete(&path, ()).await.error(400, "BAD_REQUEST", msg);
     let removed = json!({"type": "scheduled_messages", "op": "remove", "scheduled_message_id": id});
     events.expect(&[removed]).await;
     pass(&server, 3600).await;

@@ -1,10 +1,11 @@
 //! Thumbnails of images, and how messages show them.
 
 use super::{load, png, upload};
-use crate::harness::TestServer;
+use crate::harness::{TestServer, pictures};
 use image::ImageFormat;
 use reqwest::Method;
 use serde_json::json;
+use teamchat::domain::files::thumbnails::MAX_ANIMATION_SIZE;
 use teamchat::domain::images::decoding::decode;
 
 // conformance: md-34, upload-16
@@ -120,4 +121,43 @@ async fn videos_and_sounds_are_shown_with_players() {
 
 fn url_alone(server: &TestServer, url: &str) -> String {
     format!("http://{}{url}", server.address())
+}
+
+#[tokio::test]
+async fn an_animation_moves_in_the_message() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let file = pictures::gif(60, 40, &[pictures::RED, pictures::BLUE]);
+    let url = upload(&ada, "anim.gif", &file).await;
+    let thumbnail =
+        format!("{}/840x560-anim.webp", url.replace("/user_uploads/", "/user_uploads/thumbnail/"));
+    let message = json!({"type": "direct", "to": [bob.user_id], "content": format!("[]({url})")});
+    let id = ada.post("/messages", message).await.ok()["id"].as_i64().unwrap();
+    let shown = bob.message(id).await["content"].clone();
+    let image = format!(
+        "<img data-animated=\"true\" data-original-content-type=\"image/gif\" data-original-dimensions=\"60x40\" \
+         src=\"{thumbnail}\">"
+    );
+    assert!(shown.as_str().unwrap().contains(&image), "{shown}");
+    let moving = load(&bob, &thumbnail).await;
+    assert_eq!((moving.header("content-type"), moving.bytes == file), ("image/gif", true));
+    let still = load(&bob, &thumbnail.replace("-anim", "")).await;
+    assert_eq!(still.header("content-type"), "image/webp");
+    // One frame is a still image.
+    let url = upload(&ada, "still.gif", &pictures::gif(60, 40, &[pictures::RED])).await;
+    let none = format!("{}/840x560-anim.webp", url.replace("/user_uploads/", "/user_uploads/thumbnail/"));
+    assert_eq!(load(&ada, &none).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_large_animation_stands_still() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut file = pictures::gif(60, 40, &[pictures::RED, pictures::BLUE]);
+    file.resize(MAX_ANIMATION_SIZE + 1, 0);
+    let url = upload(&ada, "anim.gif", &file).await;
+    let moving = format!("{}/840x560-anim.webp", url.replace("/user_uploads/", "/user_uploads/thumbnail/"));
+    assert_eq!(load(&ada, &moving).await.status, 404);
+    assert_eq!(load(&ada, &moving.replace("-anim", "")).await.status, 200);
 }

@@ -135,9 +135,22 @@ async fn the_published_limits_are_those_without_options() {
     let state = ada.post("/register", &[("fetch_event_types", "[\"realm\"]")]).await.ok();
     assert_eq!(state["max_file_upload_size_mib"], 100);
     assert_eq!(state["realm_upload_quota_mib"], json!(null));
-    let formats = json!([{"name": "840x560.webp", "max_width": 840, "max_height": 560, "format": "webp",
-        "animated": false}]);
+    let format = |name: &str, animated: bool| json!({"name": name, "max_width": 840, "max_height": 560, "format": "webp", "animated": animated});
+    let formats = json!([format("840x560-anim.webp", true), format("840x560.webp", false)]);
     assert_eq!(state["server_thumbnail_formats"], formats);
+}
+
+// conformance: upload-19
+#[tokio::test]
+async fn the_last_of_the_disk_is_not_for_uploads() {
+    let options = Options { disk_reserve_mib: Some(u64::MAX >> 20), ..Options::default() };
+    let server = TestServer::start_with(options).await;
+    let ada = server.member("ada").await;
+    let upload =
+        ada.request(Method::POST, "/user_uploads").multipart((), &[("f", "file", b"x")]).send().await;
+    let msg = "The server's disk is almost full: no files can be uploaded";
+    upload.error(507, "INTERNAL_SERVER_ERROR", msg);
+    ada.send_direct(&[&ada], "messages are sent").await;
 }
 
 // conformance: upload-5

@@ -210,3 +210,25 @@ async fn guessing_the_old_password_ends_soon() {
     let msg = "You're making too many attempts! Try again in 1800 seconds.";
     ada.patch("/settings", &guess).await.error(400, "BAD_REQUEST", msg);
 }
+
+// conformance: setting-19
+#[tokio::test]
+async fn a_new_email_needs_the_password_that_there_is() {
+    let server = TestServer::start().await;
+    let ada = server.user("ada", Role::Member, None, Some("first password")).await;
+    let change = |password: Option<&str>| {
+        let mut change = json!({"email": "lovelace@example.com"});
+        if let Some(password) = password {
+            change["old_password"] = password.into();
+        }
+        change
+    };
+    let missing = ada.patch("/settings", change(None)).await;
+    missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'old_password' argument");
+    ada.patch("/settings", change(Some("guess"))).await.error(400, "BAD_REQUEST", "Wrong password!");
+    // What does not change needs nothing.
+    ada.patch("/settings", json!({"email": "ada@example.com", "full_name": "Ada L."})).await.ok();
+    ada.patch("/settings", change(Some("first password"))).await.ok();
+    let login = json!({"username": "lovelace@example.com", "password": "first password"});
+    server.anonymous().post("/fetch_api_key", login).await.ok();
+}

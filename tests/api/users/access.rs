@@ -22,8 +22,6 @@ fn unknown(user: &Client) -> Value {
         "is_admin": false,
         "is_guest": false,
         "is_bot": false,
-        "bot_type": null,
-        "bot_owner_id": null,
         "role": 400,
         "timezone": "",
         "avatar_url": "/static/images/unknown-user-avatar.png",

@@ -26,8 +26,6 @@ async fn everybody_hears_of_a_new_user() {
                 "is_admin": false,
                 "is_guest": true,
                 "is_bot": false,
-                "bot_type": null,
-                "bot_owner_id": null,
                 "role": 600,
                 "timezone": "",
                 "avatar_url": format!("/user_avatars/1/generated/{}.png?version=1", ada.user_id),

@@ -30,8 +30,6 @@ async fn ones_own_user_has_every_published_field() {
             "is_admin": true,
             "is_guest": false,
             "is_bot": false,
-            "bot_type": null,
-            "bot_owner_id": null,
             "is_active": true,
             "timezone": "",
             "date_joined": "2026-09-21T14:13+00:00",

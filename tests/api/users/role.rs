@@ -52,7 +52,7 @@ async fn roles_are_refused_in_the_published_words() {
     owner.patch(&path(&owner), json!({"role": 200})).await.ok();
     assert_eq!(owner.get("/users/me", ()).await.ok()["role"], 200);
     let bot = server.bot("helper", &ada).await;
-    admin.patch(&path(&bot), json!({"role": 300})).await.ok();
+    admin.patch(&path(&bot), json!({"role": 600})).await.ok();
 }
 
 // conformance: role-9

@@ -5,10 +5,11 @@ use crate::domain::messages::record::{EditRecord, MessageRow};
 use crate::domain::messages::rules::EditHistoryVisibility;
 use crate::domain::messages::sql;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::http::{ApiError, ApiResult, Read, Reply, User};
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::types::shown_topic;
 use crate::types::{MessageId, StreamId, UserId};
 use serde::{Deserialize, Serialize};
+use std::time::{Duration, Instant};
 
 /// Parameters of `GET /messages/{message_id}/history`.
 #[derive(Deserialize)]
@@ -42,16 +43,25 @@ struct Snapshot<'a> {
     content_html_diff: Option<String>,
 }
 
+/// How long the differences of a history may take to find. After it they are coarse.
+const DIFFERENCES_TIME: Duration = Duration::from_secs(1);
+
 /// `GET /messages/{message_id}/history`: one snapshot for the message as it was sent and one for each edit, the oldest
-/// first.
-pub fn get_history(read: &Read<'_, User>, params: HistoryParams) -> ApiResult<Reply> {
-    let visibility = EditHistoryVisibility::load(read)?;
-    if visibility == EditHistoryVisibility::None {
-        return Err(ApiError::bad_request("Message edit history is disabled in this organization"));
-    }
-    let message = MessageViewer::new(read, read.caller, read.app.clock.seconds()).find(params.message_id)?;
-    let edits = visibility.filter(sql::edits(read, message.id)?);
-    Reply::field("message_history", &snapshots(&message, &edits, params.allow_empty_topic_name))
+/// first. Of many edits it shows the newest.
+pub async fn get_history(call: Call<User>, params: HistoryParams) -> ApiResult<Reply> {
+    let (now, caller) = (call.app.clock.seconds(), Caller::clone(&call.caller));
+    let history = call.app.read_in(&call.app.pools.rendering, Some(caller.user_id), move |snapshot| {
+        let visibility = EditHistoryVisibility::load(snapshot)?;
+        if visibility == EditHistoryVisibility::None {
+            return Err(ApiError::bad_request("Message edit history is disabled in this organization"));
+        }
+        let message = MessageViewer::new(snapshot, &caller, now).find(params.message_id)?;
+        let edits = visibility.filter(sql::edits(snapshot, message.id)?);
+        let deadline = Instant::now() + DIFFERENCES_TIME;
+        let snapshots = snapshots(&message, &edits, params.allow_empty_topic_name, deadline);
+        Reply::field("message_history", &snapshots)
+    });
+    history.await
 }
 
 /// Reconstructs the snapshots from the current message backwards; `edits` are the newest first.
@@ -59,6 +69,7 @@ fn snapshots<'a>(
     message: &'a MessageRow,
     edits: &'a [EditRecord],
     allow_empty_topic_name: bool,
+    deadline: Instant,
 ) -> Vec<Snapshot<'a>> {
     let is_channel_message = message.topic_id.is_some();
     let shown =
@@ -80,7 +91,8 @@ fn snapshots<'a>(
             prev_stream: edit.prev_stream,
             prev_content: edit.prev_content.as_deref(),
             prev_rendered_content,
-            content_html_diff: prev_rendered_content.map(|before| html_diff(before, rendered_content)),
+            content_html_diff: prev_rendered_content
+                .map(|before| html_diff(before, rendered_content, deadline)),
         });
         topic = edit.prev_topic.as_deref().unwrap_or(topic);
         content = edit.prev_content.as_deref().unwrap_or(content);

@@ -24,7 +24,7 @@ use crate::domain::messages::rules::mentions;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{audience, channel_summary, rules, sql};
 use crate::domain::realm;
-use crate::domain::rendering::render_for;
+use crate::domain::rendering::{on_snapshot, render_for};
 use crate::events::Routed;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::markdown::Rendered;
@@ -67,24 +67,20 @@ fn yes() -> bool {
 
 /// `PATCH /messages/{message_id}`.
 pub async fn update_message(call: Call<User>, params: EditParams) -> ApiResult<Reply> {
-    let now = call.app.clock.seconds();
-    let origin = call.info.origin.clone();
-    let rendered = call
-        .app
-        .readers
-        .read(|snapshot| {
-            let edit = check(snapshot, &call.caller, now, &params)?;
-            let content = edit.content.as_deref();
-            content.map(|content| render_for(snapshot, &call.caller, now, &origin, content)).transpose()
-        })
-        .await?;
+    let (now, origin) = (call.app.clock.seconds(), call.info.origin.clone());
+    let caller = Caller::clone(&call.caller);
+    let text = params.content.clone().unwrap_or_default();
+    let (params, rendered) = on_snapshot(&call.app, Some(caller.user_id), &[&text], move |snapshot| {
+        check(snapshot, &caller, now, &params)?;
+        // Rendered also if it equals the stored content, which may change before the job.
+        let content = params.content.as_deref().map(content::normalize).transpose()?;
+        let rendered =
+            content.map(|content| render_for(snapshot, &caller, now, &origin, &content)).transpose()?;
+        Ok((params, rendered))
+    })
+    .await?;
     let job = move |tx: &mut Tx<'_>, caller: &User| {
         let edit = check(tx, caller, tx.now(), &params)?;
-        // Not rendered yet if the content equalled the stored one on the snapshot, and no longer does.
-        let rendered = match (&edit.content, rendered) {
-            (Some(content), None) => Some(render_for(tx, caller, tx.now(), &origin, content)?),
-            (_, rendered) => rendered,
-        };
         apply(tx, caller, &edit, rendered.as_ref(), &params)
     };
     let detached_uploads = call.write(job).await?;

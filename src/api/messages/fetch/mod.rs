@@ -16,6 +16,7 @@ use crate::domain::messages::narrow::Narrow;
 use crate::domain::messages::narrow::executor::Query;
 use crate::domain::messages::serialize::{MessageFormat, into_utf8, write_array, write_one};
 use crate::domain::messages::viewer::MessageViewer;
+use crate::http::form::Form;
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::MessageId;
 use serde::Deserialize;
@@ -23,6 +24,13 @@ use serde_json::Value;
 
 /// The most messages that one request can ask for (spec, "Limits").
 pub const MAX_MESSAGES: usize = 5000;
+
+/// A page of messages ends when it has more bytes than this. It has fewer messages then than were asked for.
+pub const MAX_PAGE_BYTES: usize = 16 << 20;
+
+/// The most messages that are read on a thread that serves requests, and the longest text of a narrow or of a list of ids.
+const MAX_QUICK_MESSAGES: usize = 500;
+const MAX_QUICK_NARROW: usize = 500;
 
 /// Parameters of `GET /messages` (spec, "get messages").
 #[derive(Deserialize)]
@@ -59,6 +67,21 @@ pub struct FetchParams {
     use_first_unread_anchor: Option<bool>,
 }
 
+/// Whether `GET /messages` may take long: it has a narrow that may, or asks for many messages.
+pub fn is_slow(form: &Form) -> bool {
+    let text = |name: &str| form.get(name).unwrap_or_default();
+    let count = |name: &str| text(name).trim().parse::<usize>().unwrap_or(0);
+    has_slow_narrow(form)
+        || count("num_before").saturating_add(count("num_after")) > MAX_QUICK_MESSAGES
+        || text("message_ids").len() > MAX_QUICK_NARROW
+}
+
+/// Whether the narrow of a request searches or is long. One with escapes may say anything.
+pub fn has_slow_narrow(form: &Form) -> bool {
+    let narrow = form.get("narrow").unwrap_or_default();
+    narrow.len() > MAX_QUICK_NARROW || narrow.contains("search") || narrow.contains('\\')
+}
+
 /// `GET /messages`.
 pub fn get_messages(read: &Read<'_, User>, params: FetchParams) -> ApiResult<Reply> {
     let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
@@ -68,17 +91,28 @@ pub fn get_messages(read: &Read<'_, User>, params: FetchParams) -> ApiResult<Rep
         apply_markdown: params.apply_markdown.unwrap_or(true),
         allow_empty_topic_name: params.allow_empty_topic_name,
     };
-    let page = match &params.message_ids {
+    let mut page = match &params.message_ids {
         Some(ids) => Page::of_selected(selected(&viewer, &narrow, &params, ids)?),
         None => range(&viewer, &narrow, &params)?,
     };
+    let mut messages = Vec::new();
+    loop {
+        let written =
+            write_array(&viewer, &page.ids, format, narrow.search(), MAX_PAGE_BYTES, &mut messages)?;
+        if written >= page.ids.len() || messages.len() <= MAX_PAGE_BYTES {
+            break;
+        }
+        // Half of what fitted, since the other messages may be larger.
+        page.shorten(written.div_ceil(2))?;
+        messages.clear();
+    }
     let anchor = page.anchor.map_or_else(String::new, |anchor| format!("\"anchor\":{anchor},"));
     let mut members = format!(
         "{anchor}\"found_anchor\":{},\"found_oldest\":{},\"found_newest\":{},\"history_limited\":false,\"messages\":",
         page.found_anchor, page.found_oldest, page.found_newest
     )
     .into_bytes();
-    write_array(&viewer, &page.ids, format, narrow.search(), &mut members)?;
+    members.append(&mut messages);
     Ok(Reply::members(into_utf8(members)?))
 }
 

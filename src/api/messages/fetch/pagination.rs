@@ -79,6 +79,26 @@ impl Page {
     pub fn of_selected(ids: Vec<MessageId>) -> Self {
         Self { ids, anchor: None, found_anchor: false, found_oldest: false, found_newest: false }
     }
+
+    /// Leaves so many messages, those next to the anchor: on both sides as many, or more on one if the other has fewer.
+    /// Messages that were selected by id cannot be left out.
+    pub fn shorten(&mut self, count: usize) -> ApiResult<()> {
+        let Some(anchor) = self.anchor else {
+            return Err(ApiError::bad_request(
+                "These messages are too large for one response; ask for fewer.",
+            ));
+        };
+        let before = self.ids.partition_point(|id| id.0 < anchor);
+        let after = self.ids.len() - before;
+        let count = count.max(1);
+        let kept_after = after.min(count.div_ceil(2).max(count.saturating_sub(before)));
+        let kept_before = before.min(count - kept_after);
+        self.found_oldest &= kept_before == before;
+        self.found_newest &= kept_after == after;
+        self.ids.truncate(before + kept_after);
+        self.ids.drain(..before - kept_before);
+        Ok(())
+    }
 }
 
 impl Range {
@@ -136,6 +156,33 @@ fn first_unread(viewer: &MessageViewer<'_>, narrow: &Narrow) -> ApiResult<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_shortened_at_its_ends() {
+        let page = |ids: std::ops::Range<i64>, anchor: i64| Page {
+            ids: ids.map(MessageId).collect(),
+            anchor: Some(anchor),
+            found_anchor: true,
+            found_oldest: true,
+            found_newest: true,
+        };
+        // First and last id, anchor, count; what is left, and whether the oldest and the newest are still found.
+        for (ids, anchor, count, left, found) in [
+            (0..10, 5, 4, 3..7, (false, false)),
+            (0..10, 5, 1, 5..6, (false, false)),
+            (0..10, NEWEST, 4, 6..10, (false, true)),
+            (0..10, 0, 4, 0..4, (true, false)),
+            (0..10, 8, 6, 4..10, (false, true)),
+            (0..10, 1, 6, 0..6, (true, false)),
+            (0..10, 5, 10, 0..10, (true, true)),
+        ] {
+            let mut page = page(ids, anchor);
+            page.shorten(count).unwrap();
+            assert_eq!(page.ids, left.map(MessageId).collect::<Vec<_>>(), "{anchor} {count}");
+            assert_eq!((page.found_oldest, page.found_newest), found, "{anchor} {count}");
+        }
+        assert!(Page::of_selected(vec![MessageId(1), MessageId(2)]).shorten(1).is_err());
+    }
 
     // conformance: fetch-3
     #[test]

@@ -4,6 +4,8 @@ use crate::auth::Ctx;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{channel_rows, channels as access, user_rows};
 use crate::domain::channels::sql as channels;
+use crate::domain::limits;
+use crate::domain::limits::MAX_NARROW_TERMS;
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::narrow::{Element, Narrow, Operator, Term, Test};
 use crate::domain::messages::record::attribute;
@@ -19,6 +21,7 @@ use std::rc::Rc;
 
 /// Resolves a narrow for a viewer.
 pub fn resolve(viewer: &MessageViewer<'_>, elements: &[Element]) -> ApiResult<Narrow> {
+    limits::check("terms in a narrow", elements.len(), MAX_NARROW_TERMS)?;
     let (connection, caller) = (viewer.connection, viewer.caller);
     let elements = replace_with(viewer, elements)?;
     let mut terms = Vec::new();

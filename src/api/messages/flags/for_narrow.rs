@@ -8,8 +8,9 @@ use crate::api::messages::fetch::resolve_narrow::resolve;
 use crate::api::messages::flags::{EditableFlag, change, is_add};
 use crate::domain::messages::narrow;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::http::{ApiResult, Reply, User};
-use crate::store::Tx;
+use crate::http::{ApiResult, Call, Caller, Reply, User};
+use crate::store::{Snapshot, Tx};
+use crate::types::MessageId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -34,12 +35,9 @@ pub struct FlagsForNarrowParams {
 }
 
 /// `POST /messages/flags/narrow`. At most 5,000 messages at a time; clients repeat the request until both ends are
-/// found.
-pub fn update_flags_for_narrow(
-    tx: &mut Tx<'_>,
-    caller: &User,
-    params: FlagsForNarrowParams,
-) -> ApiResult<Reply> {
+/// found. The messages are looked for on a snapshot, since that may take long, and changed in a job: one that the caller has
+/// lost sight of in between is passed over.
+pub async fn update_flags_for_narrow(call: Call<User>, params: FlagsForNarrowParams) -> ApiResult<Reply> {
     let anchor = Anchor::read(Some(&params.anchor), false)?;
     let num_before = pagination::count("num_before", params.num_before)?;
     let num_after = pagination::count("num_after", params.num_after)?;
@@ -49,24 +47,40 @@ pub fn update_flags_for_narrow(
     let num_after = num_after.min(MAX_MESSAGES - num_before);
     let include_anchor = params.include_anchor.unwrap_or(true);
     let range = Range { anchor, include_anchor, num_before, num_after };
-    let page = {
-        let viewer = MessageViewer::new(tx, caller, tx.now());
-        let narrow = resolve(&viewer, &elements)?;
-        range.page(&viewer, &narrow)?
+    let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
+    let find = move |snapshot: &Snapshot<'_>| {
+        let viewer = MessageViewer::new(snapshot, &caller, now);
+        range.page(&viewer, &resolve(&viewer, &elements)?)
     };
+    let page = call.app.read_in(&call.app.pools.slow_reads, Some(call.caller.user_id), find).await?;
     let add = is_add(&params.op)?;
     let flag = EditableFlag::from_client(&params.flag)?;
-    let changed = change(tx, caller, flag, add, &page.ids)?;
-    let mut reply = json!({
-        "processed_count": page.ids.len(),
-        "updated_count": changed.ids.len(),
-        "first_processed_id": page.ids.first(),
-        "last_processed_id": page.ids.last(),
-        "found_oldest": page.found_oldest,
-        "found_newest": page.found_newest,
-    });
-    if let Some(ignored) = changed.ignored {
-        reply["ignored_because_not_subscribed_channels"] = json!(ignored);
+    let job = move |tx: &mut Tx<'_>, caller: &User| {
+        let ids = readable(&MessageViewer::new(tx, caller, tx.now()), &page.ids)?;
+        let changed = change(tx, caller, flag, add, &ids)?;
+        let mut reply = json!({
+            "processed_count": ids.len(),
+            "updated_count": changed.ids.len(),
+            "first_processed_id": ids.first(),
+            "last_processed_id": ids.last(),
+            "found_oldest": page.found_oldest,
+            "found_newest": page.found_newest,
+        });
+        if let Some(ignored) = changed.ignored {
+            reply["ignored_because_not_subscribed_channels"] = json!(ignored);
+        }
+        Reply::data(&reply)
+    };
+    call.write(job).await
+}
+
+/// The messages that the viewer may read, of some.
+fn readable(viewer: &MessageViewer<'_>, ids: &[MessageId]) -> ApiResult<Vec<MessageId>> {
+    let mut readable = Vec::with_capacity(ids.len());
+    for id in ids {
+        if viewer.recipient_of(*id)?.is_some() {
+            readable.push(*id);
+        }
     }
-    Reply::data(&reply)
+    Ok(readable)
 }

@@ -101,10 +101,14 @@ fn between_channels(
     receipts::transfer(tx, mv, receivers)?;
     delete_flags(tx, mv, &lose_access)?;
     let deleted = Audience::set(lose_access.clone());
-    let deleted =
-        if notified.is_also_public() && !mv.to.is_public() { deleted.and_public_queues() } else { deleted };
+    let leaves_public = notified.is_also_public() && !mv.to.is_public();
+    let deleted = if leaves_public { deleted.and_public_queues() } else { deleted };
+    // Queues of all public channels lose the messages, but not those of users who have them in the new channel.
+    let keepers = || (subscribers.bitmap() | &keep_access).into_iter().map(UserId::from).collect();
+    let keepers = leaves_public.then(keepers);
     for (ids, audience) in by_known_messages(&mv.from, &mv.ids, &receivers.before, deleted) {
-        for event in MessagesDeleted::events(&ids, Some((mv.from.stream_id, mv.old_topic.as_str()))) {
+        let place = Some((mv.from.stream_id, mv.old_topic.as_str()));
+        for event in MessagesDeleted::events(&ids, place, keepers.clone()) {
             tx.emit(event, audience.clone());
         }
     }

@@ -2,21 +2,22 @@
 
 use crate::api::messages::moves::plan::Move;
 use crate::api::messages::moves::rules::Resolving;
+use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::messages as message_access;
 use crate::domain::messages::destination::Destination;
-use crate::domain::messages::markup::topic_link;
 use crate::domain::messages::record::attribute;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{delete, sql, topic_sql};
 use crate::domain::notices::{name_of, send_and_read};
+use crate::domain::rendering::newest_in_topic;
 use crate::domain::subscriptions::members;
 use crate::domain::user_settings;
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::sql as user_topics;
 use crate::http::{ApiResult, Caller};
-use crate::markdown::message_url;
+use crate::markdown::{Words, message_url};
 use crate::store::Tx;
-use crate::types::UserId;
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, UserId};
 use roaring::RoaringBitmap;
 
 /// Seconds within which unresolving a topic deletes the notice that it was resolved.
@@ -42,12 +43,15 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, requested: RequestedNot
         send_resolved(tx, caller, mv, resolving, &user)?;
     }
     if requested.in_new_topic && !mv.only_resolves() {
-        let content = in_new_topic(mv, mv.is_whole_topic && is_alone_in_topic(tx, caller, mv)?, &user);
-        send_and_read(tx, new_location(mv), content, vec![caller.user_id])?;
+        let is_whole_and_alone = mv.is_whole_topic && is_alone_in_topic(tx, caller, mv)?;
+        let from = topic_link(tx, caller, &mv.from, mv.old_topic.as_str())?;
+        let content = in_new_topic(mv, is_whole_and_alone, from, &user);
+        send_and_read(tx, new_location(mv), content.into(), vec![caller.user_id])?;
     }
     if requested.in_old_topic {
         let destination = Destination::Channel(Box::new(mv.from.clone()), mv.old_topic.clone());
-        send_and_read(tx, destination, in_old_topic(mv, &user), vec![caller.user_id])?;
+        let to = topic_link(tx, caller, &mv.to, mv.topic.as_str())?;
+        send_and_read(tx, destination, in_old_topic(mv, to, &user).into(), vec![caller.user_id])?;
     }
     Ok(())
 }
@@ -57,42 +61,50 @@ fn send_resolved(
     caller: &Caller,
     mv: &Move,
     resolving: Resolving,
-    user: &str,
+    user: &Words,
 ) -> ApiResult<()> {
-    let word = match resolving {
-        Resolving::Resolved => "resolved",
-        Resolving::Unresolved => "unresolved",
+    let what = match resolving {
+        Resolving::Resolved => " has marked this topic as resolved.",
+        Resolving::Unresolved => " has marked this topic as unresolved.",
     };
-    let content = format!("{user} has marked this topic as {word}.");
+    let content = user.clone().words(what).into();
     let mut readers = readers_of_resolve_notice(tx, mv)?;
     readers.push(caller.user_id);
     let id = send_and_read(tx, new_location(mv), content, readers)?;
     Ok(sql::add_attributes(tx, id, attribute::IS_RESOLVE_NOTICE)?)
 }
 
-fn in_new_topic(mv: &Move, is_whole_and_alone: bool, user: &str) -> String {
-    let from = topic_link(&mv.from, mv.old_topic.as_str());
-    if is_whole_and_alone {
-        return format!("This topic was moved here from {from} by {user}.");
-    }
-    match mv.ids.len() {
-        1 => {
-            let url = message_url(mv.to.stream_id.0, &mv.to.name, mv.topic.as_str(), mv.named.0);
-            format!("[A message]({}) was moved here from {from} by {user}.", url.trim_start_matches('/'))
-        }
-        count => format!("{count} messages were moved here from {from} by {user}."),
-    }
+/// A link to a topic, with the newest message there that the caller can see.
+fn topic_link(tx: &Tx<'_>, caller: &Caller, stream: &StreamRow, topic: &str) -> ApiResult<Words> {
+    let newest = newest_in_topic(tx, caller, tx.now(), stream.stream_id, topic)?;
+    Ok(Words::default().topic((stream.stream_id.0, &stream.name), topic, newest, EMPTY_TOPIC_DISPLAY_NAME))
 }
 
-fn in_old_topic(mv: &Move, user: &str) -> String {
-    let to = topic_link(&mv.to, mv.topic.as_str());
-    if mv.is_whole_topic {
-        return format!("This topic was moved to {to} by {user}.");
-    }
-    match mv.ids.len() {
-        1 => format!("A message was moved from this topic to {to} by {user}."),
-        count => format!("{count} messages were moved from this topic to {to} by {user}."),
-    }
+fn in_new_topic(mv: &Move, is_whole_and_alone: bool, from: Words, user: &Words) -> Words {
+    let words = if is_whole_and_alone {
+        Words::new("This topic was moved here from ")
+    } else {
+        match i64::try_from(mv.ids.len()).unwrap_or(i64::MAX) {
+            1 => {
+                let url = message_url(mv.to.stream_id.0, &mv.to.name, mv.topic.as_str(), mv.named.0);
+                Words::default().link("A message", url.trim_start_matches('/')).words(" was moved here from ")
+            }
+            count => Words::default().number(count).words(" messages were moved here from "),
+        }
+    };
+    words.append(from).words(" by ").append(user.clone()).words(".")
+}
+
+fn in_old_topic(mv: &Move, to: Words, user: &Words) -> Words {
+    let words = if mv.is_whole_topic {
+        Words::new("This topic was moved to ")
+    } else {
+        match i64::try_from(mv.ids.len()).unwrap_or(i64::MAX) {
+            1 => Words::new("A message was moved from this topic to "),
+            count => Words::default().number(count).words(" messages were moved from this topic to "),
+        }
+    };
+    words.append(to).words(" by ").append(user.clone()).words(".")
 }
 
 /// The subscribers for whom the notice of a resolved topic counts as read (`resolved_topic_notice_auto_read_policy`).

@@ -204,14 +204,14 @@ impl MovePermissions<'_> {
     /// Granted by the organization or either channel (feature level 402).
     fn may_resolve(&self) -> ApiResult<bool> {
         Ok(self.is_held(RealmGroup::CanResolveTopics)?
-            || self.is_in(self.from, StreamSetting::CanResolveTopics)?
-            || self.is_in(self.to, StreamSetting::CanResolveTopics)?)
+            || self.has_permission(self.from, StreamSetting::CanResolveTopics)?
+            || self.has_permission(self.to, StreamSetting::CanResolveTopics)?)
     }
 
     /// Granted by the organization or either channel, and to administrators of either (feature level 396).
     fn may_move_within(&self) -> ApiResult<bool> {
         let within = |stream| -> ApiResult<bool> {
-            Ok(self.is_in(stream, StreamSetting::CanMoveMessagesWithinChannel)?
+            Ok(self.has_permission(stream, StreamSetting::CanMoveMessagesWithinChannel)?
                 || self.viewer.may_administer(stream)?)
         };
         Ok(self.is_held(RealmGroup::CanMoveMessagesBetweenTopics)? || within(self.from)? || within(self.to)?)
@@ -220,7 +220,7 @@ impl MovePermissions<'_> {
     /// Granted by the organization or the old channel, and to its administrators (feature level 396).
     fn may_move_out(&self) -> ApiResult<bool> {
         Ok(self.is_held(RealmGroup::CanMoveMessagesBetweenChannels)?
-            || self.is_in(self.from, StreamSetting::CanMoveMessagesOutOfChannel)?
+            || self.has_permission(self.from, StreamSetting::CanMoveMessagesOutOfChannel)?
             || self.viewer.may_administer(self.from)?)
     }
 
@@ -228,8 +228,8 @@ impl MovePermissions<'_> {
         is_held(self.connection, self.caller, self.viewer.membership()?, permission)
     }
 
-    fn is_in(&self, stream: &StreamRow, setting: StreamSetting) -> ApiResult<bool> {
-        self.viewer.is_in(stream, setting)
+    fn has_permission(&self, stream: &StreamRow, setting: StreamSetting) -> ApiResult<bool> {
+        self.viewer.has_permission(stream, setting)
     }
 }
 

@@ -120,10 +120,16 @@ impl Operator {
     }
 }
 
+/// The most elements of a narrow. Each may cost a look at every message that the others find.
+const MAX_ELEMENTS: usize = 100;
+
 /// Reads the parameter `narrow`: objects, or pairs of strings.
 pub fn parse(narrow: Option<&Value>) -> ApiResult<Vec<Element>> {
     let Some(narrow) = narrow.filter(|narrow| !narrow.is_null()) else { return Ok(Vec::new()) };
     let list = narrow.as_array().ok_or_else(|| ApiError::bad_request("narrow is not a list"))?;
+    if list.len() > MAX_ELEMENTS {
+        return Err(ApiError::bad_request(format!("narrow is too long (limit: {MAX_ELEMENTS} terms)")));
+    }
     list.iter().enumerate().map(|(index, element)| parse_element(index, element)).collect()
 }
 

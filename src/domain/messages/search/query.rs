@@ -7,7 +7,7 @@ use crate::http::ApiResult;
 use rusqlite::Connection;
 
 /// The most words and characters of a query that count. Each costs an index lookup.
-const MAX_ATOMS: usize = 100;
+const MAX_ATOMS: usize = 32;
 
 /// The most stems that a prefix is completed to, if each is searched for.
 const FEW_COMPLETIONS: usize = 32;

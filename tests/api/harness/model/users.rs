@@ -37,8 +37,6 @@ pub fn unknown(user_id: &Value) -> Value {
         "is_admin": false,
         "is_guest": false,
         "is_bot": false,
-        "bot_type": null,
-        "bot_owner_id": null,
         "role": 400,
         "timezone": "",
         "avatar_url": "/static/images/unknown-user-avatar.png",

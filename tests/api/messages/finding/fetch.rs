@@ -345,3 +345,39 @@ async fn an_edit_brings_flags_and_takes_them_away() {
         assert_eq!(queue.expect_kinds(&["update_message"]).await[0]["flags"], expected, "{content}");
     }
 }
+
+// conformance: fetch-105
+#[tokio::test]
+async fn a_page_of_large_messages_is_shorter() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let large = ada.send_direct(&[&ada], &"x".repeat(10_000)).await;
+    server.add_copies(large, 2_000).await;
+    let newest = json!({"anchor": "newest", "num_before": 5000, "num_after": 0});
+    let page = ada.get("/messages", newest).await;
+    assert!(page.bytes.len() < 17 << 20, "{}", page.bytes.len());
+    let page = page.ok();
+    let ids: Vec<i64> =
+        page["messages"].as_array().unwrap().iter().map(|one| one["id"].as_i64().unwrap()).collect();
+    assert_eq!((&page["found_oldest"], &page["found_newest"]), (&json!(false), &json!(true)));
+    assert_eq!(ids, (large + 2_001 - ids.len() as i64..=large + 2_000).collect::<Vec<_>>());
+    let rest = json!({"anchor": ids[0], "include_anchor": false, "num_before": 5000, "num_after": 0});
+    let rest = ada.get("/messages", rest).await.ok();
+    assert_eq!(rest["messages"].as_array().unwrap().last().unwrap()["id"], ids[0] - 1);
+    let all: Vec<i64> = (large..=large + 2_000).collect();
+    let msg = "These messages are too large for one response; ask for fewer.";
+    ada.get("/messages", json!({"message_ids": all})).await.error(400, "BAD_REQUEST", msg);
+}
+
+#[tokio::test]
+async fn a_narrow_has_a_limit() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let narrow = |terms: usize| {
+        let narrow = vec![json!({"operator": "is", "operand": "dm"}); terms];
+        json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": narrow})
+    };
+    ada.get("/messages", narrow(100)).await.ok();
+    let msg = "narrow is too long (limit: 100 terms)";
+    ada.get("/messages", narrow(101)).await.error(400, "BAD_REQUEST", msg);
+}

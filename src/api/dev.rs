@@ -1,0 +1,72 @@
+//! `POST /dev_fetch_api_key` and `GET /dev_list_users`: API keys without passwords, on servers of developers only.
+
+use crate::app::Options;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::users::sql as users;
+use crate::domain::{keys, realm};
+use crate::http::params::NoParams;
+use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Read, Reply, RequestInfo, Resource, Route};
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The resource of developers' logins.
+pub const RESOURCE: Resource = Resource { name: "dev", routes, ..Resource::EMPTY };
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::call(Method::POST, "/dev_fetch_api_key", ANYONE, dev_fetch_api_key),
+        Route::read(Method::GET, "/dev_list_users", ANYONE, dev_list_users),
+    ]
+}
+
+/// Refuses, unless the server was started for it and the client is on this machine.
+fn check_enabled(options: &Options, info: &RequestInfo) -> ApiResult<()> {
+    if options.dev_login && info.peer.to_canonical().is_loopback() {
+        return Ok(());
+    }
+    Err(ApiError::bad_request("Endpoint not available in production."))
+}
+
+/// Parameters of `POST /dev_fetch_api_key`.
+#[derive(Deserialize)]
+pub struct DevLoginParams {
+    /// The real email, in any case.
+    username: String,
+}
+
+/// `POST /dev_fetch_api_key`: returns a new key of any user.
+async fn dev_fetch_api_key(call: Call<Anyone>, params: DevLoginParams) -> ApiResult<Reply> {
+    check_enabled(&call.app.options, &call.info)?;
+    let client = call.info.client.clone();
+    call.write(move |tx, _| {
+        if realm::is_deactivated(tx)? {
+            return Err(ApiError::new(401, "REALM_DEACTIVATED", "This organization has been deactivated"));
+        }
+        let user = users::by_delivery_email(tx, params.username.trim())?.filter(|user| !user.is_system_bot);
+        let user = user.ok_or_else(|| {
+            ApiError::new(401, "AUTHENTICATION_FAILED", "Your username or password is incorrect")
+        })?;
+        if !user.is_active {
+            return Err(ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated"));
+        }
+        let key = keys::mint(tx, user.user_id, &client)?;
+        Reply::data(&json!({"api_key": key, "email": user.delivery_email, "user_id": user.user_id}))
+    })
+    .await
+}
+
+/// `GET /dev_list_users`: lists the people who can log in, administrators apart.
+fn dev_list_users(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    check_enabled(&read.app.options, read.info)?;
+    let people = users::all(read)?.into_iter().filter(|user| user.is_active && !user.is_bot());
+    let (administrators, others): (Vec<UserRow>, Vec<UserRow>) =
+        people.partition(|user| user.role.is_administrator());
+    let origin = &read.info.origin;
+    let list = |users: &[UserRow]| -> Value {
+        let person =
+            |user: &UserRow| json!({"email": user.delivery_email, "realm_uri": origin, "realm_url": origin});
+        users.iter().map(person).collect()
+    };
+    Reply::data(&json!({"direct_admins": list(&administrators), "direct_users": list(&others)}))
+}

@@ -1,0 +1,256 @@
+//! Gitea and Forgejo: their payloads are the same, and Forgejo sends the event under both names.
+
+use super::git;
+use super::git::{Change, Commit, Push, branch_topic, commented, numbered_topic};
+use super::payload::{Options, Payload, Post, Posts, Refusal};
+use super::text::{label, link};
+
+/// The header in which Gitea names the event.
+pub const GITEA_HEADER: &str = "X-Gitea-Event";
+
+/// The header in which Forgejo names the event.
+pub const FORGEJO_HEADER: &str = "X-Forgejo-Event";
+
+/// The types of events.
+pub const EVENTS: &[&str] = &[
+    "create",
+    "delete",
+    "fork",
+    "issue_comment",
+    "issues",
+    "pull_request",
+    "pull_request_approved",
+    "pull_request_comment",
+    "pull_request_rejected",
+    "push",
+    "release",
+    "repository",
+    "wiki",
+];
+
+/// Makes the messages of a delivery of Gitea.
+pub fn gitea(payload: Payload<'_>, options: &Options<'_>) -> Posts {
+    posts(payload, options, GITEA_HEADER)
+}
+
+/// Makes the messages of a delivery of Forgejo.
+pub fn forgejo(payload: Payload<'_>, options: &Options<'_>) -> Posts {
+    posts(payload, options, FORGEJO_HEADER)
+}
+
+fn posts(payload: Payload<'_>, options: &Options<'_>, header: &'static str) -> Posts {
+    let event = options.event(header)?;
+    let repository = payload.text("/repository/name")?;
+    let named = options.topic.is_some();
+    let (topic, content) = match event {
+        "push" => {
+            let reference = payload.text("/ref")?;
+            if let Some(tag) = reference.strip_prefix("refs/tags/") {
+                let url = format!("{}/src/tag/{tag}", payload.text("/repository/html_url")?);
+                (repository.to_owned(), git::tag(user(payload)?, "pushed", tag, Some(&url)))
+            } else {
+                let branch = git::branch_of(reference);
+                if !options.shows_branch(branch) {
+                    return Ok(Vec::new());
+                }
+                (branch_topic(repository, branch), push(payload, branch)?)
+            }
+        }
+        "create" | "delete" => {
+            let name = payload.text("/ref")?;
+            (branch_topic(repository, name), created_or_deleted(event, payload, name)?)
+        }
+        "issues" | "issue_comment" if payload.find("/issue").is_some() => {
+            let issue = payload.at("/issue")?;
+            let kind = if payload.is_true("/is_pull") { "PR" } else { "issue" };
+            let (number, title) = (issue.integer("/number")?, issue.text("/title")?);
+            let topic = numbered_topic(repository, kind, number, title);
+            let content = if event == "issues" {
+                changed(payload, issue, kind, named)?
+            } else {
+                comment(payload, issue, kind, named)?
+            };
+            (topic, content)
+        }
+        "pull_request"
+        | "pull_request_approved"
+        | "pull_request_rejected"
+        | "pull_request_comment"
+        | "issue_comment" => {
+            let request = payload.at("/pull_request")?;
+            let (number, title) = (request.integer("/number")?, request.text("/title")?);
+            let topic = numbered_topic(repository, "PR", number, title);
+            let content = match event {
+                "pull_request" => changed(payload, request, "PR", named)?,
+                _ => review(event, payload, request, named)?,
+            };
+            (topic, content)
+        }
+        "release" => {
+            let release = payload.at("/release")?;
+            let (tag, action) = (release.text("/tag_name")?, payload.text("/action")?);
+            let name = release.find_text("/name").unwrap_or(tag);
+            let url = release.find_text("/html_url").or(payload.find_text("/repository/html_url"));
+            let author = release.first_text(&["/author/username", "/author/login"])?;
+            let content = git::release(author, action, name, url.unwrap_or_default(), tag);
+            (format!("{repository} / {tag} {name}"), content)
+        }
+        "fork" => {
+            let fork = link(payload.text("/repository/full_name")?, payload.text("/repository/html_url")?);
+            let forked = payload.first_text(&["/forkee/name"])?;
+            let content = format!("{} forked {} to {fork}.", label(user(payload)?), label(forked));
+            (forked.to_owned(), content)
+        }
+        "repository" => {
+            let name = link(payload.text("/repository/full_name")?, payload.text("/repository/html_url")?);
+            let action = label(payload.text("/action")?);
+            (repository.to_owned(), format!("{} {action} the repository {name}.", label(user(payload)?)))
+        }
+        "wiki" => {
+            let page = payload.text("/page")?;
+            let url = format!("{}/wiki/{page}", payload.text("/repository/html_url")?);
+            let (action, page) = (label(payload.text("/action")?), link(page, &url));
+            let content = format!("{} {action} the wiki page {page}.", label(user(payload)?));
+            (branch_topic(repository, "wiki pages"), content)
+        }
+        other => return Err(Refusal::Unsupported(other.to_owned())),
+    };
+    Ok(vec![Post::new(topic, content, event)])
+}
+
+fn user(payload: Payload<'_>) -> Result<&str, Refusal> {
+    payload.first_text(&["/sender/username", "/sender/login", "/pusher/username", "/pusher/login"])
+}
+
+fn push(payload: Payload<'_>, branch: &str) -> Result<String, Refusal> {
+    let commits = payload.list("/commits")?.map(|commit| {
+        Ok(Commit {
+            author: commit.first_text(&["/author/username", "/author/name", "/author/email"])?,
+            id: commit.text("/id")?,
+            url: commit.text("/url")?,
+            message: commit.text("/message")?,
+        })
+    });
+    let commits: Vec<Commit<'_>> = commits.collect::<Result<_, Refusal>>()?;
+    let total = payload.integer("/total_commits").ok().and_then(|total| usize::try_from(total).ok());
+    let push = Push {
+        user: user(payload)?,
+        branch,
+        compare_url: payload.text("/compare_url")?,
+        total: total.unwrap_or(commits.len()),
+        commits,
+        deleted: false,
+        forced: false,
+    };
+    Ok(push.message())
+}
+
+fn created_or_deleted(event: &str, payload: Payload<'_>, name: &str) -> Result<String, Refusal> {
+    let kind = payload.find_text("/ref_type").unwrap_or("branch");
+    let user = label(user(payload)?);
+    if event == "delete" {
+        return Ok(format!("{user} deleted {} {}.", label(kind), label(name)));
+    }
+    let folder = if kind == "tag" { "src/tag" } else { "src/branch" };
+    let url = format!("{}/{folder}/{name}", payload.text("/repository/html_url")?);
+    Ok(format!("{user} created {} {}.", link(name, &url), label(kind)))
+}
+
+/// A change of an issue or a pull request.
+fn changed(payload: Payload<'_>, thing: Payload<'_>, kind: &str, named: bool) -> Result<String, Refusal> {
+    let (number, url) = (thing.integer("/number")?, thing.text("/html_url")?);
+    let title = if named { Some(thing.text("/title")?) } else { None };
+    let action = payload.text("/action")?;
+    let user = user(payload)?;
+    let milestone = |verb| {
+        let name = thing.find_text("/milestone/title").or(payload.find_text("/changes/milestone/from"));
+        git::milestoned(user, verb, (name.unwrap_or("the milestone"), ""), kind, number, title, url)
+    };
+    let is_request = kind == "PR";
+    let change = Change { user, action, kind, number: Some(number), title, url, ..Change::default() };
+    let assignees = thing.find_list("/assignees").filter_map(|assignee| assignee.find_text("/login"));
+    Ok(match action {
+        "milestoned" => milestone("added"),
+        "demilestoned" => milestone("removed"),
+        "label_updated" | "label_cleared" => {
+            let labels: Vec<String> =
+                thing.find_list("/labels").filter_map(|found| found.find_text("/name").map(label)).collect();
+            let thing = link(&numbered(kind, number, title), url);
+            match labels.as_slice() {
+                [] => format!("{} cleared the labels of {thing}.", label(user)),
+                all => format!("{} set the labels of {thing} to {}.", label(user), all.join(", ")),
+            }
+        }
+        "closed" if is_request => {
+            let merged = thing.is_true("/merged");
+            let by = thing.find_text("/merged_by/username").or(thing.find_text("/merged_by/login"));
+            let user = by.filter(|_| merged).unwrap_or(user);
+            Change { user, action: if merged { "merged" } else { "closed without merge" }, ..change }
+                .message()
+        }
+        "synchronized" => Change { action: "updated", ..change }.message(),
+        "review_requested" | "review_request_removed" => {
+            let reviewer = payload.find_text("/requested_reviewer/login").map(label).unwrap_or_default();
+            let thing = link(&numbered(kind, number, title), url);
+            if action == "review_requested" {
+                format!("{} requested {reviewer} for a review on {thing}.", label(user))
+            } else {
+                format!("{} no longer requests {reviewer} for a review on {thing}.", label(user))
+            }
+        }
+        "opened" => {
+            let branches = thing.find_text("/head/ref").zip(thing.find_text("/base/ref"));
+            let change = Change {
+                branches: branches.filter(|_| is_request),
+                assignees: assignees.collect(),
+                text: thing.find_text("/body"),
+                ..change
+            };
+            change.message()
+        }
+        "edited" => Change { text: thing.find_text("/body"), ..change }.message(),
+        _ => Change { assignees: assignees.collect(), ..change }.message(),
+    })
+}
+
+fn numbered(kind: &str, number: i64, title: Option<&str>) -> String {
+    match title {
+        Some(title) => format!("{kind} #{number} {title}"),
+        None => format!("{kind} #{number}"),
+    }
+}
+
+fn comment(payload: Payload<'_>, issue: Payload<'_>, kind: &str, named: bool) -> Result<String, Refusal> {
+    let comment = payload.at("/comment")?;
+    let action = commented(payload.text("/action")?, comment.text("/html_url")?);
+    let change = Change {
+        user: user(payload)?,
+        action: &action,
+        kind,
+        number: Some(issue.integer("/number")?),
+        title: if named { Some(issue.text("/title")?) } else { None },
+        url: issue.text("/html_url")?,
+        text: comment.find_text("/body"),
+        ..Change::default()
+    };
+    Ok(change.message())
+}
+
+fn review(event: &str, payload: Payload<'_>, request: Payload<'_>, named: bool) -> Result<String, Refusal> {
+    let action = match event {
+        "pull_request_approved" => "approved",
+        "pull_request_rejected" => "requested changes to",
+        _ => "commented on",
+    };
+    let change = Change {
+        user: user(payload)?,
+        action,
+        kind: "PR",
+        number: Some(request.integer("/number")?),
+        title: if named { Some(request.text("/title")?) } else { None },
+        url: request.text("/html_url")?,
+        text: payload.find_text("/review/content").or(payload.find_text("/comment/body")),
+        ..Change::default()
+    };
+    Ok(change.message())
+}

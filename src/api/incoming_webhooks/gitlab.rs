@@ -1,0 +1,333 @@
+//! GitLab: `X-Gitlab-Event` names the event, such as `Merge Request Hook`, and the payload has the action.
+
+use super::git;
+use super::git::{Change, Commit, Push, branch_topic, numbered_topic};
+use super::payload::{Options, Payload, Post, Posts, Refusal};
+use super::text::{label, link};
+
+/// The header that names the event.
+pub const HEADER: &str = "X-Gitlab-Event";
+
+/// The types of events: that of the header, with the action or the kind of thing.
+pub const EVENTS: &[&str] = &[
+    "Push Hook",
+    "Tag Push Hook",
+    "Test Hook",
+    "Issue Hook open",
+    "Issue Hook close",
+    "Issue Hook reopen",
+    "Issue Hook update",
+    "Confidential Issue Hook open",
+    "Confidential Issue Hook close",
+    "Confidential Issue Hook reopen",
+    "Confidential Issue Hook update",
+    "Note Hook Commit",
+    "Note Hook MergeRequest",
+    "Note Hook Issue",
+    "Confidential Note Hook Issue",
+    "Note Hook Snippet",
+    "Merge Request Hook approved",
+    "Merge Request Hook unapproved",
+    "Merge Request Hook approval",
+    "Merge Request Hook unapproval",
+    "Merge Request Hook open",
+    "Merge Request Hook update",
+    "Merge Request Hook merge",
+    "Merge Request Hook close",
+    "Merge Request Hook reopen",
+    "Wiki Page Hook create",
+    "Wiki Page Hook update",
+    "Wiki Page Hook delete",
+    "Job Hook",
+    "Build Hook",
+    "Pipeline Hook",
+    "Release Hook",
+    "Deployment Hook",
+];
+
+/// Makes the messages of a delivery.
+pub fn posts(payload: Payload<'_>, options: &Options<'_>) -> Posts {
+    let header = options.event(HEADER)?;
+    let object = "/object_attributes";
+    let refined = match header {
+        "Issue Hook" | "Confidential Issue Hook" | "Merge Request Hook" | "Wiki Page Hook" => {
+            // What has no action is an update.
+            let action = payload.find_text(&format!("{object}/action")).unwrap_or("update");
+            format!("{header} {action}")
+        }
+        "Note Hook" | "Confidential Note Hook" => {
+            format!("{header} {}", payload.text(&format!("{object}/noteable_type"))?)
+        }
+        header => header.to_owned(),
+    };
+    let event = EVENTS.iter().copied().find(|event| *event == refined);
+    let event = event.ok_or(Refusal::Unsupported(refined))?;
+    if header == "Push Hook" && !options.shows_branch(git::branch_of(payload.text("/ref")?)) {
+        return Ok(Vec::new());
+    }
+    let content = content(header, event, payload, options.topic.is_some())?;
+    Ok(vec![Post::new(topic(event, payload)?, content, event)])
+}
+
+fn repository(payload: Payload<'_>) -> Result<&str, Refusal> {
+    payload.first_text(&["/project/name", "/repository/name", "/project_name"])
+}
+
+fn topic(event: &str, payload: Payload<'_>) -> Result<String, Refusal> {
+    let repository = repository(payload)?;
+    let numbered = |kind: &str, path: &str, number: &str| {
+        let (number, title) =
+            (payload.integer(&format!("{path}/{number}"))?, payload.text(&format!("{path}/title"))?);
+        Ok(numbered_topic(repository, kind, number, title))
+    };
+    match event {
+        "Push Hook" | "Job Hook" | "Build Hook" => {
+            Ok(branch_topic(repository, git::branch_of(payload.text("/ref")?)))
+        }
+        "Pipeline Hook" => {
+            Ok(branch_topic(repository, git::branch_of(payload.text("/object_attributes/ref")?)))
+        }
+        "Release Hook" => Ok(format!("{repository} / {} {}", payload.text("/tag")?, payload.text("/name")?)),
+        "Deployment Hook" => Ok(format!("{repository} / Deployment on {}", payload.text("/environment")?)),
+        "Note Hook MergeRequest" => numbered("MR", "/merge_request", "iid"),
+        "Note Hook Issue" | "Confidential Note Hook Issue" => numbered("issue", "/issue", "iid"),
+        "Note Hook Snippet" => numbered("snippet", "/snippet", "id"),
+        event if event.starts_with("Merge Request Hook") => numbered("MR", "/object_attributes", "iid"),
+        event if event.contains("Issue Hook") => numbered("issue", "/object_attributes", "iid"),
+        _ => Ok(repository.to_owned()),
+    }
+}
+
+fn content(header: &str, event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
+    match header {
+        "Push Hook" => push(payload),
+        "Tag Push Hook" => {
+            let pushed = payload.find_text("/checkout_sha").is_some();
+            let tag = git::tag_of(payload.text("/ref")?);
+            let url = format!("{}/-/tags/{tag}", payload.text("/project/web_url")?);
+            let user = payload.first_text(&["/user_name", "/user_username"])?;
+            Ok(if pushed {
+                git::tag(user, "pushed", tag, Some(&url))
+            } else {
+                git::tag(user, "removed", tag, None)
+            })
+        }
+        "Test Hook" => Ok(format!(
+            "Webhook for **{}** has been configured successfully! :tada:",
+            label(repository(payload)?)
+        )),
+        "Issue Hook" | "Confidential Issue Hook" => issue(payload, named),
+        "Merge Request Hook" => merge_request(payload, named),
+        "Note Hook" | "Confidential Note Hook" => note(event, payload, named),
+        "Wiki Page Hook" => {
+            let page = payload.at("/object_attributes")?;
+            let action = match page.text("/action")? {
+                "create" => "created",
+                "delete" => "deleted",
+                _ => "updated",
+            };
+            let title = link(&format!("wiki page \"{}\"", page.text("/title")?), page.text("/url")?);
+            Ok(format!("{} {action} {title}.", label(payload.text("/user/name")?)))
+        }
+        "Job Hook" | "Build Hook" => {
+            let action = stage(payload.text("/build_status")?);
+            let (name, stage) = (payload.text("/build_name")?, label(payload.text("/build_stage")?));
+            let home = payload.find_text("/repository/homepage").or(payload.find_text("/project/web_url"));
+            let name = match (home, payload.integer("/build_id")) {
+                (Some(home), Ok(id)) => link(name, &format!("{home}/-/jobs/{id}")),
+                _ => label(name),
+            };
+            Ok(format!("Build {name} from {stage} stage {action}."))
+        }
+        "Pipeline Hook" => pipeline(payload),
+        "Release Hook" => {
+            let action = match payload.text("/action")? {
+                "create" => "created",
+                "update" => "updated",
+                "delete" => "deleted",
+                other => other,
+            };
+            let (name, url) = (payload.text("/name")?, payload.text("/url")?);
+            Ok(format!(
+                "Release {} for tag {} was {}.",
+                link(name, url),
+                label(payload.text("/tag")?),
+                label(action)
+            ))
+        }
+        "Deployment Hook" => {
+            let status = label(payload.text("/status")?);
+            let name = link("Deployment", payload.find_text("/deployable_url").unwrap_or_default());
+            Ok(format!("{name} changed status to {status}."))
+        }
+        _ => Err(Refusal::Unsupported(event.to_owned())),
+    }
+}
+
+/// What a status says of a build or pipeline.
+fn stage(status: &str) -> String {
+    match status {
+        "created" | "pending" => "was created".to_owned(),
+        "running" => "started".to_owned(),
+        other => format!("changed status to {}", label(other)),
+    }
+}
+
+fn push(payload: Payload<'_>) -> Result<String, Refusal> {
+    let (before, after) = (payload.text("/before")?, payload.text("/after")?);
+    let user = payload.first_text(&["/user_name", "/user_username"])?;
+    let branch = git::branch_of(payload.text("/ref")?);
+    let is_none = |id: &str| id.chars().all(|digit| digit == '0');
+    if is_none(after) {
+        return Ok(format!("{} deleted branch {}.", label(user), label(branch)));
+    }
+    let home = payload.text("/project/web_url")?;
+    let compare = format!("{home}/-/compare/{before}...{after}");
+    let tree = format!("{home}/-/tree/{branch}");
+    let commits = payload.list("/commits")?.map(|commit| {
+        Ok(Commit {
+            author: commit.text("/author/name")?,
+            id: commit.text("/id")?,
+            url: commit.text("/url")?,
+            message: commit.text("/message")?,
+        })
+    });
+    let commits: Vec<Commit<'_>> = commits.collect::<Result<_, Refusal>>()?;
+    let total = payload.integer("/total_commits_count").ok().and_then(|total| usize::try_from(total).ok());
+    let push = Push {
+        user,
+        branch,
+        compare_url: if is_none(before) { &tree } else { &compare },
+        total: total.unwrap_or(commits.len()),
+        commits,
+        deleted: false,
+        forced: false,
+    };
+    Ok(push.message())
+}
+
+fn people(payload: Payload<'_>) -> Vec<&str> {
+    let several: Vec<&str> =
+        payload.find_list("/assignees").filter_map(|one| one.find_text("/name")).collect();
+    if several.is_empty() { payload.find_text("/assignee/name").into_iter().collect() } else { several }
+}
+
+/// A description without the comments that templates have in it.
+fn without_comments(text: &str) -> String {
+    let mut rest = text;
+    let mut shown = String::new();
+    while let Some((before, after)) = rest.split_once("<!--") {
+        shown.push_str(before);
+        rest = after.split_once("-->").map_or("", |(_, after)| after);
+    }
+    shown.push_str(rest);
+    shown.trim().to_owned()
+}
+
+fn issue(payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
+    let issue = payload.at("/object_attributes")?;
+    let opened = issue.find_text("/action") == Some("open");
+    let action = match issue.find_text("/action") {
+        Some("open") => "created",
+        Some("close") => "closed",
+        Some("reopen") => "reopened",
+        _ => "updated",
+    };
+    let text = issue.find_text("/description").map(without_comments).unwrap_or_default();
+    let change = Change {
+        user: payload.text("/user/name")?,
+        action,
+        kind: "issue",
+        number: Some(issue.integer("/iid")?),
+        title: if named { Some(issue.text("/title")?) } else { None },
+        url: issue.text("/url")?,
+        assignees: if opened { people(payload) } else { Vec::new() },
+        text: opened.then_some(&*text),
+        ..Change::default()
+    };
+    Ok(change.message())
+}
+
+fn merge_request(payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
+    let request = payload.at("/object_attributes")?;
+    let new_commits = request.find_text("/oldrev").is_some();
+    let (action, whole) = match request.find_text("/action") {
+        Some("open") => ("created", true),
+        Some("merge") => ("merged", false),
+        Some("close") => ("closed", false),
+        Some("reopen") => ("reopened", false),
+        Some("approved") => ("approved", false),
+        Some("unapproved") => ("unapproved", false),
+        Some("approval") => ("added their approval for", false),
+        Some("unapproval") => ("removed their approval for", false),
+        _ if new_commits => ("added commit(s) to", false),
+        _ => ("updated", true),
+    };
+    let text = request.find_text("/description").map(without_comments).unwrap_or_default();
+    let branches = request.find_text("/source_branch").zip(request.find_text("/target_branch"));
+    let change = Change {
+        user: payload.text("/user/name")?,
+        action,
+        kind: "MR",
+        number: Some(request.integer("/iid")?),
+        title: if named { Some(request.text("/title")?) } else { None },
+        url: request.text("/url")?,
+        branches: branches.filter(|_| whole),
+        assignees: if whole { people(payload) } else { Vec::new() },
+        text: whole.then_some(&*text),
+        ..Change::default()
+    };
+    Ok(change.message())
+}
+
+fn note(event: &str, payload: Payload<'_>, named: bool) -> Result<String, Refusal> {
+    let note = payload.at("/object_attributes")?;
+    let (user, url, text) = (payload.text("/user/name")?, note.text("/url")?, note.text("/note")?);
+    if event == "Note Hook Commit" {
+        let commit = payload.at("/commit")?;
+        return Ok(git::commit_comment(user, url, commit.text("/url")?, commit.text("/id")?, text));
+    }
+    let home = payload.text("/project/web_url")?;
+    let (kind, thing, folder, number) = match event {
+        "Note Hook MergeRequest" => ("MR", payload.at("/merge_request")?, "merge_requests", "/iid"),
+        "Note Hook Snippet" => ("snippet", payload.at("/snippet")?, "snippets", "/id"),
+        _ => ("issue", payload.at("/issue")?, "issues", "/iid"),
+    };
+    let number = thing.integer(number)?;
+    let action = git::commented("created", url);
+    let change = Change {
+        user,
+        action: &action,
+        kind,
+        number: Some(number),
+        title: if named { Some(thing.text("/title")?) } else { None },
+        url: &format!("{home}/-/{folder}/{number}"),
+        text: Some(text),
+        ..Change::default()
+    };
+    Ok(change.message())
+}
+
+fn pipeline(payload: Payload<'_>) -> Result<String, Refusal> {
+    let pipeline = payload.at("/object_attributes")?;
+    let action = stage(pipeline.text("/status")?);
+    let home = payload.text("/project/web_url")?;
+    let name = match pipeline.integer("/id") {
+        Ok(id) => link(&format!("Pipeline ({id})"), &format!("{home}/-/pipelines/{id}")),
+        Err(_) => "Pipeline".to_owned(),
+    };
+    let builds = payload.find_list("/builds").map(|build| {
+        let build_name = build.text("/name")?;
+        let build_name = match build.integer("/id") {
+            Ok(id) => link(build_name, &format!("{home}/-/jobs/{id}")),
+            Err(_) => label(build_name),
+        };
+        Ok(format!("* {build_name} - {}", label(build.text("/status")?)))
+    });
+    let builds: Vec<String> = builds.collect::<Result<_, Refusal>>()?;
+    Ok(if builds.is_empty() {
+        format!("{name} {action}.")
+    } else {
+        format!("{name} {action} with build(s):\n{}", builds.join("\n"))
+    })
+}

@@ -1,0 +1,133 @@
+//! Grafana and Prometheus Alertmanager: alerts that fire and are resolved.
+
+use super::payload::{Options, Payload, Post, Posts, Refusal};
+use super::text::{bold, label, line, link, time};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The types of Grafana's events: those before version 8, and those since.
+pub const EVENTS: &[&str] = &["ok", "pending", "alerting", "paused", "firing", "resolved"];
+
+/// The time of an end that has not come.
+const NEVER: &str = "0001-01-01T00:00:00Z";
+
+/// The most alerts of one delivery that become messages.
+const MAX_ALERTS: usize = 20;
+
+/// Makes the messages of a delivery of Grafana: one for each alert.
+pub fn grafana(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
+    if payload.find("/alerts").is_none() {
+        return Ok(vec![older(payload)?]);
+    }
+    let alerts = payload.list("/alerts")?;
+    let more = alerts.len().saturating_sub(MAX_ALERTS);
+    let mut posts: Vec<Post> = alerts.take(MAX_ALERTS).map(alert).collect::<Result<_, _>>()?;
+    if more > 0
+        && let Some(last) = posts.last_mut()
+    {
+        let _infallible = write!(last.content, "\n\n[and {more} more alert(s)]");
+    }
+    Ok(posts)
+}
+
+fn alert(alert: Payload<'_>) -> Result<Post, Refusal> {
+    let status = alert.text("/status")?;
+    let icon = match status {
+        "firing" => ":alert:",
+        "resolved" => ":checkbox:",
+        _ => return Err(Refusal::Anomalous),
+    };
+    let name = alert.find_text("/labels/alertname");
+    let topic = format!("[{}]", name.or(alert.find_text("/fingerprint")).ok_or(Refusal::Anomalous)?);
+    let mut sections = vec![format!("{icon} **{}**", status.to_uppercase())];
+    sections.extend(name.map(bold));
+    sections.push(format!("This alert was fired at {}.", time(alert.text("/startsAt")?)));
+    if let Some(end) = alert.find_text("/endsAt").filter(|end| *end != NEVER && status == "resolved") {
+        sections.push(format!("This alert was resolved at {}.", time(end)));
+    }
+    let list = |title: &str, path: &str| -> Option<String> {
+        let members =
+            alert.members(path).map(|(name, value)| format!("\n- {}: {}", line(name), line(&value.shown())));
+        let members: String = members.collect();
+        (!members.is_empty()).then(|| format!("{title}:{members}"))
+    };
+    sections.extend(list("Labels", "/labels"));
+    let values = list("Values", "/values");
+    let values =
+        values.or(alert.find_text("/valueString").map(|values| format!("Values:\n{}", line(values))));
+    sections.extend(values);
+    sections.extend(list("Annotations", "/annotations"));
+    let links = [
+        ("Generator", "/generatorURL"),
+        ("Dashboard", "/dashboardURL"),
+        ("Panel", "/panelURL"),
+        ("Silence", "/silenceURL"),
+        ("Image", "/imageURL"),
+    ];
+    let links: Vec<String> =
+        links.iter().filter_map(|(name, path)| alert.find_text(path).map(|url| link(name, url))).collect();
+    if !links.is_empty() {
+        sections.push(links.join("\n"));
+    }
+    Ok(Post::new(topic, sections.join("\n\n"), status))
+}
+
+/// An alert of a version before 8.
+fn older(payload: Payload<'_>) -> Result<Post, Refusal> {
+    let state = payload.text("/state")?;
+    let icon = match state {
+        "alerting" => ":alert:",
+        "ok" => ":squared_ok:",
+        "no_data" | "paused" | "pending" | "unknown" => ":info:",
+        _ => return Err(Refusal::Anomalous),
+    };
+    let rule = link(payload.text("/ruleName")?, payload.text("/ruleUrl")?);
+    let mut text = format!("{icon} **{}**\n\n{rule}\n\n", state.to_uppercase());
+    if let Some(message) = payload.find_text("/message") {
+        let _infallible = write!(text, "{message}\n\n");
+    }
+    for found in payload.find_list("/evalMatches") {
+        let value = found.find("/value").map_or("None".to_owned(), |value| line(&value.shown()));
+        let _infallible = writeln!(text, "**{}:** {value}", label(found.text("/metric")?));
+    }
+    if let Some(url) = payload.find_text("/imageUrl") {
+        let _infallible = write!(text, "\n{}", link("Click to view visualization", url));
+    }
+    Ok(Post::new(payload.text("/title")?, text.trim_end(), state))
+}
+
+/// Makes the messages of a delivery of Alertmanager: one for each topic and state.
+pub fn alertmanager(payload: Payload<'_>, options: &Options<'_>) -> Posts {
+    let (name_field, desc_field) =
+        (options.name_field.unwrap_or("instance"), options.desc_field.unwrap_or("alertname"));
+    let mut topics: BTreeMap<&str, BTreeMap<&str, Vec<String>>> = BTreeMap::new();
+    for alert in payload.list("/alerts")? {
+        let field = |name: &str| {
+            let found = ["/labels", "/annotations"].iter().find_map(|path| {
+                alert
+                    .members(path)
+                    .find(|(member, _)| *member == name)
+                    .and_then(|(_, value)| value.0.as_str())
+            });
+            found.map(str::trim).filter(|text| !text.is_empty())
+        };
+        let topic = field(name_field).unwrap_or("(unknown)");
+        let text = field(desc_field).map_or_else(|| format!("<missing field: {}>", line(desc_field)), line);
+        let status @ ("firing" | "resolved") = alert.text("/status")? else { return Err(Refusal::Anomalous) };
+        let url = alert.find_text("/generatorURL").unwrap_or_default().replace("tab=1", "tab=0");
+        let graph = if url.is_empty() { String::new() } else { format!(" ({})", link("graph", &url)) };
+        topics.entry(topic).or_default().entry(status).or_default().push(format!("{text}{graph}"));
+    }
+    let mut posts = Vec::new();
+    for (topic, states) in topics.into_iter().take(MAX_ALERTS) {
+        for (status, alerts) in states {
+            let title = if status == "firing" { ":alert: **FIRING**" } else { ":squared_ok: **Resolved**" };
+            let content = match alerts.as_slice() {
+                [only] => format!("{title} {only}"),
+                several => format!("{title}\n* {}", several.join("\n* ")),
+            };
+            posts.push(Post::new(topic, content, ""));
+        }
+    }
+    Ok(posts)
+}

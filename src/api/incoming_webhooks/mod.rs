@@ -1,0 +1,343 @@
+//! `POST /external/{integration}`: incoming webhooks, with which other programs send messages as a bot. The API key is
+//! a parameter, so that the program needs only a URL.
+//!
+//! Without `stream` the message is a direct message to the bot's owner. An integration is a pure function from a payload
+//! to messages ([`table`]); everything else is the same for all of them: reading the body, filters of events, topics,
+//! mentions, and the notice to the bot's owner when a delivery fails.
+
+mod body;
+mod filter;
+mod git;
+mod gitea;
+mod github;
+mod gitlab;
+mod grafana;
+mod media;
+mod monitors;
+mod mrkdwn;
+mod payload;
+mod plain;
+mod sentry;
+mod slack;
+mod table;
+mod text;
+
+use crate::auth::credentials;
+use crate::domain::access::user_rows;
+use crate::domain::bots::rules::INTEGRATIONS;
+use crate::domain::messages::create::{OutgoingMessage, send};
+use crate::domain::messages::destination::{Destination, MessageType};
+use crate::domain::messages::rules::mentions;
+use crate::domain::messages::{destination, rules};
+use crate::domain::notices::bots as notices;
+use crate::domain::rendering::render_for;
+use crate::http::Resource;
+use crate::http::params::JsonOrText;
+use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Caller, Reply, Route};
+use crate::http::{State, StatePart, StateRequest};
+use crate::markdown::Words;
+use crate::store::{Snapshot, Tx};
+use filter::Filter;
+use hyper::Method;
+use payload::{Options, Payload, Post, Refusal};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use table::Integration;
+
+/// Incoming webhooks.
+pub const RESOURCE: Resource =
+    Resource { name: "incoming_webhooks", routes, state: STATE, ..Resource::EMPTY };
+
+const STATE: &[StatePart] =
+    &[StatePart { name: "realm_incoming_webhook_bots", fetch: incoming_webhook_bots }];
+
+/// The largest payload, in bytes. Pushes of many commits have some hundred kilobytes.
+pub const MAX_PAYLOAD_BYTES: usize = 4 << 20;
+
+fn routes() -> Vec<Route> {
+    vec![
+        Route::call(Method::POST, "/external/{integration}", ANYONE, deliver)
+            .raw_body()
+            .key_in_query()
+            .body_limit(MAX_PAYLOAD_BYTES),
+    ]
+}
+
+/// State part `realm_incoming_webhook_bots`: the integrations of incoming webhook bots.
+fn incoming_webhook_bots(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    let integrations: Vec<Value> = INTEGRATIONS
+        .iter()
+        .map(|(name, display_name)| {
+            let events = table::find(name).map(|integration| integration.events);
+            let events = events.filter(|events| !events.is_empty());
+            json!({"name": name, "display_name": display_name, "all_event_types": events, "config_options": []})
+        })
+        .collect();
+    state.insert("realm_incoming_webhook_bots".into(), integrations.into());
+    Ok(())
+}
+
+/// Parameters of `POST /external/{integration}`. The body is the data of the other program.
+#[derive(Deserialize)]
+pub struct DeliverParams {
+    /// The name of the integration, such as `github`.
+    integration: String,
+    /// The bot's API key.
+    api_key: String,
+    /// The name or id of a channel; by default the message is a direct message to the bot's owner.
+    stream: Option<JsonOrText>,
+    /// The topic; by default one that the integration makes of the payload.
+    topic: Option<String>,
+    /// Patterns of event types of which one has to match.
+    only_events: Option<Vec<String>>,
+    /// Patterns of event types of which none may match.
+    exclude_events: Option<Vec<String>>,
+    /// Git forges: the branches whose pushes are shown, separated by commas.
+    branches: Option<String>,
+    /// GitHub: whether events of private repositories are ignored.
+    #[serde(default)]
+    ignore_private_repositories: bool,
+    /// Alertmanager: the label that is the topic; by default `instance`.
+    name: Option<String>,
+    /// Alertmanager: the label that is the text; by default `alertname`.
+    desc: Option<String>,
+}
+
+/// `POST /external/{integration}`: sends the messages that the integration makes of the body.
+async fn deliver(call: Call<Anyone>, params: DeliverParams) -> ApiResult<Reply> {
+    let integration = table::find(&params.integration).ok_or_else(ApiError::not_found)?;
+    let app = &call.app;
+    let caller = app.readers.read(|snapshot| credentials::authenticate_key(snapshot, &params.api_key)).await;
+    let caller = match caller {
+        Err(error) if error.code() == "INVALID_API_KEY" => {
+            app.rate_limiter.count_wrong_key(call.info.peer, &app.clock)?;
+            return Err(error);
+        }
+        caller => caller?,
+    };
+    match deliver_as(&call, &params, integration, &caller).await {
+        Ok(reply) => Ok(reply),
+        Err(failure) => {
+            let (error, notice) = failure.into_parts(integration, &call);
+            if error.status() >= 500 {
+                return Err(error);
+            }
+            if let Some(notice) = notice {
+                tell_owner(&call, caller, &params, notice).await?;
+            }
+            // As published: the sender cannot do anything about a missing channel, and the owner knows.
+            if error.code() == "STREAM_DOES_NOT_EXIST" { Ok(success(integration)) } else { Err(error) }
+        }
+    }
+}
+
+/// Why a delivery failed.
+enum Failure {
+    /// The payload is refused.
+    Refused(Refusal),
+    /// The message cannot be sent.
+    NotSent(ApiError),
+}
+
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        Self::NotSent(error)
+    }
+}
+
+/// What the owner of the bot is told.
+enum Notice {
+    /// The channel does not exist.
+    MissingChannel,
+    /// A text about the bot with this name and email, which stand for `{bot}` and `{email}`.
+    Text(String),
+}
+
+impl Failure {
+    /// The error for the sender, and the notice for the owner.
+    fn into_parts(self, integration: &Integration, call: &Call<Anyone>) -> (ApiError, Option<Notice>) {
+        let title = integration.title;
+        match self {
+            Self::Refused(refusal) => {
+                let text = match &refusal {
+                    // A sender may send more events than its owner has use for.
+                    Refusal::Unsupported(_) => None,
+                    Refusal::InvalidJson => Some(format!(
+                        "Hi there! It looks like you tried to set up the Zulip {title} integration, but didn't \
+                         correctly configure the webhook to send data in the JSON format that this integration expects!"
+                    )),
+                    Refusal::MissingHeader(header) => Some(format!(
+                        "Hi there!  Your bot {{bot}} just sent an HTTP request to /api/v1/external/{} that is missing \
+                         the HTTP {header} header.  Because this header is how {title} indicates the event type, this \
+                         usually indicates a configuration issue, where you either entered the URL for a different \
+                         integration, or are running an older version of the third-party service that doesn't \
+                         provide that header.",
+                        integration.name
+                    )),
+                    Refusal::Anomalous | Refusal::Misconfigured => Some(format!(
+                        "Hi there! Your bot {{bot}} just received a {title} payload that is missing some data that \
+                         Zulip requires. This usually indicates a configuration issue in your {title} webhook \
+                         settings. Please make sure that you set the required parameters when configuring the {title} \
+                         webhook."
+                    )),
+                    Refusal::Invalid(msg) => {
+                        Some(format!("Your bot {{email}} received a {title} payload that was refused: {msg}"))
+                    }
+                };
+                (refusal.error(title), text.map(Notice::Text))
+            }
+            Self::NotSent(error) if error.code() == "STREAM_DOES_NOT_EXIST" => {
+                (error, Some(Notice::MissingChannel))
+            }
+            Self::NotSent(error) if error.code() == "USER_DEACTIVATED" => (error, None),
+            Self::NotSent(error) => {
+                tracing::debug!(peer = %call.info.peer, %error, "a webhook failed");
+                let text = format!(
+                    "Your bot {{email}} could not send the message of a {title} webhook: {}",
+                    text::line(error.msg())
+                );
+                (error, Some(Notice::Text(text)))
+            }
+        }
+    }
+}
+
+async fn tell_owner(
+    call: &Call<Anyone>,
+    mut caller: Caller,
+    params: &DeliverParams,
+    notice: Notice,
+) -> ApiResult<()> {
+    let stream = params.stream.clone();
+    let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+        caller.reload(tx)?;
+        match (notice, stream) {
+            (Notice::MissingChannel, Some(stream)) => notices::missing_channel(tx, &caller, &stream),
+            (Notice::MissingChannel, None) => Ok(()),
+            (Notice::Text(text), _) => notices::notify_owner(tx, &caller, |bot| {
+                let text = text.replace("{bot}", &bot.full_name);
+                match text.split_once("{email}") {
+                    Some((before, after)) => {
+                        Words::default().text(before).code(&bot.delivery_email).text(after).into()
+                    }
+                    None => Words::default().text(&text).into(),
+                }
+            }),
+        }
+    };
+    call.app.writer.run(job).await
+}
+
+/// The reply to a delivery. Programs that know Slack look for `ok`.
+fn success(integration: &Integration) -> Reply {
+    if integration.name == "slack_incoming" {
+        return Reply::members(r#""ok":true"#.to_owned());
+    }
+    Reply::ok()
+}
+
+async fn deliver_as(
+    call: &Call<Anyone>,
+    params: &DeliverParams,
+    integration: &'static Integration,
+    caller: &Caller,
+) -> Result<Reply, Failure> {
+    let content_type = call.info.header("Content-Type");
+    let payload = body::read(integration.body, content_type, &call.body).map_err(Failure::Refused)?;
+    let payload = Payload(&payload);
+    if integration.name == "zapier" && payload.find_text("/type") == Some("auth") {
+        return Ok(describe_account(call, caller).await?);
+    }
+    let options = Options {
+        topic: params.topic.as_deref(),
+        branches: params.branches.as_deref(),
+        ignore_private_repositories: params.ignore_private_repositories,
+        name_field: params.name.as_deref(),
+        desc_field: params.desc.as_deref(),
+        event: integration.headers.iter().find_map(|header| call.info.header(header)),
+    };
+    let mut posts = (integration.posts)(payload, &options).map_err(Failure::Refused)?;
+    let filter = Filter { only: params.only_events.as_deref(), exclude: params.exclude_events.as_deref() };
+    posts.retain(|post| filter.passes(&post.event));
+    if posts.is_empty() {
+        return Ok(success(integration));
+    }
+    let sender = caller.clone();
+    let place = Place {
+        stream: params.stream.clone(),
+        topic: params.topic.clone(),
+        now: call.app.clock.seconds(),
+        origin: call.info.origin.clone(),
+    };
+    let prepare = move |snapshot: &Snapshot<'_>| -> ApiResult<Vec<OutgoingMessage>> {
+        posts.into_iter().map(|post| draft(snapshot, &place, integration, &sender, post)).collect()
+    };
+    let drafts = call.app.read_in(&call.app.pools.rendering, Some(caller.user_id), prepare).await?;
+    let mut caller = caller.clone();
+    let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+        caller.reload(tx)?;
+        for draft in drafts {
+            let destination = draft.destination.clone();
+            send(tx, &caller, draft)?;
+            if let Destination::Channel(stream, _) = destination {
+                notices::channel_without_subscribers(tx, &caller, &stream)?;
+            }
+        }
+        Ok(())
+    };
+    call.app.writer.run(job).await?;
+    Ok(success(integration))
+}
+
+/// Where the messages of a delivery go.
+struct Place {
+    stream: Option<JsonOrText>,
+    /// The topic of the address.
+    topic: Option<String>,
+    now: i64,
+    /// The address of the server, for links.
+    origin: String,
+}
+
+/// Makes a message of a post, and renders it.
+fn draft(
+    snapshot: &Snapshot<'_>,
+    place: &Place,
+    integration: &Integration,
+    caller: &Caller,
+    post: Post,
+) -> ApiResult<OutgoingMessage> {
+    let Place { stream, topic, now, origin } = place;
+    let now = *now;
+    let destination = match stream {
+        Some(stream) => {
+            let own_topic = text::line(&post.topic);
+            let topic = topic.as_deref().unwrap_or(&own_topic);
+            destination::resolve(snapshot, caller, now, MessageType::Channel, stream, Some(topic))?
+        }
+        None => {
+            let mut user_ids = vec![caller.user_id];
+            user_ids.extend(caller.bot_owner_id);
+            user_ids.sort_unstable();
+            Destination::Direct(user_ids)
+        }
+    };
+    let content = post.content.replace('\0', "");
+    let content = if integration.of_strangers { text::without_mentions(&content) } else { content };
+    let mut content = rules::content(&content)?;
+    let mut rendered = render_for(snapshot, caller, now, origin, &content)?;
+    // Mentions that the bot has no permission for become silent: that the message arrives is worth more.
+    if mentions::check(snapshot, caller, now, destination.topic(), &rendered).is_err() {
+        content = rules::content(&text::without_mentions(&content))?;
+        rendered = render_for(snapshot, caller, now, origin, &content)?;
+    }
+    Ok(OutgoingMessage::new(destination, content, rendered, integration.client()))
+}
+
+/// What Zapier asks for when its owner connects it: whose key it has.
+async fn describe_account(call: &Call<Anyone>, caller: &Caller) -> ApiResult<Reply> {
+    let user =
+        call.app.readers.read(|snapshot| Ok::<_, ApiError>(user_rows::by_id(snapshot, caller.user_id)?));
+    let user = user.await?.ok_or_else(|| ApiError::internal("the owner of an API key has no row"))?;
+    Reply::data(&json!({"full_name": user.full_name, "email": user.email, "id": user.user_id}))
+}

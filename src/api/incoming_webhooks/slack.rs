@@ -1,0 +1,293 @@
+//! Messages in Slack's format: text, attachments and blocks, as any program sends that knows Slack alone.
+
+use super::mrkdwn;
+use super::payload::{Options, Payload, Post, Posts, Refusal};
+use super::text::{code_block, label, line, link, quote, web_address};
+
+/// The most blocks, attachments or elements of a list that are read.
+const MAX_ITEMS: usize = 100;
+
+/// Makes the message of a delivery.
+pub fn posts(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
+    if !payload.0.is_object() {
+        return Err(Refusal::Anomalous);
+    }
+    let channel = payload.find_text("/channel").map(|name| name.trim_start_matches(['@', '#']));
+    let topic = channel.filter(|name| !name.is_empty()).unwrap_or("(no topic)");
+    let mut pieces = Vec::new();
+    for item in payload.find_list("/blocks").take(MAX_ITEMS) {
+        block(item, &mut pieces);
+    }
+    // Beside blocks, the text is only what notifications show.
+    if pieces.is_empty()
+        && let Some(text) = payload.find_text("/text")
+    {
+        let icon =
+            payload.find_text("/icon_emoji").map(|icon| format!("{} ", line(icon))).unwrap_or_default();
+        let text = if payload.0.pointer("/mrkdwn") == Some(&false.into()) {
+            mrkdwn::entities(text)
+        } else {
+            mrkdwn::markdown(text)
+        };
+        add(&mut pieces, icon + text.trim());
+    }
+    for item in payload.find_list("/attachments").take(MAX_ITEMS) {
+        attachment(item, &mut pieces);
+    }
+    if pieces.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(vec![Post::new(topic, pieces.join("\n\n"), "")])
+}
+
+fn add(pieces: &mut Vec<String>, piece: String) {
+    if !piece.trim().is_empty() {
+        pieces.push(piece.trim().to_owned());
+    }
+}
+
+/// A text object, or a plain string.
+fn text_of(object: Payload<'_>) -> String {
+    match object.find_text("/text") {
+        Some(text) if object.find_text("/type") == Some("plain_text") => text.to_owned(),
+        Some(text) => mrkdwn::markdown(text),
+        None => object.0.as_str().map(mrkdwn::markdown).unwrap_or_default(),
+    }
+}
+
+/// An image as a link, which is shown.
+fn image(element: Payload<'_>) -> String {
+    let url = element.find_text("/image_url").or(element.find_text("/slack_file/url")).unwrap_or_default();
+    let title = element.find("/title").map(|title| line(&text_of(title)));
+    let title = title.or(element.find_text("/alt_text").map(line)).unwrap_or_default();
+    if web_address(url).is_some() { link(&title, url) } else { label(&title) }
+}
+
+/// A button with an address as a link. Others need somebody who answers.
+fn button(element: Payload<'_>) -> String {
+    let title = element.find("/text").map(|text| line(&text_of(text))).unwrap_or_default();
+    element.find_text("/url").map(|url| link(&title, url)).unwrap_or_default()
+}
+
+/// Adds the text of a block.
+fn block(block: Payload<'_>, pieces: &mut Vec<String>) {
+    match block.find_text("/type").unwrap_or_default() {
+        "header" => {
+            let text = block.find("/text").map(|text| line(&text_of(text))).unwrap_or_default();
+            if !text.is_empty() {
+                add(pieces, format!("## {text}"));
+            }
+        }
+        "divider" => pieces.push("----".to_owned()),
+        "image" => add(pieces, image(block)),
+        "section" => section(block, pieces),
+        "context" => {
+            for element in block.find_list("/elements").take(MAX_ITEMS) {
+                let shown = if element.find_text("/type") == Some("image") {
+                    image(element)
+                } else {
+                    text_of(element)
+                };
+                add(pieces, shown);
+            }
+        }
+        "actions" => {
+            let buttons: Vec<String> = block
+                .find_list("/elements")
+                .take(MAX_ITEMS)
+                .map(button)
+                .filter(|button| !button.is_empty())
+                .collect();
+            add(pieces, buttons.join(" · "));
+        }
+        "video" => {
+            let title = block.find("/title").map(|title| line(&text_of(title))).unwrap_or_default();
+            add(
+                pieces,
+                link(
+                    &title,
+                    block.find_text("/title_url").or(block.find_text("/video_url")).unwrap_or_default(),
+                ),
+            );
+        }
+        "markdown" => add(pieces, block.find_text("/text").unwrap_or_default().to_owned()),
+        "rich_text" => rich_text(block, pieces),
+        _ => {}
+    }
+}
+
+fn section(block: Payload<'_>, pieces: &mut Vec<String>) {
+    if let Some(text) = block.find("/text") {
+        add(pieces, text_of(text));
+    }
+    if let Some(accessory) = block.find("/accessory") {
+        match accessory.find_text("/type") {
+            Some("image") => add(pieces, image(accessory)),
+            Some("button") => add(pieces, button(accessory)),
+            _ => {}
+        }
+    }
+    let fields: Vec<String> = block.find_list("/fields").take(MAX_ITEMS).map(text_of).collect();
+    match fields.as_slice() {
+        [] => {}
+        [only] => add(pieces, only.clone()),
+        fields => {
+            // Slack shows two columns without a header.
+            let rows: Vec<String> = fields
+                .chunks(2)
+                .map(|row| {
+                    let cell = |index: usize| row.get(index).map(|text| cell(text)).unwrap_or_default();
+                    format!("| {} | {} |", cell(0), cell(1))
+                })
+                .collect();
+            add(pieces, format!("| | |\n|-|-|\n{}", rows.join("\n")));
+        }
+    }
+}
+
+/// A text as a cell of a table, which has neither lines nor bars.
+fn cell(text: &str) -> String {
+    line(&text.replace('|', " "))
+}
+
+fn rich_text(block: Payload<'_>, pieces: &mut Vec<String>) {
+    for element in block.find_list("/elements").take(MAX_ITEMS) {
+        let piece = match element.find_text("/type").unwrap_or_default() {
+            "rich_text_preformatted" => code_block("", &plain(element)),
+            "rich_text_quote" => quote(&spans(element)),
+            "rich_text_list" => {
+                let ordered = element.find_text("/style") == Some("ordered");
+                let indent =
+                    "  ".repeat(element.integer("/indent").map_or(0, |indent| indent.clamp(0, 8) as usize));
+                let items = element.find_list("/elements").take(MAX_ITEMS).enumerate();
+                let items: Vec<String> = items
+                    .map(|(index, item)| {
+                        let mark = if ordered { format!("{}.", index + 1) } else { "*".to_owned() };
+                        format!("{indent}{mark} {}", line(&spans(item)))
+                    })
+                    .collect();
+                items.join("\n")
+            }
+            _ => spans(element),
+        };
+        add(pieces, piece);
+    }
+}
+
+fn plain(element: Payload<'_>) -> String {
+    let texts = element.find_list("/elements").take(MAX_ITEMS);
+    texts.filter_map(|span| span.find_text("/text").or(span.find_text("/url"))).collect()
+}
+
+fn spans(element: Payload<'_>) -> String {
+    element.find_list("/elements").take(MAX_ITEMS).map(span).collect()
+}
+
+fn span(span: Payload<'_>) -> String {
+    match span.find_text("/type").unwrap_or_default() {
+        "link" => {
+            let url = span.find_text("/url").unwrap_or_default();
+            link(span.find_text("/text").unwrap_or_default(), url)
+        }
+        "emoji" => format!(":{}:", line(span.find_text("/name").unwrap_or_default())),
+        "user" => format!("@{}", line(span.find_text("/user_id").unwrap_or_default())),
+        "channel" => format!("#{}", line(span.find_text("/channel_id").unwrap_or_default())),
+        "broadcast" => "@**all**".to_owned(),
+        _ => {
+            let text = span.find_text("/text").unwrap_or_default();
+            let mut styled = text.to_owned();
+            if text.trim() == text && !text.is_empty() {
+                for (style, mark) in [("code", "`"), ("strike", "~~"), ("italic", "*"), ("bold", "**")] {
+                    if span.is_true(&format!("/style/{style}")) {
+                        styled = format!("{mark}{styled}{mark}");
+                    }
+                }
+            }
+            styled
+        }
+    }
+}
+
+/// Adds the text of an attachment: its older members, and its blocks.
+fn attachment(attachment: Payload<'_>, pieces: &mut Vec<String>) {
+    let before = pieces.len();
+    let text = |name: &str| attachment.find_text(name);
+    if let Some(pretext) = text("/pretext") {
+        add(pieces, mrkdwn::markdown(pretext));
+    }
+    if let Some(author) = text("/author_name") {
+        add(pieces, link(&mrkdwn::entities(author), text("/author_link").unwrap_or_default()));
+    }
+    if let Some(title) = text("/title") {
+        let title = mrkdwn::entities(title);
+        add(pieces, format!("## {}", link(&title, text("/title_link").unwrap_or_default())));
+    }
+    if let Some(text) = text("/text") {
+        add(pieces, mrkdwn::markdown(text));
+    }
+    let fields = attachment.find_list("/fields").take(MAX_ITEMS).map(|field| {
+        let title = field.find_text("/title").map(|title| line(&mrkdwn::entities(title)));
+        let value = field.find("/value").map(|value| mrkdwn::markdown(&value.shown()));
+        match (title, value.filter(|value| !value.is_empty())) {
+            (Some(title), Some(value)) => format!("**{title}**: {value}"),
+            (Some(title), None) => format!("**{title}**"),
+            (None, value) => value.unwrap_or_default(),
+        }
+    });
+    add(pieces, fields.filter(|field| !field.is_empty()).collect::<Vec<_>>().join("\n"));
+    for item in attachment.find_list("/blocks").take(MAX_ITEMS) {
+        block(item, pieces);
+    }
+    for name in ["/image_url", "/thumb_url"] {
+        if let Some(url) = text(name) {
+            add(pieces, link("", url));
+        }
+    }
+    let buttons: Vec<String> = attachment
+        .find_list("/actions")
+        .take(MAX_ITEMS)
+        .filter_map(|action| Some(link(action.find_text("/text")?, action.find_text("/url")?)))
+        .collect();
+    add(pieces, buttons.join(" · "));
+    if let Some(footer) = text("/footer") {
+        add(pieces, mrkdwn::markdown(footer));
+    }
+    if let Some(seconds) = attachment.find("/ts").and_then(seconds) {
+        add(pieces, format!("<time:{seconds}>"));
+    }
+    if pieces.len() == before
+        && let Some(fallback) = text("/fallback")
+    {
+        add(pieces, mrkdwn::entities(fallback));
+    }
+}
+
+/// A time in seconds, a number or the text of one.
+fn seconds(value: Payload<'_>) -> Option<i64> {
+    let number = value.0.as_f64().or_else(|| value.0.as_str()?.parse().ok())?;
+    Some(number as i64).filter(|seconds| *seconds > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let many = vec![json!({"text": "a"}); MAX_ITEMS + 5];
+        let payload = json!({"attachments": many});
+        let posts = posts(Payload(&payload), &Options::default()).unwrap();
+        assert_eq!(posts[0].content.matches('a').count(), MAX_ITEMS);
+    }
+
+    #[test]
+    fn members_of_other_types_are_no_text() {
+        for payload in
+            [json!({"text": 7}), json!({"blocks": "x"}), json!({"attachments": [1, null]}), json!({})]
+        {
+            assert_eq!(posts(Payload(&payload), &Options::default()), Ok(Vec::new()), "{payload}");
+        }
+        assert_eq!(posts(Payload(&json!([])), &Options::default()), Err(Refusal::Anomalous));
+    }
+}

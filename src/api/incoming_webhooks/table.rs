@@ -1,0 +1,131 @@
+//! The table of integrations: for each its function from a payload to messages, and what is particular about it.
+
+use super::payload::{Options, Payload, Posts};
+use super::{gitea, github, gitlab, grafana, media, monitors, plain, sentry, slack};
+
+/// What a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// JSON, in a form's field `payload` or `data` too.
+    Json,
+    /// A text.
+    Text,
+}
+
+/// An integration.
+pub struct Integration {
+    /// Its name in the address, as in `domain::bots::rules::INTEGRATIONS`.
+    pub name: &'static str,
+    /// Its name in texts of errors, and within the name of the client of its messages.
+    pub title: &'static str,
+    /// What a body is.
+    pub body: Body,
+    /// The headers that name the event. The first that is there counts.
+    pub headers: &'static [&'static str],
+    /// The types of events that an address can filter.
+    pub events: &'static [&'static str],
+    /// Whether people who are not of the organization write what the messages say. Then mentions are silent.
+    pub of_strangers: bool,
+    /// Makes the messages of a payload.
+    pub posts: fn(Payload<'_>, &Options<'_>) -> Posts,
+}
+
+impl Integration {
+    const fn new(
+        name: &'static str,
+        title: &'static str,
+        posts: fn(Payload<'_>, &Options<'_>) -> Posts,
+    ) -> Self {
+        Self { name, title, body: Body::Json, headers: &[], events: &[], of_strangers: false, posts }
+    }
+
+    /// The published client name of the messages.
+    pub fn client(&self) -> String {
+        format!("Zulip{}Webhook", self.title)
+    }
+}
+
+/// All integrations, by name.
+pub static TABLE: &[Integration] = &[
+    Integration::new("alertmanager", "Alertmanager", grafana::alertmanager),
+    Integration {
+        headers: &[gitea::FORGEJO_HEADER, gitea::GITEA_HEADER],
+        events: gitea::EVENTS,
+        of_strangers: true,
+        ..Integration::new("forgejo", "Forgejo", gitea::forgejo)
+    },
+    Integration {
+        headers: &[gitea::GITEA_HEADER, gitea::FORGEJO_HEADER],
+        events: gitea::EVENTS,
+        of_strangers: true,
+        ..Integration::new("gitea", "Gitea", gitea::gitea)
+    },
+    Integration {
+        headers: &[github::HEADER],
+        events: github::EVENTS,
+        of_strangers: true,
+        ..Integration::new("github", "GitHub", github::posts)
+    },
+    Integration {
+        headers: &[gitlab::HEADER],
+        events: gitlab::EVENTS,
+        of_strangers: true,
+        ..Integration::new("gitlab", "GitLab", gitlab::posts)
+    },
+    Integration { events: grafana::EVENTS, ..Integration::new("grafana", "Grafana", grafana::grafana) },
+    Integration {
+        events: monitors::HEALTHCHECKS_EVENTS,
+        ..Integration::new("healthchecks", "Healthchecks", monitors::healthchecks)
+    },
+    Integration::new("homeassistant", "HomeAssistant", plain::homeassistant),
+    Integration::new("ifttt", "IFTTT", plain::topic_and_content),
+    Integration::new("json", "JSON", plain::json),
+    Integration {
+        events: monitors::PROXMOX_EVENTS,
+        ..Integration::new("proxmox", "Proxmox", monitors::proxmox)
+    },
+    Integration {
+        events: media::RADARR_EVENTS,
+        of_strangers: true,
+        ..Integration::new("radarr", "Radarr", media::radarr)
+    },
+    Integration {
+        events: sentry::EVENTS,
+        of_strangers: true,
+        ..Integration::new("sentry", "Sentry", sentry::posts)
+    },
+    Integration::new("slack_incoming", "SlackIncoming", slack::posts),
+    Integration {
+        events: media::SONARR_EVENTS,
+        of_strangers: true,
+        ..Integration::new("sonarr", "Sonarr", media::sonarr)
+    },
+    Integration { body: Body::Text, ..Integration::new("text", "Text", plain::text) },
+    Integration {
+        events: monitors::UPTIMEKUMA_EVENTS,
+        ..Integration::new("uptimekuma", "UptimeKuma", monitors::uptimekuma)
+    },
+    Integration::new("zabbix", "Zabbix", monitors::zabbix),
+    Integration::new("zapier", "Zapier", plain::topic_and_content),
+];
+
+/// Finds an integration by its name.
+pub fn find(name: &str) -> Option<&'static Integration> {
+    TABLE.iter().find(|integration| integration.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::bots::rules::INTEGRATIONS;
+
+    #[test]
+    fn the_table_has_the_integrations_that_bots_can_be_for() {
+        let names: Vec<&str> = TABLE.iter().map(|integration| integration.name).collect();
+        let known: Vec<&str> = INTEGRATIONS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, known);
+        assert!(names.is_sorted());
+        assert!(find("nothing").is_none());
+        assert_eq!(find("slack_incoming").unwrap().client(), "ZulipSlackIncomingWebhook");
+    }
+}

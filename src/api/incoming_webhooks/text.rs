@@ -1,0 +1,157 @@
+//! Markdown of other programs' texts.
+//!
+//! Markdown of messages has no escapes. So what would end a link, a quote or a line is replaced or left out, and
+//! addresses that are not of the web are shown without their link.
+
+/// A text in one line, without the brackets that would end a link.
+pub fn label(text: &str) -> String {
+    let line = line(text);
+    if brackets_match(&line) { line } else { self::line(&line.replace(['[', ']'], "")) }
+}
+
+/// A text in one line.
+pub fn line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether brackets come in pairs, and none of them is a link.
+fn brackets_match(text: &str) -> bool {
+    let mut open = 0_usize;
+    for character in text.chars() {
+        match character {
+            '[' => open += 1,
+            ']' if open == 0 => return false,
+            ']' => open -= 1,
+            _ => {}
+        }
+    }
+    open == 0 && !text.contains("](")
+}
+
+/// A link. An address that is not of the web leaves the text alone.
+pub fn link(text: &str, url: &str) -> String {
+    let text = label(text);
+    match web_address(url) {
+        Some(url) if text.is_empty() => url,
+        Some(url) => format!("[{text}]({url})"),
+        None => text,
+    }
+}
+
+/// An http or https address with the characters encoded that would end a link.
+pub fn web_address(url: &str) -> Option<String> {
+    let url = url.trim();
+    let scheme = url.get(..8).unwrap_or(url).to_ascii_lowercase();
+    let rest = ["http://", "https://"]
+        .iter()
+        .find_map(|known| scheme.starts_with(known).then(|| url.get(known.len()..)).flatten());
+    if rest.is_none_or(|rest| rest.starts_with(['/', '?', '#']) || rest.is_empty()) {
+        return None;
+    }
+    let mut encoded = String::with_capacity(url.len());
+    for character in url.chars() {
+        match character {
+            '(' => encoded.push_str("%28"),
+            ')' => encoded.push_str("%29"),
+            '<' => encoded.push_str("%3C"),
+            '>' => encoded.push_str("%3E"),
+            '`' => encoded.push_str("%60"),
+            ' ' => encoded.push_str("%20"),
+            character if character.is_control() || character.is_whitespace() => {}
+            character => encoded.push(character),
+        }
+    }
+    Some(encoded)
+}
+
+/// Code within a line.
+pub fn code(text: &str) -> String {
+    let text = line(text).replace('`', "'");
+    if text.is_empty() { text } else { format!("`{text}`") }
+}
+
+/// A quote of its own lines, with a line break before it.
+pub fn quote(text: &str) -> String {
+    let text = text.trim();
+    let mut fence = "~~~".to_owned();
+    while text.lines().any(|line| line.trim_end() == fence) {
+        fence.push('~');
+    }
+    format!("\n{fence} quote\n{text}\n{fence}")
+}
+
+/// Code of its own lines.
+pub fn code_block(language: &str, text: &str) -> String {
+    let fence = crate::markdown::unused_fence(text);
+    format!("{fence}{language}\n{text}\n{fence}")
+}
+
+/// Bold text in one line; nothing of nothing.
+pub fn bold(text: &str) -> String {
+    let text = line(text).replace("**", "");
+    if text.is_empty() { text } else { format!("**{text}**") }
+}
+
+/// A time (RFC 3339) that readers see in their own time zone; as it stands if it is none.
+pub fn time(text: &str) -> String {
+    match text.trim().parse::<jiff::Timestamp>() {
+        Ok(time) => crate::markdown::global_time(time.as_second()),
+        Err(_) => line(text),
+    }
+}
+
+/// Makes all mentions silent, those of everybody too: what strangers write notifies nobody.
+pub fn without_mentions(content: &str) -> String {
+    content.replace("@**", "@_**").replace("@*", "@_*")
+}
+
+/// The first characters of a commit id, as many as in published messages.
+pub fn short_id(id: &str) -> &str {
+    let end = id.char_indices().nth(11).map_or(id.len(), |(end, _)| end);
+    &id[..end]
+}
+
+/// A text with a full stop, unless it has its own end.
+pub fn sentence(text: String) -> String {
+    if text.ends_with(['.', '!', '?', ':']) { text } else { text + "." }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_cannot_leave_the_place_they_stand_in() {
+        assert_eq!(link("[Bug] crash", "https://x.example/1"), "[[Bug] crash](https://x.example/1)");
+        assert_eq!(link("a]\n(b", "https://x.example/1"), "[a (b](https://x.example/1)");
+        assert_eq!(
+            link("[a](http://evil.example)", "https://x.example"),
+            "[a(http://evil.example)](https://x.example)"
+        );
+        assert_eq!(link("a", "javascript:alert(1)"), "a");
+        assert_eq!((link("a", "https://"), link("a", "http:///x")), ("a".to_owned(), "a".to_owned()));
+        assert_eq!(link("", "https://x.example/a b)c"), "https://x.example/a%20b%29c");
+        assert_eq!(link("a", "HTTP://x.example/(1)"), "[a](HTTP://x.example/%281%29)");
+        assert_eq!(code("a`b\nc"), "`a'b c`");
+        assert_eq!(quote("a\n~~~\nb"), "\n~~~~ quote\na\n~~~\nb\n~~~~");
+        assert_eq!(code_block("json", "```"), "````json\n```\n````");
+        assert_eq!(bold("a **b**"), "**a b**");
+        assert_eq!((bold(""), code("")), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn mentions_of_strangers_are_silent() {
+        let text = "@**all** @**Ada|7** @*team* @_**all** a@example.com";
+        assert_eq!(without_mentions(text), "@_**all** @_**Ada|7** @_*team* @_**all** a@example.com");
+    }
+
+    #[test]
+    fn times_and_ids_are_short() {
+        assert_eq!(time("2026-09-21T14:13:20.5Z"), "<time:2026-09-21T14:13:20+00:00>");
+        assert_eq!(time("2026-09-21T16:13:20+02:00"), "<time:2026-09-21T14:13:20+00:00>");
+        assert_eq!(time("yesterday"), "yesterday");
+        assert_eq!((short_id("0123456789abcdef"), short_id("é")), ("0123456789a", "é"));
+        let sentences = ["a", "a!", "[a](b)"].map(|text| sentence(text.to_owned()));
+        assert_eq!(sentences, ["a.", "a!", "[a](b)."]);
+    }
+}

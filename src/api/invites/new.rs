@@ -1,0 +1,147 @@
+//! The parameters of new invitations, and checks of their channels and groups.
+
+use crate::auth::Ctx;
+use crate::domain::access::channel_rows;
+use crate::domain::access::channels::Viewer;
+use crate::domain::invites::record::{InviteRow, random_key};
+use crate::domain::invites::{rules, sql};
+use crate::domain::limits::MAX_INVITES;
+use crate::http::params::BoundedText;
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::types::{GroupId, Role, StreamId};
+use rusqlite::Connection;
+use serde::Deserialize;
+
+/// The default validity of an invitation: ten days.
+const DEFAULT_VALIDITY_MINUTES: i64 = 14_400;
+
+/// The maximum length of a welcome text, in characters.
+pub const MAX_WELCOME_LENGTH: usize = 8000;
+
+/// The parameters that reusable links and email invitations share.
+#[derive(Clone, Debug, Deserialize)]
+pub struct InviteParams {
+    /// Minutes until the invitation expires, at least 1; null: never. Ten days when absent.
+    #[serde(default = "default_validity")]
+    pub invite_expires_in_minutes: Option<i64>,
+    /// The role of the new users.
+    #[serde(default = "default_role")]
+    pub invite_as: Role,
+    /// Groups to add the new users to.
+    #[serde(default)]
+    pub group_ids: Vec<GroupId>,
+    /// Whether to subscribe the new users to the default channels.
+    #[serde(default)]
+    pub include_realm_default_subscriptions: bool,
+    /// The text of the welcome bot, at most 8000 characters. Null: the organization's text. Only for administrators.
+    pub welcome_message_custom_text: Option<BoundedText<MAX_WELCOME_LENGTH>>,
+}
+
+fn default_validity() -> Option<i64> {
+    Some(DEFAULT_VALIDITY_MINUTES)
+}
+
+fn default_role() -> Role {
+    Role::Member
+}
+
+impl InviteParams {
+    /// Returns the welcome text. String parameters are not JSON, so `null` arrives as that word.
+    fn welcome_text(&self) -> Option<String> {
+        let text = self.welcome_message_custom_text.clone()?.into_inner();
+        (text != "null").then_some(text)
+    }
+
+    /// Returns when the invitation expires, in UNIX seconds.
+    fn expiry_date(&self, now: i64) -> ApiResult<Option<i64>> {
+        match self.invite_expires_in_minutes {
+            Some(..1) => Err(ApiError::bad_request("invite_expires_in_minutes is too small")),
+            minutes => Ok(minutes.map(|minutes| now.saturating_add(minutes.saturating_mul(60)))),
+        }
+    }
+}
+
+/// Loads an invitation that the caller may manage: their own, or anyone's for administrators. The link of the first
+/// owner cannot be managed.
+pub fn find(
+    connection: &Connection,
+    caller: &Caller,
+    invite_id: i64,
+    is_multiuse: bool,
+) -> ApiResult<InviteRow> {
+    rules::check_can_manage_invites(caller)?;
+    let invite = sql::load(connection, invite_id)?
+        .filter(|invite| invite.is_multiuse() == is_multiuse && invite.invited_by_user_id.is_some())
+        .ok_or_else(|| ApiError::bad_request("No such invitation"))?;
+    if invite.invited_by_user_id != Some(caller.user_id) {
+        rules::check_role(caller, invite.invited_as, true)?;
+    }
+    Ok(invite)
+}
+
+/// Checks the channels and groups of an invitation, and that the caller may have `count` more. Returns a new one, without
+/// email and with id 0.
+pub fn new_invite(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    params: &InviteParams,
+    stream_ids: &[StreamId],
+    count: usize,
+) -> ApiResult<InviteRow> {
+    rules::check_can_manage_invites(caller)?;
+    if sql::count_usable(connection, caller.user_id, now)? as usize + count > MAX_INVITES {
+        let msg = format!("You have too many invitations (limit: {MAX_INVITES}). Revoke some of them first.");
+        return Err(ApiError::bad_request(msg));
+    }
+    check_channels(connection, caller, now, stream_ids)?;
+    for group_id in &params.group_ids {
+        rules::check_group(connection, caller, now, *group_id)?;
+    }
+    // Ignored for callers who are not administrators, as specified.
+    let welcome_message_custom_text = params.welcome_text().filter(|_| caller.role.is_administrator());
+    Ok(InviteRow {
+        invite_id: 0,
+        key: Some(random_key()),
+        email: None,
+        invited_by_user_id: Some(caller.user_id),
+        invited: now,
+        expiry_date: params.expiry_date(now)?,
+        invited_as: params.invite_as,
+        stream_ids: stream_ids.to_vec(),
+        group_ids: params.group_ids.clone(),
+        include_realm_default_subscriptions: params.include_realm_default_subscriptions,
+        notify_referrer_on_join: true,
+        welcome_message_custom_text,
+        is_revoked: false,
+    })
+}
+
+/// Checks that each channel is a default channel or one that the caller may subscribe others to.
+fn check_channels(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    stream_ids: &[StreamId],
+) -> ApiResult<()> {
+    let viewer = Viewer::new(Ctx::new(connection, caller, now));
+    let mut streams = Vec::new();
+    for stream_id in stream_ids {
+        let mut readable = None;
+        if let Some(stream) = channel_rows::by_id(connection, *stream_id)?
+            && !stream.is_archived
+            && viewer.can_read(&stream)?
+        {
+            readable = Some(stream);
+        }
+        let msg = || format!("Invalid channel ID {stream_id}. No invites were sent.");
+        streams.push(readable.ok_or_else(|| ApiError::bad_request(msg()))?);
+    }
+    for stream in &streams {
+        if !rules::may_add_to_channel(&viewer, stream)? {
+            let msg = "You do not have permission to subscribe other users to channels.";
+            return Err(ApiError::bad_request(msg));
+        }
+    }
+    Ok(())
+}

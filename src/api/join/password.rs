@@ -1,0 +1,94 @@
+//! `GET` and `POST /join/password/{key}/`: somebody sets a new password, once, by a link that an administrator created.
+
+use crate::api::join::form::password_error;
+use crate::api::join::page::{STALE_PAGE, form_token, has_valid_token, organization};
+use crate::api::join::view;
+use crate::api::join::view::PasswordPage;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::accounts::password;
+use crate::domain::users::passwords;
+use crate::http::{Anyone, ApiError, ApiResult, Call, Read, Reply, RequestInfo};
+use rusqlite::Connection;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// Parameters of `GET /join/password/{key}/`.
+#[derive(Deserialize)]
+pub struct ShowParams {
+    /// The secret part of the link.
+    key: String,
+}
+
+/// The fields of the page.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PasswordForm {
+    /// The secret part of the link.
+    key: String,
+    /// The token of the form, which has to match the cookie.
+    #[serde(default)]
+    token: String,
+    /// The new password, 6 to 100 characters.
+    #[serde(default)]
+    password: String,
+}
+
+/// `GET /join/password/{key}/`.
+pub fn show(read: &Read<'_, Anyone>, params: ShowParams) -> ApiResult<Reply> {
+    let Some(user) = password::find_by_reset_key(read, &params.key, read.app.clock.seconds())? else {
+        read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
+        return Ok(view::no_such_reset(&organization(read)?));
+    };
+    render(read, read.info, &user, None, None)
+}
+
+/// `POST /join/password/{key}/`: sets the password, which ends all API keys of the user, or shows the page again with the
+/// error.
+pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> {
+    let (app, info) = (Arc::clone(&call.app), call.info.clone());
+    if let Err(error) = app.rate_limiter.count_sign_up(info.peer, &app.clock) {
+        let organization = app.readers.read(|snapshot| organization(snapshot)).await?;
+        return Ok(view::too_many_attempts(&organization, &error));
+    }
+    let checked = app.readers.read(|snapshot| -> ApiResult<_> {
+        let Some(user) = password::find_by_reset_key(snapshot, &form.key, app.clock.seconds())? else {
+            return Ok(Some(view::no_such_reset(&organization(snapshot)?)));
+        };
+        let stale = (!has_valid_token(&info, &form.token)).then_some(STALE_PAGE);
+        let error = password_error(&form.password).filter(|_| stale.is_none());
+        if stale.is_none() && error.is_none() {
+            return Ok(None);
+        }
+        render(snapshot, &info, &user, stale, error.as_deref()).map(Some)
+    });
+    if let Some(page) = checked.await? {
+        return Ok(page);
+    }
+    let hash = passwords::hash_async(&app.pools, None, form.password.clone()).await?;
+    let limiter = Arc::clone(&app);
+    let job = call.write(move |tx, _| {
+        let Some(user) = password::find_by_reset_key(tx, &form.key, tx.now())? else {
+            return Ok::<_, ApiError>((view::no_such_reset(&organization(tx)?), None));
+        };
+        password::set(tx, &user, &hash)?;
+        Ok((view::password_set(&organization(tx)?, &user.delivery_email), Some(user)))
+    });
+    let (page, user) = job.await?;
+    if let Some(user) = user {
+        limiter.rate_limiter.passwords.unlock(&user.delivery_email.to_lowercase());
+    }
+    Ok(page)
+}
+
+fn render(
+    connection: &Connection,
+    info: &RequestInfo,
+    user: &UserRow,
+    page_error: Option<&str>,
+    password_error: Option<&str>,
+) -> ApiResult<Reply> {
+    let (token, cookie) = form_token(info);
+    let organization = organization(connection)?;
+    let email = &user.delivery_email;
+    let contents = PasswordPage { organization, email, page_error, password_error, token: &token };
+    Ok(view::password(&contents, cookie))
+}

@@ -1,0 +1,29 @@
+//! `POST /users/{user_id}/password_reset`: an administrator creates a link with which somebody sets a new password. Not part
+//! of the published interface, whose server sends such links by email.
+
+use crate::domain::accounts::password;
+use crate::domain::users::find;
+use crate::http::{Administrator, ApiResult, Call, Reply};
+use crate::types::UserId;
+use serde::Deserialize;
+use serde_json::json;
+
+/// Parameters of `POST /users/{user_id}/password_reset`.
+#[derive(Deserialize)]
+pub struct ResetParams {
+    /// The person who has forgotten their password.
+    user_id: UserId,
+}
+
+/// `POST /users/{user_id}/password_reset`: returns `password_reset_link`, which works once and until `expiry_date`, in UNIX
+/// seconds. Nothing changes before the link is used; then all API keys of the person end.
+pub async fn create_reset_link(call: Call<Administrator>, params: ResetParams) -> ApiResult<Reply> {
+    let origin = call.info.origin.clone();
+    call.write(move |tx, caller| {
+        let user = find::by_id(tx, params.user_id)?;
+        let (key, expires) = password::create_reset(tx, caller, &user)?;
+        let link = format!("{origin}/join/password/{key}/");
+        Reply::data(&json!({ "password_reset_link": link, "expiry_date": expires }))
+    })
+    .await
+}

@@ -1,0 +1,66 @@
+//! Pages and files of the web client over HTTP.
+
+use crate::api::web::assets::{Found, find};
+use crate::http::params::NoParams;
+use crate::http::{Anyone, ApiError, ApiResult, OtherReply, Read, Reply};
+use serde::Deserialize;
+
+/// What a page may load and do: everything from this server, nothing inline, and no HTML but through the policies of the
+/// two modules that need them: one for the messages' HTML, one for the address of the service worker.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
+     media-src 'self' blob:; connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; \
+     base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types message worker";
+
+/// One year, in seconds.
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+
+/// `GET /`, and the other paths of pages. Clients that do not show pages get the error of a path that does not exist.
+pub fn page(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    if !read.info.accepts_html {
+        return Err(ApiError::not_found());
+    }
+    let page = find(&read.app.options.client_files, None, "index.html").ok_or_else(ApiError::not_found)?;
+    Ok(reply(read, &page, "no-cache"))
+}
+
+/// `GET /service_worker.js`. Its path decides for which pages it may work, so it has no hash.
+pub fn service_worker(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    let script =
+        find(&read.app.options.client_files, None, "service_worker.js").ok_or_else(ApiError::not_found)?;
+    Ok(reply(read, &script, "no-cache"))
+}
+
+/// Parameters of `GET /static/{hash}/{path}`.
+#[derive(Deserialize)]
+pub struct AssetParams {
+    /// The hash of the version.
+    hash: String,
+    /// The path in the folder of the client.
+    path: String,
+}
+
+/// `GET /static/{hash}/{path}`. A missing file is an error and never the page, so that a page of an older version fails
+/// where it can tell.
+pub fn asset(read: &Read<'_, Anyone>, params: AssetParams) -> ApiResult<Reply> {
+    let found = find(&read.app.options.client_files, Some(&params.hash), &params.path);
+    let found = found.ok_or_else(ApiError::not_found)?;
+    Ok(reply(read, &found, if found.is_immutable() { IMMUTABLE } else { "no-store" }))
+}
+
+fn reply(read: &Read<'_, Anyone>, found: &Found, cache_control: &str) -> Reply {
+    let asset = found.asset();
+    let mut headers = vec![
+        ("Cache-Control", cache_control.to_owned()),
+        ("Content-Security-Policy", CONTENT_SECURITY_POLICY.to_owned()),
+        ("Cross-Origin-Opener-Policy", "same-origin".to_owned()),
+        ("Cross-Origin-Resource-Policy", "same-origin".to_owned()),
+        ("Referrer-Policy", "same-origin".to_owned()),
+        ("X-Frame-Options", "DENY".to_owned()),
+    ];
+    let is_packed = read.info.accepts_gzip && asset.content_type != "image/png";
+    if is_packed {
+        headers.push(("Content-Encoding", "gzip".to_owned()));
+    }
+    let body = if is_packed { asset.packed() } else { asset.body.clone() };
+    Reply::Other(OtherReply { status: 200, content_type: asset.content_type, headers, body })
+}

@@ -1,0 +1,158 @@
+//! What all commands share: the database, output, and the way to a running server.
+
+use clap::{Args, ValueEnum};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::error::Error;
+use std::io::{BufRead, BufReader, IsTerminal, Write};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use teamchat::api::control;
+use teamchat::api::control::Command;
+use teamchat::app::Options;
+use teamchat::server::{Engine, Server, runtime};
+use teamchat::store::Database;
+use teamchat::types::{Clock, Role};
+
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+#[derive(Args)]
+pub struct File {
+    /// The SQLite database file.
+    #[arg(long, env = "TEAMCHAT_DB", value_name = "FILE", default_value = DEFAULT_DB)]
+    pub db: PathBuf,
+}
+
+/// The database if none is given.
+pub const DEFAULT_DB: &str = "chat.sqlite";
+
+#[derive(Args)]
+pub struct Output {
+    /// Print JSON instead of text.
+    #[arg(long, env = "TEAMCHAT_JSON")]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum RoleName {
+    Owner,
+    Administrator,
+    Moderator,
+    Member,
+    Guest,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Self {
+        match name {
+            RoleName::Owner => Self::Owner,
+            RoleName::Administrator => Self::Administrator,
+            RoleName::Moderator => Self::Moderator,
+            RoleName::Member => Self::Member,
+            RoleName::Guest => Self::Guest,
+        }
+    }
+}
+
+impl Output {
+    pub fn print<T: serde::Serialize>(
+        &self,
+        value: &T,
+        text: impl FnOnce(&mut dyn Write, Style) -> std::io::Result<()>,
+    ) -> Result<(), Failure> {
+        let mut out = std::io::stdout();
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string(value)?)?;
+        } else {
+            text(&mut out, Style::stdout())?;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+/// Runs a command on the server that has the database open, or else on the database itself. A missing file is an error
+/// unless the command may make one.
+pub fn run_command<T: DeserializeOwned>(db: &Path, command: Command, may_create: bool) -> Result<T, Failure> {
+    let answer = match Database::announced(db) {
+        Some(announcement) => send(&announcement, &command)?,
+        None => runtime()?.block_on(async {
+            if !may_create {
+                Database::check_exists(db)?;
+            }
+            let engine = Engine::open(db, Clock::System, Options::default()).await?;
+            if engine.is_new() {
+                writeln!(std::io::stderr(), "Created the database {}", db.display())?;
+            }
+            let answer = control::run(&engine.app, command).await;
+            tokio::task::spawn_blocking(move || engine.close()).await?;
+            Ok::<Value, Failure>(answer?)
+        })?,
+    };
+    Ok(serde_json::from_value(answer)?)
+}
+
+/// Runs a command on the server of this process.
+pub async fn run_on_server<T: DeserializeOwned>(server: &Server, command: Command) -> Result<T, Failure> {
+    Ok(serde_json::from_value(control::run(server.app(), command).await?)?)
+}
+
+/// Sends a command to the server that announced itself in the lock file.
+#[cfg(unix)]
+pub fn send(announcement: &str, command: &Command) -> Result<Value, Failure> {
+    let server: Value = serde_json::from_str(announcement)
+        .map_err(|_| "the file is in use by a server that is just starting or stopping; try again")?;
+    let path = server["control"].as_str().unwrap_or_default();
+    let mut stream = UnixStream::connect(path)
+        .map_err(|error| format!("the server that has the file open does not answer at {path}: {error}"))?;
+    writeln!(stream, "{}", serde_json::to_string(command)?)?;
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer)?;
+    let mut answer: Value = serde_json::from_str(&answer).map_err(|_| "the server closed the connection")?;
+    match answer["error"].as_str() {
+        Some(error) => Err(error.to_owned().into()),
+        None => Ok(answer["answer"].take()),
+    }
+}
+
+/// Commands reach a running server over a Unix socket.
+#[cfg(not(unix))]
+pub fn send(_announcement: &str, _command: &Command) -> Result<Value, Failure> {
+    Err("the file is in use by a server; on this system, stop it first".into())
+}
+
+/// Text styles, disabled if the output is not a terminal or `NO_COLOR` is set.
+#[derive(Clone, Copy)]
+pub struct Style {
+    pub colour: bool,
+}
+
+impl Style {
+    pub fn stdout() -> Self {
+        Self { colour: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() }
+    }
+
+    pub fn stderr() -> Self {
+        Self { colour: std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none() }
+    }
+
+    pub fn paint(self, code: &str, text: &str) -> String {
+        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    pub fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    pub fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    pub fn green(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    pub fn red(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+}

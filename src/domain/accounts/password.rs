@@ -1,0 +1,82 @@
+//! Passwords that somebody else than their owner resets: administrators by a link, the operator by a command.
+
+use crate::auth::credentials::digest;
+use crate::domain::access::user_rows;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::invites::record::random_key;
+use crate::domain::keys;
+use crate::domain::users::sql as users;
+use crate::domain::{realm, users as users_domain};
+use crate::http::{ApiError, ApiResult, Caller, allowed};
+use crate::store::Tx;
+use crate::types::{Role, UserId};
+use rusqlite::{Connection, OptionalExtension};
+
+/// How long a link is valid: a day, in seconds.
+pub const RESET_VALIDITY: i64 = 24 * 60 * 60;
+
+/// Checks that a caller may reset the password of a user: an administrator, of people, and only an owner that of an owner.
+pub fn check_may_reset(caller: &Caller, user: &UserRow) -> ApiResult<()> {
+    if user.is_bot() {
+        return Err(users_domain::find::no_such_user());
+    }
+    if !user.is_active {
+        return Err(ApiError::bad_request("User is deactivated"));
+    }
+    if !caller.role.is_administrator() {
+        return Err(ApiError::administrators_only());
+    }
+    if user.role == Role::Owner && caller.role != Role::Owner {
+        return Err(ApiError::owners_only());
+    }
+    Ok(())
+}
+
+/// Creates the secret part of a link with which a user sets a new password, and returns it with the time of its expiry.
+/// An earlier link of the user stops working.
+pub fn create_reset(tx: &Tx<'_>, caller: &Caller, user: &UserRow) -> ApiResult<(String, i64)> {
+    check_may_reset(caller, user)?;
+    let key = random_key();
+    let expires = tx.now() + RESET_VALIDITY;
+    tx.prepare_cached(
+        "INSERT OR REPLACE INTO password_reset (user_id, digest, created_by, expires) VALUES (?1, ?2, ?3, ?4)",
+    )?
+    .execute((user.user_id, digest(&key), caller.user_id, expires))?;
+    Ok((key, expires))
+}
+
+/// Loads the user whose password a link sets. The link works once, until it expires, while the organization is open and
+/// while the administrator who created it may reset the password.
+pub fn find_by_reset_key(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<UserRow>> {
+    let found: Option<(UserId, UserId)> = connection
+        .prepare_cached("SELECT user_id, created_by FROM password_reset WHERE digest = ?1 AND expires > ?2")?
+        .query_row((digest(key), now), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((user_id, created_by)) = found else { return Ok(None) };
+    if realm::is_deactivated(connection)? {
+        return Ok(None);
+    }
+    let Some(user) = user_rows::by_id(connection, user_id)? else { return Ok(None) };
+    let Some(creator) = allowed(user_rows::caller(connection, created_by))? else { return Ok(None) };
+    Ok(allowed(check_may_reset(&creator, &user))?.map(|()| user))
+}
+
+/// Sets a password that somebody else than the user asked for. Ends all API keys of the user, and the link that there may
+/// be.
+pub fn set(tx: &Tx<'_>, user: &UserRow, hash: &str) -> ApiResult<()> {
+    users::set_password(tx, user.user_id, hash)?;
+    delete_reset(tx, user.user_id)?;
+    keys::delete_all(tx, user.user_id)
+}
+
+/// Sets the password that a user chose, which ends all API keys but the one that asked.
+pub fn change_own(tx: &Tx<'_>, caller: &Caller, hash: &str) -> ApiResult<()> {
+    users::set_password(tx, caller.user_id, hash)?;
+    delete_reset(tx, caller.user_id)?;
+    keys::revoke_others(tx, caller.user_id, caller.api_key_id)
+}
+
+fn delete_reset(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    tx.prepare_cached("DELETE FROM password_reset WHERE user_id = ?1")?.execute([user_id])?;
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! Who may invite to which role, channels and groups. Asked when an invitation is created, and of its inviter again when
+//! somebody accepts it: what the inviter may not give any more, the link does not give.
+
+use crate::auth::Ctx;
+use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channels::Viewer;
+use crate::domain::access::{permissions, user_rows};
+use crate::domain::channels::sql as channels;
+use crate::domain::groups::permission::UserGroupSetting;
+use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::groups::rules as groups;
+use crate::domain::groups::rules::Manager;
+use crate::domain::invites::record::InviteRow;
+use crate::domain::invites::{events, sql};
+use crate::http::{ApiError, ApiResult, Caller, allowed};
+use crate::store::Tx;
+use crate::types::{GroupId, Role, UserId};
+use rusqlite::Connection;
+
+/// Checks that the caller is neither a guest nor a bot.
+pub fn check_can_manage_invites(caller: &Caller) -> ApiResult<()> {
+    if caller.is_guest() {
+        return Err(ApiError::bad_request("Not allowed for guest users"));
+    }
+    if caller.is_bot() {
+        return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
+    }
+    Ok(())
+}
+
+/// Checks that the caller has the permission to invite, and may invite to this role: only owners invite owners, and
+/// only administrators invite administrators and moderators.
+pub fn check_can_invite(
+    connection: &Connection,
+    caller: &Caller,
+    now: i64,
+    permission: RealmGroup,
+    invite_as: Role,
+) -> ApiResult<()> {
+    check_can_manage_invites(caller)?;
+    permissions::require(&Viewer::new(Ctx::new(connection, caller, now)), permission)?;
+    check_role(caller, invite_as, invite_as.is_moderator())
+}
+
+/// Checks that the caller may give a role, or manage an invitation to it.
+pub fn check_role(caller: &Caller, invited_as: Role, only_administrators: bool) -> ApiResult<()> {
+    if invited_as == Role::Owner && caller.role != Role::Owner {
+        return Err(ApiError::owners_only());
+    }
+    if only_administrators && !caller.role.is_administrator() {
+        return Err(ApiError::bad_request("Must be an organization administrator"));
+    }
+    Ok(())
+}
+
+/// Whether an inviter may subscribe new users to a channel that they can read: to default channels, and where they may
+/// add others.
+pub fn may_add_to_channel(viewer: &Viewer<'_>, stream: &StreamRow) -> ApiResult<bool> {
+    Ok(channels::default_streams(&viewer.ctx)?.contains(&stream.stream_id)
+        || permissions::may_add_others(viewer, stream)?)
+}
+
+/// Checks that a group is named and active, and that the caller may add members.
+pub fn check_group(connection: &Connection, caller: &Caller, now: i64, group_id: GroupId) -> ApiResult<()> {
+    let group = groups::find_active(connection, group_id)?;
+    Manager::new(connection, caller, now)?.require(&group, &[UserGroupSetting::CanAddMembers])
+}
+
+/// Returns the inviter as a caller if they may still invite to the role of an invitation.
+pub fn find_entitled_inviter(
+    connection: &Connection,
+    invite: &InviteRow,
+    now: i64,
+) -> ApiResult<Option<Caller>> {
+    let Some(inviter) = invite.invited_by_user_id else { return Ok(None) };
+    let permission =
+        if invite.is_multiuse() { RealmGroup::CreateMultiuseInvite } else { RealmGroup::CanInviteUsers };
+    let Some(caller) = allowed(user_rows::caller(connection, inviter))? else { return Ok(None) };
+    let checked = check_can_invite(connection, &caller, now, permission, invite.invited_as);
+    Ok(allowed(checked)?.map(|()| caller))
+}
+
+/// Revokes the invitations that a user may not give any more, after a change of their role.
+pub fn revoke_unentitled(tx: &mut Tx<'_>, inviter: UserId) -> ApiResult<()> {
+    let now = tx.now();
+    let mut changed = false;
+    for invite in sql::list_usable(tx, Some(inviter), now)? {
+        if find_entitled_inviter(tx, &invite, now)?.is_some() {
+            continue;
+        }
+        changed = true;
+        if invite.is_multiuse() {
+            sql::set_revoked(tx, invite.invite_id)?;
+        } else {
+            sql::delete(tx, invite.invite_id)?;
+        }
+    }
+    if changed { events::changed(tx, Some(inviter)) } else { Ok(()) }
+}

@@ -1,0 +1,120 @@
+//! How many queues there can be, when they expire, and what they hold of the log.
+
+use super::{ADA, BOB, Bench, Note, NoteRouting};
+use crate::events::{
+    Audience, MAX_EVENTS_BEHIND, MAX_QUEUES_PER_USER, NewQueue, QueueId, Registration, Routed,
+    run_maintenance,
+};
+use crate::store::{StoreError, Tx};
+use crate::types::{EventId, UserId};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+#[tokio::test]
+async fn one_queue_too_many_takes_the_place_of_the_one_that_was_idle_longest() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let add = |user_id: UserId, now: i64| {
+        let queue_id = QueueId::random();
+        bench.hub.add(queue_id.clone(), user_id, Arc::default(), now);
+        queue_id
+    };
+    let of_bob = add(BOB, 0);
+    let queues: Vec<QueueId> = (0..MAX_QUEUES_PER_USER as i64).map(|number| add(ADA, number)).collect();
+    bench.hub.poll_once(&queues[0], ADA, None, false, 5000).unwrap();
+    let last = add(ADA, 6000);
+    assert!(bench.hub.owner(&queues[1]).is_none(), "it was idle longest");
+    for queue_id in queues.iter().enumerate().filter(|(index, _)| *index != 1).map(|(_, id)| id) {
+        assert!(bench.hub.owner(queue_id).is_some());
+    }
+    assert!(bench.hub.owner(&last).is_some() && bench.hub.owner(&of_bob).is_some());
+    assert_eq!(bench.hub.take_expired(), [queues[1].clone()], "its row is to be deleted");
+    bench.close();
+}
+
+#[tokio::test]
+async fn many_queues_expire_and_leave_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let mut queues = HashSet::new();
+    for user_id in 0..100 {
+        for _ in 0..MAX_QUEUES_PER_USER {
+            let queue_id = QueueId::random();
+            bench.hub.add(queue_id.clone(), UserId(user_id), Arc::default(), 0);
+            queues.insert(queue_id);
+        }
+    }
+    bench.hub.expire(601_000);
+    let expired = bench.hub.take_expired();
+    assert_eq!(expired.into_iter().collect::<HashSet<_>>(), queues);
+    assert!(bench.hub.is_empty());
+    bench.close();
+}
+
+#[tokio::test]
+async fn a_queue_that_waits_for_nothing_does_not_hold_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chat.sqlite");
+    let bench = Bench::open(&path).await;
+    let only_notes = Registration { event_types: Some(vec!["note".to_owned()]), ..Registration::default() };
+    let queue = bench.register(ADA, only_notes).await;
+    for number in 0..10 {
+        bench.ping(number).await;
+    }
+    let rows = "SELECT count(*) FROM event";
+    assert_eq!(bench.value::<i64>(rows), 10);
+    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    assert_eq!(bench.value::<i64>(rows), 1, "the newest stays");
+    let note = |tx: &mut Tx<'_>| -> Result<(), StoreError> {
+        let routing = NoteRouting { hidden_from: Vec::new(), text_in_full: String::new() };
+        tx.emit(Routed { event: Note { text: "short".to_owned() }, routing }, Audience::user(ADA));
+        Ok(())
+    };
+    bench.writer.run(note).await.unwrap();
+    bench.ping(11).await;
+    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    assert_eq!(bench.value::<i64>(rows), 2, "from the note on");
+    bench.close();
+    let bench = Bench::open(&path).await;
+    assert_eq!(bench.events(&queue, ADA).await.len(), 1);
+    bench.close();
+}
+
+#[tokio::test]
+async fn a_queue_far_behind_expires_and_frees_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let queue = bench.register(ADA, Registration::default()).await;
+    bench.ping(1).await;
+    bench.events(&queue, ADA).await;
+    // Numbers without events, as if many had come and gone.
+    let skip =
+        format!("UPDATE event SET id = id + {MAX_EVENTS_BEHIND} WHERE id = (SELECT max(id) FROM event)");
+    bench.ping(2).await;
+    bench.execute(&skip).await;
+    let head = bench.value::<i64>("SELECT max(id) FROM event");
+    let late = NewQueue { queue_id: QueueId::random(), user_id: BOB, registration: Arc::default() };
+    bench.hub.add(late.queue_id.clone(), BOB, Arc::default(), 0);
+    bench.hub.start_at(&late.queue_id, EventId(head));
+    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    bench.expect_expired(&queue, ADA).await;
+    assert!(bench.hub.owner(&late.queue_id).is_some());
+    assert_eq!(bench.value::<i64>("SELECT count(*) FROM event"), 1);
+    bench.close();
+}
+
+#[tokio::test]
+async fn a_client_may_name_an_event_that_is_not_published_yet() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
+    let (new, old) = (QueueId::random(), QueueId::random());
+    for queue_id in [&new, &old] {
+        bench.hub.add(queue_id.clone(), ADA, Arc::default(), 0);
+    }
+    let next = EventId(bench.hub.head().0 + 1);
+    // The snapshot of `POST /register` has it.
+    bench.hub.start_at(&new, next);
+    assert!(bench.hub.poll_once(&new, ADA, Some(next), false, 0).is_ok());
+    assert!(bench.hub.poll_once(&old, ADA, Some(next), false, 0).is_ok());
+    bench.close();
+}

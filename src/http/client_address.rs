@@ -1,0 +1,173 @@
+//! Where a request comes from: the address of the client, the address under which it reached the server, and whether a
+//! page of another site caused it.
+
+use crate::app::Options;
+use hyper::Method;
+use hyper::header::{self, AsHeaderName, HeaderMap};
+use std::net::{IpAddr, SocketAddr};
+
+/// The address of the client. If the connection comes from a trusted proxy, it is the last address of `X-Forwarded-For`
+/// that is not a trusted proxy's: whatever stands before it, the client may have written itself.
+pub fn client_address(options: &Options, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
+    let mut address = peer.to_canonical();
+    let lines = headers.get_all("x-forwarded-for").iter().rev();
+    for entry in lines.flat_map(|line| line.to_str().unwrap_or_default().rsplit(',')) {
+        if !is_trusted(options, address) {
+            break;
+        }
+        let Some(forwarded) = parse_address(entry.trim()) else { break };
+        address = forwarded.to_canonical();
+    }
+    address
+}
+
+/// Reads an address, which some proxies write with a port.
+fn parse_address(text: &str) -> Option<IpAddr> {
+    let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
+    text.parse().ok().or_else(with_port)
+}
+
+fn is_trusted(options: &Options, address: IpAddr) -> bool {
+    options.trusted_proxies.iter().any(|network| network.contains(address))
+}
+
+/// Scheme, host and port under which the client reached the server: as configured, as a trusted proxy says, or as the
+/// request says. Links are made of it.
+pub fn origin(options: &Options, headers: &HeaderMap, peer: IpAddr) -> String {
+    if let Some(url) = &options.public_url {
+        return url.clone();
+    }
+    let is_trusted = is_trusted(options, peer);
+    let forwarded = |name: &str| text_of(headers, name).filter(|_| is_trusted);
+    let scheme = forwarded("x-forwarded-proto").filter(|scheme| *scheme == "https").unwrap_or("http");
+    let host = forwarded("x-forwarded-host").or_else(|| text_of(headers, header::HOST));
+    let host = host.filter(|host| is_host(host)).unwrap_or("localhost");
+    format!("{scheme}://{host}")
+}
+
+/// Whether a text looks like a host with or without a port, so that it can stand in a link.
+fn is_host(text: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
+    !text.is_empty() && text.len() <= 255 && text.bytes().all(is_allowed)
+}
+
+/// Whether a page of another site caused a request that may change something. A browser would send the keys or cookies
+/// that it has for this server along. Programs send neither of the two headers.
+pub fn is_forged(options: &Options, method: &Method, headers: &HeaderMap) -> bool {
+    if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
+        return false;
+    }
+    match (text_of(headers, "sec-fetch-site"), text_of(headers, header::ORIGIN)) {
+        (Some(site), _) => !matches!(site, "same-origin" | "none"),
+        (None, Some(origin)) => {
+            let authority = origin.split_once("://").map(|(_, authority)| authority);
+            let is_host = authority.is_some() && authority == text_of(headers, header::HOST);
+            !is_host && options.public_url.as_deref() != Some(origin)
+        }
+        (None, None) => false,
+    }
+}
+
+/// Whether a request comes from a browser, which asks for a password by itself if a response challenges it to.
+pub fn is_from_browser(headers: &HeaderMap) -> bool {
+    headers.contains_key("sec-fetch-mode")
+        || text_of(headers, header::ACCEPT).is_some_and(|accepted| accepted.contains("text/html"))
+}
+
+/// The text of a header; `None` if it is absent or not visible ASCII.
+pub fn text_of(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::header::{HeaderName, HeaderValue};
+
+    fn headers(lines: &[(&str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(name.parse::<HeaderName>().unwrap(), HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    fn behind(proxies: &[&str], public_url: Option<&str>) -> Options {
+        let trusted_proxies = proxies.iter().map(|network| network.parse().unwrap()).collect();
+        Options { trusted_proxies, public_url: public_url.map(str::to_owned), ..Options::default() }
+    }
+
+    #[test]
+    fn the_last_address_that_no_trusted_proxy_has_is_the_client() {
+        let proxies = behind(&["127.0.0.1", "10.0.0.0/8"], None);
+        let cases: &[(&str, &[&str], &str)] = &[
+            ("127.0.0.1", &["203.0.113.1"], "203.0.113.1"),
+            ("::ffff:127.0.0.1", &["203.0.113.1"], "203.0.113.1"),
+            ("127.0.0.1", &["198.51.100.9, 203.0.113.1"], "203.0.113.1"),
+            ("127.0.0.1", &["198.51.100.9, 203.0.113.1, 10.1.2.3"], "203.0.113.1"),
+            ("127.0.0.1", &["198.51.100.9", "203.0.113.1"], "203.0.113.1"),
+            ("127.0.0.1", &["203.0.113.1:4711"], "203.0.113.1"),
+            ("127.0.0.1", &["[2001:db8::1]:4711"], "2001:db8::1"),
+            ("127.0.0.1", &["203.0.113.1, unknown"], "127.0.0.1"),
+            ("127.0.0.1", &["10.0.0.1, 10.0.0.2"], "10.0.0.1"),
+            ("127.0.0.1", &[], "127.0.0.1"),
+            ("203.0.113.2", &["198.51.100.9"], "203.0.113.2"),
+        ];
+        for (peer, lines, expected) in cases {
+            let lines: Vec<_> = lines.iter().map(|line| ("x-forwarded-for", *line)).collect();
+            let found = client_address(&proxies, &headers(&lines), peer.parse().unwrap());
+            assert_eq!(found, expected.parse::<IpAddr>().unwrap(), "{peer} {lines:?}");
+        }
+        let found = client_address(
+            &behind(&[], None),
+            &headers(&[("x-forwarded-for", "203.0.113.1")]),
+            "127.0.0.1".parse().unwrap(),
+        );
+        assert_eq!(found, "127.0.0.1".parse::<IpAddr>().unwrap(), "nobody is trusted unasked");
+    }
+
+    #[test]
+    fn links_follow_the_request_only_where_it_may_be_believed() {
+        let sent = headers(&[
+            ("host", "a.example:9991"),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-host", "b.example"),
+        ]);
+        let origin_for =
+            |options: &Options, sent: &HeaderMap| origin(options, sent, "127.0.0.1".parse().unwrap());
+        assert_eq!(origin_for(&behind(&[], None), &sent), "http://a.example:9991");
+        assert_eq!(origin_for(&behind(&["127.0.0.1"], None), &sent), "https://b.example");
+        let public = Some("https://chat.example.com");
+        assert_eq!(origin_for(&behind(&["127.0.0.1"], public), &sent), "https://chat.example.com");
+        for host in ["", "a b", "a/b", "a\"b", "user@a"] {
+            assert_eq!(
+                origin_for(&behind(&[], None), &headers(&[("host", host)])),
+                "http://localhost",
+                "{host}"
+            );
+        }
+    }
+
+    #[test]
+    fn changes_that_pages_of_other_sites_cause_are_forged() {
+        let host = ("host", "chat.example.com:9991");
+        let cases: &[(&[(&str, &str)], bool)] = &[
+            (&[host], false),
+            (&[host, ("origin", "http://chat.example.com:9991")], false),
+            (&[host, ("origin", "https://public.example.com")], false),
+            (&[host, ("origin", "http://chat.example.com")], true),
+            (&[host, ("origin", "https://evil.example")], true),
+            (&[host, ("origin", "null")], true),
+            (&[("origin", "null")], true),
+            (&[host, ("sec-fetch-site", "same-origin"), ("origin", "null")], false),
+            (&[host, ("sec-fetch-site", "none")], false),
+            (&[host, ("sec-fetch-site", "same-site")], true),
+            (&[host, ("sec-fetch-site", "cross-site"), ("origin", "http://chat.example.com:9991")], true),
+        ];
+        let options = behind(&[], Some("https://public.example.com"));
+        for (sent, expected) in cases {
+            assert_eq!(is_forged(&options, &Method::POST, &headers(sent)), *expected, "{sent:?}");
+            assert!(!is_forged(&options, &Method::GET, &headers(sent)), "{sent:?}");
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Bounded pools for work that takes long: rendering, images, password hashes, slow reads.
+//!
+//! Such work runs on blocking threads, never on a thread that serves requests and never on the writer's. A [`Pool`]
+//! limits how much of it runs and how much waits:
+//! - its permits belong to the work and not to the caller that waits, so a client that hangs up frees nothing early;
+//! - the work of one user takes at most half of the permits, so that the others always find some;
+//! - a queue that is full refuses more work, and a caller that waited too long is refused.
+
+use crate::error::{ApiError, ApiResult};
+use crate::types::UserId;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// How many users may have a place in a pool before those without are forgotten.
+const KNOWN_USERS: usize = 1024;
+
+/// A limit on work of one kind.
+pub struct Pool {
+    limits: Limits,
+    permits: Arc<Semaphore>,
+    /// One place for each piece of work, running or waiting.
+    places: Arc<Semaphore>,
+    by_user: Mutex<HashMap<UserId, Weak<Share>>>,
+}
+
+/// The limits of a pool.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How much work runs at a time.
+    pub permits: usize,
+    /// How much work waits for a permit.
+    pub queue: usize,
+    /// How much work of one user waits or runs at a time.
+    pub queue_of_user: usize,
+    /// How long a caller waits for a permit and for the result.
+    pub deadline: Duration,
+}
+
+/// The part of a pool that one user may take.
+struct Share {
+    permits: Arc<Semaphore>,
+    places: Arc<Semaphore>,
+}
+
+/// What a piece of work owns until it ends.
+struct Admission {
+    _permit: OwnedSemaphorePermit,
+    _place: OwnedSemaphorePermit,
+    _of_user: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit, Arc<Share>)>,
+}
+
+/// The pools of a server. Each kind of work has its own, so that none waits for another kind.
+pub struct Pools {
+    /// Markdown, formulas, and differences between versions of a message.
+    pub rendering: Pool,
+    /// Decoding, scaling and drawing of images.
+    pub images: Pool,
+    /// Password hashes.
+    pub passwords: Pool,
+    /// Reads that may take longer than a page of messages: searches, long lists.
+    pub slow_reads: Pool,
+}
+
+/// Two at a time, so that one long formula does not hold up the other senders.
+const RENDERING: Limits =
+    Limits { permits: 2, queue: 256, queue_of_user: 32, deadline: Duration::from_secs(10) };
+
+/// Each may take 128 MiB for its pixels, and as much again while they are converted; more at a time would only make a
+/// small machine swap.
+const IMAGES: Limits = Limits { permits: 1, queue: 32, queue_of_user: 8, deadline: Duration::from_secs(30) };
+
+/// Each takes 19 MiB and about 20 ms of a core.
+const PASSWORDS: Limits =
+    Limits { permits: 2, queue: 64, queue_of_user: 4, deadline: Duration::from_secs(10) };
+
+/// Fewer than a small machine has cores, so that short reads go on beside them.
+const SLOW_READS: Limits =
+    Limits { permits: 2, queue: 1024, queue_of_user: 64, deadline: Duration::from_secs(30) };
+
+impl Pools {
+    /// How many connections for reading the pools need beside those of ordinary requests: one for each permit of the
+    /// pools whose work reads.
+    pub const READERS: u32 = (RENDERING.permits + IMAGES.permits + SLOW_READS.permits) as u32;
+}
+
+impl Default for Pools {
+    fn default() -> Self {
+        Self {
+            rendering: Pool::new(RENDERING),
+            images: Pool::new(IMAGES),
+            passwords: Pool::new(PASSWORDS),
+            slow_reads: Pool::new(SLOW_READS),
+        }
+    }
+}
+
+impl Pool {
+    /// A pool with these limits.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            permits: Arc::new(Semaphore::new(limits.permits)),
+            places: Arc::new(Semaphore::new(limits.permits + limits.queue)),
+            by_user: Mutex::default(),
+        }
+    }
+
+    /// Runs `work` on a blocking thread when there is a permit, and returns its result. `user` is on whose behalf it
+    /// runs, if anybody is logged in.
+    ///
+    /// Work that has begun runs to its end and keeps its permit, even if the caller goes away or the deadline passes.
+    /// Fails with 503 if the queue is full or the deadline passes, with 429 if the user has too much work in the pool,
+    /// and with 500 if the work panics.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        user: Option<UserId>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> ApiResult<T> {
+        let admitted_and_done = async {
+            let admission = self.admit(user).await?;
+            let done = tokio::task::spawn_blocking(move || {
+                let _until_the_end = admission;
+                work()
+            });
+            done.await.map_err(|panic| ApiError::internal(format_args!("work in a pool failed: {panic}")))
+        };
+        match tokio::time::timeout(self.limits.deadline, admitted_and_done).await {
+            Ok(result) => result,
+            Err(_) => Err(ApiError::busy()),
+        }
+    }
+
+    async fn admit(&self, user: Option<UserId>) -> ApiResult<Admission> {
+        let of_user = match user.map(|user| self.share(user)) {
+            // The user's own turn comes first, so that waiting for it takes no place from the others.
+            Some(share) => {
+                let place =
+                    Arc::clone(&share.places).try_acquire_owned().map_err(|_| ApiError::rate_limited(1.0))?;
+                let permit = Arc::clone(&share.permits).acquire_owned().await.map_err(ApiError::internal)?;
+                Some((place, permit, share))
+            }
+            None => None,
+        };
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| ApiError::busy())?;
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(ApiError::internal)?;
+        Ok(Admission { _permit: permit, _place: place, _of_user: of_user })
+    }
+
+    fn share(&self, user: UserId) -> Arc<Share> {
+        let mut by_user = self.by_user.lock().unwrap_or_else(PoisonError::into_inner);
+        if by_user.len() >= KNOWN_USERS {
+            by_user.retain(|_, share| share.strong_count() > 0);
+        }
+        if let Some(share) = by_user.get(&user).and_then(Weak::upgrade) {
+            return share;
+        }
+        let permits = self.limits.permits.div_ceil(2);
+        let share = Arc::new(Share {
+            permits: Arc::new(Semaphore::new(permits)),
+            places: Arc::new(Semaphore::new(self.limits.queue_of_user)),
+        });
+        by_user.insert(user, Arc::downgrade(&share));
+        share
+    }
+
+    /// How much work runs.
+    pub fn running(&self) -> usize {
+        self.limits.permits - self.permits.available_permits()
+    }
+
+    /// How much work runs, or waits and is not kept back by the limits of its user.
+    pub fn admitted(&self) -> usize {
+        self.limits.permits + self.limits.queue - self.places.available_permits()
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::pin::Pin;
+    use std::sync::mpsc;
+    use std::task::Poll;
+
+    const ADA: Option<UserId> = Some(UserId(1));
+    const BOB: Option<UserId> = Some(UserId(2));
+
+    fn pool(permits: usize, queue: usize) -> Arc<Pool> {
+        let deadline = Duration::from_secs(3600);
+        Arc::new(Pool::new(Limits { permits, queue, queue_of_user: 2, deadline }))
+    }
+
+    /// Work that has begun, and ends when `end` is dropped.
+    struct Blocked {
+        end: mpsc::Sender<()>,
+        caller: tokio::task::JoinHandle<ApiResult<()>>,
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test's own tasks")]
+    async fn block(pool: &Arc<Pool>, user: Option<UserId>) -> Blocked {
+        let (end, ended) = mpsc::channel::<()>();
+        let (start, started) = tokio::sync::oneshot::channel();
+        let pool = Arc::clone(pool);
+        let caller = tokio::spawn(async move {
+            let work = move || {
+                start.send(()).unwrap();
+                assert!(ended.recv().is_err());
+            };
+            pool.run(user, work).await
+        });
+        started.await.unwrap();
+        Blocked { end, caller }
+    }
+
+    async fn is_pending<T>(future: &mut Pin<Box<impl Future<Output = T>>>) -> bool {
+        std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_pending())).await
+    }
+
+    async fn until(condition: impl Fn() -> bool) {
+        while !condition() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_caller_who_goes_away_frees_nothing_before_the_work_ends() {
+        let pool = pool(1, 4);
+        let Blocked { end, caller } = block(&pool, ADA).await;
+        caller.abort();
+        assert!(caller.await.unwrap_err().is_cancelled());
+        assert_eq!((pool.running(), pool.admitted()), (1, 1));
+        drop(end);
+        until(|| pool.admitted() == 0).await;
+        assert_eq!(pool.running(), 0);
+        assert_eq!(pool.run(ADA, || 7).await.unwrap(), 7);
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_refuses_and_a_waiting_caller_who_goes_away_leaves_it() {
+        let pool = pool(1, 1);
+        let first = block(&pool, None).await;
+        let mut second = Box::pin(pool.run(None, || ()));
+        assert!(is_pending(&mut second).await);
+        let refused = pool.run(None, || ()).await.unwrap_err();
+        assert_eq!((refused.status(), refused.code()), (503, "SERVICE_UNAVAILABLE"));
+        assert!(refused.headers().iter().any(|(name, _)| *name == "Retry-After"));
+        drop(second);
+        assert_eq!(pool.admitted(), 1);
+        drop(first.end);
+        first.caller.await.unwrap().unwrap();
+        pool.run(None, || ()).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn one_user_takes_half_of_the_permits_and_a_bounded_part_of_the_queue() {
+        let pool = pool(2, 8);
+        let first = block(&pool, ADA).await;
+        let mut second = Box::pin(pool.run(ADA, || ()));
+        assert!(is_pending(&mut second).await);
+        // The other permit is there for everybody else, and the one who waits for it takes no place from them.
+        assert_eq!((pool.running(), pool.admitted()), (1, 1));
+        assert_eq!(pool.run(ADA, || ()).await.unwrap_err().code(), "RATE_LIMIT_HIT");
+        pool.run(BOB, || ()).await.unwrap();
+        drop(first.end);
+        second.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_caller_waits_until_the_deadline_and_the_work_goes_on() {
+        let limits = Limits { permits: 1, queue: 1, queue_of_user: 2, deadline: Duration::ZERO };
+        let pool = Pool::new(limits);
+        let (end, ended) = mpsc::channel::<()>();
+        let refused = pool.run(ADA, move || ended.recv().unwrap_err()).await.unwrap_err();
+        assert_eq!((refused.status(), refused.code()), (503, "SERVICE_UNAVAILABLE"));
+        assert_eq!(pool.running(), 1);
+        let refused = pool.run(BOB, || ()).await.unwrap_err();
+        assert_eq!((refused.status(), refused.code()), (503, "SERVICE_UNAVAILABLE"));
+        drop(end);
+        until(|| pool.admitted() == 0).await;
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_and_gives_the_permit_back() {
+        let pool = pool(1, 1);
+        let failed = pool.run::<()>(ADA, || panic!("a mistake")).await.unwrap_err();
+        assert_eq!(failed.status(), 500);
+        pool.run(ADA, || ()).await.unwrap();
+    }
+}

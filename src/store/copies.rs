@@ -1,0 +1,39 @@
+//! Copies of the whole database: in memory, to go back to later, or in another file.
+
+use super::{Cause, StoreError};
+use rusqlite::Connection;
+use rusqlite::backup::Backup;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// A copy of the database in memory.
+pub struct DatabaseCopy(Mutex<Connection>);
+
+impl DatabaseCopy {
+    /// Copies what is committed.
+    pub(super) fn of(connection: &Connection) -> Result<Self, StoreError> {
+        let mut copy = Connection::open_in_memory()?;
+        copy_all(connection, &mut copy)?;
+        Ok(Self(Mutex::new(copy)))
+    }
+
+    /// Replaces the contents of a database with the copy, in one transaction. Other connections see all of it or nothing.
+    pub(super) fn restore_to(&self, connection: &mut Connection) -> Result<(), StoreError> {
+        let copy = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        copy_all(&copy, connection)
+    }
+}
+
+fn copy_all(from: &Connection, to: &mut Connection) -> Result<(), StoreError> {
+    let backup = Backup::new(from, to)?;
+    // All pages in one step: a copy in several could be interrupted by other connections.
+    match backup.step(-1)? {
+        rusqlite::backup::StepResult::Done => Ok(()),
+        _ => Err(StoreError::NotCommitted(Cause::Program, "the database was busy".to_owned())),
+    }
+}
+
+/// Writes what is committed to a new file.
+pub(super) fn write_to(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    Ok(connection.backup("main", path, None::<fn(rusqlite::backup::Progress)>)?)
+}

@@ -1,0 +1,259 @@
+//! The database file as the system sees it: its real path, its owner, its lock, and whether it is still there.
+
+use super::{OpenError, StoreError};
+use std::ffi::OsStr;
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// What SQLite and this program put beside the database.
+const COMPANIONS: [&str; 4] = ["", "-wal", "-shm", ".lock"];
+
+/// Which file a path led to when it was opened.
+#[derive(Clone, Debug)]
+pub struct FileIdentity {
+    path: PathBuf,
+    #[cfg(unix)]
+    device_and_inode: (u64, u64),
+    /// Whether the file is unlinked on purpose.
+    is_unlinked: bool,
+}
+
+impl FileIdentity {
+    fn of(path: &Path, metadata: &Metadata) -> Self {
+        Self {
+            path: path.to_owned(),
+            #[cfg(unix)]
+            device_and_inode: {
+                use std::os::unix::fs::MetadataExt;
+                (metadata.dev(), metadata.ino())
+            },
+            is_unlinked: false,
+        }
+    }
+
+    /// Takes note that the file is unlinked while it is open, so that its path leads nowhere.
+    pub(super) fn set_unlinked(&mut self) {
+        self.is_unlinked = true;
+    }
+
+    /// Returns the path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Checks that the path still leads to the same file. What is written to a file that was deleted or replaced is gone
+    /// with the process.
+    pub fn check(&self) -> Result<(), StoreError> {
+        if self.is_unlinked {
+            return Ok(());
+        }
+        match std::fs::metadata(&self.path) {
+            Ok(metadata) if Self::of(&self.path, &metadata).is_same(self) => Ok(()),
+            Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(()),
+            _ => Err(StoreError::Replaced(self.path.clone())),
+        }
+    }
+
+    #[cfg(unix)]
+    fn is_same(&self, other: &Self) -> bool {
+        self.device_and_inode == other.device_and_inode
+    }
+
+    #[cfg(not(unix))]
+    fn is_same(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+/// An open database file, locked against other processes.
+///
+/// It is opened before SQLite opens it and closed after: SQLite's own locks are POSIX locks, which a process loses when
+/// it closes any descriptor of the file.
+#[derive(Debug)]
+pub struct LockedFile {
+    /// Which file it is.
+    pub identity: FileIdentity,
+    /// Whether it was made just now.
+    pub is_new: bool,
+    _file: File,
+}
+
+/// Returns the path without symbolic links, so that all names of a file lead to one lock. The file itself may be
+/// missing, its directory may not. Hard links cannot be told apart, so a file that has several names is refused.
+pub fn real_path(path: &Path) -> Result<PathBuf, OpenError> {
+    let refuse = |why: &str| OpenError::Unsuitable { path: path.to_owned(), why: why.to_owned() };
+    let text = path.as_os_str().to_string_lossy();
+    if text == ":memory:" || text.is_empty() || text.starts_with("file:") {
+        return Err(refuse("it is not the path of a file; `serve --ephemeral` runs without one"));
+    }
+    match std::fs::canonicalize(path) {
+        Ok(real) => Ok(real),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if path.is_symlink() {
+                return Err(refuse("it is a symbolic link to a file that does not exist"));
+            }
+            let name = path.file_name().ok_or_else(|| refuse("it does not end with the name of a file"))?;
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = std::fs::canonicalize(folder.unwrap_or(Path::new(".")))
+                .map_err(|error| unwritable(path, &format!("its directory: {error}")))?;
+            Ok(folder.join(name))
+        }
+        Err(error) => Err(unwritable(path, &error.to_string())),
+    }
+}
+
+/// Opens and locks a database file, and makes it if it is missing. Only its owner can read a new one; SQLite gives the
+/// `-wal` and `-shm` files the same mode and owner.
+pub fn open_locked(path: &Path) -> Result<LockedFile, OpenError> {
+    let failed = |error: std::io::Error| unwritable(path, &error.to_string());
+    let (file, is_new) = match private_file().create_new(true).open(path) {
+        Ok(file) => (file, true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            (private_file().open(path).map_err(failed)?, false)
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        let why = "it is not a regular file".to_owned();
+        return Err(OpenError::Unsuitable { path: path.to_owned(), why });
+    }
+    if is_new {
+        adopt_owner_of_folder(path, &file);
+    } else {
+        check_mode(path, &metadata)?;
+    }
+    lock_inode(path, &file)?;
+    Ok(LockedFile { identity: FileIdentity::of(path, &metadata), is_new, _file: file })
+}
+
+/// Locks the file itself: in two containers, one file may have two paths. These locks are apart from those of SQLite on
+/// Linux only.
+#[cfg(target_os = "linux")]
+fn lock_inode(path: &Path, file: &File) -> Result<(), OpenError> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            Err(OpenError::InUse { path: path.to_owned(), process: "unknown".to_owned() })
+        }
+        // A file system without locks has the lock file.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lock_inode(_path: &Path, _file: &File) -> Result<(), OpenError> {
+    Ok(())
+}
+
+/// Refuses a file with several names, and takes the permissions of everybody away: a restored copy often has them.
+#[cfg(unix)]
+fn check_mode(path: &Path, metadata: &Metadata) -> Result<(), OpenError> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    if metadata.nlink() > 1 {
+        let why = "it has several names (hard links), and SQLite keeps what belongs to it beside one of them; copy it to a \
+                   file of its own";
+        return Err(OpenError::Unsuitable { path: path.to_owned(), why: why.to_owned() });
+    }
+    let mode = metadata.permissions().mode() & 0o777;
+    if mode & 0o007 != 0 {
+        let mut permissions = metadata.permissions();
+        permissions.set_mode(mode & 0o770);
+        match std::fs::set_permissions(path, permissions) {
+            Ok(()) => {
+                tracing::warn!(path = %path.display(), "everybody on this machine could read the database; now only its owner and group can");
+            }
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "everybody on this machine can read the database");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_mode(_path: &Path, _metadata: &Metadata) -> Result<(), OpenError> {
+    Ok(())
+}
+
+/// Gives a new file to the owner of its directory. Only root can: whoever prepares a server as root would otherwise make
+/// files that the server's own user cannot open.
+pub fn adopt_owner_of_folder(path: &Path, file: &File) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let (Some(Ok(folder)), Ok(own)) = (path.parent().map(std::fs::metadata), file.metadata()) else {
+            return;
+        };
+        if own.uid() != folder.uid() {
+            // Refused to everybody but root, who needs it.
+            let _refused = fchown(file, Some(folder.uid()), Some(folder.gid()));
+        }
+    }
+    #[cfg(not(unix))]
+    let _unused = (path, file);
+}
+
+/// Returns options that open a file for reading and writing and, if they create it, let only its owner read it.
+pub fn private_file() -> OpenOptions {
+    let mut options = File::options();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    options
+}
+
+/// Returns the path with something appended to its name.
+pub fn beside(path: &Path, ending: impl AsRef<OsStr>) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// The error that a file cannot be written. Names the file beside it that belongs to somebody else, which is the most
+/// common reason.
+pub fn unwritable(path: &Path, why: &str) -> OpenError {
+    let why = match foreign_owner(path) {
+        Some(hint) => format!("{why} ({hint})"),
+        None => why.to_owned(),
+    };
+    OpenError::ReadOnly { path: path.to_owned(), why }
+}
+
+#[cfg(unix)]
+fn foreign_owner(path: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let own = rustix::process::geteuid().as_raw();
+    COMPANIONS.iter().map(|ending| beside(path, ending)).find_map(|file| {
+        let owner = std::fs::metadata(&file).ok()?.uid();
+        (owner != own).then(|| {
+            format!(
+                "{} belongs to user {owner}, and this process runs as user {own}: start it as that user, or give the file \
+                 away with chown",
+                file.display()
+            )
+        })
+    })
+}
+
+#[cfg(not(unix))]
+fn foreign_owner(_path: &Path) -> Option<String> {
+    None
+}
+
+/// Returns how many bytes the file system of a path has left for this user; `None` if it does not say.
+pub fn free_space(path: &Path) -> Option<u64> {
+    #[cfg(unix)]
+    {
+        let found = rustix::fs::statvfs(path).ok()?;
+        Some(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+    #[cfg(not(unix))]
+    {
+        let _unused = path;
+        None
+    }
+}

@@ -1,0 +1,111 @@
+//! Keeps the network served while reads block the threads that serve it.
+//!
+//! Of tokio's workers, one waits for the network, and the one that was woken by it runs the requests that came. The others
+//! sleep, and nobody wakes one to wait for the network as long as there is only this request to run. So a read that blocks
+//! its worker, for a disk or for SQLite, would stop all connections. Handing the network on before each read would cost as
+//! much as the read. Instead, a thread of its own looks now and then whether a read has been running since its last look,
+//! and if so wakes a worker.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::runtime::Handle;
+
+/// The time between two looks while there are reads.
+const INTERVAL: Duration = Duration::from_millis(10);
+
+/// After so many looks without a read, the thread sleeps until the next one.
+const IDLE_LOOKS: u32 = 100;
+
+/// The handle to the thread, which ends when this is dropped. Without a runtime there is nothing to watch.
+pub struct Watchdog(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    begun: AtomicU64,
+    ended: AtomicU64,
+    /// The thread waits for the next read.
+    is_asleep: AtomicBool,
+    is_closed: Mutex<bool>,
+    wakeup: Condvar,
+}
+
+/// A read that is running.
+pub struct Watched<'w>(&'w State);
+
+impl Watchdog {
+    /// Starts the thread for the current runtime.
+    pub fn start() -> Self {
+        let state = Arc::new(State::default());
+        if let Ok(runtime) = Handle::try_current() {
+            let watched = Arc::clone(&state);
+            let thread = std::thread::Builder::new().name("watchdog".to_owned());
+            if let Err(error) = thread.spawn(move || watched.run(&runtime)) {
+                tracing::warn!(%error, "slow reads may delay other requests");
+            }
+        }
+        Self(state)
+    }
+
+    /// Counts a read until the result is dropped.
+    pub fn watch(&self) -> Watched<'_> {
+        let state = &*self.0;
+        state.begun.fetch_add(1, Ordering::SeqCst);
+        if state.is_asleep.load(Ordering::SeqCst) {
+            state.wake();
+        }
+        Watched(state)
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        *self.0.is_closed.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.wakeup.notify_one();
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        self.0.ended.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl State {
+    fn wake(&self) {
+        // Under the lock, so that the thread either has not looked yet or is waiting already.
+        let _closed = self.is_closed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_asleep.store(false, Ordering::SeqCst);
+        self.wakeup.notify_one();
+    }
+
+    fn run(&self, runtime: &Handle) {
+        let mut idle_looks = 0;
+        let mut begun = self.begun.load(Ordering::SeqCst);
+        let mut closed = self.is_closed.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*closed {
+            if idle_looks < IDLE_LOOKS {
+                closed = self.wakeup.wait_timeout(closed, INTERVAL).unwrap_or_else(PoisonError::into_inner).0;
+            } else {
+                self.is_asleep.store(true, Ordering::SeqCst);
+                while !*closed
+                    && self.is_asleep.load(Ordering::SeqCst)
+                    && self.begun.load(Ordering::SeqCst) == begun
+                {
+                    closed = self.wakeup.wait(closed).unwrap_or_else(PoisonError::into_inner);
+                }
+                self.is_asleep.store(false, Ordering::SeqCst);
+            }
+            // Reads that ended count for those that had begun, so one may be missed while others come and go. Then the
+            // network is served.
+            let is_stuck = begun > self.ended.load(Ordering::SeqCst);
+            let now = self.begun.load(Ordering::SeqCst);
+            idle_looks = if is_stuck || now != begun { 0 } else { idle_looks.saturating_add(1) };
+            begun = now;
+            if is_stuck {
+                // An empty task wakes an idle worker, which then waits for the network.
+                drop(runtime.spawn(async {}));
+            }
+        }
+    }
+}

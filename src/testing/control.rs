@@ -1,0 +1,339 @@
+//! The control of a test server: JSON over HTTP, on an address of its own. `docs/testing.md` describes it.
+
+use super::double::{Double, DoubleError, Restart};
+use super::fixtures::Date;
+use super::level::Level;
+use super::requests::{Pattern, RequestFilter};
+use crate::http::{ApiError, ApiResult};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+/// The largest body of a request, in bytes.
+const BODY_LIMIT: usize = 16 << 20;
+
+/// The longest time to wait for requests, in seconds.
+const MAX_WAIT: f64 = 3600.0;
+
+/// Every path with its methods, for errors.
+const PATHS: &[(&str, &[&str])] = &[
+    ("/act", &["POST"]),
+    ("/clock", &["GET", "PUT"]),
+    ("/faults", &["GET", "POST", "DELETE"]),
+    ("/fixtures", &["GET"]),
+    ("/level", &["PUT", "DELETE"]),
+    ("/queues/expire", &["POST"]),
+    ("/requests", &["GET", "DELETE"]),
+    ("/reset", &["POST"]),
+    ("/restart", &["POST"]),
+];
+
+/// Answers requests until the server stops.
+pub async fn serve(listener: TcpListener, double: Arc<Double>, mut stopped: watch::Receiver<bool>) {
+    let mut connections = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => if let Ok((stream, _)) = accepted {
+                let _slower = stream.set_nodelay(true);
+                let double = Arc::clone(&double);
+                let service = service_fn(move |request| {
+                    let double = Arc::clone(&double);
+                    async move { Ok::<_, Infallible>(respond(&double, request).await) }
+                });
+                let mut builder = http1::Builder::new();
+                builder.timer(TokioTimer::new());
+                connections.push(builder.serve_connection(TokioIo::new(stream), service));
+            },
+            // A connection that ends early concerns nobody else.
+            Some(_ended) = connections.next() => {}
+            _ = stopped.changed() => return,
+        }
+    }
+}
+
+async fn respond(double: &Double, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let (status, body) = match handle(double, request).await {
+        Ok(body) => (200, body),
+        Err(error) => (error.status(), error.body()),
+    };
+    let mut response = Response::new(Full::new(format!("{body}\n").into()));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+async fn handle(double: &Double, request: Request<Incoming>) -> ApiResult<Value> {
+    let (head, body) = request.into_parts();
+    let path = head.uri.path().trim_end_matches('/').to_owned();
+    let query = Query::new(head.uri.query().unwrap_or_default());
+    let body = Limited::new(body, BODY_LIMIT).collect().await;
+    let body = body.map_err(|error| ApiError::bad_request(format!("the body could not be read: {error}")))?;
+    let body = body.to_bytes();
+    let success = || json!({"result": "success"});
+    let answer = match (&head.method, path.as_str()) {
+        (&Method::GET, "/requests") => requests(double, query).await?,
+        (&Method::DELETE, "/requests") => {
+            double.monitor.requests.clear();
+            success()
+        }
+        (&Method::GET, "/clock") => json!(double.clock()),
+        (&Method::PUT, "/clock") => {
+            let ClockChange { now, advance, frozen } = read(&body)?;
+            if now.is_none() && advance.is_none() && frozen.is_none() {
+                return Err(ApiError::bad_request("give \"now\", \"advance\" or \"frozen\""));
+            }
+            let advance = advance.map(|seconds| (seconds * 1000.0) as i64);
+            json!(double.set_clock(now, advance, frozen).await?)
+        }
+        (&Method::GET, "/faults") => json!({"faults": double.monitor.faults.list()}),
+        (&Method::POST, "/faults") => {
+            double.add_fault(read(&body)?)?;
+            success()
+        }
+        (&Method::DELETE, "/faults") => {
+            double.monitor.faults.clear();
+            success()
+        }
+        (&Method::POST, "/queues/expire") => {
+            let Expire { user } = read_or_default(&body)?;
+            json!({"result": "success", "expired": double.expire_queues(user.as_deref()).await?})
+        }
+        (&Method::PUT, "/level") => {
+            let level: Level = read(&body)?;
+            let answer = json!({"feature_level": level.feature_level, "version": level.version()});
+            double.set_level(Some(level));
+            answer
+        }
+        (&Method::DELETE, "/level") => {
+            double.set_level(None);
+            success()
+        }
+        (&Method::POST, "/reset") => {
+            double.reset().await?;
+            success()
+        }
+        (&Method::POST, "/restart") => {
+            let how: Restart = read_or_default(&body)?;
+            double.restart(how).await.map_err(restart_error)?;
+            success()
+        }
+        (&Method::POST, "/act") => act(double, read(&body)?).await?,
+        (&Method::GET, "/fixtures") => serde_json::to_value(double.dump().await?)?,
+        (method, path) => return Err(unknown(method, path)),
+    };
+    Ok(answer)
+}
+
+fn restart_error(error: DoubleError) -> ApiError {
+    ApiError::internal(error)
+}
+
+fn unknown(method: &Method, path: &str) -> ApiError {
+    if let Some((_, methods)) = PATHS.iter().find(|(known, _)| *known == path) {
+        let methods = methods.join(", ");
+        return ApiError::new(405, "BAD_REQUEST", format!("{path} knows {methods}, not {method}"));
+    }
+    let paths: Vec<&str> = PATHS.iter().map(|(path, _)| *path).collect();
+    ApiError::new(404, "BAD_REQUEST", format!("there is no '{path}' here; there are {}", paths.join(", ")))
+}
+
+fn read<T: DeserializeOwned>(body: &Bytes) -> ApiResult<T> {
+    serde_json::from_slice(body)
+        .map_err(|error| ApiError::bad_request(format!("the body is not the JSON that is expected: {error}")))
+}
+
+/// Like [`read`]; an empty body is an empty object.
+fn read_or_default<T: DeserializeOwned + Default>(body: &Bytes) -> ApiResult<T> {
+    if body.iter().all(u8::is_ascii_whitespace) { Ok(T::default()) } else { read(body) }
+}
+
+/// The parameters of a query string.
+struct Query(HashMap<String, String>);
+
+impl Query {
+    fn new(text: &str) -> Self {
+        Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
+    }
+
+    fn text(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name)
+    }
+
+    fn number(&mut self, name: &str, max: f64) -> ApiResult<Option<f64>> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let number = text.parse::<f64>().ok().filter(|number| (0.0..=max).contains(number));
+        let number = number.ok_or_else(|| {
+            ApiError::bad_request(format!("'{name}' is not a number from 0 to {max}: {text}"))
+        })?;
+        Ok(Some(number))
+    }
+
+    /// Fails if there are parameters that nobody asked for.
+    fn finish(self) -> ApiResult<()> {
+        match self.0.into_keys().next() {
+            Some(name) => Err(ApiError::bad_request(format!("unknown parameter '{name}'"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `GET /requests`: the requests that match; with `wait`, once there are so many of them.
+async fn requests(double: &Double, mut query: Query) -> ApiResult<Value> {
+    let wait = query.number("wait", 1e9)?;
+    let timeout = query.number("timeout", MAX_WAIT)?;
+    let filter = RequestFilter {
+        method: query.text("method"),
+        path: query.text("path").map(Pattern),
+        user: query.text("user"),
+        pending: query.text("pending").is_some_and(|pending| pending != "false"),
+    };
+    query.finish()?;
+    let log = &double.monitor.requests;
+    let list = match wait {
+        Some(count) => log.wait(&filter, count as usize, timeout.map(Duration::from_secs_f64)).await,
+        None => log.list(&filter),
+    };
+    Ok(json!({ "requests": list }))
+}
+
+/// `PUT /clock`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClockChange {
+    #[serde(default)]
+    now: Option<Date>,
+    #[serde(default)]
+    advance: Option<f64>,
+    #[serde(default)]
+    frozen: Option<bool>,
+}
+
+/// `POST /queues/expire`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expire {
+    #[serde(default)]
+    user: Option<String>,
+}
+
+/// `POST /act`: what a user does. Either an endpoint with its parameters, or a message, a reaction or a typing notice in
+/// the words of fixtures.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Act {
+    user: String,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    path: Option<String>,
+    #[serde(default)]
+    form: Map<String, Value>,
+    #[serde(default)]
+    channel: Option<String>,
+    #[serde(default)]
+    topic: Option<String>,
+    #[serde(default, deserialize_with = "one_or_many")]
+    to: Option<Vec<String>>,
+    #[serde(default)]
+    content: Option<String>,
+    #[serde(default)]
+    react: Option<String>,
+    #[serde(default)]
+    message: Option<i64>,
+    #[serde(default)]
+    typing: Option<String>,
+}
+
+fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected an email or a list of emails")]
+    enum Written {
+        One(String),
+        Many(Vec<String>),
+    }
+    Ok(Some(match Written::deserialize(deserializer)? {
+        Written::One(one) => vec![one],
+        Written::Many(many) => many,
+    }))
+}
+
+async fn act(double: &Double, act: Act) -> ApiResult<Value> {
+    let ask = |what: &str| ApiError::bad_request(what.to_owned());
+    let Act { user, method, path, form, channel, topic, to, content, react, message, typing } = act;
+    let mut parameters = Map::new();
+    let mut add = |name: &str, value: Value| parameters.insert(name.to_owned(), value);
+    let (method, path) = match (path, content, react, typing) {
+        (Some(path), None, None, None) => {
+            parameters = form;
+            let method = method.unwrap_or_else(|| "POST".to_owned()).to_uppercase();
+            let method = method.parse().map_err(|_| ask("\"method\" is not a method"))?;
+            (method, path.strip_prefix("/api/v1").map_or(path.clone(), str::to_owned))
+        }
+        (None, Some(content), None, None) => {
+            add("content", content.into());
+            match (channel, to) {
+                (Some(channel), None) => {
+                    add("type", "channel".into());
+                    add("to", json!([channel]));
+                    add("topic", topic.unwrap_or_default().into());
+                }
+                (None, Some(to)) => {
+                    add("type", "direct".into());
+                    add("to", json!(to));
+                }
+                _ => return Err(ask("a message needs either \"channel\" and \"topic\", or \"to\"")),
+            }
+            (Method::POST, "/messages".to_owned())
+        }
+        (None, None, Some(emoji_name), None) => {
+            add("emoji_name", emoji_name.into());
+            let message = message.ok_or_else(|| ask("a reaction needs the id of a \"message\""))?;
+            (Method::POST, format!("/messages/{message}/reactions"))
+        }
+        (None, None, None, Some(op)) => {
+            add("op", op.into());
+            match (channel, to) {
+                (Some(channel), None) => {
+                    let mut of_channel = Map::new();
+                    of_channel.insert("stream".to_owned(), channel.into());
+                    let found = double.call(&user, &Method::GET, "/get_stream_id", &of_channel).await?;
+                    add("type", "channel".into());
+                    add("stream_id", found["stream_id"].clone());
+                    add("topic", topic.unwrap_or_default().into());
+                }
+                (None, Some(to)) => {
+                    add("type", "direct".into());
+                    let mut ids = Vec::with_capacity(to.len());
+                    for email in &to {
+                        let path = format!("/users/{email}");
+                        let found = double.call(&user, &Method::GET, &path, &Map::new()).await?;
+                        ids.push(found["user"]["user_id"].clone());
+                    }
+                    add("to", json!(ids));
+                }
+                _ => return Err(ask("\"typing\" needs either \"channel\" and \"topic\", or \"to\"")),
+            }
+            (Method::POST, "/typing".to_owned())
+        }
+        _ => return Err(ask("give one of \"content\", \"react\", \"typing\" or \"path\"")),
+    };
+    let mut answer = double.call(&user, &method, &path, &parameters).await?;
+    answer["result"] = "success".into();
+    Ok(answer)
+}

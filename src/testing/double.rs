@@ -1,0 +1,392 @@
+//! A running test server, and what can be done to it.
+
+use super::acting;
+use super::ephemeral::{self, Folder};
+use super::faults::Fault;
+use super::fixtures::{self, Date, FixtureError, Fixtures, PasswordCost, StartClock};
+use super::har::Har;
+use super::level::Level;
+use super::monitor::Monitor;
+use crate::app::{App, Options};
+use crate::auth::Caller;
+use crate::domain::access::user_rows;
+use crate::domain::users::sql as users;
+use crate::events;
+use crate::http::{ApiError, ApiResult, Interceptor};
+use crate::scheduler;
+use crate::server::{Engine, Server, StartError};
+use crate::store::{Database, DatabaseCopy, StoreError};
+use crate::types::{Clock, UserId};
+use hyper::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::RwLock;
+
+/// How a test server is started.
+#[derive(Default)]
+pub struct Settings {
+    /// The database; `None` for one that leaves nothing behind.
+    pub database: Option<PathBuf>,
+    /// What a new database starts with.
+    pub fixtures: Option<Fixtures>,
+    /// Whether the clock, the requests and so on can be controlled. It costs a little for each request, and a copy of the
+    /// database in memory.
+    pub is_controlled: bool,
+    /// The file for exchanges.
+    pub record: Option<PathBuf>,
+    /// Options of the server.
+    pub options: Options,
+}
+
+/// Why a test server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum DoubleError {
+    /// The fixtures cannot be used.
+    #[error(transparent)]
+    Fixtures(#[from] FixtureError),
+    /// The server did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The database has users already.
+    #[error("{0} has users already; fixtures are for a new file")]
+    NotNew(PathBuf),
+    /// The file for exchanges cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Record {
+        /// The path of the file.
+        path: PathBuf,
+        /// The error of the system.
+        source: std::io::Error,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A running test server.
+pub struct Double {
+    settings: Settings,
+    clock: Clock,
+    /// Exchanges; unused unless the server is controlled or records.
+    pub monitor: Arc<Monitor>,
+    interceptor: Option<Arc<dyn Interceptor>>,
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+    /// `None` while the server starts again, and once it has stopped.
+    server: RwLock<Option<Server>>,
+    /// The database as the fixtures left it.
+    pristine: Option<Arc<DatabaseCopy>>,
+    start_clock: Option<StartClock>,
+}
+
+/// The state of the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClockState {
+    /// The time.
+    pub now: Date,
+    /// The same in UNIX seconds.
+    pub timestamp: f64,
+    /// Whether it stands still.
+    pub frozen: bool,
+}
+
+/// How to start again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Restart {
+    /// Cuts connections, as a crash does. By default running requests are answered first.
+    #[serde(default)]
+    pub abrupt: bool,
+    /// Seconds during which connections are refused.
+    #[serde(default)]
+    pub down: f64,
+}
+
+impl Double {
+    /// Starts a server on an address. Fixtures are loaded before it answers.
+    pub async fn start(mut settings: Settings, address: SocketAddr) -> Result<Self, DoubleError> {
+        let fixtures = settings.fixtures.take().map(Arc::new);
+        let start_clock = fixtures.as_ref().and_then(|fixtures| fixtures.clock);
+        let clock =
+            if settings.is_controlled || start_clock.is_some() { Clock::adjustable() } else { Clock::System };
+        start_clock.inspect(|start| set_clock(&clock, *start));
+        let har = settings.record.as_ref().map(|path| {
+            Har::create(path).map_err(|source| DoubleError::Record { path: path.clone(), source })
+        });
+        let is_watched = settings.is_controlled || har.is_some();
+        let monitor = Arc::new(Monitor::new(har.transpose()?, clock.clone()));
+        let interceptor: Option<Arc<dyn Interceptor>> =
+            if is_watched { Some(Arc::clone(&monitor) as _) } else { None };
+        let refused = |source| StartError::Listen { address, source };
+        let listener = std::net::TcpListener::bind(address).map_err(refused)?;
+        listener.set_nonblocking(true).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let mut double = Self {
+            settings,
+            clock,
+            monitor,
+            interceptor,
+            listener,
+            address,
+            server: RwLock::default(),
+            pristine: None,
+            start_clock,
+        };
+        let is_new = double.settings.database.as_ref().is_none_or(|path| !path.exists());
+        let (engine, folder) = double.open(None).await?;
+        if let Some(fixtures) = fixtures
+            && let Err(error) = double.load(&engine, &fixtures).await
+        {
+            if is_new && let Err(error) = engine.unlink() {
+                tracing::warn!(%error, "the new file stays");
+            }
+            return Err(error);
+        }
+        if double.settings.is_controlled {
+            double.pristine = Some(Arc::new(engine.app.writer.copy().await?));
+        }
+        drop(folder);
+        double.serve(engine).await?;
+        Ok(double)
+    }
+
+    /// Opens the database. One that leaves nothing behind is new, or a copy of another; its files are removed with the
+    /// folder.
+    async fn open(&self, copy_of: Option<Engine>) -> Result<(Engine, Option<Folder>), DoubleError> {
+        let (clock, options) = (self.clock.clone(), self.settings.options.clone());
+        if let Some(path) = &self.settings.database {
+            if let Some(before) = copy_of {
+                close(before).await;
+            }
+            return Ok((Engine::open(path, clock, options).await?, None));
+        }
+        let (database, folder) = match copy_of {
+            None => ephemeral::open().map_err(StartError::from)?,
+            Some(before) => {
+                let folder = ephemeral::folder().map_err(StartError::from)?;
+                before.app.writer.copy_to(folder.database()).await?;
+                close(before).await;
+                (Database::open_ephemeral(&folder.database()).map_err(StartError::from)?, folder)
+            }
+        };
+        Ok((Engine::on(database, clock, options).await?, Some(folder)))
+    }
+
+    async fn load(&self, engine: &Engine, fixtures: &Arc<Fixtures>) -> Result<(), DoubleError> {
+        let has_users =
+            engine.app.readers.read(|snapshot| users::count_people(snapshot).map_err(StoreError::from));
+        if has_users.await? != (0, 0)
+            && let Some(path) = &self.settings.database
+        {
+            return Err(DoubleError::NotNew(path.clone()));
+        }
+        let cost = match self.settings.database {
+            Some(_) => PasswordCost::Full,
+            None => PasswordCost::Least,
+        };
+        let router = crate::http::Router::new(crate::api::routes()).map_err(StartError::from)?;
+        Ok(fixtures::load(&engine.app, &router, fixtures, cost).await?)
+    }
+
+    async fn serve(&self, engine: Engine) -> Result<(), DoubleError> {
+        let refused = |source| StartError::Listen { address: self.address, source };
+        let listener = self.listener.try_clone().and_then(TcpListener::from_std).map_err(refused)?;
+        let server = Server::serve_intercepted(engine, listener, self.interceptor.clone())?;
+        *self.server.write().await = Some(server);
+        Ok(())
+    }
+
+    /// The address that the server listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address as clients write it.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The shared state of the server.
+    pub async fn app(&self) -> ApiResult<Arc<App>> {
+        let server = self.server.read().await;
+        server.as_ref().map(|server| Arc::clone(server.app())).ok_or_else(|| StoreError::Stopped.into())
+    }
+
+    /// Stops cleanly.
+    pub async fn stop(&self) {
+        if let Some(server) = self.server.write().await.take() {
+            server.stop().await;
+        }
+    }
+
+    /// Stops at once.
+    pub async fn abort(&self) {
+        if let Some(server) = self.server.write().await.take() {
+            close(server.abort().await).await;
+        }
+    }
+
+    /// Goes back to the fixtures: rows, clock, faults, requests, level. Queues are gone.
+    pub async fn reset(&self) -> ApiResult<()> {
+        let Some(pristine) = self.pristine.clone() else {
+            return Err(ApiError::internal("a server that is not controlled is reset"));
+        };
+        let app = self.app().await?;
+        self.monitor.reset();
+        self.clock.set_frozen(false);
+        set_time(&self.clock, Clock::System.milliseconds());
+        self.start_clock.inspect(|start| set_clock(&self.clock, *start));
+        let hub = Arc::clone(&app.hub);
+        app.writer.restore(pristine, move || hub.clear()).await?;
+        app.rate_limiter.clear();
+        Ok(())
+    }
+
+    /// Stops and starts again on the same data, at the same address.
+    pub async fn restart(&self, how: Restart) -> Result<(), DoubleError> {
+        let mut running = self.server.write().await;
+        let Some(server) = running.take() else { return Err(StoreError::Stopped.into()) };
+        let before = if how.abrupt { server.abort().await } else { server.finish().await };
+        let opened = self.open(Some(before));
+        let (engine, folder) = opened.await?;
+        if let Ok(down) = Duration::try_from_secs_f64(how.down)
+            && !down.is_zero()
+        {
+            // Connections would otherwise wait until the server is back.
+            let _ended = tokio::time::timeout(down, self.refuse_connections()).await;
+        }
+        drop(folder);
+        drop(running);
+        self.serve(engine).await
+    }
+
+    async fn refuse_connections(&self) {
+        let listener = self.listener.try_clone().and_then(TcpListener::from_std);
+        match listener {
+            Ok(listener) => loop {
+                drop(listener.accept().await);
+            },
+            Err(error) => tracing::warn!(%error, "connections are not refused"),
+        }
+    }
+
+    /// The state of the clock.
+    pub fn clock(&self) -> ClockState {
+        let milliseconds = self.clock.milliseconds();
+        ClockState {
+            now: Date::from_milliseconds(milliseconds),
+            timestamp: Duration::from_millis(milliseconds.unsigned_abs()).as_secs_f64(),
+            frozen: self.clock.is_frozen(),
+        }
+    }
+
+    /// Sets the clock, then moves it by milliseconds, then stops it or lets it run. What is due is done, and queues and polls that waited
+    /// long enough end.
+    pub async fn set_clock(
+        &self,
+        now: Option<Date>,
+        advance: Option<i64>,
+        frozen: Option<bool>,
+    ) -> ApiResult<ClockState> {
+        let app = self.app().await?;
+        if let Some(now) = now {
+            set_time(&self.clock, now.milliseconds());
+        }
+        if let Some(milliseconds) = advance {
+            self.clock.advance_milliseconds(milliseconds);
+        }
+        if let Some(frozen) = frozen {
+            self.clock.set_frozen(frozen);
+        }
+        // Before polls are woken, which then would not count as waiting.
+        events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
+        app.hub.wake_all();
+        scheduler::wake(&app);
+        Ok(self.clock())
+    }
+
+    /// Expires the queues of a user, or all, and returns how many.
+    pub async fn expire_queues(&self, email: Option<&str>) -> ApiResult<usize> {
+        let app = self.app().await?;
+        let user_id = match email {
+            Some(email) => Some(self.user_id(&app, email).await?),
+            None => None,
+        };
+        let count = app.hub.expire_of(user_id);
+        events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
+        Ok(count)
+    }
+
+    /// Poses as an older server, or no longer.
+    pub fn set_level(&self, level: Option<Level>) {
+        self.monitor.set_level(level);
+    }
+
+    /// Adds a fault, unless something is wrong with it.
+    pub fn add_fault(&self, fault: Fault) -> ApiResult<()> {
+        match fault.problem() {
+            Some(problem) => Err(ApiError::bad_request(problem)),
+            None => {
+                self.monitor.faults.add(fault);
+                Ok(())
+            }
+        }
+    }
+
+    /// Calls an endpoint as a user would, without a connection. `path` is below `/api/v1`.
+    pub async fn call(
+        &self,
+        email: &str,
+        method: &Method,
+        path: &str,
+        parameters: &Map<String, Value>,
+    ) -> ApiResult<Value> {
+        let (app, service) = {
+            let server = self.server.read().await;
+            let server = server.as_ref().ok_or(StoreError::Stopped)?;
+            (Arc::clone(server.app()), Arc::clone(server.service()))
+        };
+        let user_id = self.user_id(&app, email).await?;
+        let caller: Caller = app.readers.read(|snapshot| user_rows::caller(snapshot, user_id)).await?;
+        acting::call(&app, service.router(), caller, method, path, parameters).await
+    }
+
+    async fn user_id(&self, app: &App, email: &str) -> ApiResult<UserId> {
+        let user =
+            app.readers.read(|snapshot| users::by_delivery_email(snapshot, email).map_err(StoreError::from));
+        let user = user.await?;
+        user.map(|user| user.user_id)
+            .ok_or_else(|| ApiError::bad_request(format!("nobody has the email '{email}'")))
+    }
+
+    /// The contents of the database as fixtures.
+    pub async fn dump(&self) -> ApiResult<Fixtures> {
+        self.app().await?.readers.read(|snapshot| fixtures::dump(snapshot)).await
+    }
+}
+
+async fn close(engine: Engine) {
+    if let Err(error) = tokio::task::spawn_blocking(move || engine.close()).await {
+        tracing::error!(%error, "closing a database failed");
+    }
+}
+
+fn set_clock(clock: &Clock, start: StartClock) {
+    match start {
+        StartClock::Running(now) => set_time(clock, now.milliseconds()),
+        StartClock::At { now, frozen } => {
+            clock.set_frozen(frozen);
+            set_time(clock, now.milliseconds());
+        }
+    }
+}
+
+/// Sets a clock as if the time between had passed, for what was already waiting too.
+fn set_time(clock: &Clock, milliseconds: i64) {
+    clock.advance_milliseconds(milliseconds.saturating_sub(clock.milliseconds()));
+}

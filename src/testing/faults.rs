@@ -1,0 +1,424 @@
+//! Faults: requests that are refused, delayed, cut off or lost on purpose.
+
+use super::requests::Pattern;
+use crate::error::ApiError;
+use crate::http::{Dropped, ResponseBody};
+use bytes::Bytes;
+use futures_util::stream;
+use http_body_util::BodyExt;
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long half of a response is on its way before the connection ends.
+const BEFORE_CUT: Duration = Duration::from_millis(20);
+
+/// The time between two chunks of a slow response.
+const CHUNK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The longest delay, in seconds.
+const MAX_DELAY: f64 = 24.0 * 3600.0;
+
+/// What goes wrong, and for which requests.
+///
+/// ```
+/// use teamchat::testing::Fault;
+///
+/// let too_many = Fault::status(429).method("POST").path("/messages").header("Retry-After", "1").times(2);
+/// let lost_answer = Fault::drop_answer().path("/messages").user("bot@example.com").skip(1);
+/// # let _ = (too_many, lost_answer);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The method, upper and lower case alike; by default any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The path; `*` stands for any text, and `/messages` means `/api/v1/messages`. By default any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Pattern>,
+    /// The email in the credentials; by default anybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// How many requests pass before.
+    #[serde(default)]
+    pub skip: u64,
+    /// How many requests it happens to; `null` for all.
+    #[serde(default = "once")]
+    pub times: Option<u64>,
+    /// The status to answer with, in place of handling the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Headers of that answer.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub headers: Map<String, Value>,
+    /// Its body: JSON, or text that is sent as it is. By default the published error of the status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+    /// Seconds to wait first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<f64>,
+    /// Where the connection ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drop: Option<Cut>,
+    /// Sends the response slowly: so many bytes in a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_second: Option<u32>,
+}
+
+/// Where a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cut {
+    /// Before the request is handled.
+    Request,
+    /// After it is handled, without a response.
+    Answer,
+    /// After half of the response.
+    Half,
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the default of an optional field")]
+fn once() -> Option<u64> {
+    Some(1)
+}
+
+impl Default for Fault {
+    fn default() -> Self {
+        Self {
+            method: None,
+            path: None,
+            user: None,
+            skip: 0,
+            times: once(),
+            status: None,
+            headers: Map::new(),
+            body: None,
+            delay: None,
+            drop: None,
+            bytes_per_second: None,
+        }
+    }
+}
+
+impl Fault {
+    /// Answers with a status in place of handling the request.
+    pub fn status(status: u16) -> Self {
+        Self { status: Some(status), ..Self::default() }
+    }
+
+    /// Ends the connection before the request is handled.
+    pub fn drop_request() -> Self {
+        Self { drop: Some(Cut::Request), ..Self::default() }
+    }
+
+    /// Handles the request and ends the connection without a response.
+    pub fn drop_answer() -> Self {
+        Self { drop: Some(Cut::Answer), ..Self::default() }
+    }
+
+    /// Handles the request and ends the connection after half of the response.
+    pub fn half_answer() -> Self {
+        Self { drop: Some(Cut::Half), ..Self::default() }
+    }
+
+    /// Handles the request after a time.
+    pub fn delay(seconds: f64) -> Self {
+        Self { delay: Some(seconds), ..Self::default() }
+    }
+
+    /// Only requests with this method.
+    #[must_use]
+    pub fn method(mut self, method: &str) -> Self {
+        self.method = Some(method.to_owned());
+        self
+    }
+
+    /// Only requests with this path; see [`Fault::path`](struct@Fault).
+    #[must_use]
+    pub fn path(mut self, pattern: &str) -> Self {
+        self.path = Some(Pattern(pattern.to_owned()));
+        self
+    }
+
+    /// Only requests of the user with this email.
+    #[must_use]
+    pub fn user(mut self, email: &str) -> Self {
+        self.user = Some(email.to_owned());
+        self
+    }
+
+    /// Lets so many requests pass before.
+    #[must_use]
+    pub fn skip(mut self, requests: u64) -> Self {
+        self.skip = requests;
+        self
+    }
+
+    /// Happens to so many requests.
+    #[must_use]
+    pub fn times(mut self, requests: u64) -> Self {
+        self.times = Some(requests);
+        self
+    }
+
+    /// Happens to all requests from now on.
+    #[must_use]
+    pub fn always(mut self) -> Self {
+        self.times = None;
+        self
+    }
+
+    /// Adds a header to the answer.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// Sets the body of the answer: JSON, or text.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<Value>) -> Self {
+        self.body = Some(body.into());
+        self
+    }
+
+    /// Returns what is wrong with the fault, if anything.
+    pub fn problem(&self) -> Option<String> {
+        let does_nothing = self.status.is_none()
+            && self.body.is_none()
+            && self.delay.is_none()
+            && self.drop.is_none()
+            && self.bytes_per_second.is_none();
+        if does_nothing {
+            return Some(
+                "a fault needs one of \"status\", \"body\", \"delay\", \"drop\", \"bytes_per_second\""
+                    .to_owned(),
+            );
+        }
+        if let Some(status) = self.status.filter(|status| !(200..=599).contains(status)) {
+            return Some(format!("\"status\": {status} is not a status from 200 to 599"));
+        }
+        if self.delay.is_some_and(|delay| !(0.0..=MAX_DELAY).contains(&delay)) {
+            return Some(format!("\"delay\" is a number of seconds from 0 to {MAX_DELAY}"));
+        }
+        if self.bytes_per_second == Some(0) {
+            return Some("\"bytes_per_second\" is at least 1".to_owned());
+        }
+        for (name, value) in &self.headers {
+            let is_header =
+                name.parse::<HeaderName>().is_ok() && HeaderValue::from_str(&header_text(value)).is_ok();
+            if !is_header || value.is_array() || value.is_object() {
+                return Some(format!("\"headers\": '{name}' is not a header with a text"));
+            }
+        }
+        None
+    }
+
+    fn matches(&self, method: &str, path: &str, user: Option<&str>) -> bool {
+        self.method.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(method))
+            && self.path.as_ref().is_none_or(|pattern| pattern.matches(path))
+            && self
+                .user
+                .as_ref()
+                .is_none_or(|wanted| user.is_some_and(|user| wanted.eq_ignore_ascii_case(user)))
+    }
+
+    /// How long to wait first.
+    pub fn pause(&self) -> Duration {
+        Duration::try_from_secs_f64(self.delay.unwrap_or(0.0)).unwrap_or_default()
+    }
+
+    /// The answer in place of a handler's, if the fault has one.
+    pub fn answer(&self) -> Option<Response<ResponseBody>> {
+        if self.status.is_none() && self.body.is_none() {
+            return None;
+        }
+        let status = StatusCode::from_u16(self.status.unwrap_or(200)).unwrap_or(StatusCode::OK);
+        let mut headers = self.headers.clone();
+        let (content_type, body) = match &self.body {
+            Some(Value::String(text)) => ("text/html; charset=utf-8", text.clone()),
+            Some(value) => ("application/json", format!("{value}\n")),
+            None => ("application/json", format!("{}\n", Self::published_error(status, &mut headers))),
+        };
+        let mut response = Response::new(ResponseBody::Full(body.into()));
+        *response.status_mut() = status;
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        for (name, value) in &headers {
+            if let (Ok(name), Ok(value)) =
+                (name.parse::<HeaderName>(), HeaderValue::from_str(&header_text(value)))
+            {
+                response.headers_mut().insert(name, value);
+            }
+        }
+        Some(response)
+    }
+
+    /// The body of an error with this status, as the server itself sends it.
+    fn published_error(status: StatusCode, headers: &mut Map<String, Value>) -> Value {
+        match status.as_u16() {
+            200..=299 => json!({"result": "success", "msg": ""}),
+            429 => {
+                let given = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
+                let seconds = given.and_then(|(_, value)| header_text(value).parse().ok()).unwrap_or(1.0);
+                let error = ApiError::rate_limited(seconds);
+                for (name, value) in error.headers() {
+                    if !headers.keys().any(|known| known.eq_ignore_ascii_case(name)) {
+                        headers.insert((*name).to_owned(), value.clone().into());
+                    }
+                }
+                error.body()
+            }
+            401 => ApiError::not_logged_in().body(),
+            404 => ApiError::not_found().body(),
+            500..=599 => {
+                json!({"result": "error", "msg": "Internal server error", "code": "INTERNAL_SERVER_ERROR"})
+            }
+            _ => ApiError::bad_request(format!("A fault with status {}", status.as_u16())).body(),
+        }
+    }
+
+    /// Does to a response what the fault says: cuts it off, or slows it down.
+    pub async fn spoil(&self, response: Response<ResponseBody>) -> Result<Response<ResponseBody>, Dropped> {
+        match (self.drop, self.bytes_per_second) {
+            (Some(Cut::Request | Cut::Answer), _) => Err(Dropped),
+            (Some(Cut::Half), _) => {
+                let (head, body) = in_memory(response).await?;
+                let half = body.slice(..body.len() / 2);
+                let chunks = stream::unfold(0, move |step| {
+                    let half = half.clone();
+                    async move {
+                        match step {
+                            0 => Some((Ok(half), 1)),
+                            _ => {
+                                // The first half has to be sent before the connection ends.
+                                tokio::time::sleep(BEFORE_CUT).await;
+                                Some((Err(ApiError::internal("the connection is cut on purpose")), 2))
+                            }
+                        }
+                    }
+                });
+                let remaining = body.len() as u64;
+                Ok(Response::from_parts(head, ResponseBody::Streamed { remaining, stream: Box::pin(chunks) }))
+            }
+            (None, Some(speed)) => {
+                let (head, body) = in_memory(response).await?;
+                let remaining = body.len() as u64;
+                let chunk = (speed as usize / 20).max(1);
+                // Slower than a byte in each interval: the intervals grow.
+                let pause = CHUNK_INTERVAL.mul_f64((20.0 / f64::from(speed)).max(1.0));
+                let chunks = stream::unfold(body, move |mut rest: Bytes| async move {
+                    if rest.is_empty() {
+                        return None;
+                    }
+                    tokio::time::sleep(pause).await;
+                    let next = rest.split_to(chunk.min(rest.len()));
+                    Some((Ok(next), rest))
+                });
+                Ok(Response::from_parts(head, ResponseBody::Streamed { remaining, stream: Box::pin(chunks) }))
+            }
+            (None, None) => Ok(response),
+        }
+    }
+}
+
+fn header_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A response with its whole body.
+pub async fn in_memory(
+    response: Response<ResponseBody>,
+) -> Result<(hyper::http::response::Parts, Bytes), Dropped> {
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.map_err(|_| Dropped)?.to_bytes();
+    Ok((head, body))
+}
+
+/// The faults that are to come, in the order in which they were added.
+#[derive(Default)]
+pub struct Faults(Mutex<Vec<Fault>>);
+
+impl Faults {
+    /// Adds a fault.
+    pub fn add(&self, fault: Fault) {
+        self.lock().push(fault);
+    }
+
+    /// Removes all faults.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// The faults that are left.
+    pub fn list(&self) -> Vec<Fault> {
+        self.lock().clone()
+    }
+
+    /// Returns the fault that happens to a request: the first that matches and lets none pass. Each fault that matches
+    /// counts the request until one happens.
+    pub fn take(&self, method: &str, path: &str, user: Option<&str>) -> Option<Fault> {
+        let mut faults = self.lock();
+        let mut found = None;
+        for (index, fault) in faults.iter_mut().enumerate() {
+            if !fault.matches(method, path, user) {
+                continue;
+            }
+            if fault.skip > 0 {
+                fault.skip -= 1;
+                continue;
+            }
+            if let Some(times) = &mut fault.times {
+                *times = times.saturating_sub(1);
+            }
+            found = Some((index, fault.clone()));
+            break;
+        }
+        let (index, fault) = found?;
+        if fault.times == Some(0) {
+            faults.remove(index);
+        }
+        Some(fault)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Fault>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_happens_to_the_requests_that_it_is_for_and_ends() {
+        let faults = Faults::default();
+        faults
+            .add(Fault::status(500).method("post").path("/messages").user("A@example.com").skip(1).times(2));
+        let take = |method, path, user| faults.take(method, path, user).is_some();
+        let sent = || take("POST", "/api/v1/messages", Some("a@example.com"));
+        assert_eq!([sent(), sent(), sent(), sent()], [false, true, true, false]);
+        assert!(faults.list().is_empty());
+
+        faults.add(Fault::delay(1.0).path("/events").always());
+        assert!(!take("GET", "/api/v1/messages", None));
+        assert!((0..3).all(|_| take("GET", "/api/v1/events", None)));
+        faults.clear();
+        assert!(!take("GET", "/api/v1/events", None));
+    }
+
+    #[test]
+    fn a_rate_limit_looks_as_the_servers_own() {
+        let answer = Fault::status(429).header("Retry-After", "7").answer().unwrap();
+        assert_eq!(
+            (answer.status(), &answer.headers()["retry-after"]),
+            (StatusCode::TOO_MANY_REQUESTS, &"7".parse().unwrap())
+        );
+        let ResponseBody::Full(body) = answer.into_body() else { panic!("it is in memory") };
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!((&body["code"], &body["retry-after"]), (&json!("RATE_LIMIT_HIT"), &json!(7.0)));
+    }
+}

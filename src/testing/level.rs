@@ -1,0 +1,126 @@
+//! Posing as an older server: its version and feature level, without what it did not have yet.
+
+use crate::types::version::FEATURE_LEVEL;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The feature level at which fields appeared: of which object, the name, the level.
+const FIELDS: &str = include_str!("feature_levels.txt");
+
+/// The last feature level of published releases.
+const RELEASES: &[(i64, &str)] = &[
+    (25, "3.0"),
+    (64, "4.0"),
+    (117, "5.0"),
+    (157, "6.0"),
+    (184, "7.0"),
+    (236, "8.0"),
+    (277, "9.0"),
+    (371, "10.0"),
+    (FEATURE_LEVEL, "11.0"),
+];
+
+/// What a test server announces in place of its own version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Level {
+    /// The feature level. `GET /server_settings` and `POST /register` do not have what came later.
+    pub feature_level: i64,
+    /// The version; by default the release of that level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+}
+
+impl Level {
+    /// The version to announce.
+    pub fn version(&self) -> String {
+        let release = RELEASES.iter().find(|(last, _)| self.feature_level <= *last);
+        self.version.clone().unwrap_or_else(|| release.map_or("11.0", |(_, version)| version).to_owned())
+    }
+
+    /// Whether the response to a request has to be changed.
+    pub fn concerns(path: &str) -> bool {
+        matches!(path, "/api/v1/server_settings" | "/api/v1/register")
+    }
+
+    /// Changes a response to `GET /server_settings` or `POST /register`.
+    pub fn apply(&self, path: &str, answer: &mut Value) {
+        for prefix in ["zulip", "svc"] {
+            for (name, value) in [
+                ("feature_level", Value::from(self.feature_level)),
+                ("version", self.version().into()),
+                ("merge_base", self.version().into()),
+            ] {
+                let name = format!("{prefix}_{name}");
+                if answer.get(&name).is_some() {
+                    answer[name.as_str()] = value;
+                }
+            }
+        }
+        let top = if path.ends_with("register") { "register" } else { "server_settings" };
+        self.hide(top, answer);
+        let lists = [
+            ("channel", ["subscriptions", "unsubscribed", "never_subscribed", "streams"].as_slice()),
+            ("person", &["realm_users", "realm_non_active_users", "cross_realm_bots"]),
+            ("group", &["realm_user_groups"]),
+            ("linkifier", &["realm_linkifiers"]),
+            ("setting", &["user_settings", "realm_user_settings_defaults"]),
+        ];
+        for (object, members) in lists {
+            for member in members {
+                match answer.get_mut(*member) {
+                    Some(Value::Array(items)) => items.iter_mut().for_each(|item| self.hide(object, item)),
+                    Some(settings @ Value::Object(_)) => self.hide(object, settings),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Removes what came later from an object.
+    fn hide(&self, object: &str, value: &mut Value) {
+        let Some(members) = value.as_object_mut() else { return };
+        for line in FIELDS.lines() {
+            let mut words = line.split(' ');
+            if words.next() == Some(object)
+                && let (Some(name), Some(level)) = (words.next(), words.next())
+                && level.parse().is_ok_and(|level: i64| level > self.feature_level)
+            {
+                // The others stay in their order.
+                members.shift_remove(name);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_came_later_is_hidden() {
+        let mut answer = json!({
+            "zulip_version": "11.0-teamchat", "zulip_feature_level": 421, "zulip_merge_base": "11.0-teamchat",
+            "channel_folders": [], "queue_id": "q", "subscriptions": [{"name": "a", "is_archived": false}],
+        });
+        let level = Level { feature_level: 277, version: None };
+        level.apply("/api/v1/register", &mut answer);
+        let expected = json!({
+            "zulip_version": "9.0", "zulip_feature_level": 277, "zulip_merge_base": "9.0",
+            "queue_id": "q", "subscriptions": [{"name": "a"}],
+        });
+        assert_eq!(answer, expected);
+    }
+
+    #[test]
+    fn the_table_is_well_formed_and_sorted() {
+        let objects = ["server_settings", "register", "channel", "person", "group", "setting", "linkifier"];
+        for line in FIELDS.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [object, _, level] = words.as_slice() else { panic!("{line}") };
+            assert!(objects.contains(object), "{line}");
+            assert!((2..=FEATURE_LEVEL).contains(&level.parse().unwrap()), "{line}");
+        }
+    }
+}

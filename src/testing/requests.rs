@@ -1,0 +1,258 @@
+//! The log of requests that a test server got.
+
+use crate::http::BodyTap;
+use crate::http::form::Form;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// The most requests that are kept. Beyond it the oldest are dropped.
+const CAPACITY: usize = 10_000;
+
+/// How long to wait for requests by default.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A request that a test server got.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedRequest {
+    /// Its number since the start, from 1.
+    pub id: u64,
+    /// The method.
+    pub method: String,
+    /// The path, without the query string.
+    pub path: String,
+    /// The parameters of the query string. Of several with one name, the last counts, as for the server.
+    pub query: Map<String, Value>,
+    /// The parameters of the body.
+    pub form: Map<String, Value>,
+    /// The email in its credentials, if it has any.
+    pub user: Option<String>,
+    /// The status of the response; `null` while there is none, and if the connection ended without one.
+    pub status: Option<u16>,
+}
+
+/// Which requests are asked for. All conditions have to hold.
+#[derive(Clone, Debug, Default)]
+pub struct RequestFilter {
+    /// The method, upper and lower case alike.
+    pub method: Option<String>,
+    /// The path; see [`Pattern`].
+    pub path: Option<Pattern>,
+    /// The email in the credentials.
+    pub user: Option<String>,
+    /// Also requests that have no response yet, such as polls that wait.
+    pub pending: bool,
+}
+
+/// A pattern of paths: `*` stands for any text. `/messages` means `/api/v1/messages`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Pattern(pub String);
+
+impl Pattern {
+    /// Whether a whole path matches.
+    pub fn matches(&self, path: &str) -> bool {
+        let pattern = self.0.trim_end_matches('/');
+        let short = path.strip_prefix("/api/v1");
+        matches_glob(pattern, path) || short.is_some_and(|short| matches_glob(pattern, short))
+    }
+}
+
+fn matches_glob(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        let Some(found) = rest.find(part) else { return false };
+        rest = rest.get(found + part.len()..).unwrap_or_default();
+    }
+    rest.ends_with(last)
+}
+
+/// The log.
+#[derive(Default)]
+pub struct RequestLog {
+    entries: Mutex<Entries>,
+    changed: watch::Sender<()>,
+}
+
+#[derive(Default)]
+struct Entries {
+    list: VecDeque<Entry>,
+    next_id: u64,
+}
+
+struct Entry {
+    request: RecordedRequest,
+    content_type: String,
+    /// The body as far as it was read.
+    body: BodyTap,
+    is_pending: bool,
+}
+
+/// A request that is being handled. It counts as answered when this is dropped.
+pub struct Pending {
+    log: Arc<RequestLog>,
+    id: u64,
+    status: Option<u16>,
+}
+
+impl Pending {
+    /// Sets the status of the response.
+    pub fn set_status(&mut self, status: u16) {
+        self.status = Some(status);
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.log.finish(self.id, self.status);
+    }
+}
+
+impl RequestLog {
+    /// Adds a request that has just come in.
+    pub fn begin(
+        self: &Arc<Self>,
+        head: &hyper::Request<hyper::body::Incoming>,
+        user: Option<String>,
+        body: BodyTap,
+    ) -> Pending {
+        let mut entries = self.lock();
+        entries.next_id += 1;
+        let id = entries.next_id;
+        let content_type = head.headers().get(hyper::header::CONTENT_TYPE);
+        let query = head.uri().query().unwrap_or_default();
+        let request = RecordedRequest {
+            id,
+            method: head.method().to_string(),
+            path: head.uri().path().to_owned(),
+            query: urlencoded(query.as_bytes()),
+            form: Map::new(),
+            user,
+            status: None,
+        };
+        let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+        if entries.list.len() >= CAPACITY {
+            entries.list.pop_front();
+        }
+        entries.list.push_back(Entry { request, content_type, body, is_pending: true });
+        drop(entries);
+        self.changed.send_replace(());
+        Pending { log: Arc::clone(self), id, status: None }
+    }
+
+    fn finish(&self, id: u64, status: Option<u16>) {
+        let mut entries = self.lock();
+        if let Some(entry) = entries.list.iter_mut().rev().find(|entry| entry.request.id == id) {
+            entry.request.form = entry.form();
+            entry.request.status = status;
+            entry.is_pending = false;
+        }
+        drop(entries);
+        self.changed.send_replace(());
+    }
+
+    /// Removes all requests.
+    pub fn clear(&self) {
+        self.lock().list.clear();
+    }
+
+    /// Returns the requests that match, in the order in which they came.
+    pub fn list(&self, filter: &RequestFilter) -> Vec<RecordedRequest> {
+        let entries = self.lock();
+        let matching = entries.list.iter().filter(|entry| entry.matches(filter));
+        matching
+            .map(|entry| {
+                let mut request = entry.request.clone();
+                if entry.is_pending {
+                    request.form = entry.form();
+                }
+                request
+            })
+            .collect()
+    }
+
+    /// Waits until at least `count` requests match, and returns all that do; fewer if it takes too long.
+    pub async fn wait(
+        &self,
+        filter: &RequestFilter,
+        count: usize,
+        timeout: Option<Duration>,
+    ) -> Vec<RecordedRequest> {
+        let mut changed = self.changed.subscribe();
+        let waiting = async {
+            loop {
+                changed.mark_unchanged();
+                let list = self.list(filter);
+                // The sender is in `self`.
+                if list.len() >= count || changed.changed().await.is_err() {
+                    return list;
+                }
+            }
+        };
+        let waited = tokio::time::timeout(timeout.unwrap_or(DEFAULT_TIMEOUT), waiting).await;
+        waited.unwrap_or_else(|_| self.list(filter))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    fn matches(&self, filter: &RequestFilter) -> bool {
+        let RequestFilter { method, path, user, pending } = filter;
+        let request = &self.request;
+        (*pending || !self.is_pending)
+            && method.as_ref().is_none_or(|method| method.eq_ignore_ascii_case(&request.method))
+            && path.as_ref().is_none_or(|path| path.matches(&request.path))
+            && user.as_ref().is_none_or(|user| {
+                request.user.as_ref().is_some_and(|known| known.eq_ignore_ascii_case(user))
+            })
+    }
+
+    fn form(&self) -> Map<String, Value> {
+        form_of(&self.content_type, &self.body.bytes())
+    }
+}
+
+/// The parameters in a body: names and values, and the names of files.
+pub fn form_of(content_type: &str, body: &bytes::Bytes) -> Map<String, Value> {
+    let Ok(form) = Form::new(None, Some(content_type), body.clone(), Vec::new()) else { return Map::new() };
+    let fields = form.pairs().map(|(name, value)| (name.to_owned(), value.into()));
+    let files = form.files().iter().map(|file| (file.field_name.clone(), file.file_name.clone().into()));
+    fields.chain(files).collect()
+}
+
+fn urlencoded(text: &[u8]) -> Map<String, Value> {
+    form_urlencoded::parse(text).map(|(name, value)| (name.into_owned(), value.into_owned().into())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_whole_paths() {
+        let cases = [
+            ("/messages", "/api/v1/messages", true),
+            ("/api/v1/messages", "/api/v1/messages", true),
+            ("/messages", "/api/v1/messages/7", false),
+            ("/messages/*", "/api/v1/messages/7/reactions", true),
+            ("/messages/*/reactions", "/api/v1/messages/7/reactions", true),
+            ("/messages/*/reactions", "/api/v1/messages/7", false),
+            ("*", "/user_uploads/1", true),
+            ("/user_uploads/*", "/user_uploads/1", true),
+            ("", "/api/v1/messages", false),
+        ];
+        for (pattern, path, expected) in cases {
+            assert_eq!(Pattern(pattern.to_owned()).matches(path), expected, "{pattern} {path}");
+        }
+    }
+}

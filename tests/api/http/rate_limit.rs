@@ -1,0 +1,68 @@
+//! The limit on requests that succeed.
+
+use crate::harness::{Answer, START, TestServer};
+use teamchat::app::Options;
+
+const HEADERS: [&str; 3] = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+
+fn headers(answer: &Answer) -> [&str; 3] {
+    HEADERS.map(|name| answer.header(name))
+}
+
+// conformance: conv-40
+#[tokio::test]
+async fn requests_are_limited_where_the_operator_wants_it() {
+    let server = TestServer::start_with(Options { rate_limit: true, ..Options::default() }).await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let reset = (START + 60).to_string();
+    let first = ada.get("/users/me", ()).await;
+    assert_eq!(headers(&first), ["200", "199", &reset]);
+    first.ok();
+    for _ in 0..198 {
+        ada.get("/users/me", ()).await.ok();
+    }
+    // An error counts, too, and has the headers.
+    let last = ada.get("/users/9999", ()).await;
+    assert_eq!(headers(&last), ["200", "0", &reset]);
+    last.error(400, "BAD_REQUEST", "No such user");
+    server.clock.advance(20);
+    let refused = ada.get("/users/me", ()).await;
+    assert_eq!((refused.header("retry-after"), headers(&refused)), ("40", ["200", "0", &*reset]));
+    let error = refused.error(429, "RATE_LIMIT_HIT", "API usage exceeded rate limit");
+    assert_eq!(error["retry-after"], 40.0);
+    bob.get("/users/me", ()).await.ok();
+    server.clock.advance(40);
+    ada.get("/users/me", ()).await.ok();
+}
+
+// conformance: conv-40
+#[tokio::test]
+async fn strangers_are_limited_by_address_and_polls_and_files_by_nothing() {
+    let server = TestServer::start_with(Options { rate_limit: true, ..Options::default() }).await;
+    let ada = server.member("ada").await;
+    let anonymous = server.anonymous();
+    for _ in 0..100 {
+        anonymous.get("/server_settings", ()).await.ok();
+    }
+    let refused = anonymous.get("/server_settings", ()).await;
+    refused.error(429, "RATE_LIMIT_HIT", "API usage exceeded rate limit");
+    let register = ada.post("/register", ()).await;
+    assert_eq!(register.header("x-ratelimit-remaining"), "199");
+    let queue_id = register.ok()["queue_id"].as_str().unwrap().to_owned();
+    let poll = ada.get("/events", serde_json::json!({"queue_id": queue_id, "dont_block": true})).await;
+    assert_eq!(headers(&poll), ["", "", ""]);
+    let page = anonymous.request_outside(reqwest::Method::GET, "/join/nothing/").send().await;
+    assert_eq!((page.status, headers(&page)), (404, ["", "", ""]));
+}
+
+// conformance: conv-40
+#[tokio::test]
+async fn nothing_that_succeeds_is_limited_unasked() {
+    let server = TestServer::start().await;
+    let anonymous = server.anonymous();
+    for _ in 0..250 {
+        let answer = anonymous.get("/server_settings", ()).await;
+        assert_eq!(headers(&answer), ["", "", ""]);
+        answer.ok();
+    }
+}

@@ -1,0 +1,80 @@
+//! Reads that may take long run in a pool, and hold up nothing else.
+
+use crate::harness::TestServer;
+use serde_json::{Value, json};
+use std::sync::{Arc, mpsc};
+use std::task::Poll;
+use tokio::task::JoinSet;
+
+/// Takes all permits of the pool for slow reads until the result is dropped.
+async fn fill_pool(server: &TestServer) -> (Vec<mpsc::Sender<()>>, JoinSet<()>) {
+    let (mut gates, mut working) = (Vec::new(), JoinSet::new());
+    for _ in 0..server.app().pools.slow_reads.limits().permits {
+        let (gate, closed) = mpsc::channel::<()>();
+        gates.push(gate);
+        let app = Arc::clone(server.app());
+        working.spawn(async move {
+            let wait = move || assert!(closed.recv().is_err());
+            app.pools.slow_reads.run(None, wait).await.unwrap();
+        });
+    }
+    while server.app().pools.slow_reads.running() < gates.len() {
+        tokio::task::yield_now().await;
+    }
+    (gates, working)
+}
+
+// conformance: conv-60
+#[tokio::test]
+async fn long_lists_and_searches_hold_up_nothing_else() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let message = ada.send_direct(&[&ada], "hello").await;
+    let page = |narrow: Value, num_before: i64| {
+        let page = json!({"anchor": "newest", "num_before": num_before, "num_after": 0, "narrow": narrow});
+        ("/messages".to_owned(), page)
+    };
+    let search = json!([{"operator": "search", "operand": "hello"}]);
+    let escaped = json!(r#"[{"operator": "se\u0061rch", "operand": "hello"}]"#);
+    let slow = [
+        page(search, 1),
+        page(escaped, 1),
+        page(json!([]), 501),
+        ("/streams".to_owned(), json!({})),
+        ("/users".to_owned(), json!({})),
+        ("/user_groups".to_owned(), json!({})),
+        ("/users/me/subscriptions".to_owned(), json!({})),
+        ("/attachments".to_owned(), json!({})),
+    ];
+    let quick = [
+        page(json!([{"operator": "is", "operand": "dm"}]), 500),
+        ("/users/me".to_owned(), json!({})),
+        (format!("/messages/{message}"), json!({})),
+        ("/drafts".to_owned(), json!({})),
+    ];
+    let (gates, mut working) = fill_pool(&server).await;
+    let mut waiting: Vec<_> = slow.iter().map(|(path, query)| Box::pin(ada.get(path, query))).collect();
+    // The registration too, unless it asks for no state.
+    let mut registering = Box::pin(ada.post("/register", ()));
+    for (path, query) in &quick {
+        ada.get(path, query).await.ok();
+        for (answer, (path, _)) in waiting.iter_mut().zip(&slow) {
+            let is_waiting =
+                std::future::poll_fn(|context| Poll::Ready(answer.as_mut().poll(context).is_pending()));
+            assert!(is_waiting.await, "{path}");
+        }
+        let is_waiting =
+            std::future::poll_fn(|context| Poll::Ready(registering.as_mut().poll(context).is_pending()));
+        assert!(is_waiting.await);
+    }
+    ada.post("/register", json!({"fetch_event_types": []})).await.ok();
+    ada.send_direct(&[&ada], "sent").await;
+    drop(gates);
+    for answer in waiting {
+        answer.await.ok();
+    }
+    registering.await.ok();
+    while let Some(done) = working.join_next().await {
+        done.unwrap();
+    }
+}

@@ -1,0 +1,353 @@
+//! `POST /external/{integration}`.
+
+mod cases;
+
+use crate::harness::{Answer, Client, TestServer};
+use hyper::Method;
+use serde_json::{Value, json};
+use teamchat::api::control::{self, Command};
+
+/// A bot that only delivers; answers its key.
+async fn key(owner: &Client) -> String {
+    let params =
+        json!({"full_name": "Deliverer", "short_name": "deliverer", "bot_type": 2, "service_name": "json"});
+    owner.post("/bots", params).await.ok()["api_key"].as_str().unwrap().to_owned()
+}
+
+async fn tell(server: &TestServer, query: Value, body: &str) -> Answer {
+    let request = server.anonymous().request(Method::POST, "/external/json").query(query);
+    request.body("application/json", body.to_owned()).send().await
+}
+
+async fn newest(client: &Client) -> Value {
+    let fetch = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "apply_markdown": false});
+    client.get("/messages", fetch).await.ok()["messages"][0].clone()
+}
+
+#[tokio::test]
+async fn json_is_shown_in_a_channel_or_to_the_owner() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let general = server.channel("general", &[&ada]).await;
+    let api_key = key(&ada).await;
+    let body = r#"{"b":[1,"```"],"a":null}"#;
+    let shown = "````json\n{\n  \"b\": [\n    1,\n    \"```\"\n  ],\n  \"a\": null\n}\n````";
+    tell(&server, json!({"api_key": api_key, "stream": "general"}), body).await.ok();
+    let message = newest(&ada).await;
+    assert_eq!((&message["content"], &message["subject"]), (&json!(shown), &json!("JSON")));
+    assert_eq!((&message["stream_id"], &message["client"]), (&json!(general), &json!("ZulipJSONWebhook")));
+    tell(&server, json!({"api_key": api_key, "stream": general, "topic": "builds"}), "1").await.ok();
+    let message = newest(&ada).await;
+    assert_eq!((&message["content"], &message["subject"]), (&json!("```json\n1\n```"), &json!("builds")));
+    tell(&server, json!({"api_key": api_key}), "\"hi\"").await.ok();
+    let message = newest(&ada).await;
+    assert_eq!((&message["type"], &message["content"]), (&json!("private"), &json!("```json\n\"hi\"\n```")));
+    assert_eq!(message["sender_full_name"], "Deliverer");
+}
+
+#[tokio::test]
+async fn what_cannot_be_delivered_is_refused() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    server.private_channel("secret", &[&owner]).await;
+    let api_key = key(&ada).await;
+    let missing = tell(&server, json!({}), "1").await;
+    missing.error(400, "REQUEST_VARIABLE_MISSING", "Missing 'api_key' argument");
+    tell(&server, json!({"api_key": "x"}), "1").await.error(401, "INVALID_API_KEY", "Malformed API key");
+    let unknown = "0".repeat(32);
+    tell(&server, json!({"api_key": unknown}), "1").await.error(401, "INVALID_API_KEY", "Invalid API key");
+    for body in ["", "{", "hello"] {
+        tell(&server, json!({"api_key": api_key}), body).await.error(400, "INVALID_JSON", "Malformed JSON");
+    }
+    let secret = tell(&server, json!({"api_key": api_key, "stream": "secret"}), "1").await;
+    secret.error(400, "BAD_REQUEST", "Not authorized to send to channel 'secret'");
+    let other =
+        server.anonymous().request(Method::POST, "/external/nothing").query(json!({"api_key": api_key}));
+    other.body("application/json", "1").send().await.error(404, "BAD_REQUEST", "Not found");
+    ada.delete(&format!("/bots/{}", ada.user_id + 1), ()).await.ok();
+    tell(&server, json!({"api_key": api_key}), "1").await.error(
+        401,
+        "USER_DEACTIVATED",
+        "Account is deactivated",
+    );
+}
+
+#[tokio::test]
+async fn bots_that_only_deliver_may_send_and_nothing_else() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut bot = server.anonymous();
+    bot.api_key = Some(key(&ada).await);
+    bot.email = ada.get("/bots", ()).await.ok()["bots"][0]["username"].as_str().unwrap().to_owned();
+    let message = json!({"type": "direct", "to": [ada.user_id], "content": "built"});
+    bot.post("/messages", message).await.ok();
+    let msg = "This API is not available to incoming webhook bots.";
+    bot.get("/messages", json!({"anchor": "newest"})).await.error(400, "BAD_REQUEST", msg);
+    bot.post("/register", ()).await.error(400, "BAD_REQUEST", msg);
+    bot.get("/users/me", ()).await.error(400, "BAD_REQUEST", msg);
+}
+
+/// The direct messages of the notification bot to a user, as Markdown.
+async fn notices(client: &Client) -> Vec<String> {
+    let narrow = json!([{"operator": "sender", "operand": "notification-bot@zulip.com"},
+        {"operator": "is", "operand": "dm"}]);
+    let fetch = json!({"anchor": "newest", "num_before": 100, "num_after": 0, "apply_markdown": false,
+        "narrow": narrow});
+    let found = client.get("/messages", fetch).await.ok();
+    let messages = found["messages"].as_array().unwrap();
+    messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
+}
+
+// conformance: bot-23
+#[tokio::test]
+async fn the_owner_learns_of_a_missing_channel_at_most_once_an_hour() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let api_key = key(&ada).await;
+    let bot = &ada.get("/bots", ()).await.ok()["bots"][0]["username"].as_str().unwrap().to_owned();
+    let missing = json!({"api_key": api_key, "stream": "no*where"});
+    // The sender cannot do anything about it.
+    tell(&server, missing.clone(), "1").await.ok();
+    let told = format!(
+        "Your bot `{bot}` tried to send a message to channel #**`no*where`**, but that channel does not exist. Click \
+         [here](#channels/new) to create it."
+    );
+    assert_eq!(notices(&ada).await, std::slice::from_ref(&told));
+    tell(&server, missing.clone(), "1").await.ok();
+    server.clock.advance(3599);
+    tell(&server, missing.clone(), "1").await.ok();
+    assert_eq!(notices(&ada).await.len(), 1);
+    server.clock.advance(1);
+    tell(&server, json!({"api_key": api_key, "stream": 999}), "1").await.ok();
+    let by_id = format!(
+        "Your bot `{bot}` tried to send a message to channel ID 999, but there is no channel with that ID."
+    );
+    assert_eq!(notices(&ada).await, [told, by_id]);
+}
+
+// conformance: bot-24
+#[tokio::test]
+async fn the_owner_learns_of_messages_of_a_bot_that_nobody_gets() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bot = server.bot("robot", &ada).await;
+    let to_nobody = json!({"type": "channel", "to": "[999]", "topic": "a", "content": "hi"});
+    let answer = bot.post("/messages", to_nobody.clone()).await;
+    answer.error(400, "STREAM_DOES_NOT_EXIST", "Channel with ID '999' does not exist");
+    let email = &bot.email;
+    let told = format!(
+        "Your bot `{email}` tried to send a message to channel ID 999, but there is no channel with that ID."
+    );
+    assert_eq!(notices(&ada).await, [told]);
+    server.clock.advance(3600);
+    server.channel("empty", &[&ada]).await;
+    ada.delete("/users/me/subscriptions", json!({"subscriptions": ["empty"]})).await.ok();
+    let to_empty = json!({"type": "channel", "to": "empty", "topic": "a", "content": "hi"});
+    bot.post("/messages", to_empty).await.ok();
+    let told = format!(
+        "Your bot `{email}` tried to send a message to channel #**empty**. The channel exists but does not have any \
+         subscribers."
+    );
+    assert_eq!(notices(&ada).await[1], told);
+    // People see the error, and are told nothing else.
+    ada.post("/messages", to_nobody).await.error(
+        400,
+        "STREAM_DOES_NOT_EXIST",
+        "Channel with ID '999' does not exist",
+    );
+    assert_eq!(notices(&ada).await.len(), 2);
+}
+
+#[tokio::test]
+async fn the_owner_learns_why_a_delivery_failed() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    server.private_channel("secret", &[&owner]).await;
+    let general = server.channel("general", &[&ada]).await;
+    let api_key = key(&ada).await;
+    let deliver = async |integration: &str, query: Value, body: &str| {
+        let path = format!("/external/{integration}");
+        let mut all = json!({"api_key": api_key, "stream": general});
+        all.as_object_mut().unwrap().extend(query.as_object().unwrap().clone());
+        let request = server.anonymous().request(Method::POST, &path).query(all);
+        let answer = request.body("application/json", body.to_owned()).send().await;
+        server.clock.advance(3600);
+        answer
+    };
+    let cases = [
+        ("json", json!({}), "{", 400, "INVALID_JSON", "Malformed JSON", Some("didn't correctly configure")),
+        (
+            "github",
+            json!({}),
+            "{}",
+            400,
+            "MISSING_HTTP_EVENT_HEADER",
+            "Missing the HTTP event header 'X-GitHub-Event'",
+            Some("missing the HTTP X-GitHub-Event header"),
+        ),
+        (
+            "grafana",
+            json!({}),
+            "{\"alerts\": [{}]}",
+            400,
+            "ANOMALOUS_WEBHOOK_PAYLOAD",
+            "Unable to parse request: Did Grafana generate this event?",
+            Some("Your bot Deliverer just received"),
+        ),
+        (
+            "zabbix",
+            json!({}),
+            "{}",
+            400,
+            "BAD_REQUEST",
+            "Invalid payload",
+            Some("Your bot Deliverer just received"),
+        ),
+        ("ifttt", json!({}), "{}", 400, "BAD_REQUEST", "Topic can't be empty", Some("Topic can't be empty")),
+        (
+            "ifttt",
+            json!({}),
+            "{\"topic\": \"a\"}",
+            400,
+            "BAD_REQUEST",
+            "Content can't be empty",
+            Some("Content can't be empty"),
+        ),
+        (
+            "zapier",
+            json!({}),
+            "{\"topic\": 7}",
+            400,
+            "BAD_REQUEST",
+            "Malformed payload",
+            Some("Malformed payload"),
+        ),
+        (
+            "sonarr",
+            json!({}),
+            "{\"eventType\": \"Later\"}",
+            200,
+            "UNSUPPORTED_WEBHOOK_EVENT_TYPE",
+            "The 'Later' event isn't currently supported by the Sonarr webhook; ignoring",
+            None,
+        ),
+        (
+            "json",
+            json!({"stream": "secret"}),
+            "1",
+            400,
+            "BAD_REQUEST",
+            "Not authorized to send to channel 'secret'",
+            Some("Not authorized to send to channel 'secret'"),
+        ),
+    ];
+    let mut count = 0;
+    for (integration, query, body, status, code, msg, notice) in cases {
+        deliver(integration, query, body).await.error(status, code, msg);
+        let told = notices(&ada).await;
+        count += usize::from(notice.is_some());
+        assert_eq!(told.len(), count, "{integration} {body}");
+        if let Some(notice) = notice {
+            assert!(told[count - 1].contains(notice), "{}", told[count - 1]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn payloads_come_as_forms_and_texts_too() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    server.channel("general", &[&ada]).await;
+    let api_key = key(&ada).await;
+    let request = |integration: &str, query: Value| {
+        let mut all = json!({"api_key": api_key, "stream": "general"});
+        all.as_object_mut().unwrap().extend(query.as_object().unwrap().clone());
+        server.anonymous().request(Method::POST, &format!("/external/{integration}")).query(all)
+    };
+    let form = json!({"payload": "{\"text\": \"*hi*\", \"channel\": \"#ops\"}"});
+    let answer = request("slack_incoming", json!({})).form(form).send().await.ok();
+    assert_eq!(answer["ok"], true);
+    let message = newest(&ada).await;
+    assert_eq!((&message["content"], &message["subject"]), (&json!("**hi**"), &json!("ops")));
+    assert_eq!(message["client"], "ZulipSlackIncomingWebhook");
+    // `curl -d` says that JSON is a form. A parameter within its texts is none.
+    let body = r#"{"text": "a&stream=secret&topic=b"}"#;
+    request("slack_incoming", json!({})).body("application/x-www-form-urlencoded", body).send().await.ok();
+    assert_eq!(newest(&ada).await["content"], "a&stream=secret&topic=b");
+    let multipart = json!({"data": "{\"heartbeat\": null, \"monitor\": null, \"msg\": \"Testing\"}"});
+    request("uptimekuma", json!({})).multipart(multipart, &[]).send().await.ok();
+    assert_eq!(newest(&ada).await["content"], ":check: Testing");
+    let text = request("text", json!({"topic": "backup"}));
+    text.body("application/x-www-form-urlencoded", "Done: 100% & checked").send().await.ok();
+    let message = newest(&ada).await;
+    assert_eq!(
+        (&message["content"], &message["subject"]),
+        (&json!("Done: 100% & checked"), &json!("backup"))
+    );
+    let nothing = request("text", json!({})).send().await;
+    nothing.error(400, "BAD_REQUEST", "Message must not be empty");
+    let auth = request("zapier", json!({})).body("application/json", r#"{"type": "auth"}"#).send().await.ok();
+    assert_eq!(auth["full_name"], "Deliverer");
+    let large = vec![b' '; (4 << 20) + 1];
+    let large = request("json", json!({})).body("application/json", large).send().await;
+    large.error(413, "BAD_REQUEST", "Request body is too large");
+    let deep = "[".repeat(10_000);
+    let deep = request("json", json!({})).body("application/json", deep).send().await;
+    deep.error(400, "INVALID_JSON", "Malformed JSON");
+}
+
+#[tokio::test]
+async fn a_payload_mentions_everybody_only_where_its_bot_may() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let mut people = vec![owner.clone()];
+    for index in 0..16 {
+        people.push(server.member(&format!("member{index}")).await);
+    }
+    let everybody: Vec<&Client> = people.iter().collect();
+    server.channel("small", &everybody[..2]).await;
+    server.channel("large", &everybody).await;
+    let api_key = key(&people[1]).await;
+    for (stream, flags) in
+        [("small", json!(["stream_wildcard_mentioned", "wildcard_mentioned"])), ("large", json!([]))]
+    {
+        let request = server.anonymous().request(Method::POST, "/external/slack_incoming");
+        let request = request.query(json!({"api_key": api_key, "stream": stream}));
+        request.body("application/json", r#"{"text": "<!channel> down"}"#).send().await.ok();
+        let message = newest(&owner).await;
+        assert_eq!(message["flags"], flags, "{stream}");
+    }
+}
+
+#[tokio::test]
+async fn the_command_line_makes_a_bot_and_its_address() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let alerts = server.channel("alerts", &[&ada]).await;
+    let create = |integration: &str, channel: &str, owner: Option<&str>| Command::CreateWebhookBot {
+        integration: integration.to_owned(),
+        channel: channel.to_owned(),
+        owner: owner.map(str::to_owned),
+        full_name: None,
+    };
+    let bot = server.command(create("grafana", "alerts", None)).await;
+    assert_eq!((&bot["full_name"], &bot["owner"]), (&json!("Grafana"), &json!(owner.full_name)));
+    let path = bot["path"].as_str().unwrap();
+    assert!(path.ends_with(&format!("&stream={alerts}")), "{path}");
+    let body = r#"{"title": "a", "ruleName": "b", "ruleUrl": "http://x.example", "state": "ok"}"#;
+    let request = server.anonymous().request_outside(Method::POST, path);
+    request.body("application/json", body).send().await.ok();
+    assert_eq!(newest(&ada).await["sender_full_name"], "Grafana");
+    let second = server.command(create("grafana", "alerts", Some(&ada.email))).await;
+    assert_eq!((&second["full_name"], &second["owner"]), (&json!("Grafana 2"), &json!(ada.full_name)));
+    let refusal =
+        async |command: Command| control::run(server.app(), command).await.unwrap_err().msg().to_owned();
+    assert!(
+        refusal(create("excel", "alerts", None))
+            .await
+            .starts_with("There is no integration 'excel'. There are: ")
+    );
+    assert_eq!(refusal(create("json", "nowhere", None)).await, "There is no channel 'nowhere'");
+    let msg = "No active person has the email 'eve@example.com'";
+    assert_eq!(refusal(create("json", "alerts", Some("eve@example.com"))).await, msg);
+}

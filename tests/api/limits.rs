@@ -1,0 +1,244 @@
+//! What one account may have and ask for: for each limit the last that is allowed, and the first that is not.
+
+use crate::harness::{Answer, Client, START, TestServer};
+use serde_json::{Value, json};
+use teamchat::domain::limits;
+
+/// A limit on what a user owns: rows up to the limit but one are inserted, the request that makes one more works once.
+struct Owned {
+    what: &'static str,
+    limit: usize,
+    /// Inserts rows for the user `{user}` from a table `one (number)`.
+    fill: &'static str,
+    request: fn(u32) -> (&'static str, Value),
+}
+
+/// The id of the first person of an organization, after the server's own bots.
+const ADA: i64 = 4;
+
+const OWNED: &[Owned] = &[
+    Owned {
+        what: "alert words",
+        limit: limits::MAX_ALERT_WORDS,
+        fill: "INSERT INTO alert_word (user_id, word, word_key) SELECT {user}, number, number FROM one",
+        request: |number| ("/users/me/alert_words", json!({"alert_words": [format!("word {number}")]})),
+    },
+    Owned {
+        what: "drafts",
+        limit: limits::MAX_DRAFTS,
+        fill: "INSERT INTO draft (user_id, topic, content, last_edit_time) SELECT {user}, '', number, 0 FROM one",
+        request: |_| {
+            ("/drafts", json!({"drafts": [{"type": "", "to": [], "topic": "", "content": "Hello"}]}))
+        },
+    },
+    Owned {
+        what: "saved snippets",
+        limit: limits::MAX_SAVED_SNIPPETS,
+        fill: "INSERT INTO saved_snippet (user_id, title, content, date_created)
+               SELECT {user}, number, number, 0 FROM one",
+        request: |_| ("/saved_snippets", json!({"title": "Hi", "content": "Hello"})),
+    },
+    Owned {
+        what: "scheduled messages",
+        limit: limits::MAX_SCHEDULED_MESSAGES,
+        fill: "INSERT INTO scheduled_message (sender_id, user_ids, topic, content, rendered_content,
+                   scheduled_delivery_timestamp, client, read_by_sender, origin)
+               SELECT {user}, '[{user}]', '', 'c', 'c', 1900000000, 'x', 1, '' FROM one",
+        request: |_| {
+            let at = START + 3600;
+            ("/scheduled_messages",
+                json!({"type": "direct", "to": [ADA], "content": "c", "scheduled_delivery_timestamp": at}))
+        },
+    },
+    Owned {
+        what: "reminders",
+        limit: limits::MAX_REMINDERS,
+        fill: "INSERT INTO reminder (user_id, message_id, note, content, rendered_content,
+                   scheduled_delivery_timestamp, origin) SELECT {user}, 1, '', 'c', 'c', 1900000000, '' FROM one",
+        request: |_| ("/reminders", json!({"message_id": 1, "scheduled_delivery_timestamp": START + 3600})),
+    },
+    Owned {
+        what: "navigation views",
+        limit: limits::MAX_NAVIGATION_VIEWS,
+        fill: "INSERT INTO navigation_view (user_id, fragment, is_pinned, name)
+               SELECT {user}, number, 0, number FROM one",
+        request: |number| {
+            let name = format!("view {number}");
+            ("/navigation_views", json!({"fragment": name, "is_pinned": true, "name": name}))
+        },
+    },
+    Owned {
+        what: "topic policies",
+        limit: limits::MAX_USER_TOPICS,
+        fill: "INSERT INTO user_topic (user_id, stream_id, name_key, topic_name, visibility_policy, last_updated)
+               SELECT {user}, 1, number, number, 1, 0 FROM one",
+        request: |number| {
+            ("/user_topics", json!({"stream_id": 1, "topic": format!("topic {number}"), "visibility_policy": 1}))
+        },
+    },
+    Owned {
+        what: "groups of one creator",
+        limit: limits::MAX_GROUPS_OF_CREATOR,
+        fill: "INSERT INTO user_group (kind, name, name_key, creator_id)
+               SELECT 'named', 'g' || number, 'g' || number, {user} FROM one",
+        request: |number| {
+            let name = format!("group {number}");
+            ("/user_groups/create", json!({"name": name, "description": "", "members": []}))
+        },
+    },
+    Owned {
+        what: "channels of one creator",
+        limit: limits::MAX_CHANNELS_OF_CREATOR,
+        fill: "INSERT INTO stream (name, name_key, date_created, creator_id)
+               SELECT 'c' || number, 'c' || number, 0, {user} FROM one",
+        request: |number| {
+            ("/channels/create", json!({"name": format!("channel {number}"), "subscribers": []}))
+        },
+    },
+    Owned {
+        what: "bots",
+        limit: limits::MAX_BOTS_OF_OWNER,
+        fill: "INSERT INTO user (email, delivery_email, delivery_email_key, full_name, role, bot_type, bot_owner_id,
+                   date_joined)
+               SELECT 'b' || number, 'b' || number, 'b' || number, 'b' || number, 400, 1, {user}, 0 FROM one",
+        request: |number| {
+            let name = format!("robot{number}");
+            ("/bots", json!({"full_name": name, "short_name": name}))
+        },
+    },
+];
+
+#[tokio::test]
+async fn what_a_user_owns_has_a_limit() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    assert_eq!(ada.user_id, ADA);
+    let channel = server.channel("channel", &[&ada]).await;
+    assert_eq!((channel, ada.send(channel, "topic", "hello").await), (1, 1));
+    for owned in OWNED {
+        let count = owned.limit - 1;
+        let fill = owned.fill.replace("{user}", &ada.user_id.to_string());
+        let numbers = format!("SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {count}");
+        server.sql(&format!("WITH RECURSIVE one (number) AS ({numbers}) {fill}")).await;
+        let (path, parameters) = (owned.request)(1);
+        let there = if owned.what == "topic policies" {
+            // Sending has made one.
+            "DELETE FROM user_topic WHERE name_key = 'topic'"
+        } else {
+            ""
+        };
+        server.sql(there).await;
+        ada.post(path, parameters).await.ok();
+        let (path, parameters) = (owned.request)(2);
+        too_many(&ada.post(path, parameters).await, owned.what, owned.limit);
+    }
+}
+
+fn too_many(answer: &Answer, what: &str, limit: usize) {
+    let msg = format!("Too many {what} (limit: {limit})");
+    assert_eq!((answer.status, &answer["code"], &answer["msg"]), (400, &json!("BAD_REQUEST"), &json!(msg)));
+}
+
+async fn subscribe(client: &Client, count: usize, principals: Option<Vec<i64>>) -> Answer {
+    let channels: Vec<Value> = (0..count).map(|number| json!({"name": format!("c{number}")})).collect();
+    let mut parameters = json!({"subscriptions": channels});
+    if let Some(principals) = principals {
+        parameters["principals"] = json!(principals);
+    }
+    client.post("/users/me/subscriptions", parameters).await
+}
+
+#[tokio::test]
+async fn one_request_asks_for_a_limited_number_of_things() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let channels = limits::MAX_CHANNELS_PER_REQUEST;
+    too_many(&subscribe(&ada, channels + 1, None).await, "channels in one request", channels);
+    assert_eq!(server.column("SELECT count(*) FROM stream").await, ["0"]);
+    let users = vec![ada.user_id; limits::MAX_SUBSCRIPTIONS_PER_REQUEST / 100 + 1];
+    let limit = limits::MAX_SUBSCRIPTIONS_PER_REQUEST;
+    too_many(&subscribe(&ada, 100, Some(users)).await, "subscriptions in one request", limit);
+    subscribe(&ada, channels, None).await.ok();
+    let names: Vec<String> = (0..=channels).map(|number| format!("c{number}")).collect();
+    let leave = ada.delete("/users/me/subscriptions", json!({"subscriptions": names})).await;
+    too_many(&leave, "channels in one request", channels);
+
+    let emails = |count: usize| {
+        let emails: Vec<String> = (0..count).map(|number| format!("p{number}@example.com")).collect();
+        json!({"invitee_emails": emails.join(","), "stream_ids": []})
+    };
+    let limit = limits::MAX_EMAILS_PER_REQUEST;
+    let refused = ada.post("/invites", emails(limit + 1)).await;
+    refused.error(400, "BAD_REQUEST", &format!("Too many email addresses (limit: {limit})"));
+    for _ in 0..limits::MAX_INVITES / limit {
+        ada.post("/invites", emails(limit)).await.ok();
+    }
+    let limit = limits::MAX_INVITES;
+    let msg = format!("You have too many invitations (limit: {limit}). Revoke some of them first.");
+    ada.post("/invites", emails(1)).await.error(400, "BAD_REQUEST", &msg);
+
+    let members = vec![ada.user_id; limits::MAX_GROUP_MEMBERS_PER_REQUEST + 1];
+    let refused =
+        ada.post("/user_groups/create", json!({"name": "a", "description": "", "members": members})).await;
+    too_many(&refused, "members in one request", limits::MAX_GROUP_MEMBERS_PER_REQUEST);
+
+    let narrow = vec![json!({"operator": "is", "operand": "starred"}); limits::MAX_NARROW_TERMS + 1];
+    let fetch =
+        |narrow: &[Value]| json!({"anchor": "newest", "num_before": 1, "num_after": 0, "narrow": narrow});
+    let refused = ada.get("/messages", fetch(&narrow)).await;
+    refused.error(400, "BAD_REQUEST", "narrow is too long (limit: 100 terms)");
+    ada.get("/messages", fetch(&narrow[1..])).await.ok();
+
+    let length = limits::MAX_NAVIGATION_VIEW_LENGTH;
+    let long = json!({"fragment": "x".repeat(length + 1), "is_pinned": true, "name": "x"});
+    let msg = format!("fragment is too long (limit: {length} characters)");
+    ada.post("/navigation_views", long).await.error(400, "BAD_REQUEST", &msg);
+}
+
+#[tokio::test]
+async fn the_submessages_of_a_message_have_limits() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let id = ada.send_direct(&[&bob], "/poll What?\nthis").await;
+    let vote = |key: &str| {
+        let content = json!({"type": "vote", "key": key, "vote": 1}).to_string();
+        json!({"message_id": id, "msg_type": "widget", "content": content})
+    };
+    let length = limits::MAX_SUBMESSAGE_LENGTH;
+    let msg = format!("content is too long (limit: {length} characters)");
+    bob.post("/submessage", vote(&"x".repeat(length))).await.error(400, "BAD_REQUEST", &msg);
+    let fill = |count: usize, user: &Client, length: usize| {
+        format!(
+            "INSERT INTO submessage (message_id, sender_id, msg_type, content)
+             WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {count})
+             SELECT {id}, {}, 'widget', '{}' FROM one",
+            user.user_id,
+            "x".repeat(length)
+        )
+    };
+    let limit = limits::MAX_SUBMESSAGES_OF_SENDER;
+    server.sql(&fill(limit - 1, &bob, 1)).await;
+    bob.post("/submessage", vote("1,1")).await.ok();
+    too_many(&bob.post("/submessage", vote("1,1")).await, "submessages", limit);
+    let limit = limits::MAX_SUBMESSAGES_LENGTH;
+    server.sql(&fill(limit / 1000, &server.member("eve").await, 1000)).await;
+    too_many(&ada.post("/submessage", vote("1,1")).await, "submessages", limit);
+}
+
+#[tokio::test]
+async fn topics_are_not_followed_beyond_the_limit() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let channel = server.channel("channel", &[&ada]).await;
+    let limit = limits::MAX_USER_TOPICS;
+    server
+        .sql(&format!(
+            "INSERT INTO user_topic (user_id, stream_id, name_key, topic_name, visibility_policy, last_updated)
+             WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {limit})
+             SELECT {}, {channel}, number, number, 3, 0 FROM one",
+            ada.user_id
+        ))
+        .await;
+    ada.send(channel, "new", "hello").await;
+    assert_eq!(server.column("SELECT count(*) FROM user_topic").await, [limit.to_string()]);
+}

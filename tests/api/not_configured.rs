@@ -1,0 +1,68 @@
+//! Services that the server does not have.
+
+use crate::harness::TestServer;
+use hyper::Method;
+use serde_json::json;
+
+#[tokio::test]
+async fn device_tokens_are_taken_and_not_kept() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bot = server.bot("robot", &ada).await;
+    for path in ["/users/me/android_gcm_reg_id", "/users/me/apns_device_token"] {
+        for method in [Method::POST, Method::DELETE] {
+            let send = async |token: &str| {
+                ada.request(method.clone(), path).form(json!({"token": token, "appid": "x"})).send().await
+            };
+            send("c0ffee").await.ok();
+            send("").await.error(400, "BAD_REQUEST", "Empty or invalid length token");
+            send(&"a".repeat(4097)).await.error(400, "BAD_REQUEST", "Empty or invalid length token");
+            if path.contains("apns") {
+                send("not hex").await.error(400, "BAD_REQUEST", "Invalid APNS token");
+            }
+            let refused = bot.request(method.clone(), path).form(json!({"token": "c0ffee"})).send().await;
+            refused.error(400, "BAD_REQUEST", "This endpoint does not accept bot requests.");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_is_not_configured_says_so() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let push = "Server is not configured to use push notification service.";
+    for path in ["/mobile_push/register", "/mobile_push/e2ee/test_notification"] {
+        ada.post(path, ()).await.error(400, "PUSH_SERVICE_NOT_CONFIGURED", push);
+    }
+    ada.post("/mobile_push/test_notification", ()).await.ok();
+    ada.post("/mobile_push/test_notification", json!({"token": "x"})).await.error(
+        400,
+        "INVALID_PUSH_DEVICE_TOKEN",
+        "Device not recognized",
+    );
+    assert_eq!(owner.get("/export/realm", ()).await.ok()["exports"], json!([]));
+    let msg = "Data exports are not enabled on this server. Whoever runs it can copy its file.";
+    owner.post("/export/realm", ()).await.error(400, "BAD_REQUEST", msg);
+    owner.delete("/export/realm/7", ()).await.error(400, "BAD_REQUEST", "Invalid data export ID");
+    ada.get("/export/realm", ()).await.error(
+        400,
+        "UNAUTHORIZED_PRINCIPAL",
+        "Must be an organization administrator",
+    );
+    let cases = [
+        (Method::GET, "/calls/bigbluebutton/create", "BigBlueButton is not configured."),
+        (Method::POST, "/calls/zoom/create", "Zoom credentials have not been configured"),
+        (Method::GET, "/messages/summary", "AI features are not enabled on this server."),
+    ];
+    for (method, path, msg) in cases {
+        ada.request(method, path).send().await.error(400, "BAD_REQUEST", msg);
+    }
+    ada.post("/zcommand", json!({"command": "/ping"})).await.ok();
+    ada.post("/zcommand", json!({"command": "/sing"})).await.error(
+        400,
+        "BAD_REQUEST",
+        "No such command: sing",
+    );
+    let msg = "There should be a leading slash in the zcommand.";
+    ada.post("/zcommand", json!({"command": "ping"})).await.error(400, "BAD_REQUEST", msg);
+}

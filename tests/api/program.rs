@@ -1,0 +1,181 @@
+//! The program itself: its flags, what it prints, and its commands while a server runs.
+
+use crate::harness::TestServer;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use teamchat::store::Database;
+
+fn program(db: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_teamchat"));
+    command.args(arguments).arg("--db").arg(db).env("TEAMCHAT_LISTEN", "127.0.0.1:0");
+    command
+}
+
+fn run(db: &Path, arguments: &[&str]) -> Output {
+    program(db, arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// A server that runs, and what it has printed until it was ready.
+struct Serving {
+    child: Child,
+    printed: String,
+}
+
+impl Serving {
+    fn start(db: &Path, arguments: &[&str]) -> Self {
+        let mut command = program(db, &[&["serve"], arguments].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let mut printed = String::new();
+        while !printed.contains("Without a browser") {
+            assert!(lines.read_line(&mut printed).unwrap() > 0, "{printed}");
+        }
+        Self { child, printed }
+    }
+
+    fn value(&self, name: &str) -> &str {
+        let line = self.printed.lines().find_map(|line| line.trim().strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{name}: {}", self.printed)).trim()
+    }
+
+    /// Ends it, and answers what it logged.
+    fn stop(mut self) -> String {
+        self.child.kill().unwrap();
+        let mut logged = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut logged).unwrap();
+        self.child.wait().unwrap();
+        logged
+    }
+}
+
+#[tokio::test]
+async fn values_that_cannot_work_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    let cases = [
+        (&["--public-url", "chat.example.com"][..], "https://chat.example.com"),
+        (&["--public-url", "https://h/chat"], "not below a path"),
+        (&["--public-url", "ftp://h"], "begins with https:// or http://"),
+        (&["--log", "nonsense"], "'nonsense' is no level"),
+        (&["--max-file-upload-size-mib", "0"], "0 is not in 1.."),
+        (&["--webhook-hosts", "http://x/"], "'http://x/' is no host"),
+        (&["--trusted-proxy", "proxy"], "'proxy' is not a network"),
+        (&["--listen", "7410"], "write ADDR:PORT"),
+    ];
+    for (arguments, expected) in cases {
+        let output = run(&db, &[&["serve"], arguments].concat());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
+    assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());
+}
+
+#[tokio::test]
+async fn a_port_in_use_makes_no_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = run(&folder.path().join("chat.sqlite"), &["serve", "--listen", &address]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains(&format!("cannot listen on {address}")), "{error}");
+    assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());
+}
+
+#[tokio::test]
+async fn both_addresses_are_shown_and_what_happens_is_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    let serving =
+        Serving::start(&db, &["--listen", "localhost:0", "--public-url", "https://chat.example.com/"]);
+    assert_eq!(serving.value("public"), "https://chat.example.com");
+    assert!(serving.printed.contains("  https://chat.example.com/join/"), "{}", serving.printed);
+    let origin = serving.value("listening").to_owned();
+    assert!(origin.starts_with("http://127.0.0.1:") || origin.starts_with("http://[::1]:"), "{origin}");
+    let form = [("username", "nobody@example.com"), ("password", "wrong")];
+    let answer =
+        reqwest::Client::new().post(format!("{origin}/api/v1/fetch_api_key")).form(&form).send().await;
+    assert_eq!(answer.unwrap().status(), 401);
+    let created = run(&db, &["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--json"]);
+    let created: Value = serde_json::from_slice(&created.stdout).unwrap();
+    let logged = serving.stop();
+    for expected in [
+        "the server has started",
+        "no --trusted-proxy",
+        "a login failed address=127.0.0.1",
+        &format!("an account was created user_id={}", created["user_id"]),
+    ] {
+        assert!(logged.contains(expected), "{expected}: {logged}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_others_reach_by_any_name_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    let logged = Serving::start(&db, &["--listen", "0.0.0.0:0"]).stop();
+    assert!(logged.contains("there is no --public-url"), "{logged}");
+    let logged = Serving::start(&db, &["--log", "error"]).stop();
+    assert_eq!(logged, "");
+}
+
+/// Only the account that runs the server may connect, and no request over HTTP does what the commands do.
+#[cfg(unix)]
+#[tokio::test]
+async fn commands_reach_a_server_over_a_private_socket() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+    use std::os::unix::net::UnixStream;
+
+    let server = TestServer::start().await;
+    let announced: Value = serde_json::from_str(&Database::announced(&server.database()).unwrap()).unwrap();
+    let path = announced["control"].as_str().unwrap().to_owned();
+    let metadata = std::fs::metadata(&path).unwrap();
+    assert!(metadata.file_type().is_socket());
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+
+    let ask = |line: String| {
+        let path = path.clone();
+        let answer = tokio::task::spawn_blocking(move || {
+            let mut stream = UnixStream::connect(path).unwrap();
+            writeln!(stream, "{line}").unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        });
+        async { serde_json::from_str::<Value>(&answer.await.unwrap()).unwrap() }
+    };
+    assert_eq!(ask("\"list_users\"".to_owned()).await, json!({"answer": []}));
+    let unknown = json!({"create_key": {"email": "eve@example.com", "client": "x"}});
+    assert_eq!(ask(unknown.to_string()).await, json!({"error": "No user has the email 'eve@example.com'"}));
+    for line in ["", "nonsense", "{\"drop_everything\": {}}"] {
+        let answer = ask(line.to_owned()).await;
+        assert_eq!(
+            answer["error"], "this server does not know the command; is it of another version?",
+            "{line}"
+        );
+    }
+
+    let mut ada = server.member("ada").await;
+    let database = server.database();
+    let arguments = ["user", "key", "mint", "--email", "ada@example.com", "--json"];
+    let minted = tokio::task::spawn_blocking(move || run(&database, &arguments)).await.unwrap();
+    let minted: Value = serde_json::from_slice(&minted.stdout).unwrap();
+    ada.api_key = minted["api_key"].as_str().map(str::to_owned);
+    ada.get("/users/me", ()).await.ok();
+    let over_http = ada.request_outside(reqwest::Method::POST, "/control");
+    over_http.form(&[("command", "\"list_users\"")]).send().await.error(404, "BAD_REQUEST", "Not found");
+}
+
+#[tokio::test]
+async fn a_socket_that_a_killed_server_left_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    Serving::start(&db, &[]).stop();
+    assert!(folder.path().join("chat.sqlite.control").exists());
+    let serving = Serving::start(&db, &[]);
+    let listed = run(&db, &["user", "list", "--json"]);
+    assert_eq!(String::from_utf8(listed.stdout).unwrap(), "[]\n");
+    serving.stop();
+}

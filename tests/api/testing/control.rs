@@ -1,0 +1,313 @@
+//! The control of a test server.
+
+use super::{BOT, HAMLET, IAGO, Program, SMALL};
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+fn facts(requests: &Value) -> Vec<Value> {
+    let list = requests["requests"].as_array().unwrap();
+    list.iter().map(|one| json!([one["method"], one["path"], one["user"], one["status"]])).collect()
+}
+
+#[tokio::test]
+async fn requests_are_seen_with_their_parameters_and_status() {
+    let server = Program::start(SMALL, &[]);
+    server.send("hi there").await.unwrap();
+    server.get("/users/me?client_gravatar=true", HAMLET).await;
+    server.get("/nothing", HAMLET).await;
+    let all = server.control("GET", "/requests", Value::Null).await;
+    let expected = [
+        json!(["POST", "/api/v1/messages", "iago@example.com", 200]),
+        json!(["GET", "/api/v1/users/me", "hamlet@example.com", 200]),
+        json!(["GET", "/api/v1/nothing", "hamlet@example.com", 404]),
+    ];
+    assert_eq!(facts(&all), expected);
+    assert_eq!(
+        all["requests"][0]["form"],
+        json!({"type": "channel", "to": "Verona", "topic": "t", "content": "hi there"})
+    );
+    assert_eq!(all["requests"][1]["query"], json!({"client_gravatar": "true"}));
+    let sent = server
+        .control("GET", "/requests?path=/messages&method=post&user=iago@example.com", Value::Null)
+        .await;
+    assert_eq!(facts(&sent), expected[..1]);
+
+    server.control("DELETE", "/requests", Value::Null).await;
+    assert_eq!(server.control("GET", "/requests", Value::Null).await, json!({"requests": []}));
+    let waiting = server.control("GET", "/requests?wait=2&timeout=60&path=/users/me", Value::Null);
+    let (seen, _, _) = tokio::join!(waiting, server.get("/users/me", IAGO), server.get("/users/me", HAMLET));
+    assert_eq!(seen["requests"].as_array().unwrap().len(), 2);
+    let late = server.control("GET", "/requests?wait=9&timeout=0.01", Value::Null).await;
+    assert_eq!(late["requests"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_poll_that_waits_is_pending_and_ends_when_its_queue_expires() {
+    let server = Program::start(SMALL, &[]);
+    let queue = server.post("/register", BOT, json!({"event_types": "[\"message\"]"})).await;
+    let path = format!(
+        "/events?queue_id={}&last_event_id={}",
+        queue["queue_id"].as_str().unwrap(),
+        queue["last_event_id"]
+    );
+    let poll = server.get(&path, BOT);
+    let expire = async {
+        let seen =
+            server.control("GET", "/requests?path=/events&pending=true&wait=1&timeout=60", Value::Null).await;
+        assert_eq!(seen["requests"][0]["status"], Value::Null);
+        let others = server.control("POST", "/queues/expire", json!({"user": "hamlet@example.com"})).await;
+        assert_eq!(others["expired"], 0);
+        server.control("POST", "/queues/expire", Value::Null).await
+    };
+    let (answer, expired) = tokio::join!(poll, expire);
+    assert_eq!((&expired["expired"], &answer["code"]), (&json!(1), &json!("BAD_EVENT_QUEUE_ID")));
+    assert_eq!(server.get(&path, BOT).await["code"], "BAD_EVENT_QUEUE_ID");
+}
+
+#[tokio::test]
+async fn faults_refuse_delay_and_cut_off() {
+    let server = Program::start(SMALL, &[]);
+    let fault = |fault: Value| server.control("POST", "/faults", fault);
+    fault(json!({"path": "/messages", "method": "POST", "user": "iago@example.com", "status": 429, "skip": 1, "times": 2,
+        "headers": {"Retry-After": "3"}})).await;
+    assert_eq!(server.send("one").await.unwrap()["result"], "success");
+    for _ in 0..2 {
+        let refused = server.send("two").await.unwrap();
+        assert_eq!((&refused["code"], &refused["retry-after"]), (&json!("RATE_LIMIT_HIT"), &json!(3.0)));
+    }
+    assert_eq!(server.send("three").await.unwrap()["result"], "success");
+
+    // A request that is dropped is not handled; one whose answer is dropped is.
+    fault(json!({"path": "/messages", "method": "POST", "drop": "request"})).await;
+    assert!(server.send("never sent").await.is_err());
+    fault(json!({"path": "/messages", "method": "POST", "drop": "answer"})).await;
+    assert!(server.send("sent").await.is_err());
+    fault(json!({"path": "/messages", "method": "POST", "drop": "half"})).await;
+    assert!(server.send("half").await.is_err());
+    let messages =
+        server.get("/messages?anchor=newest&num_before=9&num_after=0&apply_markdown=false", IAGO).await;
+    let contents: Vec<_> =
+        messages["messages"].as_array().unwrap().iter().map(|message| message["content"].clone()).collect();
+    assert_eq!(contents, ["**hello**", "in private", "one", "three", "sent", "half"]);
+    let seen = server.control("GET", "/requests?path=/messages&method=POST", Value::Null).await;
+    let statuses: Vec<_> = facts(&seen).iter().map(|fact| fact[3].clone()).collect();
+    let expected = [json!(200), json!(429), json!(429), json!(200), Value::Null, Value::Null, json!(200)];
+    assert_eq!(statuses, expected);
+    assert_eq!(seen["requests"][4]["form"]["content"], "never sent");
+
+    fault(json!({"status": 502, "body": "<h1>Bad gateway</h1>", "times": null})).await;
+    let gateway = server.request(Method::GET, "/users/me", IAGO).send().await.unwrap();
+    assert_eq!(
+        (gateway.status().as_u16(), gateway.text().await.unwrap().as_str()),
+        (502, "<h1>Bad gateway</h1>")
+    );
+    server.control("DELETE", "/faults", Value::Null).await;
+    fault(json!({"delay": 0.2, "bytes_per_second": 2000})).await;
+    let started = std::time::Instant::now();
+    assert_eq!(server.get("/users/me", IAGO).await["email"], "iago@example.com");
+    assert!(started.elapsed() >= Duration::from_millis(200));
+    assert_eq!(server.control("GET", "/faults", Value::Null).await, json!({"faults": []}));
+}
+
+#[tokio::test]
+async fn errors_of_the_control_say_what_is_wrong() {
+    let server = Program::start(SMALL, &[]);
+    let cases = [
+        (Method::POST, "/faults", json!({"status": 429, "path ": "x"}), 400, "unknown field `path `"),
+        (Method::POST, "/faults", json!({"times": 2}), 400, "a fault needs one of"),
+        (Method::POST, "/faults", json!({"status": 42}), 400, "42 is not a status"),
+        (Method::PUT, "/clock", json!({"now": "noon"}), 400, "'noon' is not a time such as"),
+        (Method::PUT, "/clock", json!({}), 400, "give \"now\", \"advance\" or \"frozen\""),
+        (Method::POST, "/queues/expire", json!({"user": "nobody@example.com"}), 400, "nobody has the email"),
+        (Method::PUT, "/level", json!({"version": "1"}), 400, "missing field `feature_level`"),
+        (Method::POST, "/act", json!({"user": "iago@example.com"}), 400, "give one of \"content\""),
+        (Method::POST, "/clock", Value::Null, 405, "/clock knows GET, PUT, not POST"),
+        (Method::GET, "/request", Value::Null, 404, "there is no '/request' here"),
+        (Method::GET, "/requests?wait=many", Value::Null, 400, "'wait' is not a number"),
+        (Method::GET, "/requests?waits=1", Value::Null, 400, "unknown parameter 'waits'"),
+    ];
+    for (method, path, body, status, text) in cases {
+        let (found, answer) = server.ask(method.clone(), path, body).await;
+        assert!(found == status && answer["result"] == "error", "{method} {path}: {found} {answer}");
+        assert!(answer["msg"].as_str().unwrap().contains(text), "{method} {path}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn the_clock_moves_queues_and_scheduled_messages() {
+    let server = Program::start(&SMALL.replacen('{', "{\"clock\": \"2027-01-01T00:00:00Z\",", 1), &[]);
+    let start = server.control("PUT", "/clock", json!({"frozen": true, "now": "2027-01-01T00:00:00Z"})).await;
+    assert_eq!(start, json!({"now": "2027-01-01T00:00:00Z", "timestamp": 1_798_761_600.0, "frozen": true}));
+    let verona = server.get("/get_stream_id?stream=Verona", IAGO).await["stream_id"].clone();
+    let later = json!({"type": "channel", "to": verona, "topic": "later", "content": "due",
+        "scheduled_delivery_timestamp": 1_798_765_200});
+    assert_eq!(server.post("/scheduled_messages", IAGO, later).await["result"], "success");
+    let queue = server.post("/register", HAMLET, json!({"event_types": "[\"message\"]"})).await;
+    let idle = server.post("/register", IAGO, json!({})).await;
+    let path = |queue: &Value| {
+        format!(
+            "/events?queue_id={}&last_event_id={}",
+            queue["queue_id"].as_str().unwrap(),
+            queue["last_event_id"]
+        )
+    };
+    let of_hamlet = path(&queue);
+    let advance = async {
+        server.control("GET", "/requests?path=/events&pending=true&wait=1&timeout=60", Value::Null).await;
+        server.control("PUT", "/clock", json!({"advance": 3600})).await
+    };
+    let (events, now) = tokio::join!(server.get(&of_hamlet, HAMLET), advance);
+    assert_eq!(now["now"], "2027-01-01T01:00:00Z");
+    // The poll has waited longer than a heartbeat takes. The message is in the same answer or in the next.
+    let mut list = events["events"].as_array().unwrap().clone();
+    if list.iter().all(|event| event["type"] == "heartbeat") {
+        assert_eq!(list.len(), 1);
+        let next = of_hamlet.replace(&format!("={}", queue["last_event_id"]), &format!("={}", list[0]["id"]));
+        list = server.get(&next, HAMLET).await["events"].as_array().unwrap().clone();
+    }
+    let message = &list.iter().find(|event| event["type"] == "message").unwrap()["message"];
+    assert_eq!((&message["content"], &message["timestamp"]), (&json!("due"), &json!(1_798_765_200)));
+    assert_eq!(
+        server.get(&path(&idle), IAGO).await["code"],
+        "BAD_EVENT_QUEUE_ID",
+        "nobody polled it for an hour"
+    );
+    let runs = server.control("PUT", "/clock", json!({"frozen": false})).await;
+    assert_eq!(runs["frozen"], false);
+}
+
+#[tokio::test]
+async fn an_older_server_hides_what_it_does_not_have() {
+    let server = Program::start(SMALL, &[]);
+    let level = server.control("PUT", "/level", json!({"feature_level": 237})).await;
+    assert_eq!(level["version"], "9.0");
+    let settings = server.get("/server_settings", IAGO).await;
+    assert_eq!((&settings["zulip_feature_level"], &settings["zulip_version"]), (&json!(237), &json!("9.0")));
+    let state = server.post("/register", IAGO, json!({})).await;
+    assert_eq!(state["zulip_feature_level"], 237);
+    assert!(state["channel_folders"].is_null() && state["navigation_views"].is_null());
+    assert!(
+        state["subscriptions"][0]["is_archived"].is_null() && state["subscriptions"][0]["name"] == "Verona"
+    );
+    server.control("DELETE", "/level", Value::Null).await;
+    assert_eq!(server.post("/register", IAGO, json!({})).await["zulip_feature_level"], 421);
+}
+
+#[tokio::test]
+async fn a_reset_undoes_everything_and_clients_go_on() {
+    let server = Program::start(SMALL, &[]);
+    for round in 0..3 {
+        let queue = server.post("/register", HAMLET, json!({})).await;
+        for number in 0..20 {
+            assert_eq!(
+                server.send(&format!("searchable {number}")).await.unwrap()["id"],
+                3 + number,
+                "round {round}"
+            );
+        }
+        let subscribe = json!({"subscriptions": "[{\"name\": \"new\"}]"});
+        assert_eq!(server.post("/users/me/subscriptions", IAGO, subscribe).await["result"], "success");
+        let regenerated = server.post("/users/me/api_key/regenerate", IAGO, json!({})).await;
+        assert_eq!(regenerated["result"], "success");
+        assert_eq!(server.get("/users/me", IAGO).await["code"], "INVALID_API_KEY");
+        server.control("PUT", "/clock", json!({"advance": 1_000_000, "frozen": true})).await;
+        server.control("PUT", "/level", json!({"feature_level": 100})).await;
+        server.control("POST", "/faults", json!({"status": 500, "path": "/never"})).await;
+
+        server.control("POST", "/reset", Value::Null).await;
+        assert_eq!(server.get("/users/me", IAGO).await["result"], "success");
+        let path = format!("/events?queue_id={}&last_event_id=-1", queue["queue_id"].as_str().unwrap());
+        assert_eq!(server.get(&path, HAMLET).await["code"], "BAD_EVENT_QUEUE_ID");
+        let names: Vec<_> = server.get("/streams", IAGO).await["streams"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|channel| channel["name"].clone())
+            .collect();
+        assert_eq!(names, ["Verona", "core"]);
+        let narrow = "[{\"operator\": \"search\", \"operand\": \"searchable\"}]";
+        let found = server
+            .request(Method::GET, "/messages", IAGO)
+            .query(&[("narrow", narrow), ("anchor", "newest"), ("num_before", "9"), ("num_after", "0")])
+            .send()
+            .await
+            .unwrap()
+            .json::<Value>()
+            .await
+            .unwrap();
+        assert_eq!(found["messages"], json!([]));
+        assert_eq!(server.control("GET", "/clock", Value::Null).await["frozen"], false);
+        assert_eq!(server.control("GET", "/faults", Value::Null).await, json!({"faults": []}));
+        // A queue of now gets what comes now.
+        let queue = server.post("/register", HAMLET, json!({"event_types": "[\"message\"]"})).await;
+        assert_eq!(queue["zulip_feature_level"], 421);
+        server.send("after the reset").await.unwrap();
+        let path = format!(
+            "/events?queue_id={}&last_event_id={}",
+            queue["queue_id"].as_str().unwrap(),
+            queue["last_event_id"]
+        );
+        let events = server.get(&path, HAMLET).await;
+        assert_eq!(events["events"][0]["message"]["id"], 3, "{events}");
+        server.control("POST", "/reset", Value::Null).await;
+    }
+}
+
+#[tokio::test]
+async fn a_restart_keeps_the_address_the_rows_and_the_queues() {
+    let server = Program::start(SMALL, &[]);
+    let queue = server.post("/register", HAMLET, json!({"event_types": "[\"message\"]"})).await;
+    let path = format!(
+        "/events?queue_id={}&last_event_id={}",
+        queue["queue_id"].as_str().unwrap(),
+        queue["last_event_id"]
+    );
+    for (number, how) in
+        [Value::Null, json!({"abrupt": true}), json!({"abrupt": true, "down": 0.1})].into_iter().enumerate()
+    {
+        assert_eq!(server.send("before").await.unwrap()["id"], 3 + 2 * number);
+        server.control("POST", "/restart", how).await;
+        assert_eq!(server.send("after").await.unwrap()["id"], 4 + 2 * number);
+        let events = server.get(&path, HAMLET).await;
+        assert_eq!(events["events"].as_array().unwrap().len(), 2 + 2 * number, "{events}");
+    }
+    server.control("POST", "/reset", Value::Null).await;
+    assert_eq!(server.send("again").await.unwrap()["id"], 3);
+}
+
+#[tokio::test]
+async fn somebody_acts_in_one_call() {
+    let server = Program::start(SMALL, &[]);
+    let queue = server
+        .post("/register", IAGO, json!({"event_types": "[\"message\", \"reaction\", \"typing\"]"}))
+        .await;
+    let act = |act: Value| server.control("POST", "/act", act);
+    let hamlet = "hamlet@example.com";
+    let sent = act(json!({"user": hamlet, "channel": "Verona", "topic": "t", "content": "sent"})).await;
+    assert_eq!(sent["id"], 3);
+    act(json!({"user": hamlet, "to": "iago@example.com", "content": "direct"})).await;
+    act(json!({"user": hamlet, "react": "tada", "message": 3})).await;
+    act(json!({"user": hamlet, "typing": "start", "to": ["iago@example.com"]})).await;
+    act(json!({"user": hamlet, "method": "PATCH", "path": "/messages/3", "form": {"content": "edited"}}))
+        .await;
+    let refused = server
+        .ask(Method::POST, "/act", json!({"user": hamlet, "channel": "core", "topic": "t", "content": "x"}))
+        .await;
+    assert_eq!((refused.0, &refused.1["msg"]), (400, &json!("Not authorized to send to channel 'core'")));
+    let path = format!(
+        "/events?queue_id={}&last_event_id={}",
+        queue["queue_id"].as_str().unwrap(),
+        queue["last_event_id"]
+    );
+    let events = server.get(&path, IAGO).await;
+    let types: Vec<_> =
+        events["events"].as_array().unwrap().iter().map(|event| event["type"].clone()).collect();
+    assert_eq!(types, ["message", "message", "reaction", "typing"]);
+    assert_eq!(
+        server.control("GET", "/requests?user=hamlet@example.com", Value::Null).await,
+        json!({"requests": []})
+    );
+    let dumped = server.control("GET", "/fixtures", Value::Null).await;
+    assert_eq!(dumped["messages"][2]["content"], "edited");
+}

@@ -1,0 +1,167 @@
+//! The web client's page and files, and sessions of browsers.
+
+use crate::harness::{Answer, Client, TestServer};
+use reqwest::Method;
+use serde_json::json;
+use teamchat::app::{ClientFiles, Options};
+use teamchat::types::Role;
+
+const HTML: &str = "text/html,application/xhtml+xml,*/*;q=0.8";
+
+async fn page(server: &TestServer, path: &str) -> Answer {
+    server.anonymous().request_outside(Method::GET, path).header("Accept", HTML).send().await
+}
+
+/// The cookies of a session and its token.
+struct Session {
+    cookies: String,
+    token: String,
+}
+
+impl Session {
+    async fn begin(server: &TestServer) -> Self {
+        let login = json!({"username": "ada@example.com", "password": "correct horse"});
+        let request = server.anonymous().request_outside(Method::POST, "/accounts/login/").form(login);
+        Self::of(&request.send().await)
+    }
+
+    fn of(answer: &Answer) -> Self {
+        let set = answer.headers.get_all("set-cookie").iter().map(|value| value.to_str().unwrap());
+        let pairs: Vec<&str> = set.map(|cookie| cookie.split(';').next().unwrap()).collect();
+        let token = pairs[1].strip_prefix("csrftoken=").unwrap().to_owned();
+        Self { cookies: pairs.join("; "), token }
+    }
+
+    /// A request as a page of the server sends it.
+    fn request(&self, client: &Client, method: Method, path: &str) -> crate::harness::Request {
+        let request = client.request_outside(method, path).header("Cookie", &self.cookies);
+        request.header("X-CSRFToken", &self.token).header("Sec-Fetch-Site", "same-origin")
+    }
+}
+
+async fn with_ada() -> (TestServer, Client) {
+    let server = TestServer::start().await;
+    let ada = server.user("ada", Role::Member, None, Some("correct horse")).await;
+    (server, ada)
+}
+
+#[tokio::test]
+async fn the_page_is_for_browsers_and_its_files_are_cached_under_their_hash() {
+    let server = TestServer::start().await;
+    for path in ["/", "/login/", "/accounts/login/"] {
+        let answer = page(&server, path).await;
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (200, "text/html; charset=utf-8"),
+            "{path}"
+        );
+        assert_eq!(answer.header("cache-control"), "no-cache");
+        let policy = answer.header("content-security-policy");
+        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    }
+    let text = String::from_utf8(page(&server, "/").await.bytes).unwrap();
+    let script = text.split('"').find(|part| part.ends_with("/js/main.js")).unwrap().to_owned();
+    let answer = server.anonymous().request_outside(Method::GET, &script).header("Accept-Encoding", "gzip");
+    let answer = answer.send().await;
+    assert_eq!((answer.status, answer.header("content-encoding")), (200, "gzip"));
+    assert_eq!(answer.header("cache-control"), "public, max-age=31536000, immutable");
+    assert_eq!(answer.header("vary"), "Accept-Encoding");
+
+    for missing in [script.replace("main.js", "nothing.js"), "/static/0123456789abcdef/js/main.js".to_owned()]
+    {
+        page(&server, &missing).await.error(404, "BAD_REQUEST", "Not found");
+    }
+}
+
+#[tokio::test]
+async fn the_client_can_be_left_out() {
+    let server =
+        TestServer::start_with(Options { client_files: ClientFiles::Off, ..Options::default() }).await;
+    for path in ["/", "/login/", "/service_worker.js"] {
+        page(&server, path).await.error(404, "BAD_REQUEST", "Not found");
+    }
+}
+
+// conformance: auth-23, auth-24, auth-26
+#[tokio::test]
+async fn a_session_is_a_key_of_its_own_and_ends_with_it() {
+    let (server, ada) = with_ada().await;
+    let session = Session::begin(&server).await;
+    let other = Session::begin(&server).await;
+    let nobody = server.anonymous();
+    let me = session.request(&nobody, Method::GET, "/json/users/me").send().await.ok();
+    assert_eq!(me["user_id"], ada.user_id);
+    let sent = session.request(&nobody, Method::POST, "/json/messages");
+    let sent = sent.form(json!({"type": "direct", "to": json!([ada.user_id]).to_string(), "content": "hi"}));
+    let id = sent.send().await.ok()["id"].clone();
+    let message = ada.get(&format!("/messages/{id}"), ()).await.ok()["message"].clone();
+    assert_eq!((&message["client"], &message["flags"]), (&json!("website"), &json!(["read"])));
+
+    let keys = session.request(&nobody, Method::GET, "/json/users/me/api_keys").send().await.ok();
+    let clients: Vec<_> = keys["api_keys"].as_array().unwrap().iter().map(|key| &key["client"]).collect();
+    assert_eq!(clients, ["command line", "website", "website"]);
+    assert_eq!(keys["current_api_key_id"], keys["api_keys"][1]["id"]);
+
+    session.request(&nobody, Method::POST, "/accounts/logout/").send().await.ok();
+    let answer = session.request(&nobody, Method::GET, "/json/users/me").send().await;
+    assert_eq!(answer.header("www-authenticate"), r#"Session realm="zulip""#);
+    answer.error(401, "UNAUTHORIZED", "Not logged in: API authentication or user session required");
+    other.request(&nobody, Method::GET, "/json/users/me").send().await.ok();
+
+    other.request(&nobody, Method::POST, "/json/users/me/api_keys/revoke_others").send().await.ok();
+    ada.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    let keys = other.request(&nobody, Method::GET, "/json/users/me/api_keys").send().await.ok();
+    let path = format!("/json/users/me/api_keys/{}", keys["current_api_key_id"]);
+    other.request(&nobody, Method::DELETE, &path).send().await.ok();
+    assert_eq!(other.request(&nobody, Method::GET, "/json/users/me").send().await.status, 401);
+}
+
+// conformance: auth-24, auth-25
+#[tokio::test]
+async fn what_another_site_causes_does_not_count() {
+    let (server, ada) = with_ada().await;
+    let session = Session::begin(&server).await;
+    let nobody = server.anonymous();
+    let post = |path: &str| nobody.request_outside(Method::POST, path).header("Cookie", &session.cookies);
+    let wrong_token = "CSRF error: The token is missing or incorrect.";
+    let wrong_site = "CSRF error: The request comes from another site.";
+    post("/json/drafts").send().await.error(403, "CSRF_FAILED", wrong_token);
+    post("/json/drafts").header("X-CSRFToken", "0").send().await.error(403, "CSRF_FAILED", wrong_token);
+    for (name, value) in
+        [("Sec-Fetch-Site", "cross-site"), ("Origin", "http://evil.example"), ("Origin", "null")]
+    {
+        let answer =
+            post("/json/drafts").header("X-CSRFToken", &session.token).header(name, value).send().await;
+        answer.error(403, "CSRF_FAILED", wrong_site);
+        let login = nobody.request_outside(Method::POST, "/json/fetch_api_key").header(name, value);
+        login.send().await.error(403, "CSRF_FAILED", wrong_site);
+    }
+    // Neither does a cookie on the paths of API keys, nor a form that another page sends to one of the pages.
+    let msg = "Not logged in: API authentication or user session required";
+    post("/api/v1/drafts").header("X-CSRFToken", &session.token).send().await.error(401, "UNAUTHORIZED", msg);
+    post("/accounts/logout/").send().await.error(401, "UNAUTHORIZED", msg);
+    session.request(&nobody, Method::GET, "/json/users/me").send().await.ok();
+    // An API key is no session.
+    ada.request_outside(Method::GET, "/json/users/me").send().await.error(401, "UNAUTHORIZED", msg);
+}
+
+#[tokio::test]
+async fn files_are_shown_to_a_session() {
+    let (server, ada) = with_ada().await;
+    let session = Session::begin(&server).await;
+    let upload = ada.request(Method::POST, "/user_uploads").multipart((), &[("file", "a.txt", b"secret")]);
+    let url = upload.send().await.ok()["url"].as_str().unwrap().to_owned();
+    let answer = session.request(&server.anonymous(), Method::GET, &url).send().await;
+    assert_eq!((answer.status, answer.bytes.as_slice()), (200, b"secret".as_slice()));
+    assert_ne!(server.anonymous().request_outside(Method::GET, &url).send().await.status, 200);
+}
+
+#[tokio::test]
+async fn a_wrong_password_begins_no_session() {
+    let (server, _) = with_ada().await;
+    let login = json!({"username": "ada@example.com", "password": "wrong"});
+    let answer =
+        server.anonymous().request_outside(Method::POST, "/accounts/login/").form(login).send().await;
+    assert_eq!(answer.header("set-cookie"), "");
+    answer.error(401, "AUTHENTICATION_FAILED", "Your username or password is incorrect");
+}

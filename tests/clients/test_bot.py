@@ -1,0 +1,96 @@
+"""A bot of the `zulip` package and what it has to survive."""
+
+import threading
+import time
+
+import pytest
+import zulip
+
+from teamchat_testing import ControlError, Server
+
+BOT = "default-bot@zulip.com"
+HAMLET = "hamlet@zulip.com"
+
+
+class EchoBot:
+    """Answers each message with "echo" in it with the same text."""
+
+    def __init__(self, server):
+        user = server.user(BOT)
+        self.client = zulip.Client(site=server.url, email=user.email, api_key=user.api_key, client="EchoBot/1.0")
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        self.client.call_on_each_event(self.handle, event_types=["message"])
+
+    def handle(self, event):
+        message = event.get("message", {})
+        if message.get("sender_email") == BOT or "echo" not in message.get("content", ""):
+            return
+        answer = {"type": "stream", "to": message["display_recipient"], "topic": message["subject"], "content": message["content"]}
+        while self.client.send_message(answer).get("code") == "RATE_LIMIT_HIT":
+            time.sleep(0.01)
+
+
+@pytest.fixture
+def server():
+    """A server with a bot that waits for events. The bot cannot be stopped, so the next test has a server of its own."""
+    with Server() as server:
+        EchoBot(server)
+        server.requests(path="/events", user=BOT, pending=True, wait=1, timeout=60)
+        yield server
+
+
+def say(server, content):
+    return server.act(HAMLET, channel="Verona", topic="t", content=content)["id"]
+
+
+def sent(server, count):
+    """Waits until the bot has asked so often to send; the contents and statuses."""
+    requests = server.requests(path="/messages", user=BOT, wait=count, timeout=60)
+    return [(request["form"]["content"], request["status"]) for request in requests]
+
+
+def test_the_bot_answers_and_waits_when_it_is_told_to(server):
+    server.fault(path="/messages", user=BOT, status=429, headers={"Retry-After": "0.01"}, times=2)
+    say(server, "echo one")
+    assert sent(server, 3) == [("echo one", 429), ("echo one", 429), ("echo one", 200)]
+
+
+def test_the_bot_survives_a_lost_queue(server):
+    server.clear_requests()
+    assert server.expire_queues(BOT) == 1
+    server.requests(path="/events", user=BOT, pending=True, wait=1, timeout=60)
+    say(server, "echo two")
+    assert sent(server, 1) == [("echo two", 200)]
+
+
+def test_the_bot_survives_a_cut_connection(server):
+    server.fault(path="/events", drop="half")
+    say(server, "echo three")
+    assert sent(server, 1) == [("echo three", 200)]
+
+
+def test_the_bot_survives_a_restart_with_its_queue(server):
+    server.clear_requests()
+    server.restart(abrupt=True, down=0.2)
+    say(server, "echo four")
+    assert sent(server, 1) == [("echo four", 200)]
+    assert server.requests(path="/register", user=BOT) == []
+
+
+def test_the_clock_is_set(teamchat_server):
+    assert teamchat_server.set_clock("2027-01-01T00:00:00Z", frozen=True)["timestamp"] == 1798761600
+    user = teamchat_server.user(HAMLET)
+    client = zulip.Client(site=teamchat_server.url, email=user.email, api_key=user.api_key)
+    message = {"type": "stream", "to": "Verona", "topic": "t", "content": "now"}
+    message_id = client.send_message(message)["id"]
+    assert client.get_raw_message(message_id)["message"]["timestamp"] == 1798761600
+
+
+def test_errors_say_what_is_wrong(teamchat_server):
+    with pytest.raises(ControlError, match="a fault needs one of"):
+        teamchat_server.fault(path="/messages")
+    with pytest.raises(ControlError, match="line .*: nobody in \"users\" has the email 'nobody@example.com'"):
+        with Server({"channels": [{"name": "a", "subscribers": ["nobody@example.com"]}]}):
+            pass

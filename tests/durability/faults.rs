@@ -1,0 +1,398 @@
+//! Disks that fail, lie, fill up, hang, and lose what was not synced when the power goes.
+//!
+//! A layer below SQLite (`shim.c`) is compiled with the system's C compiler and loaded into the program.
+
+use crate::program::{Person, Server};
+use rusqlite::types::Value as SqlValue;
+use rusqlite::{Connection, OpenFlags};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+
+/// Numbers of errors, as Linux has them.
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+
+/// The database on a disk that can fail.
+struct Disk {
+    folder: TempDir,
+    shim: PathBuf,
+}
+
+impl Disk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let shim = folder.path().join("shim.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/durability/shim.c");
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .args([&shim, &source])
+            .status()
+            .expect("there is a C compiler, as for SQLite itself");
+        assert!(compiled.success());
+        std::fs::create_dir(folder.path().join("durable")).unwrap();
+        Self { folder, shim }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        // SQLite opens the real path.
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    fn database(&self) -> PathBuf {
+        self.path("chat.sqlite")
+    }
+
+    /// Starts the program above this layer. What is in the file by now is taken for synced.
+    fn start(&self) -> Server {
+        self.heal();
+        for ending in ["", "-wal"] {
+            let name = format!("chat.sqlite{ending}");
+            let durable = self.path("durable").join(&name);
+            if self.path(&name).exists() {
+                std::fs::copy(self.path(&name), durable).unwrap();
+            } else {
+                let _absent = std::fs::remove_file(durable);
+            }
+        }
+        let variables = [
+            ("LD_PRELOAD", &*self.shim),
+            ("SHIM_DATABASE", &self.database()),
+            ("SHIM_DURABLE", &self.path("durable")),
+            ("SHIM_CONTROL", &self.path("control")),
+        ];
+        Server::start_with(&self.database(), &variables)
+    }
+
+    /// From now on, operations of a kind fail, after so many of them that succeed.
+    fn fail(&self, kind: &str, after: u32, error: i32) {
+        // Each plan is another text, so that the layer counts anew.
+        static PLANS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = PLANS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let part = self.path("control.part");
+        std::fs::write(&part, format!("{kind} {after} {error} {number}")).unwrap();
+        std::fs::rename(part, self.path("control")).unwrap();
+    }
+
+    fn heal(&self) {
+        self.fail("nothing", 0, 0);
+    }
+
+    /// The power goes: what was not synced is gone.
+    fn cut_power(&self, server: Server) {
+        server.kill();
+        for ending in ["", "-wal", "-shm"] {
+            let name = format!("chat.sqlite{ending}");
+            let _absent = std::fs::remove_file(self.path(&name));
+            let durable = self.path("durable").join(&name);
+            if durable.exists() {
+                std::fs::copy(durable, self.path(&name)).unwrap();
+            }
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "looks at the file from outside of the program")]
+    fn connect(&self) -> Connection {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Connection::open_with_flags(self.database(), flags).unwrap()
+    }
+
+    /// All rows but those of counters, which only grow.
+    fn rows(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let connection = self.connect();
+        let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('counter', 'sqlite_sequence')";
+        let mut tables = connection.prepare(tables).unwrap();
+        let tables: Vec<String> =
+            tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        let rows_of = |table: &String| {
+            let mut statement = connection.prepare(&format!("SELECT * FROM \"{table}\"")).unwrap();
+            let columns = statement.column_count();
+            let rows = statement.query_map([], |row| {
+                let values = (0..columns).map(|column| row.get::<_, SqlValue>(column));
+                Ok(format!("{:?}", values.collect::<Result<Vec<_>, _>>()?))
+            });
+            rows.unwrap().map(Result::unwrap).collect()
+        };
+        tables.iter().map(|table| (table.clone(), rows_of(table))).collect()
+    }
+
+    fn check_integrity(&self) {
+        let connection = self.connect();
+        let text = |query: &str| connection.query_row(query, [], |row| row.get::<_, String>(0));
+        assert_eq!(text("PRAGMA integrity_check").unwrap(), "ok");
+        assert!(
+            text("SELECT \"table\" FROM pragma_foreign_key_check").is_err(),
+            "no reference leads nowhere"
+        );
+    }
+}
+
+/// Somebody who sends messages, with a queue.
+struct Sender {
+    person: Person,
+    queue_id: String,
+    last_event_id: i64,
+    /// The contents that the queue has brought.
+    received: Vec<String>,
+}
+
+impl Sender {
+    async fn register(person: Person, origin: &str) -> Self {
+        let types = json!({"event_types": ["message"], "fetch_event_types": []});
+        let queue = person.ask(origin, "POST", "/register", &types).await.unwrap();
+        let queue_id = queue["queue_id"].as_str().unwrap().to_owned();
+        let last_event_id = queue["last_event_id"].as_i64().unwrap();
+        Self { person, queue_id, last_event_id, received: Vec::new() }
+    }
+
+    async fn send(&self, origin: &str, content: &str) -> Option<u16> {
+        let message = json!({"type": "direct", "to": [self.person.user_id], "content": content});
+        self.person.request(origin, "POST", "/messages", &message).await.map(|(status, _)| status)
+    }
+
+    /// Takes what is in the queue.
+    async fn poll(&mut self, origin: &str) {
+        loop {
+            let poll =
+                json!({"queue_id": self.queue_id, "last_event_id": self.last_event_id, "dont_block": true});
+            let answer = self.person.ask(origin, "GET", "/events", &poll).await.unwrap();
+            let events = answer["events"].as_array().unwrap();
+            let Some(last) = events.last() else { return };
+            self.last_event_id = last["id"].as_i64().unwrap();
+            let content = |event: &Value| event["message"]["content"].as_str().unwrap().to_owned();
+            self.received.extend(events.iter().map(content));
+        }
+    }
+
+    /// The contents of all messages, the oldest first.
+    async fn stored(&self, origin: &str) -> Vec<String> {
+        let all = json!({"anchor": "newest", "num_before": 5000, "num_after": 0, "apply_markdown": false});
+        let answer = self.person.ask(origin, "GET", "/messages", &all).await.unwrap();
+        let messages = answer["messages"].as_array().unwrap();
+        messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// Sends some messages at a time until the power goes, and returns those that were acknowledged.
+async fn send_until_power_cut(disk: &Disk, server: Server, sender: &Sender, round: u32) -> Vec<String> {
+    let mut sending = JoinSet::new();
+    let (acknowledge, mut acknowledged) = tokio::sync::mpsc::unbounded_channel();
+    for lane in 0..4 {
+        let (origin, person, acknowledge) =
+            (server.origin.clone(), sender.person.clone(), acknowledge.clone());
+        sending.spawn(async move {
+            for number in 0.. {
+                let content = format!("{round} {lane} {number}");
+                let message = json!({"type": "direct", "to": [person.user_id], "content": content});
+                let Some((200, _)) = person.request(&origin, "POST", "/messages", &message).await else {
+                    return;
+                };
+                acknowledge.send(content).unwrap();
+            }
+        });
+    }
+    drop(acknowledge);
+    let mut all = Vec::new();
+    for _ in 0..10 + round * 7 {
+        all.push(acknowledged.recv().await.unwrap());
+    }
+    disk.cut_power(server);
+    while let Some(content) = acknowledged.recv().await {
+        all.push(content);
+    }
+    all
+}
+
+/// Without `synchronous=FULL` this fails: the last messages are not on the disk.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_acknowledged_survives_a_power_cut() {
+    let disk = Disk::new();
+    let person = Person::create(&disk.database(), "owner", "owner");
+    let mut server = disk.start();
+    let mut sender = Sender::register(person, &server.origin).await;
+    let mut acknowledged = BTreeSet::new();
+    for round in 0..5 {
+        acknowledged.extend(send_until_power_cut(&disk, server, &sender, round).await);
+        server = disk.start();
+        let stored = sender.stored(&server.origin).await;
+        let found: BTreeSet<String> = stored.iter().cloned().collect();
+        assert_eq!(found.len(), stored.len(), "nothing is doubled");
+        let lost: Vec<&String> = acknowledged.difference(&found).collect();
+        assert!(lost.is_empty(), "lost in round {round}: {lost:?}");
+        sender.poll(&server.origin).await;
+        assert_eq!(sender.received, stored, "the queue goes on, with all messages in order");
+        disk.check_integrity();
+    }
+}
+
+/// The test above can fail.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_only_says_that_it_has_synced_loses_messages() {
+    let disk = Disk::new();
+    let person = Person::create(&disk.database(), "owner", "owner");
+    let server = disk.start();
+    let sender = Sender::register(person, &server.origin).await;
+    disk.fail("lie", 0, 0);
+    let acknowledged = send_until_power_cut(&disk, server, &sender, 0).await;
+    let server = disk.start();
+    let stored = sender.stored(&server.origin).await;
+    assert!(acknowledged.iter().any(|content| !stored.contains(content)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_send_is_whole_or_refused_whichever_operation_of_the_disk_fails() {
+    let disk = Disk::new();
+    let person = Person::create(&disk.database(), "owner", "owner");
+    let mut server = disk.start();
+    let mut sender = Sender::register(person, &server.origin).await;
+    let mut acknowledged = Vec::new();
+    let mut refused = 0;
+    for kind in ["write", "sync", "full", "truncate", "open"] {
+        for error in [EIO, ENOSPC] {
+            for after in 0..8 {
+                let content = format!("{kind} {after} {error}");
+                disk.fail(kind, after, error);
+                let healed = format!("{content}, healed");
+                match sender.send(&server.origin, &content).await.unwrap() {
+                    200 => acknowledged.push(content),
+                    503 | 507 => refused += 1,
+                    status => panic!("{content}: {status}"),
+                }
+                disk.heal();
+                assert_eq!(sender.send(&server.origin, &healed).await, Some(200), "{healed}");
+                acknowledged.push(healed);
+            }
+        }
+        assert_eq!(sender.stored(&server.origin).await, acknowledged, "{kind}");
+        sender.poll(&server.origin).await;
+        assert_eq!(sender.received, acknowledged, "{kind}");
+        disk.cut_power(server);
+        server = disk.start();
+        assert_eq!(sender.stored(&server.origin).await, acknowledged, "{kind}, after a power cut");
+        sender.poll(&server.origin).await;
+        assert_eq!(sender.received, acknowledged, "{kind}, after a power cut");
+        disk.check_integrity();
+    }
+    assert!(refused > 20, "{refused} were refused");
+}
+
+/// A change of each kind, in an order in which each is possible.
+fn changes(user_id: i64) -> Vec<(&'static str, String, Value)> {
+    let post = |path: &str, parameters: Value| ("POST", path.to_owned(), parameters);
+    let patch = |path: &str, parameters: Value| ("PATCH", path.to_owned(), parameters);
+    let delete = |path: &str, parameters: Value| ("DELETE", path.to_owned(), parameters);
+    let message = json!({"type": "channel", "to": "load", "topic": "test", "content": "hello **world**"});
+    let later = json!({"type": "direct", "to": [user_id], "content": "later", "scheduled_delivery_timestamp": 4_000_000_000_i64});
+    vec![
+        post("/users/me/subscriptions", json!({"subscriptions": [{"name": "load"}]})),
+        post("/messages", message.clone()),
+        post("/messages", message),
+        patch(
+            "/messages/{message}",
+            json!({"content": "edited", "topic": "moved", "propagate_mode": "change_all"}),
+        ),
+        post("/messages/{message}/reactions", json!({"emoji_name": "tada"})),
+        delete("/messages/{message}/reactions", json!({"emoji_name": "tada"})),
+        post("/messages/flags", json!({"messages": "[{message}]", "op": "add", "flag": "starred"})),
+        post(
+            "/messages/flags/narrow",
+            json!({"anchor": "newest", "num_before": 10, "num_after": 0, "narrow": [],
+            "op": "remove", "flag": "read"}),
+        ),
+        post("/mark_all_as_read", json!({})),
+        post("/submessage", json!({"message_id": "{message}", "msg_type": "widget", "content": "{}"})),
+        post("/scheduled_messages", later),
+        post("/drafts", json!({"drafts": [{"type": "", "to": [], "topic": "", "content": "draft"}]})),
+        post("/saved_snippets", json!({"title": "title", "content": "snippet"})),
+        post("/users/me/alert_words", json!({"alert_words": ["alert"]})),
+        delete("/users/me/alert_words", json!({"alert_words": ["alert"]})),
+        post("/users/me/status", json!({"status_text": "away"})),
+        patch("/settings", json!({"enter_sends": true})),
+        patch("/settings", json!({"full_name": "Another Name"})),
+        patch("/realm", json!({"name": "Another name"})),
+        post("/user_groups/create", json!({"name": "group", "description": "", "members": [user_id]})),
+        post("/user_topics", json!({"stream_id": "{channel}", "topic": "moved", "visibility_policy": 1})),
+        patch("/streams/{channel}", json!({"description": "described"})),
+        post("/bots", json!({"full_name": "Bot", "short_name": "bot"})),
+        post("/invites/multiuse", json!({"invite_as": 400, "stream_ids": []})),
+        post("/realm/profile_fields", json!({"field_type": 1, "name": "Field"})),
+        post("/channel_folders/create", json!({"name": "folder"})),
+        delete("/messages/{message}", json!({})),
+        delete("/users/me/subscriptions", json!({"subscriptions": ["load"]})),
+        delete("/streams/{channel}", json!({})),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_change_is_whole_or_absent_whichever_operation_of_the_disk_fails() {
+    let disk = Disk::new();
+    let owner = Person::create(&disk.database(), "owner", "owner");
+    let server = disk.start();
+    let all = json!({"fetch_event_types": []});
+    owner.ask(&server.origin, "POST", "/register", &all).await.unwrap();
+    let (mut channel, mut message) = (0, 0);
+    for (method, path, parameters) in changes(owner.user_id) {
+        let fill = |text: &str| {
+            text.replace("\"{message}\"", &message.to_string())
+                .replace("{message}", &message.to_string())
+                .replace("\"{channel}\"", &channel.to_string())
+                .replace("{channel}", &channel.to_string())
+        };
+        let path = fill(&path);
+        let parameters: Value = serde_json::from_str(&fill(&parameters.to_string())).unwrap();
+        let mut before = disk.rows();
+        for (kind, error) in [("write", EIO), ("sync", EIO), ("full", ENOSPC)] {
+            for after in [0, 1, 3] {
+                disk.fail(kind, after, error);
+                let (status, answer) =
+                    owner.request(&server.origin, method, &path, &parameters).await.unwrap();
+                disk.heal();
+                let context = format!("{method} {path} {kind} {after}: {status} {answer}");
+                let rows = disk.rows();
+                match status {
+                    503 | 507 => assert!(rows == before, "a refused change left something: {context}"),
+                    // Those that fail later only have nothing to fail; a change that is made twice may be refused.
+                    200 | 400 => before = rows,
+                    _ => panic!("{context}"),
+                }
+            }
+        }
+        let (status, answer) = owner.request(&server.origin, method, &path, &parameters).await.unwrap();
+        assert!(matches!(status, 200 | 400), "{method} {path}: {answer}");
+        let newest = |query: &str| disk.connect().query_row(query, [], |row| row.get(0)).unwrap();
+        channel = newest("SELECT coalesce(max(stream_id), 0) FROM stream WHERE name = 'load'");
+        let sent = format!("SELECT coalesce(max(id), 0) FROM message WHERE sender_id = {}", owner.user_id);
+        message = newest(&sent);
+    }
+    let rows = disk.rows();
+    disk.cut_power(server);
+    let _server = disk.start();
+    assert!(disk.rows() == rows, "all of it is there after a power cut");
+    disk.check_integrity();
+}
+
+/// Reads that the disk does not answer hold up nobody who does not need the disk.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_hangs_holds_up_no_other_request() {
+    let disk = Disk::new();
+    let person = Person::create(&disk.database(), "owner", "owner");
+    let server = disk.start();
+    let mut hanging = JoinSet::new();
+    disk.fail("hang", 0, EIO);
+    for _ in 0..3 {
+        let (person, origin) = (person.clone(), server.origin.clone());
+        let all = json!({"anchor": "newest", "num_before": 100, "num_after": 0});
+        hanging.spawn(async move { person.request(&origin, "GET", "/messages", &all).await });
+    }
+    for _ in 0..10 {
+        let (status, _) = person.request(&server.origin, "GET", "/no/such/path", &json!({})).await.unwrap();
+        assert_eq!(status, 404);
+    }
+    disk.heal();
+    while let Some(answer) = hanging.join_next().await {
+        assert_eq!(answer.unwrap().unwrap().0, 200);
+    }
+}

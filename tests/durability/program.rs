@@ -1,0 +1,130 @@
+//! The program, and people who use it.
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// The program, serving a file.
+pub struct Server {
+    pub child: Child,
+    /// Where it listens.
+    pub origin: String,
+    /// Open as long as the server lives, which still writes to it.
+    _output: BufReader<ChildStdout>,
+}
+
+impl Server {
+    /// Starts and waits until it listens.
+    pub fn start(db: &Path) -> Self {
+        Self::start_with(db, &[])
+    }
+
+    /// Starts with these environment variables.
+    pub fn start_with(db: &Path, variables: &[(&str, &Path)]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_teamchat"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--db"])
+            .arg(db)
+            .envs(variables.iter().copied())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("listening") {
+            line.clear();
+            assert!(output.read_line(&mut line).unwrap() > 0, "the server says where it listens");
+        }
+        let origin = line.split_whitespace().last().unwrap().to_owned();
+        Self { child, origin, _output: output }
+    }
+
+    /// No goodbye.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Already gone, unless the test failed.
+        let _gone = self.child.kill();
+        let _gone = self.child.wait();
+    }
+}
+
+/// Somebody with an account.
+#[derive(Clone)]
+pub struct Person {
+    http: reqwest::Client,
+    email: String,
+    api_key: String,
+    pub user_id: i64,
+}
+
+impl Person {
+    /// Makes an account with the command line.
+    pub fn create(db: &Path, name: &str, role: &str) -> Self {
+        let email = format!("{name}@example.com");
+        // A bot of the owner's needs no password, which would take long to hash.
+        let owner = ["--bot-owner", "owner@example.com"];
+        let output = Command::new(env!("CARGO_BIN_EXE_teamchat"))
+            .args([
+                "user",
+                "create",
+                "--json",
+                "--email",
+                &email,
+                "--full-name",
+                name,
+                "--role",
+                role,
+                "--db",
+            ])
+            .arg(db)
+            .args(if name == "owner" { &[][..] } else { &owner[..] })
+            .output()
+            .unwrap();
+        let user: Value = serde_json::from_slice(&output.stdout).unwrap();
+        Self {
+            http: reqwest::Client::new(),
+            email,
+            api_key: user["api_key"].as_str().unwrap().to_owned(),
+            user_id: user["user_id"].as_i64().unwrap(),
+        }
+    }
+
+    /// The answer to a request that succeeds; `None` when the server has been killed.
+    pub async fn ask(&self, origin: &str, method: &str, path: &str, parameters: &Value) -> Option<Value> {
+        let (status, answer) = self.request(origin, method, path, parameters).await?;
+        assert_eq!(answer["result"], "success", "{status}: {method} {path} {parameters}: {answer}");
+        Some(answer)
+    }
+
+    /// The status and the answer; `None` when the server has been killed.
+    pub async fn request(
+        &self,
+        origin: &str,
+        method: &str,
+        path: &str,
+        parameters: &Value,
+    ) -> Option<(u16, Value)> {
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let pairs: Vec<(&str, String)> = parameters
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(name, value)| (name.as_str(), text(value)))
+            .collect();
+        let url = format!("{origin}/api/v1{path}");
+        let request = self.http.request(method.parse().unwrap(), url);
+        let request =
+            if matches!(method, "GET" | "DELETE") { request.query(&pairs) } else { request.form(&pairs) };
+        let response = request.basic_auth(&self.email, Some(&self.api_key)).send().await.ok()?;
+        let status = response.status().as_u16();
+        let body = response.bytes().await.ok()?;
+        Some((status, serde_json::from_slice(&body).unwrap()))
+    }
+}
