@@ -106,14 +106,14 @@ impl Serve {
             let upgraded_from = engine.upgraded_from().map(Path::to_owned);
             let server = Server::serve(engine, listener)?;
             let owner_link: Option<String> = run_on_server(&server, Command::OwnerLink).await?;
+            let version = env!("CARGO_PKG_VERSION");
+            tracing::info!(version, address = %server.address(), "the server has started");
+            self.warn(server.address());
             if self.output.json {
                 self.print_ready(server.address(), None, owner_link.as_deref())?;
             } else {
                 self.print_start(&server, upgraded_from.as_deref(), owner_link.as_deref())?;
             }
-            let version = env!("CARGO_PKG_VERSION");
-            tracing::info!(version, address = %server.address(), "the server has started");
-            self.warn(server.address());
             let failed = tokio::select! {
                 signal = stop_signal() => signal.map(|()| false)?,
                 () = server.failed() => true,

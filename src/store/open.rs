@@ -9,6 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 use sha2::{Digest, Sha256};
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -62,7 +63,8 @@ impl Database {
             FileState::Empty => create(&mut connection).map_err(|source| explain(path, source))?,
             FileState::Version(version) if version < MIGRATIONS.len() => {
                 upgraded_from = Some(copy_before_upgrade(path, &connection, version)?);
-                migrate(&mut connection, version).map_err(|source| explain(path, source))?;
+                migrate(&mut connection, version..MIGRATIONS.len())
+                    .map_err(|source| explain(path, source))?;
             }
             FileState::Version(_) => {}
         }
@@ -276,16 +278,16 @@ fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Runs the migrations after `version`, in one transaction. They have the function `sha256`.
-fn migrate(connection: &mut Connection, version: usize) -> rusqlite::Result<()> {
+/// Runs these migrations, in one transaction. They have the function `sha256`.
+fn migrate(connection: &mut Connection, versions: Range<usize>) -> rusqlite::Result<()> {
     let sha256 = |context: &Context<'_>| Ok(Sha256::digest(context.get_raw(0).as_str()?.as_bytes()).to_vec());
     connection.create_scalar_function("sha256", 1, FunctionFlags::SQLITE_DETERMINISTIC, sha256)?;
     let transaction = connection.transaction()?;
-    for (name, statements) in &MIGRATIONS[version..] {
+    for (name, statements) in &MIGRATIONS[versions.clone()] {
         tracing::info!(step = name, "upgrading the file");
         transaction.execute_batch(statements)?;
     }
-    transaction.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+    transaction.pragma_update(None, "user_version", versions.end as i64)?;
     transaction.commit()
 }
 
@@ -341,7 +343,7 @@ mod tests {
     fn migrating_the_oldest_file_gives_the_schema() {
         let folder = tempfile::tempdir().unwrap();
         let mut migrated = connect(&folder.path().join("old.sqlite"), false).unwrap();
-        migrate(&mut migrated, 0).unwrap();
+        migrate(&mut migrated, 0..MIGRATIONS.len()).unwrap();
         let mut created = connect(&folder.path().join("new.sqlite"), false).unwrap();
         create(&mut created).unwrap();
         assert_eq!(schema_of(&migrated), schema_of(&created));
@@ -352,9 +354,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut connection = connect(&folder.path().join("old.sqlite"), false).unwrap();
         let before = MIGRATIONS.iter().position(|(name, _)| name.ends_with("_names")).unwrap();
-        for (_, statements) in &MIGRATIONS[..before] {
-            connection.execute_batch(statements).unwrap();
-        }
+        migrate(&mut connection, 0..before).unwrap();
         connection
             .execute_batch(
                 "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, date_joined)
@@ -367,7 +367,7 @@ mod tests {
                  INSERT INTO realm_setting VALUES ('name', '\"a\\nb\"');",
             )
             .unwrap();
-        migrate(&mut connection, before).unwrap();
+        migrate(&mut connection, before..MIGRATIONS.len()).unwrap();
         let mut found = Vec::new();
         for query in [
             "SELECT full_name, full_name FROM user ORDER BY user_id",

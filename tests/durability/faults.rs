@@ -167,9 +167,10 @@ impl Sender {
         }
     }
 
-    /// The contents of all messages, the oldest first.
+    /// The contents of all messages that were sent, the oldest first.
     async fn stored(&self, origin: &str) -> Vec<String> {
-        let all = json!({"anchor": "newest", "num_before": 5000, "num_after": 0, "apply_markdown": false});
+        let own = json!([{"operator": "sender", "operand": self.person.user_id}]);
+        let all = json!({"anchor": "newest", "num_before": 5000, "num_after": 0, "narrow": own, "apply_markdown": false});
         let answer = self.person.ask(origin, "GET", "/messages", &all).await.unwrap();
         let messages = answer["messages"].as_array().unwrap();
         messages.iter().map(|message| message["content"].as_str().unwrap().to_owned()).collect()
