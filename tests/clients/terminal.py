@@ -158,7 +158,8 @@ def start_up(mia, steps):
         expect(len(harbour["subscribers"]), 2)
         own = [user for user in state["realm_users"] if user["email"] == mia.email]
         expect([user["full_name"] for user in own], [MIA[1]])
-        expect([len(pm["unread_message_ids"]) for pm in state["unread_msgs"]["pms"]], [1])
+        # The Welcome Bot greeted her.
+        expect([len(pm["unread_message_ids"]) for pm in state["unread_msgs"]["pms"]], [1, 1])
         assert all("sender_id" in pm for pm in state["unread_msgs"]["pms"]), state["unread_msgs"]
 
     with steps.step("start-up: presence keyed by email, and a first look at the queue"):
@@ -173,7 +174,7 @@ def start_up(mia, steps):
     with steps.step("its narrows, always pairs of text, find what they name"):
         narrows = [
             ([["stream", "harbour"], ["topic", "arrivals"]], ["Ships ahoy"]),
-            ([["is", "private"]], ["Only for you"]),
+            ([["is", "private"]], [ANY, "Only for you"]),
             ([["pm-with", OLGA[0]]], ["Only for you"]),
             ([["pm_with", OLGA[0]]], ["Only for you"]),
             ([["is", "starred"]], []),

@@ -2,7 +2,7 @@
 //! a parameter, so that the program needs only a URL.
 //!
 //! Without `stream` the message is a direct message to the bot's owner. An integration is a pure function from a payload
-//! to messages ([`table`]); everything else is the same for all of them: reading the body, filters of events, topics,
+//! to messages (`table.rs`); everything else is the same for all of them: reading the body, filters of events, topics,
 //! mentions, and the notice to the bot's owner when a delivery fails.
 
 mod body;

@@ -157,8 +157,8 @@ async fn compare_events_and_state(part: usize) {
             _ => panic!("{} leads nowhere: {path}", action.name),
         }
     }
-    let routes: Vec<_> = by_route.into_iter().skip(part).step_by(4).collect();
-    let never_done: Vec<_> = futures_util::stream::iter(&routes)
+    let chosen: Vec<_> = by_route.into_iter().skip(part).step_by(4).collect();
+    let never_done: Vec<_> = futures_util::stream::iter(&chosen)
         .map(async |(route, actions)| {
             let mut is_done = false;
             for action in actions {
@@ -171,7 +171,7 @@ async fn compare_events_and_state(part: usize) {
         .collect()
         .await;
     let expected: Vec<_> =
-        routes.iter().map(|(route, _)| *route).filter(|route| NEVER_DONE.contains(route)).collect();
+        chosen.iter().map(|(route, _)| *route).filter(|route| NEVER_DONE.contains(route)).collect();
     assert_eq!(never_done, expected, "operations that nobody could do");
 }
 
