@@ -78,8 +78,10 @@ enum Row {
     Size,
     /// The newest 100 of every kind of view, in 1,000,000 messages against 10,000.
     Fetch,
-    /// Memory: idle, and of each waiting long-poll.
+    /// Memory: idle, of each waiting long-poll, and after logins, sends and reads.
     Memory,
+    /// A simple request beside those who search and render.
+    Beside,
     /// Start to first answer, and the size of the binary.
     Start,
     /// The server as a test double: start, reset, a hundred at once.
@@ -119,6 +121,8 @@ async fn measure(arguments: &Arguments, open_files: usize) -> Outcome<()> {
         directory,
         rounds: if arguments.quick { 3 } else { 7 },
         span: Duration::from_millis(if arguments.quick { 500 } else { 1500 }),
+        logins: if arguments.quick { 100 } else { 1000 },
+        work: Duration::from_secs(if arguments.quick { 10 } else { 60 }),
         open_files,
     };
     let wanted = if arguments.rows.is_empty() { Row::value_variants() } else { &arguments.rows };
@@ -163,6 +167,7 @@ impl Row {
             Self::Size => rows::size::run(bench).await,
             Self::Fetch => rows::fetch::run(bench).await,
             Self::Memory => rows::memory::run(bench).await,
+            Self::Beside => rows::beside::run(bench).await,
             Self::Start => rows::start::run(bench).await,
             Self::Double => rows::double::run(bench).await,
         }

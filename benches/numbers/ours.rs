@@ -90,8 +90,16 @@ pub fn newest_of(account: &Account, narrow: &Value, count: usize) -> MakeRequest
     Arc::new(move |_, request| request.extend_from_slice(&whole))
 }
 
+/// An owner and their password.
+pub struct Owner {
+    /// With an API key.
+    pub account: Account,
+    /// To log in with.
+    pub password: String,
+}
+
 /// Makes the file with its organization and an owner.
-pub fn create_owner(binary: &Path, file: &Path, email: &str) -> Outcome<Account> {
+pub fn create_owner(binary: &Path, file: &Path, email: &str) -> Outcome<Owner> {
     let output = command(binary)
         .args([
             "user",
@@ -113,7 +121,8 @@ pub fn create_owner(binary: &Path, file: &Path, email: &str) -> Outcome<Account>
     }
     let user: Value = serde_json::from_slice(&output.stdout)?;
     let api_key = user["api_key"].as_str().ok_or("user create printed no api_key")?;
-    Ok(Account::new(user["email"].as_str().unwrap_or(email), api_key))
+    let password = user["password"].as_str().ok_or("user create printed no password")?.to_owned();
+    Ok(Owner { account: Account::new(user["email"].as_str().unwrap_or(email), api_key), password })
 }
 
 /// Starts the server on that file, on a free port.

@@ -85,7 +85,7 @@ fn channels() -> Vec<(String, u64)> {
 pub async fn prepare(binary: &Path, kept: &Path, directory: &Path) -> Outcome<Base> {
     let file = directory.join("base.sqlite");
     remove(&file)?;
-    let owner = ours::create_owner(binary, &file, OWNER)?;
+    let owner = ours::create_owner(binary, &file, OWNER)?.account;
     let server = ours::start(binary, &file)?;
     ours::until_ready(&server).await?;
     let wanted: Vec<_> = channels()

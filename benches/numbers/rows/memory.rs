@@ -1,16 +1,16 @@
-//! Resident memory: just started, and of each long-poll that waits.
+//! Resident memory: just started, of each long-poll that waits, and after logins, sends and reads.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::{Bench, fresh, start_floor};
+use super::{Bench, Server, fresh, start_floor};
 use crate::floor::Floor;
-use crate::load::Connection;
+use crate::load::{self, Connection, check};
 use crate::process::Process;
 use crate::report::{Figure, Reach};
-use crate::seed::{self, USERS};
+use crate::seed::{self, CHANNEL_OF_10, CHANNEL_WITH_HISTORY, USERS};
 use crate::{Outcome, ours};
 
 /// The first ones only warm the server up: what they cost is not counted.
@@ -21,6 +21,12 @@ const OPENERS: u64 = 32;
 const REST: Duration = Duration::from_millis(1500);
 /// Files a process opens beside its sockets.
 const SPARE_FILES: usize = 200;
+
+const OWNER: &str = "owner@example.com";
+/// How many people log in at the same time.
+const LOGGING_IN: u64 = 4;
+/// What the server may keep after work that has ended.
+const AFTER_WORK_MIB: f64 = 40.0;
 
 /// What one side needs.
 struct Use {
@@ -45,14 +51,18 @@ pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
     drop(floor);
 
     let mut server_use = None;
+    let (mut after_logins, mut after_work) = (None, None);
     if let Some(server) = &bench.server {
         let file = fresh(bench, "idle")?;
-        ours::create_owner(&server.binary, &file, "owner@example.com")?;
+        let owner = ours::create_owner(&server.binary, &file, OWNER)?;
         let idle = ours::start(&server.binary, &file)?;
         ours::until_ready(&idle).await?;
         tokio::time::sleep(REST).await;
         let idle_mib = idle.resident_kib()? / 1024.0;
+        log_in(&idle, &owner.password, bench.logins).await?;
+        after_logins = Some((idle_mib, idle.resident_kib()? / 1024.0));
         ours::stop(idle)?;
+        after_work = Some(work(bench, server).await?);
         let process = server.start_with(10_000, "memory").await?;
         server_use = Some(with_waiting(&process, waiting, idle_mib, wait_at_server).await?);
     }
@@ -78,7 +88,69 @@ pub async fn run(bench: &Bench) -> Outcome<Vec<Figure>> {
             each.notes.push(format!("{name}: {:.1} MiB with all of them waiting", side.all_mib));
         }
     }
-    Ok(vec![idle, each])
+    // Each is held against the same process before.
+    let kept = |what, sides: Option<(f64, f64)>| {
+        let (before, after) = sides.unzip();
+        Figure {
+            what,
+            unit: "MiB",
+            measured: after.map(|after| vec![after].into()),
+            against: before.map(|before| vec![before].into()),
+            ratio: None,
+            reach: Reach::AtMost(AFTER_WORK_MIB),
+            notes: Vec::new(),
+        }
+    };
+    let logins = kept(format!("resident memory after {} logins", bench.logins), after_logins);
+    let work =
+        kept(format!("resident memory after {} s of sends and reads", bench.work.as_secs()), after_work);
+    Ok(vec![idle, each, logins, work])
+}
+
+/// Logs in with a password, a few at a time.
+async fn log_in(process: &Process, password: &str, logins: u64) -> Outcome<()> {
+    let form: String = form_urlencoded::Serializer::new(String::new())
+        .extend_pairs([("username", OWNER), ("password", password)])
+        .finish();
+    let request = format!(
+        "POST /api/v1/fetch_api_key HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+         Content-Length: {}\r\n\r\n{form}",
+        form.len()
+    );
+    let mut people = JoinSet::new();
+    for person in 0..LOGGING_IN {
+        let (address, request) = (process.address, request.clone());
+        people.spawn(async move {
+            let mut connection = Connection::open(address).await?;
+            for _ in (person..logins).step_by(LOGGING_IN as usize) {
+                check(&connection.exchange(request.as_bytes()).await?)?;
+            }
+            Outcome::Ok(())
+        });
+    }
+    while let Some(finished) = people.join_next().await {
+        finished??;
+    }
+    tokio::time::sleep(REST).await;
+    Ok(())
+}
+
+/// The memory in MiB before and after sends and reads, each at 8 connections, with 10,000 messages in the file.
+async fn work(bench: &Bench, server: &Server) -> Outcome<(f64, f64)> {
+    let file = server.base.file_with(10_000, "work")?;
+    let process = ours::start(&server.binary, &file)?;
+    ours::until_ready(&process).await?;
+    tokio::time::sleep(REST).await;
+    let before = process.resident_kib()? / 1024.0;
+    let account = seed::account(0);
+    let sends = ours::send_message(&account, server.base.stream_id(CHANNEL_OF_10)?);
+    let reads = ours::newest_messages(&account, CHANNEL_WITH_HISTORY);
+    tokio::try_join!(
+        load::drive(process.address, 8, bench.work, &sends),
+        load::drive(process.address, 8, bench.work, &reads),
+    )?;
+    tokio::time::sleep(REST).await;
+    Ok((before, process.resident_kib()? / 1024.0))
 }
 
 /// Lets readers wait and takes the memory of all but the first of them.

@@ -10,6 +10,7 @@ use crate::report::{Figure, Reach, Spread, number};
 use crate::seed::Base;
 use crate::{Outcome, ours};
 
+pub mod beside;
 pub mod double;
 pub mod fan_out;
 pub mod fetch;
@@ -30,6 +31,10 @@ pub struct Bench {
     pub rounds: usize,
     /// How long a turn is.
     pub span: Duration,
+    /// How many logins there are before memory is looked at.
+    pub logins: u64,
+    /// How long sends and reads go on before memory is looked at.
+    pub work: Duration,
     /// How many files and sockets a process may have open.
     pub open_files: usize,
 }
