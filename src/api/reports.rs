@@ -4,7 +4,7 @@ use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::access::{channel_rows as channels, user_rows as users};
 use crate::domain::limits::MAX_MESSAGE_LENGTH;
 use crate::domain::messages::destination::Destination;
-use crate::domain::messages::markup::{Location, enumerated, mentions_of_others, shortened, silent_mention};
+use crate::domain::messages::markup::{Location, enumerated, framed, mentions_of_others, silent_mention};
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::notices::BotMessage;
@@ -12,7 +12,7 @@ use crate::domain::realm;
 use crate::http::Resource;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
-use crate::markdown::{global_time, unused_fence};
+use crate::markdown::global_time;
 use crate::types::{MessageId, StreamId, Topic};
 use hyper::Method;
 use rusqlite::Connection;
@@ -28,8 +28,8 @@ fn routes() -> Vec<Route> {
 /// The longest description, in characters.
 const MAX_DESCRIPTION_LENGTH: usize = 1000;
 
-/// The longest quote of the message, in characters. It leaves space for the description and the rest of the report.
-const MAX_QUOTE_LENGTH: usize = MAX_MESSAGE_LENGTH - MAX_DESCRIPTION_LENGTH - 500;
+/// The longest quote of reason and description, in characters. Only descriptions full of fences do not fit.
+const MAX_REASON_LENGTH: usize = 2 * MAX_DESCRIPTION_LENGTH;
 
 /// What is wrong with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -136,12 +136,9 @@ fn text(
         }
     };
     let time = global_time(message.timestamp);
-    let quoted = shortened(&message.content, MAX_QUOTE_LENGTH);
-    let (fence, frame) = (unused_fence(&quoted), unused_fence(description));
-    let reason = report_type.name();
-    Ok(format!(
-        "{reporter} reported a message sent by {sender}{whereto} at {time}.\n\
-         {frame}quote\n**{reason}**. {description}\n{frame}\n\n\
-         {fence} spoiler {original}\n{quoted}\n{fence}"
-    ))
+    let reason = format!("**{}**. {description}", report_type.name());
+    let reason = framed("quote", &reason, MAX_REASON_LENGTH);
+    let begin = format!("{reporter} reported a message sent by {sender}{whereto} at {time}.\n{reason}\n\n");
+    let room = MAX_MESSAGE_LENGTH.saturating_sub(begin.chars().count());
+    Ok(begin + &framed(&format!(" spoiler {original}"), &message.content, room))
 }

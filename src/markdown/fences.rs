@@ -4,6 +4,7 @@
 //! fences; code and formulas are verbatim. A fence that is not closed ends with the section around it.
 
 use super::html::MAX_DEPTH;
+use std::borrow::Cow;
 
 /// A part of a message between fences, or the content of a fence.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,6 +58,30 @@ fn parse_opening(line: &str) -> Option<Opening<'_>> {
 pub fn parse(lines: &[&str]) -> Vec<Section> {
     let mut position = 0;
     sections_until(lines, &mut position, None, 0)
+}
+
+/// Closes the fences that a text leaves open, so that a fence around it ends where it should.
+pub fn close_fences(text: &str) -> Cow<'_, str> {
+    let mut open: Vec<(&str, bool)> = Vec::new();
+    for line in text.lines() {
+        match open.last() {
+            Some((fence, _)) if line.trim_end() == *fence => {
+                open.pop();
+            }
+            Some((_, false)) => {}
+            _ => {
+                // The text may be in a fence itself.
+                let may_contain = open.len() + 1 < MAX_DEPTH;
+                open.extend(parse_opening(line).map(|opening| {
+                    let language = opening.language.to_ascii_lowercase();
+                    let contains = may_contain && matches!(&*language, "quote" | "quoted" | "spoiler");
+                    (opening.fence, contains)
+                }));
+            }
+        }
+    }
+    let closed = open.iter().rev().fold(String::new(), |closed, (fence, _)| closed + "\n" + fence);
+    if closed.is_empty() { text.into() } else { (text.to_owned() + &closed).into() }
 }
 
 /// Parses sections up to and including the line that closes the fence around them.
@@ -124,6 +149,25 @@ mod tests {
 
     fn sections(text: &str) -> Vec<Section> {
         parse(&text.split('\n').collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_is_left_open_is_closed() {
+        for (text, closed) in [
+            ("a", ""),
+            ("```\na\n```\nb", ""),
+            ("~~~\na", "\n~~~"),
+            ("```` quote\n~~~ spoiler x\n``` py\n~~~", "\n```\n~~~\n````"),
+            ("```py\n~~~ quote", "\n```"),
+            ("``` spoiler x\n```", ""),
+        ] {
+            assert_eq!(close_fences(text), format!("{text}{closed}"));
+            let framed = format!("`````` quote\n{}\n``````\nafter", close_fences(text));
+            assert_eq!(sections(&framed).last(), Some(&Section::Lines(vec!["after".to_owned()])), "{framed}");
+        }
+        let deep = "```` quote\n".repeat(2 * MAX_DEPTH);
+        let framed = format!("`````` quote\n{}\n``````\nafter", close_fences(deep.trim_end()));
+        assert_eq!(sections(&framed).last(), Some(&Section::Lines(vec!["after".to_owned()])));
     }
 
     fn code(language: &str, text: &str) -> Section {

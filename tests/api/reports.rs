@@ -137,6 +137,27 @@ async fn a_long_message_is_cut_and_a_long_name_too() {
     assert!(content.chars().count() <= 10_000 && content.ends_with("x\n[message truncated]\n```"));
 }
 
+/// Neither a description nor a message can hide what comes after it, or be too long to be reported.
+#[tokio::test]
+async fn fences_end_where_they_should() {
+    let server = TestServer::start().await;
+    let moderator = server.moderator("moderator").await;
+    let bob = server.member("bob").await;
+    let requests = server.private_channel("requests", &[&moderator]).await;
+    server.set_realm_setting("moderation_request_channel_id", json!(requests)).await;
+    let description = "a\n~~~\nb\n``` quote";
+    for (message, shown) in [
+        ("``` quote\n~~~py\nc", "~~~py\nc\n~~~\n```\n````"),
+        (&*"`".repeat(9_000), "[message truncated]\n```"),
+    ] {
+        let id = bob.send_direct(&[&bob], message).await;
+        report(&bob, id, json!({"report_type": "spam", "description": description})).await.ok();
+        let (_, content) = newest(&moderator).await;
+        assert!(content.contains("b\n``` quote\n~~~\n````\n\n"), "{content}");
+        assert!(content.ends_with(shown) && content.chars().count() <= 10_000, "{content}");
+    }
+}
+
 // conformance: report-8, report-10
 #[tokio::test]
 async fn reports_follow_the_channel_that_they_go_to() {

@@ -72,7 +72,7 @@ pub fn code(text: &str) -> String {
 
 /// A quote of its own lines, with a line break before it.
 pub fn quote(text: &str) -> String {
-    let text = text.trim();
+    let text = crate::markdown::close_fences(text.trim());
     let mut fence = "~~~".to_owned();
     while text.lines().any(|line| line.trim_end() == fence) {
         fence.push('~');
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(link("", "https://x.example/a b)c"), "https://x.example/a%20b%29c");
         assert_eq!(link("a", "HTTP://x.example/(1)"), "[a](HTTP://x.example/%281%29)");
         assert_eq!(code("a`b\nc"), "`a'b c`");
-        assert_eq!(quote("a\n~~~\nb"), "\n~~~~ quote\na\n~~~\nb\n~~~~");
+        assert_eq!(quote("a\n~~~\nb"), "\n~~~~ quote\na\n~~~\nb\n~~~\n~~~~");
         assert_eq!(code_block("json", "```"), "````json\n```\n````");
         assert_eq!(bold("a **b**"), "**a b**");
         assert_eq!((bold(""), code("")), (String::new(), String::new()));

@@ -1,10 +1,9 @@
 //! The text of reminders.
 
 use crate::domain::limits::{MAX_MESSAGE_LENGTH, MAX_REMINDER_NOTE_LENGTH};
-use crate::domain::messages::markup::{Location, enumerated, mentions_of_others, shortened, silent_mention};
+use crate::domain::messages::markup::{Location, enumerated, framed, mentions_of_others, silent_mention};
 use crate::domain::messages::record::MessageRow;
 use crate::http::{ApiError, ApiResult};
-use crate::markdown::unused_fence;
 use rusqlite::Connection;
 
 /// Checks the length of a note, and returns it without leading line breaks and trailing white space.
@@ -41,9 +40,7 @@ pub fn of_message(connection: &Connection, message: &MessageRow, note: &str) -> 
     if let Some((_, widget)) = widget {
         return Ok(format!("{text}\n\n{sender} [sent]({url}) a {widget} {whereto}."));
     }
-    let fence = unused_fence(&message.content);
-    text = format!("{text}\n\n{sender} [said]({url}) {whereto}:\n{fence}quote\n");
-    let end = format!("\n{fence}");
-    let room = MAX_MESSAGE_LENGTH.saturating_sub(text.chars().count() + end.len());
-    Ok(text + &shortened(&message.content, room) + &end)
+    let text = format!("{text}\n\n{sender} [said]({url}) {whereto}:\n");
+    let room = MAX_MESSAGE_LENGTH.saturating_sub(text.chars().count());
+    Ok(text + &framed("quote", &message.content, room))
 }

@@ -5,7 +5,7 @@ use crate::domain::access::messages as message_access;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::sql;
 use crate::http::{ApiError, ApiResult};
-use crate::markdown::{encode_fragment, fits_into_a_link, link_text};
+use crate::markdown::{close_fences, encode_fragment, fits_into_a_link, link_text, unused_fence};
 use crate::types::UserId;
 use rusqlite::Connection;
 
@@ -38,6 +38,23 @@ pub fn shortened(text: &str, limit: usize) -> String {
     }
     let kept: String = text.chars().take(limit.saturating_sub(TRUNCATED.chars().count())).collect();
     kept + TRUNCATED
+}
+
+/// A fenced block of this kind, such as `quote`, with a text that somebody typed, truncated so that the block has at most
+/// `limit` characters. Whatever the text is, the block ends where it should.
+pub fn framed(kind: &str, text: &str, limit: usize) -> String {
+    let mut kept = text.chars().count();
+    loop {
+        let shortened = shortened(text, kept);
+        let content = close_fences(&shortened);
+        let fence = unused_fence(&content);
+        let block = format!("{fence}{kind}\n{content}\n{fence}");
+        let excess = block.chars().count().saturating_sub(limit);
+        if excess == 0 || kept == 0 {
+            return block;
+        }
+        kept = kept.saturating_sub(excess);
+    }
 }
 
 /// Where a message is, for texts about it.
@@ -102,13 +119,17 @@ pub fn enumerated(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::markdown::{global_time, unused_fence};
+    use crate::markdown::global_time;
 
     #[test]
     fn texts_about_messages() {
         assert_eq!(global_time(1_790_000_000), "<time:2026-09-21T14:13:20+00:00>");
         assert_eq!(unused_fence("plain `code`"), "```");
         assert_eq!(unused_fence("a\n````quote"), "`````");
+        assert_eq!(framed("quote", "~~~py\na", 50), "```quote\n~~~py\na\n~~~\n```");
+        assert_eq!(framed("quote", &"`".repeat(900), 100), "```quote\n\n[message truncated]\n```");
+        let cut = framed("quote", &"é".repeat(900), 100);
+        assert!(cut.chars().count() == 100 && cut.ends_with("é\n[message truncated]\n```"));
         assert_eq!(shortened("short", 5), "short");
         assert_eq!(shortened(&"é".repeat(40), 30), "é".repeat(10) + "\n[message truncated]");
         let names =
