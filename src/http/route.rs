@@ -49,7 +49,7 @@ pub struct RequestInfo {
     pub cookies: Option<String>,
     /// The API key of a browser's session, on paths where a session counts. No other site forged the request.
     pub session: Option<String>,
-    /// Whether the client shows pages: it accepts HTML.
+    /// Whether the client accepts HTML, by name or with everything else.
     pub accepts_html: bool,
     /// Whether the client accepts compressed bodies.
     pub accepts_gzip: bool,

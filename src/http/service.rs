@@ -146,7 +146,7 @@ impl Service {
             client: String::new(),
             session: session_of(&head, &origin, is_session, authorization.is_some())?,
             accepts_html: text_of(&head.headers, header::ACCEPT)
-                .is_some_and(|types| types.contains("text/html")),
+                .is_none_or(|types| ["text/html", "text/*", "*/*"].iter().any(|html| types.contains(html))),
             accepts_gzip: accepts_gzip(&head.headers),
             origin,
             peer: client_address(options, &head.headers, peer),

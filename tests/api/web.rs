@@ -59,6 +59,10 @@ async fn the_page_is_for_browsers_and_its_files_are_cached_under_their_hash() {
         let policy = answer.header("content-security-policy");
         assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
     }
+    for (accepted, status) in [("*/*", 200), ("text/*", 200), ("application/json", 404)] {
+        let request = server.anonymous().request_outside(Method::GET, "/").header("Accept", accepted);
+        assert_eq!(request.send().await.status, status, "{accepted}");
+    }
     let text = String::from_utf8(page(&server, "/").await.bytes).unwrap();
     let script = text.split('"').find(|part| part.ends_with("/js/main.js")).unwrap().to_owned();
     let answer = server.anonymous().request_outside(Method::GET, &script).header("Accept-Encoding", "gzip");

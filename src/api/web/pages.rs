@@ -14,7 +14,7 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
 /// One year, in seconds.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-/// `GET /`, and the other paths of pages. Clients that do not show pages get the error of a path that does not exist.
+/// `GET /`, and the other paths of pages. Clients that accept no HTML get the error of a path that does not exist.
 pub fn page(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
     if !read.info.accepts_html {
         return Err(ApiError::not_found());

@@ -15,7 +15,7 @@ async fn a_wrong_path_is_not_found() {
     {
         anonymous.get(path, ()).await.error(404, "BAD_REQUEST", "Not found");
     }
-    for path in ["/", "/api", "/json", "/json/nothing", "/server_settings", "//api/v1/users"] {
+    for path in ["/api", "/json", "/json/nothing", "/server_settings", "//api/v1/users"] {
         anonymous.request_outside(Method::GET, path).send().await.error(404, "BAD_REQUEST", "Not found");
     }
 }
