@@ -13,9 +13,7 @@ let pages = [];
 
 before(async () => {
   server = await startServer({ people: [{ name: "Ada", role: "owner" }, { name: "Bob" }, { name: "Cleo" }] });
-  const ids = ["Ada", "Bob", "Cleo"].map((name) => server.accounts[name].user_id);
-  await server.call("Ada", "POST", "/channels/create", { name: "general", description: "For **everything**", subscribers: ids });
-  await server.call("Ada", "POST", "/channels/create", { name: "design", subscribers: ids });
+  for (const name of ["general", "design"]) await server.channel(name, ["Ada", "Bob", "Cleo"]);
   browser = await launchBrowser();
 });
 

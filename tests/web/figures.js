@@ -13,12 +13,11 @@ const AT_ONCE = 16;
 
 const server = await startServer({ people: [{ name: "Ada", role: "owner" }, { name: "Bob" }] });
 const browser = await launchBrowser();
-const both = ["Ada", "Bob"].map((name) => server.accounts[name].user_id);
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 const report = (name, value) => console.log(`${name.padEnd(64)} ${value}`);
 
 const ids = [];
-for (let number = 0; number < CHANNELS; number++) ids.push((await server.call("Ada", "POST", "/channels/create", { name: `channel ${number}`, subscribers: both })).id);
+for (let number = 0; number < CHANNELS; number++) ids.push(await server.channel(`channel ${number}`, ["Ada", "Bob"]));
 let sent = 0;
 await Promise.all(Array.from({ length: AT_ONCE }, async () => {
   while (sent < MESSAGES) {

@@ -3,13 +3,19 @@
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve as absolute } from "node:path";
 import { fileURLToPath } from "node:url";
 import puppeteer from "puppeteer-core";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const BINARY = process.env.TEAMCHAT_BINARY ?? join(ROOT, "target/release/teamchat");
+const BINARY = absolute(process.env.TEAMCHAT_BINARY ?? join(ROOT, "target/release/teamchat"));
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** How long a server may take to listen, in milliseconds. */
+const START_TIMEOUT = 60_000;
+
+/** The environment of the server: options of the shell in which the tests run do not apply to it. */
+const ENVIRONMENT = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TEAMCHAT_")));
 
 /** Starts a server; `people` are accounts with the password `correct horse`. */
 export async function startServer({ people = [], args = [] } = {}) {
@@ -18,15 +24,17 @@ export async function startServer({ people = [], args = [] } = {}) {
   const accounts = {};
   for (const { name, role = "member" } of people) {
     const email = `${name.toLowerCase()}@example.com`;
-    const out = execFileSync(BINARY, ["user", "create", "--db", db, "--email", email, "--full-name", name, "--role", role, "--password-stdin", "--json"], { input: "correct horse\n" });
+    const out = execFileSync(BINARY, ["user", "create", "--db", db, "--email", email, "--full-name", name, "--role", role, "--password-stdin", "--json"], { input: "correct horse\n", env: ENVIRONMENT });
     accounts[name] = JSON.parse(out);
   }
   let child;
   let url = "";
   const launch = async (listen) => {
-    child = spawn(BINARY, ["serve", "--db", db, "--listen", listen, ...(process.env.TEAMCHAT_WEB_DIR ? ["--web-dir", process.env.TEAMCHAT_WEB_DIR] : []), ...args], { stdio: ["ignore", "pipe", "inherit"] });
+    child = spawn(BINARY, ["serve", "--db", db, "--listen", listen, ...(process.env.TEAMCHAT_WEB_DIR ? ["--web-dir", process.env.TEAMCHAT_WEB_DIR] : []), ...args], { stdio: ["ignore", "pipe", "inherit"], env: ENVIRONMENT });
     url = await new Promise((resolve, reject) => {
       let text = "";
+      const timer = setTimeout(() => reject(new Error(`the server does not say where it listens: ${text}`)), START_TIMEOUT);
+      timer.unref();
       child.stdout.on("data", (data) => {
         text += data;
         const found = /listening\s+(?:\x1b\[\d+m)?(http:\S+?)(?:\x1b|\s)/.exec(text);
@@ -66,6 +74,12 @@ export async function startServer({ people = [], args = [] } = {}) {
       const reply = await response.json();
       if (reply.result !== "success") throw new Error(`${method} ${path}: ${JSON.stringify(reply)}`);
       return reply;
+    },
+    /** Creates a channel, or subscribes to one that is there already: a new organization begins with one. Returns its id. */
+    async channel(name, members, properties = {}) {
+      const principals = members.map((member) => accounts[member].user_id);
+      await server.call("Ada", "POST", "/users/me/subscriptions", { subscriptions: [{ name, description: properties.description ?? "" }], principals, ...properties });
+      return (await server.call("Ada", "GET", "/get_stream_id", { stream: name })).stream_id;
     },
     send: (name, channel, topic, content) => server.call(name, "POST", "/messages", { type: "channel", to: channel, topic, content }),
     direct: (name, to, content) => server.call(name, "POST", "/messages", { type: "direct", to: to.map((other) => accounts[other].user_id), content }),

@@ -13,8 +13,8 @@ const browser = await launchBrowser();
 const ids = Object.values(server.accounts).map(({ user_id }) => user_id);
 
 const CHANNELS = [["general", "What concerns everybody"], ["design", "How it looks, and why"], ["garden", "Tomatoes, mostly"], ["kitchen", "Lunch"], ["releases", "What goes out when"]];
-for (const [name, description] of CHANNELS) await server.call("Ada", "POST", "/channels/create", { name, description, subscribers: ids });
-await server.call("Ada", "POST", "/channels/create", { name: "finances", description: "For few", invite_only: true, subscribers: ids.slice(0, 3) });
+for (const [name, description] of CHANNELS) await server.channel(name, Object.keys(server.accounts), { description });
+await server.channel("finances", ["Ada", "Bob", "Cleo"], { description: "For few", invite_only: true });
 const folder = await server.call("Ada", "POST", "/channel_folders/create", { name: "Products", description: "" });
 const { streams } = await server.call("Ada", "GET", "/streams");
 const idOf = (name) => streams.find((stream) => stream.name === name).stream_id;

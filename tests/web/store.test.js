@@ -20,7 +20,7 @@ const ids = {};
 before(async () => {
   server = await startServer({ people: [{ name: "Ada", role: "owner" }, { name: "Bob" }, { name: "Cleo" }] });
   for (const [name, { user_id }] of Object.entries(server.accounts)) ids[name] = user_id;
-  for (const name of ["general", "a.b (c)"]) await server.call("Ada", "POST", "/channels/create", { name, subscribers: Object.values(ids) });
+  for (const name of ["general", "a.b (c)"]) await server.channel(name, Object.keys(ids));
 });
 
 after(() => server?.close());
