@@ -99,6 +99,22 @@ describe("a conversation", () => {
     for (const page of [ada, bob]) await until(page, (gone) => !document.querySelector(`[data-id="${gone}"]`), id);
   });
 
+  it("keeps an edit under way while the message changes", async () => {
+    const { id } = await server.send("Bob", "general", "edits", "To be edited");
+    const bob = await as("Bob", await at("general", "edits"));
+    await bob.waitForSelector(`[data-id="${id}"]`);
+    await bob.focus(`[data-id="${id}"]`);
+    await bob.keyboard.press("e");
+    await bob.waitForSelector(".editor-form textarea");
+    await bob.keyboard.type(" soon");
+    await server.call("Ada", "POST", `/messages/${id}/reactions`, { emoji_name: "eyes" });
+    await bob.waitForSelector(".reaction");
+    await bob.keyboard.type(" enough");
+    assert.equal(await bob.$eval(".editor-form textarea", (area) => area.value), "To be edited soon enough");
+    await bob.keyboard.press("Escape");
+    await until(bob, () => !document.querySelector(".editor-form") && !document.querySelector(".message-row .content").hidden);
+  });
+
   it("moves with its topic, and is resolved", async () => {
     const { id } = await server.send("Bob", "general", "old name", "Where am I?");
     const ada = await as("Ada", await at("general", "old.20name"));

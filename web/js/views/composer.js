@@ -368,8 +368,12 @@ export function createComposer(app) {
           },
         },
         { label: "Insert a saved text", icon: "copy", key: "Ctrl+'", run: () => showSnippets(app, editor) },
-        { label: "Poll", icon: "poll", run: () => editor.setValue("/poll Question\nFirst option\nSecond option") },
-        { label: "List of tasks", icon: "todo", run: () => editor.setValue("/todo Title\nFirst task: description\nSecond task") },
+        editor.isEmpty() && { label: "Poll", icon: "poll", run: () => editor.setValue("/poll Question\nFirst option\nSecond option") },
+        editor.isEmpty() && {
+          label: "List of tasks",
+          icon: "todo",
+          run: () => editor.setValue("/todo Title\nFirst task: description\nSecond task"),
+        },
         {
           label: store.setting("enter_sends") ? "Enter sends" : "Ctrl+Enter sends",
           icon: "keyboard",

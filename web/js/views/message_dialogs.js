@@ -19,14 +19,16 @@ import { confirm, showDialog } from "./popover.js";
 /** Edits the content in the row. @param {App} app @param {Message} message @param {import("../../types/app.js").Timeline | null} timeline */
 export async function editMessage(app, message, timeline) {
   const { session } = app;
+  const reply = await session.attempt(getMessage(message.id, false));
   const row = timeline?.rowOf(message.id);
   const content = row?.querySelector(".content");
-  const reply = await session.attempt(getMessage(message.id, false));
   if (!reply || !(content instanceof HTMLElement) || row?.querySelector(".editor")) return;
+  // The row may have been drawn anew since.
   const close = () => {
+    const [around, before] = [form.closest(".message-row"), form.previousElementSibling];
     form.remove();
-    content.hidden = false;
-    row?.focus({ preventScroll: true });
+    if (before instanceof HTMLElement) before.hidden = false;
+    if (around instanceof HTMLElement) around.focus({ preventScroll: true });
   };
   const save = async () => {
     const text = editor.value();

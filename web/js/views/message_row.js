@@ -109,6 +109,24 @@ export function messageRow(app, row, match) {
   );
 }
 
+/** Carries over what the user did in a row that is drawn anew: an edit under way, and what was unfolded.
+ * @param {HTMLElement} old @param {HTMLElement} next */
+export function carryOver(old, next) {
+  const form = old.querySelector(".editor-form");
+  const content = next.querySelector(".content");
+  if (form && content instanceof HTMLElement) {
+    const focused = document.activeElement;
+    content.hidden = true;
+    content.after(form);
+    if (focused instanceof HTMLElement && form.contains(focused)) queueMicrotask(() => focused.focus({ preventScroll: true }));
+  } else if (old.contains(document.activeElement)) {
+    queueMicrotask(() => next.focus({ preventScroll: true }));
+  }
+  next.classList.toggle("is-expanded", old.classList.contains("is-expanded"));
+  const spoilers = old.querySelectorAll("details");
+  for (const [index, spoiler] of next.querySelectorAll("details").entries()) spoiler.open = spoilers[index]?.open ?? false;
+}
+
 /** @param {App} app @param {Message} message @param {{ match_content?: string } | undefined} match */
 function body(app, message, match) {
   const widget = message.submessages?.length > 0 ? widgetElement(app, message) : null;

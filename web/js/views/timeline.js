@@ -14,7 +14,7 @@ import { draftKey } from "../store/drafts.js";
 import { directKey, topicKey } from "../store/store.js";
 import { typistsOf, userOf } from "../store/users.js";
 import { attachActions } from "./message_actions.js";
-import { messageRow, outgoingRow } from "./message_row.js";
+import { carryOver, messageRow, outgoingRow } from "./message_row.js";
 import { createScrollAnchor } from "./scroll_anchor.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -80,8 +80,7 @@ export function createTimeline(app, terms) {
           : "outgoing" in item && "outgoing" in before && item.state === before.state;
       if (isSame) return old;
       const next = "row" in item ? messageRow(app, item.row, range.matches.get(item.row.id)) : outgoingRow(app, item.outgoing);
-      const hadFocus = old.contains(document.activeElement);
-      if (hadFocus) queueMicrotask(() => next.focus({ preventScroll: true }));
+      carryOver(old, next);
       return next;
     },
   });
