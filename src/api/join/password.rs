@@ -4,8 +4,11 @@ use crate::api::join::form::password_error;
 use crate::api::join::page::{STALE_PAGE, form_token, has_valid_token, organization};
 use crate::api::join::view;
 use crate::api::join::view::PasswordPage;
+use crate::app::ClientFiles;
+use crate::auth::session;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::password;
+use crate::domain::keys;
 use crate::domain::users::passwords;
 use crate::http::{Anyone, ApiError, ApiResult, Call, Read, Reply, RequestInfo};
 use rusqlite::Connection;
@@ -41,8 +44,8 @@ pub fn show(read: &Read<'_, Anyone>, params: ShowParams) -> ApiResult<Reply> {
     render(read, read.info, &user, None, None)
 }
 
-/// `POST /join/password/{key}/`: sets the password, which ends all API keys of the user, or shows the page again with the
-/// error.
+/// `POST /join/password/{key}/`: sets the password, which ends all API keys of the user, and begins a session where there
+/// is a web client; or shows the page again with the error.
 pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> {
     let (app, info) = (Arc::clone(&call.app), call.info.clone());
     if let Err(error) = app.rate_limiter.count_sign_up(info.peer, &app.clock) {
@@ -64,13 +67,17 @@ pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> 
         return Ok(page);
     }
     let hash = passwords::hash_async(&app.pools, None, form.password.clone()).await?;
-    let limiter = Arc::clone(&app);
+    let (limiter, origin) = (Arc::clone(&app), info.origin.clone());
+    let has_web = app.options.client_files != ClientFiles::Off;
     let job = call.write(move |tx, _| {
         let Some(user) = password::find_by_reset_key(tx, &form.key, tx.now())? else {
             return Ok::<_, ApiError>((view::no_such_reset(&organization(tx)?), None));
         };
         password::set(tx, &user, &hash)?;
-        Ok((view::password_set(&organization(tx)?, &user.delivery_email), Some(user)))
+        let session_key = has_web.then(|| keys::mint(tx, user.user_id, session::CLIENT)).transpose()?;
+        let page =
+            view::password_set(&organization(tx)?, &user.delivery_email, session_key.as_deref(), &origin);
+        Ok((page, Some(user)))
     });
     let (page, user) = job.await?;
     if let Some(user) = user {

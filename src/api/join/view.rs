@@ -271,7 +271,7 @@ pub fn password(contents: &PasswordPage<'_>, cookie: String) -> Reply {
     };
     let body = html! {
         h1 { (title) }
-        p.lead { "All clients that are logged in will have to log in again." }
+        p.lead { "All devices and programs that are logged in will have to log in again." }
         form method="post" novalidate {
             input type="hidden" name="token" value=(contents.token);
             @if let Some(words) = contents.page_error { p.problem role="alert" { (words) } }
@@ -284,10 +284,21 @@ pub fn password(contents: &PasswordPage<'_>, cookie: String) -> Reply {
     page(status, title, &contents.organization, &body, vec![("Set-Cookie", cookie)])
 }
 
-/// Renders the page after a new password was set.
-pub fn password_set(organization: &Organization, email: &str) -> Reply {
-    let words = format!("Log in again in your clients, with the email {email} and your new password.");
-    notice(200, "Your password is set", &words, organization, Vec::new())
+/// Renders the page after a new password was set: the way into the web client, where the session has begun.
+pub fn password_set(
+    organization: &Organization,
+    email: &str,
+    session_key: Option<&str>,
+    origin: &str,
+) -> Reply {
+    let title = "Your password is set";
+    let body = html! {
+        h1 { (title) }
+        p.lead { "Log in again on your other devices, with the email " (email) " and your new password." }
+        @if session_key.is_some() { a.button href="/" { "Start chatting" } }
+    };
+    let headers = session_key.map(|key| session::begin(key, origin)).unwrap_or_default();
+    page(200, title, organization, &body, headers)
 }
 
 /// Renders the page for a link to set a password that is unknown, used or expired, with status 404.

@@ -54,17 +54,21 @@ export async function showLogin(root) {
             field("Password", password),
             button,
           ),
-          h(
-            "p",
-            { class: "muted" },
-            "Forgot your password? Ask an administrator for a new one. No account yet? Ask for an invitation link.",
+          hint(
+            "Forgot your password?",
+            "Ask an administrator of the organization for a link with which you set a new one. They make it on your card, " +
+              "or in the organization's settings under Accounts.",
           ),
+          hint("No account yet?", "Ask somebody who is here already for an invitation link. It leads to a page where you join."),
         ),
       ),
     );
     email.focus();
   });
 }
+
+/** @param {string} question @param {string} answer */
+const hint = (question, answer) => h("details", { class: "login__hint" }, h("summary", null, question), h("p", null, answer));
 
 /** Shows that the server does not answer at the start, and lets the user try again.
  * @param {HTMLElement} root @param {() => void} retry */
