@@ -54,11 +54,12 @@ self.addEventListener("fetch", (event) => {
 
 self.addEventListener("notificationclick", (event) => {
   event.notification.close();
-  event.waitUntil(
-    self.clients
-      .matchAll({ type: "window" })
-      .then((windows) =>
-        windows.length > 0 ? windows[0].focus() : self.clients.openWindow(`/${event.notification.data?.fragment ?? ""}`),
-      ),
-  );
+  const fragment = event.notification.data?.fragment ?? "";
+  const show = async () => {
+    const [page] = await self.clients.matchAll({ type: "window" });
+    if (!page) return self.clients.openWindow(`/#${fragment}`);
+    page.postMessage({ fragment });
+    return page.focus();
+  };
+  event.waitUntil(show());
 });

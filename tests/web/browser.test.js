@@ -1,54 +1,11 @@
 /** The client in headless Chromium against the real server: everyday use, and what users of such clients complain of. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { after, afterEach, before, describe, it } from "node:test";
-import { clickText, compose, launchBrowser, logIn, openPage, startServer, until, untilText } from "./harness.js";
+import { describe, it } from "node:test";
+import { axeViolations, clickText, compose, setUp, until, untilText } from "./harness.js";
 
-const AXE = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-
-let server;
-let browser;
-let pages = [];
-
-before(async () => {
-  server = await startServer({ people: [{ name: "Ada", role: "owner" }, { name: "Bob" }, { name: "Cleo" }] });
-  for (const name of ["general", "design"]) await server.channel(name, ["Ada", "Bob", "Cleo"]);
-  browser = await launchBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
-
-afterEach(async () => {
-  if (process.env.TEAMCHAT_SCREENSHOTS) for (const [index, page] of pages.entries()) await page.screenshot({ path: `${process.env.TEAMCHAT_SCREENSHOTS}/last-${index}.png` }).catch(() => {});
-  const problems = pages.flatMap((page) => page.problems);
-  for (const page of pages) await page.closeContext();
-  pages = [];
-  assert.deepEqual(problems, [], "no console errors, and no requests elsewhere");
-});
-
-/** A logged-in page. */
-async function as(name, fragment = "", options = {}) {
-  const page = await openPage(browser, server, options);
-  pages.push(page);
-  await logIn(page, server, name);
-  if (fragment) await go(page, fragment);
-  return page;
-}
-
-async function go(page, fragment) {
-  await page.evaluate((hash) => { location.hash = hash; }, fragment);
-}
-
-const topic = async (name) => {
-  const { streams } = await server.call("Ada", "GET", "/streams");
-  return (channel) => `#narrow/channel/${streams.find((stream) => stream.name === channel).stream_id}-${channel}/topic/${name}`;
-};
-
-const at = async (channel, name) => (await topic(name))(channel);
+const bench = setUp();
+const { as, at, go } = bench;
 
 /** Puts the pages' connection away, or back. */
 const setOffline = (page, isOffline) => page.setOfflineMode(isOffline);
@@ -66,14 +23,14 @@ describe("a conversation", () => {
     await untilText(ada, ".timeline__typing", "Bob is typing");
     await compose(bob, " :salad:");
     await untilText(ada, ".message-row", "Salad");
-    await server.send("Cleo", "general", "lunch", "A script eats, too");
+    await bench.server.send("Cleo", "general", "lunch", "A script eats, too");
     for (const page of [ada, bob]) await untilText(page, ".message-row", "A script eats");
     assert.deepEqual((await rows(ada)).length, 3);
   });
 
   it("shows reactions, edits, stars and deletion to the others", async () => {
     const where = await at("general", "changes");
-    const { id } = await server.send("Bob", "general", "changes", "First words");
+    const { id } = await bench.server.send("Bob", "general", "changes", "First words");
     const [ada, bob] = [await as("Ada", where), await as("Bob", where)];
     await ada.waitForSelector(`[data-id="${id}"]`);
     await ada.focus(`[data-id="${id}"]`);
@@ -95,19 +52,19 @@ describe("a conversation", () => {
     await ada.keyboard.press("s");
     await ada.keyboard.up("Control");
     await ada.waitForSelector(`[data-id="${id}"][data-starred]`);
-    await server.call("Ada", "DELETE", `/messages/${id}`);
+    await bench.server.call("Ada", "DELETE", `/messages/${id}`);
     for (const page of [ada, bob]) await until(page, (gone) => !document.querySelector(`[data-id="${gone}"]`), id);
   });
 
   it("keeps an edit under way while the message changes", async () => {
-    const { id } = await server.send("Bob", "general", "edits", "To be edited");
+    const { id } = await bench.server.send("Bob", "general", "edits", "To be edited");
     const bob = await as("Bob", await at("general", "edits"));
     await bob.waitForSelector(`[data-id="${id}"]`);
     await bob.focus(`[data-id="${id}"]`);
     await bob.keyboard.press("e");
     await bob.waitForSelector(".editor-form textarea");
     await bob.keyboard.type(" soon");
-    await server.call("Ada", "POST", `/messages/${id}/reactions`, { emoji_name: "eyes" });
+    await bench.server.call("Ada", "POST", `/messages/${id}/reactions`, { emoji_name: "eyes" });
     await bob.waitForSelector(".reaction");
     await bob.keyboard.type(" enough");
     assert.equal(await bob.$eval(".editor-form textarea", (area) => area.value), "To be edited soon enough");
@@ -116,7 +73,7 @@ describe("a conversation", () => {
   });
 
   it("moves with its topic, and is resolved", async () => {
-    const { id } = await server.send("Bob", "general", "old name", "Where am I?");
+    const { id } = await bench.server.send("Bob", "general", "old name", "Where am I?");
     const ada = await as("Ada", await at("general", "old.20name"));
     await ada.waitForSelector(`[data-id="${id}"]`);
     await ada.click("[aria-label='Mark as resolved']");
@@ -127,12 +84,12 @@ describe("a conversation", () => {
 
   it("has polls and tasks", async () => {
     const where = await at("general", "poll");
-    const { id } = await server.send("Bob", "general", "poll", "/poll Lunch?\nSoup\nSalad");
+    const { id } = await bench.server.send("Bob", "general", "poll", "/poll Lunch?\nSoup\nSalad");
     const [ada, bob] = [await as("Ada", where), await as("Bob", where)];
     await ada.waitForSelector(`[data-id="${id}"] .widget__vote`);
     await ada.click(`[data-id="${id}"] .widget__vote`);
     await untilText(bob, ".widget__names", "Ada");
-    await server.send("Bob", "general", "poll", "/todo Shopping\nbread: fresh");
+    await bench.server.send("Bob", "general", "poll", "/todo Shopping\nbread: fresh");
     await untilText(ada, ".widget__title", "Shopping");
   });
 
@@ -176,7 +133,7 @@ describe("a conversation", () => {
 describe("reading", () => {
   it("does not jump when older messages, pictures or other widths arrive", async () => {
     const where = await at("general", "history");
-    for (let number = 0; number < 400; number++) await server.send("Bob", "general", "history", `Message ${number} ${"with more words ".repeat(number % 7)}`);
+    for (let number = 0; number < 400; number++) await bench.server.send("Bob", "general", "history", `Message ${number} ${"with more words ".repeat(number % 7)}`);
     const ada = await as("Ada", where);
     await ada.waitForSelector(".message-row");
     const place = () => ada.evaluate(() => {
@@ -215,22 +172,22 @@ describe("reading", () => {
 
   it("marks as read what was seen with the focus, and counts in the title", async () => {
     const ada = await as("Ada", "#inbox");
-    await server.send("Bob", "design", "unread", "Not yet seen");
+    await bench.server.send("Bob", "design", "unread", "Not yet seen");
     await untilText(ada, ".inbox-section", "unread");
     await until(ada, () => /^\(\d+\) /.test(document.title));
     await clickText(ada, ".inbox-section a", "unread");
     await untilText(ada, ".message-row", "Not yet seen");
     await until(ada, () => !document.querySelector(".message-row[data-unread]"));
-    const { messages } = await server.call("Ada", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "design"], ["topic", "unread"]] });
+    const { messages } = await bench.server.call("Ada", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "design"], ["topic", "unread"]] });
     for (let attempt = 0; !messages[0].flags.includes("read") && attempt < 100; attempt++) {
       await new Promise((resolve) => setTimeout(resolve, 50));
-      messages[0] = (await server.call("Ada", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "design"], ["topic", "unread"]] })).messages[0];
+      messages[0] = (await bench.server.call("Ada", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0, narrow: [["channel", "design"], ["topic", "unread"]] })).messages[0];
     }
     assert.ok(messages[0].flags.includes("read"));
   });
 
   it("finds by operators, and leads anywhere with Ctrl-K", async () => {
-    await server.send("Bob", "design", "colours", "The wallpaper is mauve");
+    await bench.server.send("Bob", "design", "colours", "The wallpaper is mauve");
     const ada = await as("Ada", "#inbox");
     await ada.keyboard.press("/");
     await ada.keyboard.type("sender:bo");
@@ -271,15 +228,15 @@ describe("bad networks", () => {
     const ada = await as("Ada", where);
     ada.expected.push(/ERR_CONNECTION_REFUSED/, /ERR_EMPTY_RESPONSE/, /ERR_CONNECTION_RESET/);
     await ada.waitForSelector(".composer .editor__text", { visible: true });
-    await server.stop();
-    await server.start();
-    await server.send("Bob", "general", "restart", "Here again");
+    await bench.server.stop();
+    await bench.server.start();
+    await bench.server.send("Bob", "general", "restart", "Here again");
     await untilText(ada, ".message-row", "Here again");
   });
 
   it("registers anew when the queue has expired, without losing the page", async () => {
     const where = await at("general", "expired");
-    await server.send("Bob", "general", "expired", "Before");
+    await bench.server.send("Bob", "general", "expired", "Before");
     const ada = await as("Ada", where);
     ada.expected.push(/400 \(Bad Request\)/);
     await untilText(ada, ".message-row", "Before");
@@ -293,7 +250,7 @@ describe("bad networks", () => {
       await fetch("/json/events", { method: "DELETE", body: new URLSearchParams({ queue_id: id }), headers: { "X-CSRFToken": token } });
       dispatchEvent(new Event("online"));
     });
-    await server.send("Bob", "general", "expired", "After");
+    await bench.server.send("Bob", "general", "expired", "After");
     await untilText(ada, ".message-row", "After");
     assert.equal(await ada.$eval(".composer .editor__text", (area) => area.value), "A draft stays");
   });
@@ -302,7 +259,7 @@ describe("bad networks", () => {
     const ada = await as("Ada");
     ada.expected.push(/ERR_INTERNET_DISCONNECTED/);
     await until(ada, async () => (await navigator.serviceWorker.ready).active?.state === "activated");
-    const worker = await browser.waitForTarget((target) => target.type() === "service_worker" && target.url().startsWith(server.url));
+    const worker = await bench.browser.waitForTarget((target) => target.type() === "service_worker" && target.url().startsWith(bench.server.url));
     const network = await worker.createCDPSession();
     await network.send("Network.enable");
     const offline = (isOffline) => network.send("Network.emulateNetworkConditions", { offline: isOffline, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
@@ -320,7 +277,7 @@ describe("bad networks", () => {
     await ada.waitForSelector(".composer .editor__text", { visible: true });
     const session = await ada.createCDPSession();
     await session.send("Page.setWebLifecycleState", { state: "frozen" });
-    await server.send("Bob", "general", "sleep", "While you slept");
+    await bench.server.send("Bob", "general", "sleep", "While you slept");
     await session.send("Page.setWebLifecycleState", { state: "active" });
     await untilText(ada, ".message-row", "While you slept");
   });
@@ -336,7 +293,7 @@ describe("tabs, drafts and recipients", () => {
     assert.equal(await ada.$eval(".composer .editor__text", (area) => area.value), "");
     await go(ada, await at("general", "one"));
     await until(ada, () => document.querySelector(".composer .editor__text").value === "Only for one");
-    const { drafts } = await server.call("Ada", "GET", "/drafts");
+    const { drafts } = await bench.server.call("Ada", "GET", "/drafts");
     assert.equal(drafts.filter((draft) => draft.content === "Only for one").length, 1);
     const other = await as("Ada", await at("general", "one"));
     await until(other, () => document.querySelector(".composer .editor__text").value === "Only for one");
@@ -347,7 +304,7 @@ describe("tabs, drafts and recipients", () => {
 
 describe("everybody", () => {
   it("can do without a mouse", async () => {
-    await server.send("Bob", "general", "keys", "Press j");
+    await bench.server.send("Bob", "general", "keys", "Press j");
     const ada = await as("Ada", "#inbox");
     await ada.keyboard.press("?");
     await untilText(ada, "dialog h2", "Keyboard shortcuts");
@@ -381,25 +338,24 @@ describe("everybody", () => {
 
   for (const [name, options] of [["light", {}], ["dark", { dark: true }], ["a phone", { width: 390, height: 780, touch: true }]]) {
     it(`finds no violation with axe: ${name}`, async () => {
-      await server.send("Bob", "general", "axe", "Hello @**Ada** `code`\n```python\nprint(1)\n```\n> quote\n\n* list\n\n| a | b |\n|---|---|\n| 1 | 2 |");
-      await server.call("Bob", "POST", "/users/me/status", { status_text: "Busy" });
+      await bench.server.send("Bob", "general", "axe", "Hello @**Ada** `code`\n```python\nprint(1)\n```\n> quote\n\n* list\n\n| a | b |\n|---|---|\n| 1 | 2 |");
+      await bench.server.call("Bob", "POST", "/users/me/status", { status_text: "Busy" });
       const ada = await as("Ada", "#inbox", options);
       const fragments = ["#inbox", "#recent", "#feed", await at("general", "axe"), "#settings/profile", "#settings/notifications", "#organization/organization-permissions", "#channels/all", "#keyboard-shortcuts", "#invite", "#drafts"];
       for (const fragment of fragments) {
         await go(ada, fragment);
         await new Promise((resolve) => setTimeout(resolve, 400));
-        const violations = await check(ada);
+        const violations = await axeViolations(ada);
         assert.deepEqual(violations, [], `${name} ${fragment}`);
       }
     });
   }
 
   it("finds no violation with axe: logging in", async () => {
-    const page = await openPage(browser, server);
-    pages.push(page);
-    await page.goto(server.url);
+    const page = await bench.open();
+    await page.goto(bench.server.url);
     await page.waitForSelector("#id_username");
-    assert.deepEqual(await check(page), []);
+    assert.deepEqual(await axeViolations(page), []);
   });
 
   it("has no scroll bar at the width of a phone, and the columns slide in", async () => {
@@ -430,10 +386,3 @@ describe("the session", () => {
     await one.waitForSelector("#id_username");
   });
 });
-
-/** The violations that axe finds, short. */
-async function check(page) {
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }));
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? node.all[0]?.message ?? node.none[0]?.message ?? ""}`).join(" | ")}`);
-}

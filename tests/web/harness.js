@@ -1,14 +1,18 @@
 /** A server on a file of its own, people in it, and browsers. */
 
+import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve as absolute } from "node:path";
+import { createInterface } from "node:readline";
+import { after, afterEach, before } from "node:test";
 import { fileURLToPath } from "node:url";
 import puppeteer from "puppeteer-core";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const BINARY = absolute(process.env.TEAMCHAT_BINARY ?? join(ROOT, "target/release/teamchat"));
+const PYTHON = process.env.TEAMCHAT_PYTHON ?? join(ROOT, "target/clients/python/bin/python");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /** How long a server may take to listen, in milliseconds. */
@@ -139,4 +143,140 @@ export async function compose(page, text) {
   await page.keyboard.down("Control");
   await page.keyboard.press("Enter");
   await page.keyboard.up("Control");
+}
+
+/** Presses keys together, as in `Control+k`. */
+export async function press(page, keys) {
+  const [key, ...held] = keys.split("+").toReversed();
+  for (const one of held.toReversed()) await page.keyboard.down(one);
+  await page.keyboard.press(key);
+  for (const one of held) await page.keyboard.up(one);
+}
+
+/** Finds the element of a field by the text of its label. */
+export const fieldSelector = async (page, label) => {
+  await untilText(page, "label, .checkbox", label);
+  return page.evaluate((wanted) => {
+    const found = [...document.querySelectorAll("label")].findLast((element) => element.textContent.trim() === wanted);
+    const control = found.control;
+    control.id ||= `test-${Math.random().toString(36).slice(2)}`;
+    return `[id="${control.id}"]`;
+  }, label);
+};
+
+/** Writes into the field with this label. */
+export async function fillIn(page, label, text) {
+  const selector = await fieldSelector(page, label);
+  await page.$eval(selector, (control) => { control.value = ""; });
+  await page.type(selector, text);
+}
+
+/** Chooses the option with this value in the field with this label. */
+export const choose = async (page, label, value) => page.select(await fieldSelector(page, label), String(value));
+
+/** Clicks the button with this name. */
+export async function clickButton(page, name) {
+  await page.waitForSelector(`[aria-label="${name}"]`);
+  await page.$eval(`[aria-label="${name}"]`, (button) => button.click());
+}
+
+/** Repeats a check until it passes. */
+export async function eventually(check) {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await check();
+    } catch (error) {
+      if (attempt >= 200) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+/** A program with the package `zulip` that takes part as somebody: see participant.py. */
+export async function startParticipant(server, name) {
+  const { email, api_key } = server.accounts[name];
+  const child = spawn(PYTHON, [fileURLToPath(new URL("participant.py", import.meta.url)), email, api_key, server.url], { stdio: ["pipe", "pipe", "inherit"], env: { ...ENVIRONMENT, PYTHONDONTWRITEBYTECODE: "1" } });
+  const results = [];
+  const messages = [];
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const { result, message } = JSON.parse(line);
+    if (message) messages.push(message);
+    else results.push(result);
+  });
+  const nextResult = () => eventually(() => {
+    assert.ok(results.length > 0, `${name} does not answer`);
+    return results.shift();
+  });
+  await nextResult();
+  return {
+    /** Calls a method of `zulip.Client`. */
+    async call(method, ...args) {
+      child.stdin.write(`${JSON.stringify([method, ...args])}\n`);
+      const result = await nextResult();
+      assert.equal(result.result, "success", `${method}: ${JSON.stringify(result)}`);
+      return result;
+    },
+    /** Waits for a message with this text. */
+    hears: (text) => eventually(() => {
+      const found = messages.find(({ content }) => content.includes(text));
+      assert.ok(found, `${name} does not hear ${text}`);
+      return found;
+    }),
+    stop: () => child.kill(),
+  };
+}
+
+/** A server with three people in two channels and a browser, for the tests of a file. After each test its pages are closed;
+ * they must not have complained, nor asked another server for anything. */
+export function setUp({ args } = {}) {
+  let pages = [];
+  const bench = {
+    server: null,
+    browser: null,
+    /** A page that nobody is logged in to. */
+    async open(options) {
+      const page = await openPage(bench.browser, bench.server, options);
+      pages.push(page);
+      return page;
+    },
+    /** A logged-in page. */
+    async as(name, fragment = "", options = {}) {
+      const page = await bench.open(options);
+      await logIn(page, bench.server, name);
+      if (fragment) await bench.go(page, fragment);
+      return page;
+    },
+    go: (page, fragment) => page.evaluate((hash) => { location.hash = hash; }, fragment),
+    /** The fragment of a topic. */
+    async at(channel, topic) {
+      const { stream_id: id } = await bench.server.call("Ada", "GET", "/get_stream_id", { stream: channel });
+      return `#narrow/channel/${id}-${channel}/topic/${topic}`;
+    },
+  };
+  before(async () => {
+    bench.server = await startServer({ people: [{ name: "Ada", role: "owner" }, { name: "Bob" }, { name: "Cleo" }], args });
+    for (const name of ["general", "design"]) await bench.server.channel(name, ["Ada", "Bob", "Cleo"]);
+    bench.browser = await launchBrowser();
+  });
+  after(async () => {
+    await bench.browser?.close();
+    await bench.server?.close();
+  });
+  afterEach(async () => {
+    if (process.env.TEAMCHAT_SCREENSHOTS) for (const [index, page] of pages.entries()) await page.screenshot({ path: `${process.env.TEAMCHAT_SCREENSHOTS}/last-${index}.png` }).catch(() => {});
+    const problems = pages.flatMap((page) => page.problems);
+    for (const page of pages) await page.closeContext();
+    pages = [];
+    assert.deepEqual(problems, [], "no console errors, and no requests elsewhere");
+  });
+  return bench;
+}
+
+const AXE = readFileSync(new URL("node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+
+/** The violations of WCAG 2.2 AA that axe finds in a page, in short. */
+export async function axeViolations(page) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }));
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? node.all[0]?.message ?? node.none[0]?.message ?? ""}`).join(" | ")}`);
 }

@@ -72,13 +72,18 @@ export function createEventQueue({ onState, onEvents, onRecovered }) {
     });
   }
 
+  /** Counts the loops: one that was stopped does not go on beside the next. */
+  let loops = 0;
+
   async function run() {
-    while (isRunning) {
+    loops += 1;
+    const own = loops;
+    while (isRunning && own === loops) {
       try {
         if (queueId === null) await registerQueue();
         else await pollOnce();
       } catch (error) {
-        if (!isRunning) return;
+        if (!isRunning || own !== loops) return;
         if (error instanceof DOMException) {
           // Aborted: the connection may be dead, or somebody asked for a new poll.
           failures = Math.max(failures, 1);

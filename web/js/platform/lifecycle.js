@@ -24,6 +24,32 @@ export const hasFocus = signal(document.hasFocus());
 let lastInput = Date.now();
 let hadInput = true;
 
+/** When a tab had the focus last, shared by all tabs. */
+const FOCUS = "teamchat/focus";
+
+/** How long a tab tells alone of a message, in milliseconds. */
+const CLAIM = 3_000;
+
+function noteFocus() {
+  if (document.hasFocus()) localStorage.setItem(FOCUS, String(Date.now()));
+  else if (hasFocus.peek()) localStorage.removeItem(FOCUS);
+}
+
+/** Whether this tab or another one of this browser has the focus. */
+export const isBrowserFocused = () => document.hasFocus() || Date.now() - Number(localStorage.getItem(FOCUS)) < 2 * TICK;
+
+/** Whether this tab is the first to ask for a name; the others leave the work to it. Without secure context all may.
+ * @param {string} name @returns {Promise<boolean>} */
+export function claim(name) {
+  return new Promise((resolve) => {
+    if (!navigator.locks) return resolve(true);
+    void navigator.locks.request(`teamchat/${name}`, { ifAvailable: true }, (lock) => {
+      resolve(lock !== null);
+      return lock && new Promise((release) => setTimeout(release, CLAIM));
+    });
+  });
+}
+
 /** Whether the user is at the device. */
 export const isActive = () => document.hasFocus() || Date.now() - lastInput < IDLE_AFTER;
 
@@ -75,7 +101,9 @@ export function watchLifecycle(queue, { onHide, onWake } = {}) {
       if (Date.now() - ticked > SLEPT) pollNow();
     }
   });
+  noteFocus();
   const focusChanged = () => {
+    noteFocus();
     hasFocus.value = document.hasFocus();
   };
   addEventListener("focus", focusChanged);
@@ -97,6 +125,7 @@ export function watchLifecycle(queue, { onHide, onWake } = {}) {
   setInterval(() => {
     const late = Date.now() - ticked > SLEPT;
     ticked = Date.now();
+    noteFocus();
     if (late && !document.hidden) pollNow();
   }, TICK);
 }

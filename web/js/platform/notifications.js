@@ -3,7 +3,9 @@
  * @module
  */
 
-/** @typedef {{ title: string, body: string, icon: string | null, tag: string, onClick: () => void }} Notice */
+import { go } from "./router.js";
+
+/** @typedef {{ title: string, body: string, icon: string | null, tag: string, fragment: string }} Notice */
 
 /** What the published desktop application adds to the page. @returns {any} */
 export function bridge() {
@@ -23,15 +25,16 @@ export async function askPermission() {
   return permission() === "unsupported" ? "unsupported" : Notification.requestPermission();
 }
 
-/** @type {Map<string, { close(): void }>} */
+/** What is shown, by tag. @type {Map<string, { close(): void }>} */
 const shown = new Map();
 
-/** @param {Notice} notice */
-export function show({ title, body, icon, tag, onClick }) {
-  const options = { body, tag, icon: icon ?? undefined, silent: true };
+/** Shows a notification in place of the one with the same tag. The service worker shows it where there is one: phones know
+ * no other way. @param {Notice} notice */
+export async function show({ title, body, icon, tag, fragment }) {
+  const options = { body, tag, icon: icon ?? undefined, silent: true, renotify: true, data: { fragment } };
   const clicked = () => {
     window.focus();
-    onClick();
+    go(fragment);
     close(tag);
   };
   const app = bridge();
@@ -43,26 +46,27 @@ export function show({ title, body, icon, tag, onClick }) {
     return;
   }
   if (permission() !== "granted") return;
-  try {
-    const notification = new Notification(title, options);
-    notification.onclick = clicked;
-    shown.set(tag, notification);
-  } catch {
-    // Phones only show what a service worker shows.
-    void navigator.serviceWorker?.ready.then((registration) =>
-      registration.showNotification(title, { ...options, data: { fragment: location.hash } }),
-    );
+  const worker = await navigator.serviceWorker?.getRegistration();
+  if (worker?.active) {
+    shown.set(tag, {
+      close: () => void worker.getNotifications({ tag }).then((found) => found.forEach((one) => one.close())),
+    });
+    return worker.showNotification(title, options);
   }
+  const notification = new Notification(title, options);
+  notification.onclick = clicked;
+  shown.set(tag, notification);
 }
 
 /** @param {string} tag */
-export function close(tag) {
+function close(tag) {
   shown.get(tag)?.close();
   shown.delete(tag);
 }
 
-export function closeAll() {
-  for (const tag of [...shown.keys()]) close(tag);
+/** Closes the notifications whose tags fit. @param {(tag: string) => boolean} fits */
+export function closeWhere(fits) {
+  for (const tag of [...shown.keys()]) if (fits(tag)) close(tag);
 }
 
 /** @type {AudioContext | null} */
@@ -132,7 +136,8 @@ export function setIcon(count, hasDirects, plain) {
     if (!blob) return;
     const before = link.href;
     link.href = URL.createObjectURL(blob);
-    if (before.startsWith("blob:")) URL.revokeObjectURL(before);
+    // The browser may still be loading it.
+    if (before.startsWith("blob:")) setTimeout(() => URL.revokeObjectURL(before), 10_000);
   });
 }
 

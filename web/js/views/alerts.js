@@ -4,14 +4,14 @@
  */
 
 import { effect } from "../lib/signal.js";
-import { hasFocus, isVisible } from "../platform/lifecycle.js";
-import { bridge, closeAll, playSound, setBadge, setIcon, show } from "../platform/notifications.js";
+import { claim, hasFocus, isBrowserFocused, isVisible } from "../platform/lifecycle.js";
+import { bridge, closeWhere, playSound, setBadge, setIcon, show } from "../platform/notifications.js";
 import { conversationTerms } from "../selectors/narrow.js";
 import { namesOf } from "../selectors/sidebar_items.js";
 import { titleCount, topicName } from "../selectors/title.js";
 import { channelOf, FOLLOWED, isTopicMuted, MUTED, policyOf } from "../store/channels.js";
 import { conversationKey, recipientIds } from "../store/store.js";
-import { unreadCounts } from "../store/unread.js";
+import { unreadCount, unreadCounts } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { textOf } from "./message_content.js";
 import { ownPath } from "./parts.js";
@@ -55,13 +55,16 @@ export function startAlerts(app) {
   /** How many messages a conversation was notified of since the window had the focus. @type {Map<string, number>} */
   const notified = new Map();
 
-  session.onMessage((message) => {
+  session.onMessage(async (message) => {
     const { shows, sounds } = alertsFor(store, message);
     const key = conversationKey(store, message);
     const isSeen = document.hasFocus() && !document.hidden && app.timeline?.conversation === key;
-    if (isSeen) return;
+    if (isSeen || !(shows || sounds)) return;
+    const isFocused = document.hasFocus() && !document.hidden;
+    // The tab with the focus tells, or else the first one: several may have the message.
+    if (!isFocused && (isBrowserFocused() || !(await claim(`message/${message.id}`)))) return;
     if (sounds) playSound();
-    if (!shows || (document.hasFocus() && !document.hidden)) return;
+    if (!shows || isFocused) return;
     const count = (notified.get(key) ?? 0) + 1;
     notified.set(key, count);
     const sender = userOf(store, message.sender_id);
@@ -74,20 +77,26 @@ export function startAlerts(app) {
           : "to you";
     const short = place.length > 50 ? `to you and ${others.length} others` : place;
     const isPrivate = message.type === "private" && store.setting("pm_content_in_desktop_notifications") === false;
-    show({
+    void show({
       title: count > 1 ? `${count} messages from ${sender.full_name} (${short})` : `${sender.full_name} (${short})`,
       body: isPrivate ? `New direct message from ${sender.full_name}` : textOf(message.content).slice(0, 200),
       icon: sender.avatar_url ? ownPath(sender.avatar_url) : null,
       tag: key,
-      onClick: () => app.goNarrow([...conversationTerms(store, message), { operator: "near", operand: message.id }]),
+      fragment: app.fragmentOf([...conversationTerms(store, message), { operator: "near", operand: message.id }]),
     });
   });
 
   effect(() => {
     if (hasFocus.value && isVisible.value) {
-      closeAll();
+      closeWhere(() => true);
       notified.clear();
     }
+  });
+
+  // Read elsewhere.
+  effect(() => {
+    store.on("unread");
+    closeWhere((key) => unreadCount(store, key) === 0);
   });
 
   let lastCount = -1;
