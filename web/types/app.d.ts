@@ -8,7 +8,7 @@ import type { Session } from "../js/store/session.js";
 import type { Store } from "../js/store/store.js";
 import type { Message, Term } from "./api.js";
 
-export type Route = { kind: "inbox" } | { kind: "recent" } | { kind: "narrow"; terms: Term[]; narrow: NarrowKind };
+export type Route = { kind: "inbox" } | { kind: "recent" } | { kind: "topics"; streamId: number } | { kind: "narrow"; terms: Term[]; narrow: NarrowKind };
 
 export interface Editor {
   element: HTMLElement;

@@ -145,6 +145,8 @@ export const updateUser = (id, params) => patch(`/users/${id}`, params);
 export const deactivateUser = (id) => del(`/users/${id}`);
 /** @param {number} id */
 export const reactivateUser = (id) => post(`/users/${id}/reactivate`);
+/** Makes a link with which a person sets a new password. @param {number} id */
+export const createPasswordLink = (id) => post(`/users/${id}/password_reset`);
 /** @param {string[]} words */
 export const addAlertWords = (words) => post("/users/me/alert_words", { alert_words: words });
 /** @param {string[]} words */
@@ -183,16 +185,34 @@ export const updateGroupMembers = (id, params) => post(`/user_groups/${id}/membe
 export const deactivateGroup = (id) => post(`/user_groups/${id}/deactivate`);
 /** @param {Params} params */
 export const createProfileField = (params) => post("/realm/profile_fields", params);
+/** @param {number} id @param {Params} params */
+export const updateProfileField = (id, params) => patch(`/realm/profile_fields/${id}`, params);
+/** @param {number[]} order */
+export const reorderProfileFields = (order) => patch("/realm/profile_fields", { order });
 /** @param {number} id */
 export const deleteProfileField = (id) => del(`/realm/profile_fields/${id}`);
 /** @param {Params} params */
 export const createLinkifier = (params) => post("/realm/filters", params);
 /** @param {number} id */
 export const deleteLinkifier = (id) => del(`/realm/filters/${id}`);
+/** @param {number[]} ordered_linkifier_ids */
+export const reorderLinkifiers = (ordered_linkifier_ids) => patch("/realm/linkifiers", { ordered_linkifier_ids });
+/** @param {Params} params */
+export const createPlayground = (params) => post("/realm/playgrounds", params);
+/** @param {number} id */
+export const deletePlayground = (id) => del(`/realm/playgrounds/${id}`);
+/** @param {Params} params */
+export const updateDefaults = (params) => patch("/realm/user_settings_defaults", params);
+/** @param {number} stream_id @param {boolean} isDefault */
+export const setDefaultChannel = (stream_id, isDefault) => (isDefault ? post : del)("/default_streams", { stream_id });
 /** @param {string} name */
 export const deleteEmoji = (name) => del(`/realm/emoji/${encodeURIComponent(name)}`);
 /** @param {Params} params */
 export const createFolder = (params) => post("/channel_folders/create", params);
+/** @param {number} id @param {Params} params */
+export const updateFolder = (id, params) => patch(`/channel_folders/${id}`, params);
+/** @param {number[]} order */
+export const reorderFolders = (order) => patch("/channel_folders", { order });
 
 /** The names of Unicode emoji by code. @param {string} url @returns {Promise<{ code_to_names: Record<string, string[]> }>} */
 export const emojiData = (url) => request("GET", new URL(url, location.href).pathname);

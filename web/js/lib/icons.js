@@ -27,6 +27,7 @@ export const icons = {
   history: "M4 12a8 8 0 1 1 3 6M4 12l-2-2M4 12l3-2M12 8v4l3 2",
   inbox: "M3 13l3-9h12l3 9v7H3zM3 13h6a3 3 0 0 0 6 0h6",
   italic: "M10 4h7M7 20h7M14 4l-4 16",
+  key: "M15 3a6 6 0 0 0-5.700 7.900L3 17v4h4v-3h3v-3l1.500-1.500A6 6 0 1 0 15 3M16.500 7.500h.01",
   keyboard: "M3 6h18v12H3zM7 10h.01M11 10h.01M15 10h.01M8 14h8",
   link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",
   list: "M9 6h11M9 12h11M9 18h11M4 6h.01M4 12h.01M4 18h.01",

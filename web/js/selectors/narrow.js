@@ -62,6 +62,9 @@ const slug = (name) => name.replace(/[\s"%/<>`\p{Cc}]+/gu, "-");
 /** @param {Store} store @param {number} id */
 export const channelSlug = (store, id) => `${id}-${encodeFragment(channelOf(store, id).name.replaceAll(" ", "-"))}`;
 
+/** The fragment of the list of a channel's topics. @param {Store} store @param {number} id */
+export const topicsFragment = (store, id) => `topics/channel/${channelSlug(store, id)}`;
+
 /** @param {Store} store @param {number[]} ids */
 export function directSlug(store, ids) {
   const name = ids.length === 1 ? slug(userOf(store, ids[0]).full_name) : "group";
@@ -188,6 +191,12 @@ export function kindOf(terms) {
     return { kind: "topic", streamId: Number(channel.operand), topic: String(topic.operand) };
   }
   return { kind: "other" };
+}
+
+/** The channel that a view is about, if it is about one. @param {import("../../types/app.js").Route} route @returns {number | null} */
+export function channelOfRoute(route) {
+  if (route.kind === "topics") return route.streamId;
+  return route.kind === "narrow" && (route.narrow.kind === "channel" || route.narrow.kind === "topic") ? route.narrow.streamId : null;
 }
 
 /** Whether reading a narrow marks its messages as read. @param {Term[]} terms @param {number} policy */

@@ -53,6 +53,11 @@ export const listReducers = {
     store.touch("realm");
   },
 
+  realm_user_settings_defaults(store, { property, value }) {
+    store.state.realm_user_settings_defaults[property] = value;
+    store.touch("realm");
+  },
+
   drafts(store, event) {
     let drafts = store.state.drafts ?? [];
     if (event.op === "add") for (const draft of event.drafts) drafts = replaced(drafts, draft, "id");

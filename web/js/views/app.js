@@ -8,8 +8,9 @@ import { computed, effect, scope, untracked } from "../lib/signal.js";
 import { bind, isDialogOpen, isField } from "../platform/keyboard.js";
 import { fragment, go, isOverlay } from "../platform/router.js";
 import { isTouch } from "../platform/viewport.js";
-import { directSlug, fragmentOf, kindOf, parseNarrow } from "../selectors/narrow.js";
+import { channelOfRoute, directSlug, fragmentOf, kindOf, parseNarrow, topicsFragment } from "../selectors/narrow.js";
 import { narrowName } from "../selectors/title.js";
+import { channelOf } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { unreadDirects, unreadTopics } from "../store/unread.js";
 import { createAnnouncer } from "./announcer.js";
@@ -23,6 +24,7 @@ import { ask, closePopover, isPopoverOpen, toast } from "./popover.js";
 import { showPalette } from "./search.js";
 import { createSidebar } from "./sidebar.js";
 import { createTimeline } from "./timeline.js";
+import { createTopics } from "./topics.js";
 
 /** @typedef {import("../store/session.js").Session} Session */
 /** @typedef {import("../../types/api.js").Term} Term */
@@ -47,6 +49,8 @@ export function createApp(session) {
     if (hash === "inbox") return { kind: "inbox" };
     if (hash === "recent" || hash === "recent_topics") return { kind: "recent" };
     if (hash === "feed" || hash === "all_messages") return feed;
+    const listed = Number(/^topics\/channel\/(\d+)/.exec(hash)?.[1]);
+    if (listed && store.channels.has(listed)) return { kind: "topics", streamId: listed };
     if (hash.startsWith("narrow/")) {
       const terms = untracked(() => parseNarrow(store, hash.slice("narrow/".length)));
       if (terms) return { kind: "narrow", terms, narrow: kindOf(terms) };
@@ -84,6 +88,7 @@ export function createApp(session) {
     channelFragment(streamId) {
       const channel = { operator: "channel", operand: streamId };
       const view = store.setting("web_channel_default_view");
+      if (view === 3) return topicsFragment(store, streamId);
       const topics = store.topics.get(streamId);
       if ((view === 1 || view === 4) && topics?.length) {
         const unread = view === 4 ? unreadTopics(store).find((topic) => topic.streamId === streamId)?.topic : undefined;
@@ -187,7 +192,13 @@ export function createApp(session) {
       closePopover();
       timeline = null;
       const view = /** @type {{ element: HTMLElement, start: () => void }} */ (
-        current.kind === "inbox" ? createInbox(app) : current.kind === "recent" ? createRecent(app) : createTimeline(app, current.terms)
+        current.kind === "inbox"
+          ? createInbox(app)
+          : current.kind === "recent"
+            ? createRecent(app)
+            : current.kind === "topics"
+              ? createTopics(app, current.streamId)
+              : createTimeline(app, current.terms)
       );
       if (current.kind === "narrow") timeline = /** @type {any} */ (view);
       fill(middle, view.element);
@@ -225,8 +236,9 @@ export function createApp(session) {
     untracked(() => {
       if (!isOverlay(current)) {
         overlayFor = "";
-        overlay?.close();
         overlay = null;
+        // Those above the overlay belong to it.
+        for (const dialog of document.querySelectorAll("dialog")) dialog.close();
         return;
       }
       if (
@@ -293,10 +305,7 @@ export function createApp(session) {
     on(["?"], "This list", GO, () => go("keyboard-shortcuts"));
     on(["c"], "New message in a channel", "Writing", () => {
       const current = route.peek();
-      const streamId =
-        current.kind === "narrow" && (current.narrow.kind === "channel" || current.narrow.kind === "topic")
-          ? current.narrow.streamId
-          : null;
+      const streamId = channelOfRoute(current);
       if (composer.destination && current.kind === "narrow" && current.narrow.kind === "topic") return composer.editor.focus();
       composer.open({ type: "stream", to: streamId === null ? [] : [streamId], topic: "" });
     });
@@ -359,9 +368,7 @@ export function createApp(session) {
     const topics = unreadTopics(store)
       .filter((topic) => !topic.isMuted && topic.key !== current && fits(topic))
       .sort((one, other) => one.streamId - other.streamId || one.newest - other.newest);
-    const here = route.peek();
-    const streamId =
-      here.kind === "narrow" && (here.narrow.kind === "topic" || here.narrow.kind === "channel") ? here.narrow.streamId : null;
+    const streamId = channelOfRoute(route.peek());
     const next = topics.find((topic) => topic.streamId === streamId) ?? topics[0];
     if (!next) return session.tell("There are no more unread topics.");
     app.goNarrow([
@@ -373,14 +380,18 @@ export function createApp(session) {
   /** @param {number} step */
   function stepChannel(step) {
     const rows = [...sidebar.querySelectorAll("li[data-channel]")].map((row) => Number(/** @type {HTMLElement} */ (row).dataset.channel));
-    const here = route.peek();
-    const streamId = here.kind === "narrow" && (here.narrow.kind === "topic" || here.narrow.kind === "channel") ? here.narrow.streamId : -1;
-    const next = rows[(rows.indexOf(streamId) + step + rows.length) % rows.length];
+    const next = rows[(rows.indexOf(channelOfRoute(route.peek()) ?? -1) + step + rows.length) % rows.length];
     if (next !== undefined) app.goNarrow([{ operator: "channel", operand: next }]);
   }
 
   /** @param {Route} current */
   const viewName = (current) =>
-    current.kind === "inbox" ? "Inbox" : current.kind === "recent" ? "Recent conversations" : narrowName(store, current.terms);
+    current.kind === "inbox"
+      ? "Inbox"
+      : current.kind === "recent"
+        ? "Recent conversations"
+        : current.kind === "topics"
+          ? `Topics of #${channelOf(store, current.streamId).name}`
+          : narrowName(store, current.terms);
   return Object.assign(app, { element, viewName });
 }

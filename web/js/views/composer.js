@@ -8,6 +8,7 @@ import { debounce, fill, h, icon, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { keyName } from "../platform/keyboard.js";
 import { isTouch } from "../platform/viewport.js";
+import { channelOfRoute } from "../selectors/narrow.js";
 import { namesOf } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
@@ -77,8 +78,8 @@ export function createComposer(app) {
 
   /** The channel that is open, if one is. @returns {number[]} */
   const channelHere = () => {
-    const route = app.route.peek();
-    return route.kind === "narrow" && (route.narrow.kind === "channel" || route.narrow.kind === "topic") ? [route.narrow.streamId] : [];
+    const streamId = channelOfRoute(app.route.peek());
+    return streamId === null ? [] : [streamId];
   };
   /** Whether messages of the chosen channel need a topic. */
   const needsTopic = () => {

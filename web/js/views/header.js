@@ -6,6 +6,7 @@
 import { logOut, updateSettings } from "../api/endpoints.js";
 import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
+import { channelOfRoute } from "../selectors/narrow.js";
 import { narrowName, topicName } from "../selectors/title.js";
 import { channelOf, FOLLOWED, isTopicMuted, policyOf } from "../store/channels.js";
 import { presenceOf, userOf } from "../store/users.js";
@@ -82,10 +83,11 @@ export function createHeader(app) {
 
   /** @param {import("../../types/app.js").Route} route @returns {import("../lib/dom.js").Child[]} */
   function titleParts(route) {
-    if (route.kind !== "narrow") return [h("h1", null, { inbox: "Inbox", recent: "Recent conversations" }[route.kind])];
-    const { narrow, terms } = route;
-    if (narrow.kind === "channel" || narrow.kind === "topic") {
-      const channel = channelOf(store, narrow.streamId);
+    if (route.kind === "inbox" || route.kind === "recent")
+      return [h("h1", null, { inbox: "Inbox", recent: "Recent conversations" }[route.kind])];
+    const streamId = channelOfRoute(route);
+    if (streamId !== null) {
+      const channel = channelOf(store, streamId);
       const channelMenu = h(
         "button",
         {
@@ -93,17 +95,18 @@ export function createHeader(app) {
           class: "icon-button",
           "aria-label": `Actions on ${channel.name}`,
           "aria-haspopup": "menu",
-          onclick: () => showChannelMenu(app, narrow.streamId, channelMenu),
+          onclick: () => showChannelMenu(app, streamId, channelMenu),
         },
         icon("dots"),
       );
       const name = h(
         "a",
-        { href: `#${app.channelFragment(narrow.streamId)}`, class: "header__channel", style: { "--channel": channel.color } },
+        { href: `#${app.channelFragment(streamId)}`, class: "header__channel", style: { "--channel": channel.color } },
         channelIcon(channel),
         channel.name,
       );
-      if (narrow.kind === "channel") {
+      const narrow = route.kind === "narrow" ? route.narrow : null;
+      if (narrow?.kind !== "topic") {
         return [h("h1", null, name), channel.rendered_description ? descriptionElement(channel.rendered_description) : null, channelMenu];
       }
       const isResolved = narrow.topic.startsWith("✔ ");
@@ -139,6 +142,8 @@ export function createHeader(app) {
         topicMenu,
       ];
     }
+    if (route.kind !== "narrow") return [];
+    const { narrow, terms } = route;
     if (narrow.kind === "dm" && narrow.userIds.length === 1) {
       const user = userOf(store, narrow.userIds[0]);
       return [h("h1", null, avatar(user, 24), presenceDot(presenceOf(store, user.user_id, Date.now() / 1000)), narrowName(store, terms))];

@@ -20,7 +20,7 @@ import { avatar, channelIcon, countBadge, select } from "./parts.js";
 /** @typedef {import("../../types/app.js").App} App */
 
 /** Keys that move the focus over links of a list. @param {HTMLElement} element */
-function bindListKeys(element) {
+export function bindListKeys(element) {
   const links = () => /** @type {HTMLElement[]} */ ([...element.querySelectorAll("a.conversation")]);
   /** @param {number} step */
   const move = (step) => {

@@ -6,9 +6,10 @@
 import { createInviteLink, listInvites, revokeInvite } from "../api/endpoints.js";
 import { fill, h, iconButton } from "../lib/dom.js";
 import { fullTime } from "../lib/time.js";
+import { linkField } from "./link_field.js";
+import { ROLES } from "./organization_people.js";
 import { checkbox, field, select } from "./parts.js";
 import { showDialog } from "./popover.js";
-import { ROLES } from "./user_card.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -56,26 +57,7 @@ export function showInvite(app, onClose) {
               }),
             );
             if (!reply) return;
-            const input = h("input", {
-              type: "text",
-              readonly: true,
-              value: reply.invite_link,
-              "aria-label": "Invitation link",
-              onfocus: () => input.select(),
-            });
-            fill(
-              result,
-              h(
-                "div",
-                { class: "inline" },
-                h("div", { class: "grow" }, input),
-                h(
-                  "button",
-                  { type: "button", class: "button button--primary", onclick: () => void app.copy(reply.invite_link, "Link copied.") },
-                  "Copy",
-                ),
-              ),
-            );
+            fill(result, linkField(app, "Invitation link", reply.invite_link));
             void showList();
           },
         },

@@ -55,7 +55,10 @@ export function showLightbox({ store }, link, message) {
   dialog.addEventListener("keydown", (event) => {
     if (event.key === "ArrowLeft") move(-1);
     if (event.key === "ArrowRight") move(1);
-    if (event.key === "v") dialog.close();
+    if (event.key !== "v") return;
+    // The page would open it again.
+    event.stopPropagation();
+    dialog.close();
   });
   show();
 }

@@ -5,6 +5,7 @@
 
 import { fill, h } from "../lib/dom.js";
 import { effect, scope } from "../lib/signal.js";
+import { keepFocus } from "./parts.js";
 import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -34,16 +35,9 @@ export function showPanes(title, prefix, panes, parts, onClose) {
     end = scope(() =>
       effect(() => {
         const top = body.scrollTop;
-        const focused =
-          document.activeElement instanceof HTMLElement && body.contains(document.activeElement)
-            ? document.activeElement.id || document.activeElement.getAttribute("data-focus")
-            : null;
-        fill(body, h("h2", null, pane.title), ...pane.render(next.slice(1)));
+        const children = pane.render(next.slice(1));
+        keepFocus(body, () => fill(body, h("h2", null, pane.title), ...children));
         body.scrollTop = top;
-        if (focused)
-          /** @type {HTMLElement | null} */ (
-            body.querySelector(`[id="${CSS.escape(focused)}"], [data-focus="${CSS.escape(focused)}"]`)
-          )?.focus();
       }),
     );
   }

@@ -3,11 +3,13 @@
  * @module
  */
 
-import { h, icon } from "../lib/dom.js";
+import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
+import { effect } from "../lib/signal.js";
 
 /** @typedef {import("../../types/api.js").User} User */
 /** @typedef {import("../../types/api.js").Channel} Channel */
+/** @typedef {import("../lib/dom.js").Child} Child */
 
 /** @param {User} user @param {number} [size] */
 export function avatar(user, size = 36) {
@@ -90,5 +92,79 @@ export function select(options, value, onchange, { disabled = false, label } = {
   );
   element.value = String(value);
   if (onchange) element.onchange = () => onchange(element.value);
+  return element;
+}
+
+/** A button. @param {Child} label @param {() => unknown} run @param {"" | "primary" | "danger" | "small"} [kind] @param {import("../lib/dom.js").Props} [props] */
+export const button = (label, run, kind = "", props = {}) =>
+  h("button", { type: "button", class: kind ? `button button--${kind}` : "button", onclick: () => void run(), ...props }, label);
+
+/** @param {string} label */
+export const submitButton = (label) => h("div", null, h("button", { type: "submit", class: "button button--primary" }, label));
+
+/** A form whose submission stays on the page; as a column of fields, or as one line.
+ * @param {() => unknown} run @param {Child[]} children */
+export const form = (run, ...children) => formOf("form", run, children);
+/** @param {() => unknown} run @param {Child[]} children */
+export const lineForm = (run, ...children) => formOf("inline", run, children);
+
+/** @param {string} name @param {() => unknown} run @param {Child[]} children */
+function formOf(name, run, children) {
+  const onsubmit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    void run();
+  };
+  return h("form", { class: name, onsubmit }, children);
+}
+
+/** A list of rows, or a sentence if there are none. @param {Child[]} items @param {string} [otherwise] */
+export const rows = (items, otherwise) =>
+  items.length === 0 && otherwise ? h("p", { class: "muted" }, otherwise) : h("ul", { class: "rows" }, items);
+
+/** A row of a list: a title with what is to be known of it, and controls. @param {Child} title @param {Child} detail @param {Child[]} controls */
+export const row = (title, detail, ...controls) =>
+  h(
+    "li",
+    { class: "row" },
+    h("div", { class: "row__main" }, h("strong", null, title), detail && h("span", { class: "muted" }, detail)),
+    controls,
+  );
+
+/** Rows that can be moved up and down. @template T
+ * @param {T[]} items @param {(item: T) => number} idOf @param {(item: T) => HTMLElement} render @param {((ids: number[]) => unknown) | false} reorder False: they cannot. */
+export function orderedRows(items, idOf, render, reorder) {
+  const ids = items.map(idOf);
+  return rows(
+    items.map((item, at) => {
+      const element = render(item);
+      const swapped = (/** @type {number} */ other) => ids.with(at, ids[other]).with(other, ids[at]);
+      if (reorder) {
+        element.prepend(
+          iconButton("chevron", "Move up", { class: "is-turned", disabled: at === 0, onclick: () => void reorder(swapped(at - 1)) }),
+          iconButton("chevron", "Move down", { disabled: at === ids.length - 1, onclick: () => void reorder(swapped(at + 1)) }),
+        );
+      }
+      return element;
+    }),
+  );
+}
+
+/** Runs `draw`, which replaces elements of `host`, and gives the focus to what is in the place of the element that had it.
+ * @param {HTMLElement} host @param {() => void} draw */
+export function keepFocus(host, draw) {
+  const controls = () => /** @type {HTMLElement[]} */ ([...host.querySelectorAll("a, button, input, select, textarea")]);
+  const at = host.contains(document.activeElement) ? controls().indexOf(/** @type {HTMLElement} */ (document.activeElement)) : -1;
+  draw();
+  if (at >= 0) controls()[at]?.focus({ preventScroll: true });
+}
+
+/** A part of a page that is drawn anew when what it reads has changed; what is written in the fields around it stays.
+ * @param {() => Child} render */
+export function live(render) {
+  const element = h("div", { class: "form" });
+  effect(() => {
+    const next = render();
+    keepFocus(element, () => fill(element, next));
+  });
   return element;
 }

@@ -6,6 +6,7 @@
 import { closest, debounce, fill, h, icon, iconButton } from "../lib/dom.js";
 import { effect, signal } from "../lib/signal.js";
 import { bind } from "../platform/keyboard.js";
+import { channelOfRoute } from "../selectors/narrow.js";
 import { channelSections, directItems, topicItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
 import { may } from "../store/lists.js";
@@ -204,7 +205,7 @@ export function createSidebar(app) {
     const counts = unreadCounts(store);
     const policy = store.setting("web_stream_unreads_count_display_policy") ?? 2;
     const narrow = route.kind === "narrow" ? route.narrow : null;
-    const openChannel = narrow && (narrow.kind === "channel" || narrow.kind === "topic") ? narrow.streamId : null;
+    const openChannel = channelOfRoute(route);
     const openTopic = narrow?.kind === "topic" ? narrow.topic : null;
     if (openChannel !== null) session.needTopics(openChannel);
     const sections = channelSections(store, filter.value);

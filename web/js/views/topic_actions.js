@@ -5,7 +5,7 @@
 
 import { deleteTopic, getMessages, unsubscribe, updateMessage, updateSubscription, updateUserTopic } from "../api/endpoints.js";
 import { go } from "../platform/router.js";
-import { fragmentOf } from "../selectors/narrow.js";
+import { fragmentOf, topicsFragment } from "../selectors/narrow.js";
 import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store/channels.js";
 import { may } from "../store/lists.js";
 import { ask, confirm, showMenu } from "./popover.js";
@@ -133,6 +133,7 @@ export function showChannelMenu(app, streamId, opener, at) {
         icon: channel.is_muted ? "bell" : "mute",
         run: () => set("is_muted", !channel.is_muted),
       },
+      { label: "List of topics", icon: "list", run: () => go(topicsFragment(store, streamId)) },
       { label: "New topic", icon: "plus", run: () => app.composer.open({ type: "stream", to: [streamId], topic: "" }) },
       {
         label: "Copy link",

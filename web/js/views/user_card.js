@@ -8,14 +8,12 @@ import { h, icon } from "../lib/dom.js";
 import { relativeTime } from "../lib/time.js";
 import { presenceOf, userOf } from "../store/users.js";
 import { parseHtml } from "./message_content.js";
+import { mayResetPassword, ROLES, showPasswordLink } from "./organization_people.js";
 import { avatar, emojiElement, ownPath, presenceDot } from "./parts.js";
 import { closePopover, confirm, showDialog, showPopover } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").User} User */
-
-/** @type {Record<number, string>} */
-export const ROLES = { 100: "Owner", 200: "Administrator", 300: "Moderator", 400: "Member", 600: "Guest" };
 
 /** @param {App} app @param {User} user */
 function facts({ store }, user) {
@@ -104,6 +102,7 @@ export function showUserCard(app, userId, opener) {
             )
               await session.attempt(muteUser(userId, !isMuted));
           }),
+        mayResetPassword(app, user) && button("key", "Link for a new password", () => void showPasswordLink(app, user)),
       ),
     ),
     { label: `Card of ${user.full_name}` },
