@@ -1,0 +1,124 @@
+/** Getting in: logging in, forgotten passwords, invitations; in headless Chromium against the real server. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { axeViolations, clickButton, clickText, compose, fillIn, setUp, until, untilText } from "./harness.js";
+
+const bench = setUp();
+const { as, at, go } = bench;
+
+/** Fills in the page for logging in that is shown. */
+async function logInHere(page, name, password = "correct horse") {
+  await page.waitForSelector("#id_username");
+  await page.type("#id_username", bench.server.accounts[name].email);
+  await page.type("#id_password", password);
+  await page.keyboard.press("Enter");
+}
+
+describe("logging in", () => {
+  it("leads to where one wanted to go", async () => {
+    const where = await at("general", "bookmark");
+    await bench.server.send("Bob", "general", "bookmark", "You found me");
+    for (const path of [`/${where}`, `/login/?next=${encodeURIComponent(`/${where}`)}`, `/login/${where}`]) {
+      const page = await bench.open();
+      await page.goto(bench.server.url + path);
+      await logInHere(page, "Ada");
+      await untilText(page, ".message-row", "You found me");
+      assert.equal(await page.evaluate(() => location.pathname + location.search + location.hash), `/${where}`, path);
+    }
+    const page = await bench.open();
+    await page.goto(`${bench.server.url}/login/?next=//elsewhere.example/`);
+    await logInHere(page, "Ada");
+    await page.waitForSelector(".app");
+    assert.equal(await page.evaluate(() => location.href), `${bench.server.url}/`, "never to another server");
+  });
+
+  it("leads back when the session has ended meanwhile", async () => {
+    const where = await at("general", "expired session");
+    await bench.server.send("Bob", "general", "expired session", "Still here");
+    const ada = await as("Ada", where.replace(" ", ".20"));
+    ada.expected.push(/401/);
+    await untilText(ada, ".message-row", "Still here");
+    await ada.type(".composer .editor__text", "Not lost either");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await bench.server.call("Ada", "POST", "/users/me/api_keys/revoke_others");
+    await ada.evaluate(() => dispatchEvent(new Event("online")));
+    await logInHere(ada, "Ada");
+    await untilText(ada, ".message-row", "Still here");
+    await until(ada, () => document.querySelector(".composer .editor__text").value === "Not lost either");
+  });
+
+  it("says what is wrong, and how to get a new password", async () => {
+    const page = await bench.open();
+    page.expected.push(/401/);
+    await page.goto(bench.server.url);
+    await logInHere(page, "Ada", "wrong horse");
+    await untilText(page, "[role=alert]", "incorrect");
+    await clickText(page, "summary", "Forgot your password?");
+    await until(page, () => [...document.querySelectorAll("details[open] p")].some((text) => text.textContent.includes("administrator") && text.checkVisibility()));
+  });
+});
+
+describe("a forgotten password", () => {
+  it("is set anew by a link that an administrator makes on the person's card", async () => {
+    const ada = await as("Ada", "#organization/users/active");
+    await clickButton(ada, "New password for Bob");
+    await clickText(ada, "dialog.dialog--small button", "Make a link");
+    await ada.waitForSelector("[aria-label='Link for a new password']");
+    const first = await ada.$eval("[aria-label='Link for a new password']", (input) => input.value);
+
+    await go(ada, "#inbox");
+    await until(ada, () => !document.querySelector("dialog"));
+    await clickButton(ada, "Card of Bob");
+    await clickText(ada, ".card button", "Link for a new password");
+    await clickText(ada, "dialog.dialog--small button", "Make a link");
+    await ada.waitForSelector("[aria-label='Link for a new password']");
+    const link = await ada.$eval("[aria-label='Link for a new password']", (input) => input.value);
+    assert.notEqual(link, first);
+
+    const bob = await bench.open();
+    bob.expected.push(/404/);
+    await bob.goto(first);
+    await untilText(bob, "h1", "This link does not work");
+    await bob.goto(link);
+    assert.deepEqual(await axeViolations(bob), []);
+    await bob.type("#password", "battery staple");
+    await Promise.all([bob.waitForNavigation(), bob.keyboard.press("Enter")]);
+    await untilText(bob, "h1", "Your password is set");
+    assert.deepEqual(await axeViolations(bob), []);
+    await clickText(bob, "a", "Start chatting");
+    await bob.waitForSelector(".app");
+
+    const other = await bench.open();
+    await other.goto(bench.server.url);
+    await logInHere(other, "Bob", "battery staple");
+    await other.waitForSelector(".app");
+  });
+
+  it("is nothing that others can set", async () => {
+    const cleo = await as("Cleo", "#organization/users/active");
+    await untilText(cleo, "dialog .row", "Bob");
+    assert.equal(await cleo.$$eval("[aria-label^='New password for']", (buttons) => buttons.length), 0);
+  });
+});
+
+describe("an invitation", () => {
+  it("is made in the client, and leads into it", async () => {
+    const ada = await as("Ada", "#invite");
+    await clickText(ada, "dialog button", "Create link");
+    await ada.waitForSelector("[aria-label='Invitation link']");
+    const link = await ada.$eval("[aria-label='Invitation link']", (input) => input.value);
+    const dora = await bench.open({ width: 390, height: 780, touch: true });
+    await dora.goto(link);
+    assert.deepEqual(await axeViolations(dora), []);
+    for (const [name, value] of [["full_name", "Dora"], ["email", "dora@example.com"], ["password", "correct horse"]]) await dora.type(`#${name}`, value);
+    await Promise.all([dora.waitForNavigation(), dora.keyboard.press("Enter")]);
+    await untilText(dora, "h1", "Welcome, Dora");
+    await clickText(dora, "a", "Start chatting");
+    await dora.waitForSelector(".app");
+    await go(dora, await at("general", "hello"));
+    await compose(dora, "Here I am");
+    await go(ada, await at("general", "hello"));
+    await untilText(ada, ".message-row", "Here I am");
+  });
+});

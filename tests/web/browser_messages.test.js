@@ -1,0 +1,191 @@
+/** Pictures, sending later, reminders and links; in headless Chromium against the real server. */
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { choose, clickButton, clickText, compose, eventually, fillIn, press, setUp, until, untilText } from "./harness.js";
+
+const bench = setUp();
+const { as, at, go } = bench;
+
+/** Uploads a picture of this colour as somebody, and posts it. */
+async function postPicture(page, where, colour, name) {
+  await page.evaluate(async (style, title) => {
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [600, 400];
+    const context = canvas.getContext("2d");
+    context.fillStyle = style;
+    context.fillRect(0, 0, 600, 400);
+    const blob = await new Promise((resolve) => canvas.toBlob(resolve));
+    const data = new DataTransfer();
+    data.items.add(new File([blob], title, { type: "image/png" }));
+    document.querySelector(".composer .editor__text").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+  }, colour, name);
+  await until(page, (title) => document.querySelector(".composer .editor__text").value.includes(`[${title}](/user_uploads/`), name);
+  await compose(page, "");
+  await until(page, () => document.querySelector(".composer .editor__text").value === "");
+}
+
+describe("pictures", () => {
+  it("open in a box, one after the other, and can be downloaded", async () => {
+    const ada = await as("Ada", await at("general", "pictures"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await postPicture(ada, "", "teal", "one.png");
+    await postPicture(ada, "", "coral", "two.png");
+    await until(ada, () => document.querySelectorAll(".message_inline_image img").length === 2 && [...document.querySelectorAll(".message_inline_image img")].every((image) => image.naturalWidth > 0));
+    await ada.$$eval(".message_inline_image a", (links) => links[0].click());
+    await untilText(ada, ".lightbox__caption", "one.png, Ada (1 of 2)");
+    await until(ada, () => document.querySelector(".lightbox__stage img")?.naturalWidth === 600);
+    await ada.keyboard.press("ArrowRight");
+    await untilText(ada, ".lightbox__caption", "two.png, Ada (2 of 2)");
+    await clickButton(ada, "Next");
+    await untilText(ada, ".lightbox__caption", "one.png");
+    const download = await ada.$eval("dialog a[download]", (link) => link.href);
+    const response = await ada.evaluate(async (url) => { const reply = await fetch(url); return [reply.status, reply.headers.get("content-type"), (await reply.blob()).size > 100]; }, download);
+    assert.deepEqual(response, [200, "image/png", true]);
+    await ada.keyboard.press("Escape");
+    await until(ada, () => !document.querySelector("dialog"));
+    // With the keyboard: the last row has the focus, and v shows its picture.
+    await ada.keyboard.press("Escape");
+    await ada.$$eval(".message-row", (rows) => rows.at(-1).focus());
+    await ada.keyboard.press("v");
+    await untilText(ada, ".lightbox__caption", "two.png");
+    await ada.keyboard.press("v");
+    await until(ada, () => !document.querySelector("dialog"));
+  });
+
+  it("are chosen with the button, and an upload can be cancelled", async () => {
+    const ada = await as("Ada", await at("general", "files"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    const path = join(tmpdir(), `teamchat-web-${process.pid}.txt`);
+    writeFileSync(path, "text");
+    const input = await ada.$(".composer input[type=file]");
+    await input.uploadFile(path);
+    await until(ada, () => document.querySelector(".composer .editor__text").value.includes("/user_uploads/"));
+    await ada.$eval(".composer .editor__text", (area) => { area.value = ""; area.dispatchEvent(new Event("input")); });
+    // A network that is too slow for the second.
+    const network = await ada.createCDPSession();
+    await network.send("Network.enable");
+    await network.send("Network.emulateNetworkConditions", { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 2000 });
+    writeFileSync(path, "text".repeat(50_000));
+    await input.uploadFile(path);
+    await ada.waitForSelector(".editor__uploads button");
+    assert.match(await ada.$eval(".composer .editor__text", (area) => area.value), /Uploading/);
+    await ada.click(".editor__uploads button");
+    await until(ada, () => document.querySelector(".composer .editor__text").value.trim() === "" && !document.querySelector(".editor__uploads button"));
+  });
+});
+
+describe("later", () => {
+  it("a message is sent at a time, and can be taken back before", async () => {
+    const ada = await as("Ada", await at("general", "later"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await ada.type(".composer .editor__text", "Good morning");
+    await clickButton(ada, "More ways to send");
+    await clickText(ada, "[role=menuitem]", "Send later");
+    await clickText(ada, "dialog .choices button", "Tomorrow at 9");
+    await untilText(ada, ".toast", "will be sent");
+    assert.equal(await ada.$eval(".composer .editor__text", (area) => area.value), "");
+    const { scheduled_messages: [scheduled] } = await bench.server.call("Ada", "GET", "/scheduled_messages");
+    const time = new Date(scheduled.scheduled_delivery_timestamp * 1000);
+    assert.deepEqual([scheduled.content, scheduled.topic, time.getHours(), time.getMinutes()], ["Good morning", "later", 9, 0]);
+    assert.ok(time.getTime() - Date.now() < 48 * 3_600_000 && time > new Date());
+    await go(ada, "#scheduled");
+    await untilText(ada, "dialog .row", "Good morning");
+    await clickButton(ada, "Delete");
+    await eventually(async () => assert.deepEqual((await bench.server.call("Ada", "GET", "/scheduled_messages")).scheduled_messages, []));
+  });
+
+  it("a message that is scheduled arrives", async () => {
+    const [ada, bob] = [await as("Ada", await at("general", "soon")), await as("Bob", await at("general", "soon"))];
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await ada.type(".composer .editor__text", "In a moment");
+    await clickButton(ada, "More ways to send");
+    await clickText(ada, "[role=menuitem]", "Send later");
+    await ada.waitForSelector("dialog input[type=datetime-local]");
+    // The field has minutes; the test does not wait for the next one.
+    await ada.$eval("dialog input[type=datetime-local]", (input) => {
+      const soon = new Date(Date.now() + 3_000);
+      input.step = "1";
+      input.value = new Date(soon.getTime() - soon.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+    });
+    await clickText(ada, "dialog button", "Choose this time");
+    await untilText(bob, ".message-row", "In a moment");
+  });
+
+  it("one is reminded of a message", async () => {
+    const { id } = await bench.server.send("Bob", "general", "promise", "Please answer this");
+    const ada = await as("Ada", await at("general", "promise"));
+    await ada.waitForSelector(`[data-id="${id}"]`);
+    await ada.focus(`[data-id="${id}"]`);
+    await ada.keyboard.press("i");
+    await clickText(ada, "[role=menuitem]", "Remind me");
+    await fillIn(ada, "Note", "Before lunch");
+    await clickText(ada, "dialog .choices button", "In an hour");
+    await untilText(ada, ".toast", "You will be reminded");
+    const { reminders: [reminder] } = await bench.server.call("Ada", "GET", "/reminders");
+    assert.equal(reminder.reminder_target_message_id, id);
+    await go(ada, "#scheduled");
+    await untilText(ada, "dialog .row", "promise");
+  });
+});
+
+describe("messages", () => {
+  it("move to another topic, are marked as unread, and show who has read them", async () => {
+    const first = await bench.server.send("Bob", "general", "here", "One");
+    const second = await bench.server.send("Bob", "general", "here", "Two");
+    const ada = await as("Ada", await at("general", "here"));
+    await ada.waitForSelector(`[data-id="${second.id}"]`);
+    await until(ada, () => !document.querySelector(".message-row[data-unread]"));
+    await ada.focus(`[data-id="${second.id}"]`);
+    await ada.keyboard.press("U");
+    await ada.waitForSelector(`[data-id="${second.id}"][data-unread]`);
+    await ada.keyboard.press("V");
+    await untilText(ada, "dialog", "Ada").catch(() => untilText(ada, "dialog", "read"));
+    await ada.keyboard.press("Escape");
+    await ada.focus(`[data-id="${first.id}"]`);
+    await ada.keyboard.press("m");
+    await ada.waitForSelector("dialog input[list=move-topics]");
+    await ada.$eval("dialog input[list=move-topics]", (input) => { input.value = "there"; });
+    await ada.select("dialog form select:last-of-type", "change_one").catch(() => {});
+    await ada.$$eval("dialog select", (selects) => { selects.at(-1).value = "change_one"; });
+    await clickText(ada, "dialog button[type=submit]", "Move");
+    await until(ada, (id) => !document.querySelector(`[data-id="${id}"]`), first.id);
+    assert.equal((await bench.server.call("Bob", "GET", `/messages/${first.id}`)).message.subject, "there");
+    assert.equal((await bench.server.call("Bob", "GET", `/messages/${second.id}`)).message.subject, "here");
+  });
+
+  it("are linked to, and links lead to them", async () => {
+    const { id } = await bench.server.send("Bob", "design", "target", "Here it is");
+    await bench.server.send("Bob", "general", "links", `See #**design>target@${id}** and #**design** and #**design>target**`);
+    const ada = await as("Ada", await at("general", "links"));
+    await ada.waitForSelector(".message-row a.message-link");
+    await ada.click(".message-row a.message-link");
+    await ada.waitForSelector(`[data-id="${id}"].is-target`);
+    await ada.goBack();
+    await ada.waitForSelector(".message-row a.stream");
+    await ada.click(".message-row a.stream");
+    await untilText(ada, ".header h1", "design");
+    await ada.goBack();
+    await untilText(ada, ".header h1", "links");
+    await ada.goForward();
+    await untilText(ada, ".header h1", "design");
+  });
+
+  it("are previewed before they are sent, and formatted with keys", async () => {
+    const ada = await as("Ada", await at("general", "format"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await ada.focus(".composer .editor__text");
+    await ada.keyboard.type("strong");
+    await press(ada, "Shift+Home");
+    await press(ada, "Control+b");
+    assert.equal(await ada.$eval(".composer .editor__text", (area) => area.value), "**strong**");
+    await press(ada, "Alt+p");
+    await ada.waitForSelector(".editor__preview strong");
+    await press(ada, "Alt+p");
+    await press(ada, "Control+Enter");
+    await ada.waitForSelector(".message-row .content strong");
+  });
+});

@@ -1,0 +1,232 @@
+/** Settings of people, of channels and of the organization, in headless Chromium against the real server. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { choose, clickButton, clickText, eventually, fieldSelector, fillIn, setUp, until, untilText } from "./harness.js";
+
+const bench = setUp();
+const { as, at, go } = bench;
+
+/** Parts of the state of somebody. */
+const fetched = (name, ...types) => bench.server.call(name, "POST", "/register", { fetch_event_types: types, event_types: [], client_capabilities: { user_settings_object: true, linkifier_url_template: true, notification_settings_null: true, bulk_message_deletion: true } });
+const texts = (page, selector) => page.$$eval(selector, (elements) => elements.map((element) => element.textContent.trim()));
+
+describe("one's own settings", () => {
+  it("are saved at once, apply at once, and keep the focus", async () => {
+    const ada = await as("Ada", "#settings/preferences");
+    await choose(ada, "Theme", 2);
+    await until(ada, () => document.documentElement.dataset.theme === "dark");
+    const enter = await fieldSelector(ada, "Enter sends");
+    await ada.focus(enter);
+    await ada.keyboard.press("Space");
+    await eventually(async () => assert.equal((await fetched("Ada", "user_settings")).user_settings.enter_sends, true));
+    await until(ada, () => document.activeElement?.closest("label")?.textContent === "Enter sends");
+    await choose(ada, "Times", "true");
+    await eventually(async () => assert.equal((await fetched("Ada", "user_settings")).user_settings.twenty_four_hour_time, true));
+    await choose(ada, "Theme", 1);
+    await until(ada, () => document.documentElement.dataset.theme !== "dark");
+  });
+
+  it("change the name, the password and alert words", async () => {
+    const cleo = await as("Cleo", "#settings/profile");
+    await fillIn(cleo, "Name", "Cleo the Great");
+    await clickText(cleo, "dialog button", "Save name");
+    await eventually(async () => assert.equal((await bench.server.call("Ada", "GET", `/users/${bench.server.accounts.Cleo.user_id}`)).user.full_name, "Cleo the Great"));
+    await go(cleo, "#settings/account-and-privacy");
+    await fillIn(cleo, "Current password", "correct horse");
+    await fillIn(cleo, "New password", "battery staple");
+    await clickText(cleo, "dialog button", "Change password");
+    await untilText(cleo, ".toast", "password has been changed");
+    await go(cleo, "#settings/alert-words");
+    await cleo.waitForSelector("[aria-label='New alert word']");
+    await cleo.type("[aria-label='New alert word']", "tea");
+    await cleo.keyboard.press("Enter");
+    await untilText(cleo, "dialog .row", "tea");
+    await clickButton(cleo, "Remove tea");
+    await until(cleo, () => document.querySelectorAll("dialog .row").length === 0);
+  });
+
+  it("make a bot with its file", async () => {
+    const bob = await as("Bob", "#settings/your-bots");
+    await fillIn(bob, "Name", "Helper");
+    await fillIn(bob, "Short name", "helper");
+    await clickText(bob, "dialog button", "Make the bot");
+    await untilText(bob, "dialog .row", "Helper");
+    await clickText(bob, "dialog .row button", "zuliprc");
+    await until(bob, () => /\[api\]\nemail=helper-bot@/.test(document.querySelector("dialog textarea.source")?.value ?? ""));
+  });
+});
+
+describe("the organization", () => {
+  it("has playgrounds for code", async () => {
+    const ada = await as("Ada", "#organization/playground-settings");
+    await fillIn(ada, "Language", "Python");
+    await fillIn(ada, "Name", "Try it");
+    await fillIn(ada, "Address", "https://example.com/run?code={code}");
+    await clickText(ada, "dialog button", "Add");
+    await untilText(ada, "dialog .row", "Python: Try it");
+    await bench.server.send("Bob", "general", "code", "```python\nprint(1)\n```");
+    await go(ada, await at("general", "code"));
+    await untilText(ada, ".codehilite a", "Try it");
+    assert.match(await ada.$eval(".codehilite a", (link) => link.href), /^https:\/\/example\.com\/run\?code=print/);
+    await go(ada, "#organization/playground-settings");
+    await clickButton(ada, "Delete Try it");
+    await untilText(ada, "dialog", "There are no playgrounds");
+  });
+
+  it("has default channels, to which new people are subscribed", async () => {
+    const ada = await as("Ada", "#organization/default-channels-list");
+    const id = (await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "design" })).stream_id;
+    await choose(ada, "Add a channel", id);
+    await untilText(ada, "dialog .row", "design");
+    await eventually(async () => assert.ok((await fetched("Ada", "default_streams")).realm_default_streams.includes(id)));
+    await clickButton(ada, "Remove design");
+    await until(ada, () => ![...document.querySelectorAll("dialog .row")].some((row) => row.textContent.includes("design")));
+    assert.ok(!(await fetched("Ada", "default_streams")).realm_default_streams.includes(id));
+  });
+
+  it("has defaults for new people", async () => {
+    const ada = await as("Ada", "#organization/organization-level-user-defaults");
+    await choose(ada, "Home view", "recent_topics");
+    await eventually(async () => assert.equal((await fetched("Ada", "realm_user_settings_defaults")).realm_user_settings_defaults.web_home_view, "recent_topics"));
+    assert.equal((await fetched("Bob", "user_settings")).user_settings.web_home_view, "inbox", "others keep their own");
+    const bob = await as("Bob", "#organization/organization-level-user-defaults");
+    assert.ok(await bob.$eval(await fieldSelector(bob, "Home view"), (control) => control.disabled && control.value === "recent_topics"));
+  });
+
+  it("has profile fields with choices, in an order of its own", async () => {
+    const ada = await as("Ada", "#organization/profile-field-settings");
+    for (const name of ["First", "Second"]) {
+      await clickText(ada, "dialog button", "New field");
+      await fillIn(ada, "Name", name);
+      await clickText(ada, "dialog:last-of-type button", "Add");
+      await untilText(ada, "dialog .row strong", name);
+    }
+    await clickText(ada, "dialog button", "New field");
+    await choose(ada, "Kind", 3);
+    await fillIn(ada, "Name", "Lunch");
+    await fillIn(ada, "Choices", "Soup\nSalad\nBread");
+    await clickText(ada, "dialog:last-of-type button", "Add");
+    await untilText(ada, "dialog .row strong", "Lunch");
+    const names = () => texts(ada, "dialog .row strong");
+    await ada.$$eval("[aria-label='Move up']", (buttons) => buttons[2].click());
+    await eventually(async () => assert.deepEqual(await names(), ["First", "Lunch", "Second"]));
+    assert.deepEqual((await fetched("Bob", "custom_profile_fields")).custom_profile_fields.map(({ name }) => name), ["First", "Lunch", "Second"]);
+
+    const bob = await as("Bob", "#settings/profile");
+    const lunch = await fieldSelector(bob, "Lunch");
+    assert.deepEqual(await bob.$eval(lunch, (control) => [...control.options].map((option) => option.text)), ["—", "Soup", "Salad", "Bread"]);
+    await bob.select(lunch, "1");
+    await untilText(bob, ".toast", "Saved");
+    await go(ada, `#user/${bench.server.accounts.Bob.user_id}`);
+    await untilText(ada, "dialog .facts", "Salad");
+
+    // A choice keeps what people chose when others come and go.
+    await go(ada, "#organization/profile-field-settings");
+    await clickButton(ada, "Edit Lunch");
+    await fillIn(ada, "Choices", "Cake\nSalad");
+    await clickText(ada, "dialog:last-of-type button", "Save");
+    await eventually(async () => {
+      const field = (await fetched("Bob", "custom_profile_fields")).custom_profile_fields.find(({ name }) => name === "Lunch");
+      assert.deepEqual(Object.entries(JSON.parse(field.field_data)).map(([key, { text }]) => [key, text]).sort(), [["1", "Salad"], ["3", "Cake"]]);
+    });
+  });
+
+  it("has linkifiers in an order", async () => {
+    const ada = await as("Ada", "#organization/linkifier-settings");
+    for (const [pattern, address] of [["#(?P<id>[0-9]+)", "https://example.com/{id}"], ["#(?P<id>[0-9]{3})", "https://example.com/long/{id}"]]) {
+      await fillIn(ada, "Pattern", pattern);
+      await fillIn(ada, "Address", address);
+      await clickText(ada, "dialog button", "Add");
+      await untilText(ada, "dialog .row", address);
+    }
+    await ada.$$eval("[aria-label='Move down']", (buttons) => buttons[0].click());
+    await eventually(async () => assert.match((await texts(ada, "dialog .row"))[0], /long/));
+    assert.match((await fetched("Bob", "realm_linkifiers")).realm_linkifiers[0].url_template, /long/);
+    await bench.server.send("Bob", "general", "links", "See #123");
+    await go(ada, await at("general", "links"));
+    await until(ada, () => document.querySelector(".message-row a[href='https://example.com/long/123']"));
+  });
+
+  it("has emoji of its own, folders, permissions, and a name", async () => {
+    const ada = await as("Ada", "#organization/channel-folders");
+    for (const name of ["Products", "Garden"]) {
+      await clickText(ada, "dialog button", "New folder");
+      await ada.waitForSelector("dialog.dialog--small input");
+      await ada.type("dialog.dialog--small input", name);
+      await ada.keyboard.press("Enter");
+      await untilText(ada, "dialog .row strong", name);
+    }
+    await ada.$$eval("[aria-label='Move up']", (buttons) => buttons[1].click());
+    await eventually(async () => assert.deepEqual(await texts(ada, "dialog .row strong"), ["Garden", "Products"]));
+    await go(ada, "#organization/organization-permissions");
+    const select = await fieldSelector(ada, "Create public channels");
+    const nobody = await ada.$eval(select, (control) => [...control.options].find((option) => option.text === "Administrators").value);
+    await ada.select(select, nobody);
+    await untilText(ada, ".toast", "Saved");
+    const bob = await as("Bob", "#channels/new");
+    const kinds = await bob.$eval(await fieldSelector(bob, "Who can read it"), (control) => [...control.options].map((option) => option.value));
+    assert.deepEqual(kinds, ["private", "protected"]);
+    await go(ada, "#organization/organization-profile");
+    await fillIn(ada, "Name", "The bakery");
+    await clickText(ada, "dialog button", "Save");
+    await until(bob, () => document.title.includes("The bakery"));
+  });
+});
+
+describe("channels", () => {
+  it("list their topics", async () => {
+    for (const topic of ["tomatoes", "✔ slugs", "beans"]) await bench.server.send("Bob", "design", topic, `About ${topic}`);
+    const id = (await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "design" })).stream_id;
+    const ada = await as("Ada", `#topics/channel/${id}-design`);
+    await untilText(ada, ".conversation", "beans");
+    const newest = async () => (await texts(ada, ".conversation__name")).slice(0, 3);
+    assert.deepEqual(await newest(), ["beans", "slugs", "tomatoes"]);
+    await bench.server.send("Bob", "design", "tomatoes", "Ripe");
+    await eventually(async () => assert.deepEqual(await newest(), ["tomatoes", "beans", "slugs"]));
+    await ada.type("[aria-label='Filter topics']", "bea");
+    await eventually(async () => assert.deepEqual(await texts(ada, ".conversation__name"), ["beans"]));
+    await clickText(ada, ".conversation", "beans");
+    await untilText(ada, ".message-row", "About beans");
+    await bench.server.call("Ada", "PATCH", "/settings", { web_channel_default_view: 3 });
+    await until(ada, (href) => document.querySelector(".sidebar a[title=design]").getAttribute("href") === href, `#topics/channel/${id}-design`);
+  });
+
+  it("are created, changed and left", async () => {
+    const ada = await as("Ada", "#channels/new");
+    await fillIn(ada, "Name", "bread");
+    await fillIn(ada, "Description", "Rye and wheat");
+    await clickText(ada, "dialog button[type=submit]", "Create");
+    await untilText(ada, ".header h1", "bread");
+    const id = (await bench.server.call("Ada", "GET", "/get_stream_id", { stream: "bread" })).stream_id;
+    await go(ada, `#channels/${id}/bread/general`);
+    await fillIn(ada, "Name", "pastry");
+    await clickText(ada, "dialog button[type=submit]", "Save");
+    await untilText(ada, ".sidebar", "pastry");
+    await go(ada, `#channels/${id}/pastry/personal`);
+    await clickText(ada, "dialog .checkbox", "Pin to top");
+    await untilText(ada, ".sidebar h2", "Pinned");
+    await go(ada, `#channels/${id}/pastry/subscribers`);
+    await ada.waitForSelector("dialog .picker input");
+    await ada.type("dialog .picker input", "bob");
+    await untilText(ada, "dialog .completion", "Bob");
+    await ada.keyboard.press("Enter");
+    await clickText(ada, "dialog button[type=submit]", "Add");
+    await untilText(ada, "dialog .row", "Bob");
+    const bob = await as("Bob", "#inbox");
+    await untilText(bob, ".sidebar", "pastry");
+    await go(bob, `#channels/${id}/pastry/general`);
+    await clickText(bob, "dialog .page__tools button", "Unsubscribe");
+    await until(bob, () => !document.querySelector(".sidebar").textContent.includes("pastry"));
+  });
+
+  it("belong to groups that mentions reach", async () => {
+    const ada = await as("Ada", "#groups/new");
+    await fillIn(ada, "Name", "bakers");
+    await clickText(ada, "dialog button[type=submit]", "Create");
+    await eventually(async () => {
+      const { user_groups } = await bench.server.call("Ada", "GET", "/user_groups");
+      assert.ok(user_groups.some(({ name }) => name === "bakers"));
+    });
+  });
+});
