@@ -133,6 +133,20 @@ describe("later", () => {
 });
 
 describe("messages", () => {
+  it("are answered in their topic from a view of several", async () => {
+    await bench.server.send("Bob", "design", "question", "Serif or sans?");
+    const ada = await as("Ada", "#feed");
+    await untilText(ada, ".message-row", "Serif or sans?");
+    await ada.$$eval(".recipient-bar__reply", (buttons) => buttons.at(-1).click());
+    await until(ada, () => document.activeElement.classList.contains("editor__text"));
+    await ada.keyboard.type("Sans");
+    await press(ada, "Control+Enter");
+    await eventually(async () => {
+      const { messages: [message] } = await bench.server.call("Bob", "GET", "/messages", { anchor: "newest", num_before: 1, num_after: 0 });
+      assert.deepEqual([message.subject, message.content], ["question", "<p>Sans</p>"]);
+    });
+  });
+
   it("move to another topic, are marked as unread, and show who has read them", async () => {
     const first = await bench.server.send("Bob", "general", "here", "One");
     const second = await bench.server.send("Bob", "general", "here", "Two");

@@ -41,31 +41,42 @@ for (const name of ["Bob", "Cleo"]) await server.call(name, "POST", "/users/me/p
 await server.call("Ada", "POST", "/scheduled_messages", { type: "direct", to: [ids[1]], content: "Happy birthday!", scheduled_delivery_timestamp: Math.floor(Date.now() / 1000) + 90_000 });
 await server.call("Ada", "POST", "/drafts", { drafts: [{ type: "stream", to: [idOf("garden")], topic: "slugs", content: "Has anybody tried copper?" }] });
 
+for (const [name, type, data] of [["Pronouns", 8, {}], ["Lunch", 3, { 0: { text: "Soup", order: "1" }, 1: { text: "Salad", order: "2" } }], ["Birthday", 4, {}]]) await server.call("Ada", "POST", "/realm/profile_fields", { name, field_type: type, field_data: data, hint: "" });
+for (const [pattern, url_template] of [["#(?P<id>[0-9]+)", "https://example.com/issues/{id}"], ["DOC-(?P<id>[0-9]+)", "https://example.com/documents/{id}"]]) await server.call("Ada", "POST", "/realm/filters", { pattern, url_template });
+
 const topic = `#narrow/channel/${idOf("general")}-general/topic/offsite`;
 const VIEWS = [
   ["inbox", "#inbox"], ["recent", "#recent"], ["topic", topic], ["code", `#narrow/channel/${idOf("design")}-design/topic/contrast`], ["channel", `#narrow/channel/${idOf("general")}-general`], ["feed", "#feed"],
   ["direct", `#narrow/dm/${ids[1]}-Bob`], ["mentions", "#narrow/is/mentioned"], ["search", "#narrow/search/train"], ["drafts", "#drafts"], ["scheduled", "#scheduled"],
   ["channels", "#channels/all"], ["channel-new", "#channels/new"], ["channel-settings", `#channels/${idOf("general")}/general/general`], ["channel-permissions", `#channels/${idOf("general")}/general/permissions`], ["groups", "#groups/all"],
   ["settings-profile", "#settings/profile"], ["settings-preferences", "#settings/preferences"], ["settings-notifications", "#settings/notifications"], ["settings-devices", "#settings/devices"], ["settings-bots", "#settings/your-bots"],
-  ["organization", "#organization/organization-profile"], ["organization-permissions", "#organization/organization-permissions"], ["organization-users", "#organization/users/active"],
+  ["organization", "#organization/organization-profile"], ["organization-permissions", "#organization/organization-permissions"], ["organization-users", "#organization/users/active"], ["organization-fields", "#organization/profile-field-settings"], ["organization-defaults", "#organization/organization-level-user-defaults"], ["organization-linkifiers", "#organization/linkifier-settings"], ["topics", `#topics/channel/${idOf("general")}-general`],
   ["profile", `#user/${ids[1]}`], ["invite", "#invite"], ["keys", "#keyboard-shortcuts"], ["formatting", "#message-formatting"],
 ];
+const invitation = (await server.call("Ada", "POST", "/invites/multiuse", { invite_as: 400, invite_expires_in_minutes: 600, stream_ids: [] })).invite_link;
+const reset = (await server.call("Ada", "POST", `/users/${ids[1]}/password_reset`)).password_reset_link;
 const settle = () => new Promise((resolve) => setTimeout(resolve, 450));
 const only = process.argv[3]?.split(",");
 
-for (const [width, height, dark] of [[1440, 900, false], [1024, 768, false], [390, 780, false], [1440, 900, true]]) {
+for (const [width, height, dark] of [[1440, 900, false], [1024, 768, false], [390, 780, false], [1440, 900, true], [390, 780, true]]) {
   const page = await openPage(browser, server, { width, height, dark, touch: width < 500 });
   const name = `${width}${dark ? "-dark" : ""}`;
   await page.goto(server.url);
   await page.waitForSelector("#id_username");
-  if (!only) await page.screenshot({ path: join(out, `${name}-login.png`) });
+  if (!only) {
+    await page.screenshot({ path: join(out, `${name}-login.png`) });
+    for (const [view, url] of [["join", invitation], ["password", reset]]) {
+      await page.goto(url);
+      await page.screenshot({ path: join(out, `${name}-${view}.png`) });
+    }
+    await page.goto(server.url);
+  }
   await logIn(page, server, "Ada");
   await page.evaluate(() => localStorage.setItem("teamchat/asked", "1"));
   await page.reload();
   await page.waitForSelector(".app");
   for (const [view, hash] of VIEWS) {
     if (only && !only.includes(view)) continue;
-    if (dark && !["inbox", "topic", "code", "feed", "settings-preferences"].includes(view)) continue;
     await page.evaluate((next) => { location.hash = next; }, hash);
     await settle();
     await page.screenshot({ path: join(out, `${name}-${view}.png`) });

@@ -259,7 +259,7 @@ function channelSettings(app, body, id, tab) {
         "div",
         { class: "page__tools", style: { "--channel": channel.color } },
         h("a", { class: "icon-button", href: "#channels/subscribed", "aria-label": "All channels" }, icon("back")),
-        h("h3", { class: "grow" }, channelIcon(channel), " ", channel.name),
+        h("h3", null, channelIcon(channel), " ", channel.name),
         h("a", { class: "button", href: `#${app.fragmentOf([{ operator: "channel", operand: id }])}` }, "View"),
         h(
           "button",

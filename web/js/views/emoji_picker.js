@@ -21,11 +21,16 @@ let unicode = [];
 /** @type {Promise<void> | null} */
 let loading = null;
 
+/** The place of an emoji's block of code points: faces and hands first, then pictures, then symbols. @param {string} code */
+const blockOf = (code) => (/^1f6[0-4]/.test(code) ? 0 : /^1f9/.test(code) ? 1 : code.startsWith("1f") ? 2 : 3);
+
 /** Fetches the names of Unicode emoji once. @param {App} app */
 export function loadEmoji(app) {
   loading ??= emojiData(app.store.state.server_emoji_data_url)
     .then(({ code_to_names }) => {
-      unicode = Object.entries(code_to_names).map(([code, [name, ...aliases]]) => ({ name, code, type: "unicode_emoji", aliases }));
+      unicode = Object.entries(code_to_names)
+        .map(([code, [name, ...aliases]]) => ({ name, code, type: "unicode_emoji", aliases }))
+        .sort((a, b) => blockOf(a.code) - blockOf(b.code));
     })
     .catch(() => {
       loading = null;

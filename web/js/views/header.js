@@ -61,6 +61,8 @@ export function createHeader(app) {
           checked: store.setting("presence_enabled") === false,
           run: () => void app.session.attempt(updateSettings({ presence_enabled: store.setting("presence_enabled") === false })),
         },
+        // Where there is no room for its button.
+        gear.offsetParent === null && { label: "Main menu", icon: "menu", run: () => mainMenu(app, opener) },
         { label: "Log out", icon: "logout", run: () => void leave(app) },
       ],
       "Your menu",
@@ -103,7 +105,7 @@ export function createHeader(app) {
         "a",
         { href: `#${app.channelFragment(streamId)}`, class: "header__channel", style: { "--channel": channel.color } },
         channelIcon(channel),
-        channel.name,
+        h("span", null, channel.name),
       );
       const narrow = route.kind === "narrow" ? route.narrow : null;
       if (narrow?.kind !== "topic") {

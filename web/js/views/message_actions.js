@@ -164,6 +164,7 @@ export function attachActions(app, timeline) {
   /** @type {Record<string, (event: Event, control: HTMLElement, message: Message) => void>} */
   const actions = {
     react: (_, control, message) => showEmojiPicker(app, control, (emoji) => void toggleReaction(app, message, emoji)),
+    reply: (_, __, message) => app.composer.replyTo(message),
     quote: (_, __, message) => void app.composer.quote(message),
     edit: (_, __, message) => void editMessage(app, message, timeline),
     star: (_, __, message) => void toggleStar(app, message),

@@ -187,6 +187,7 @@ function recipientBar(app, message) {
         icon("mail"),
         others.length === 1 && others[0] === store.selfId ? "Messages with yourself" : `You and ${namesOf(store, others)}`,
       ),
+      replyButton(),
     );
   }
   const channel = channelOf(store, Number(message.stream_id));
@@ -200,8 +201,12 @@ function recipientBar(app, message) {
       { href: `#${app.fragmentOf([channelTerm, { operator: "topic", operand: message.subject }])}`, class: "recipient-bar__topic" },
       topicName(store, message.subject),
     ),
+    replyButton(),
   );
 }
+
+const replyButton = () =>
+  h("button", { type: "button", class: "recipient-bar__reply", dataset: { action: "reply" } }, icon("reply"), "Reply");
 
 /** A message on its way. @param {App} app @param {import("../store/outbox.js").OutgoingMessage} item @returns {HTMLElement} */
 export function outgoingRow(app, item) {

@@ -31,6 +31,7 @@ export function showPanes(title, prefix, panes, parts, onClose) {
           : h("a", { href: `#${prefix}/${entry.key}`, "aria-current": entry === pane ? "page" : null }, entry.title),
       ),
     );
+    nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
     end();
     end = scope(() =>
       effect(() => {
