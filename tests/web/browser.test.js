@@ -283,6 +283,89 @@ describe("bad networks", () => {
   });
 });
 
+describe("phones and speed", () => {
+  it("keeps the composer above the keyboard of the screen", async () => {
+    const ada = await as("Ada", await at("general", "keyboard"), { width: 390, height: 780, touch: true });
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    const bottom = () => ada.$eval(".composer", (composer) => composer.getBoundingClientRect().bottom);
+    assert.ok(Math.abs((await bottom()) - 780) < 2);
+    // As on iOS, where the keyboard covers a part of the page.
+    await ada.evaluate(() => {
+      Object.defineProperty(visualViewport, "height", { get: () => 420, configurable: true });
+      visualViewport.dispatchEvent(new Event("resize"));
+    });
+    await until(ada, () => document.querySelector(".composer").getBoundingClientRect().bottom <= 421);
+    await ada.evaluate(() => {
+      delete visualViewport.height;
+      visualViewport.dispatchEvent(new Event("resize"));
+    });
+    await until(ada, () => document.querySelector(".composer").getBoundingClientRect().bottom > 770);
+  });
+
+  // The limits are many times what a computer needs, since the machines of checks are slow and busy.
+  it("switches between conversations and takes keys without delay, beside many rows and channels", async () => {
+    for (let number = 0; number < 60; number++) await bench.server.channel(`channel ${number}`, ["Ada"]);
+    for (let number = 0; number < 150; number++) await bench.server.send("Bob", "general", `fast ${number % 2}`, `Message ${number} **with** \`code\` :smile:`);
+    const wheres = [await at("general", "fast.200"), await at("general", "fast.201")];
+    const ada = await as("Ada", wheres[0]);
+    for (const where of [wheres[1], wheres[0]]) {
+      await go(ada, where);
+      await until(ada, () => document.querySelectorAll(".message-row").length === 75);
+    }
+    const times = await ada.evaluate(async (fragments) => {
+      const found = [];
+      for (let round = 0; round < 10; round++) {
+        const wanted = round % 2 === 0 ? "fast 1" : "fast 0";
+        const started = performance.now();
+        location.hash = fragments[(round + 1) % 2];
+        while (!(document.querySelector(".header h1").textContent.includes(wanted) && document.querySelectorAll(".message-row").length === 75)) await new Promise(requestAnimationFrame);
+        found.push(performance.now() - started);
+      }
+      return found.sort((a, b) => a - b);
+    }, wheres);
+    assert.ok(times[5] < 500, `switching takes ${times[5]} ms`);
+    const keys = await ada.evaluate(() => {
+      const area = document.querySelector(".composer .editor__text");
+      const found = [];
+      for (let count = 0; count < 30; count++) {
+        const started = performance.now();
+        area.value += "x";
+        area.dispatchEvent(new InputEvent("input", { bubbles: true }));
+        area.getBoundingClientRect();
+        found.push(performance.now() - started);
+      }
+      return found.sort((a, b) => a - b);
+    });
+    assert.ok(keys[15] < 50, `a key takes ${keys[15]} ms`);
+    console.log(`# switching ${times[5].toFixed(0)} ms, a key ${keys[15].toFixed(1)} ms`);
+  });
+});
+
+describe("unread", () => {
+  it("stays what came while the window had no focus, and goes when it is read elsewhere", async () => {
+    const ada = await as("Ada", await at("design", "aside"));
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    await ada.evaluate(() => {
+      document.hasFocus = () => false;
+      dispatchEvent(new Event("blur"));
+    });
+    const { id } = await bench.server.send("Bob", "design", "aside", "Behind your back");
+    await ada.waitForSelector(`[data-id="${id}"][data-unread]`);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    const isRead = async () => (await bench.server.call("Ada", "GET", "/messages", { anchor: id, num_before: 0, num_after: 0 })).messages[0].flags.includes("read");
+    assert.equal(await isRead(), false);
+    await bench.server.call("Ada", "POST", "/messages/flags", { messages: [id], op: "add", flag: "read" });
+    await ada.waitForSelector(`[data-id="${id}"]:not([data-unread])`);
+    const again = await bench.server.send("Bob", "design", "aside", "And again");
+    await ada.waitForSelector(`[data-id="${again.id}"][data-unread]`);
+    await ada.evaluate(() => {
+      document.hasFocus = () => true;
+      dispatchEvent(new Event("focus"));
+    });
+    await ada.waitForSelector(`[data-id="${again.id}"]:not([data-unread])`);
+  });
+});
+
 describe("tabs, drafts and recipients", () => {
   it("keeps a draft by conversation, never sends it to another, and shows it in a second tab", async () => {
     const ada = await as("Ada", await at("general", "one"));

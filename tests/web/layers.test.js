@@ -12,12 +12,15 @@ const FILES = readdirSync(join(WEB, "js"), { recursive: true, withFileTypes: tru
   .filter((entry) => entry.name.endsWith(".js"))
   .map((entry) => relative(WEB, join(entry.parentPath ?? entry.path, entry.name)));
 const read = (path) => readFileSync(join(WEB, path), "utf8");
+const codeOf = (path) => read(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+const importsOf = (path) => [...codeOf(path).matchAll(/^import [^;]*? from "([^"]+)";$/gm)].map(([, target]) => target);
+const laterImportsOf = (path) => [...codeOf(path).matchAll(/\bimport\("([^"]+)"\)/g)].map(([, target]) => target);
 const layerOf = (path) => path.split("/")[1];
 
 it("imports only go down", () => {
   const wrong = [];
   for (const path of FILES) {
-    for (const [, target] of read(path).matchAll(/^import [^;]*? from "([^"]+)";$/gm)) {
+    for (const target of [...importsOf(path), ...laterImportsOf(path)]) {
       if (!target.startsWith(".")) wrong.push(`${path} imports ${target}`);
       const [from, to] = [layerOf(path), layerOf(join(dirname(path), target))];
       const isAllowed = from === "main.js" || (from === "platform" ? to === "lib" || to === "platform" : from === "views" ? true : LAYERS.indexOf(to) >= 0 && LAYERS.indexOf(to) <= LAYERS.indexOf(from));
@@ -30,7 +33,7 @@ it("imports only go down", () => {
 it("only the api asks the server, and only views have elements", () => {
   const wrong = [];
   for (const path of FILES) {
-    const code = read(path).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
+    const code = codeOf(path);
     if (layerOf(path) !== "api" && /\bfetch\(|XMLHttpRequest/.test(code)) wrong.push(`${path} asks the server`);
     if (["api", "store", "selectors"].includes(layerOf(path)) && /document\.(createElement|querySelector|body)/.test(code)) wrong.push(`${path} has elements`);
     if (!path.endsWith("message_content.js") && /innerHTML|insertAdjacentHTML|parseFromString|setHTML|document\.write/.test(code)) wrong.push(`${path} turns text into elements`);
@@ -39,12 +42,19 @@ it("only the api asks the server, and only views have elements", () => {
   assert.deepEqual(wrong, []);
 });
 
-it("the page names each module and style once, so that all are loaded at once", () => {
+it("the page names each module and style once: those of the start to be loaded at once, the others to be kept", () => {
   const page = read("index.html");
-  const named = [...page.matchAll(/"\/static\/HASH\/((?:js|css)\/[^"]+)"/g)].map(([, path]) => path);
-  const styles = readdirSync(join(WEB, "css")).map((name) => `css/${name}`);
-  const wanted = [...FILES, ...styles, "js/main.js"];
-  assert.deepEqual(named.toSorted(), wanted.toSorted());
+  const named = (pattern) => [...page.matchAll(pattern)].map(([, path]) => path).toSorted();
+  const atOnce = new Set();
+  const follow = (path) => {
+    if (atOnce.has(path)) return;
+    atOnce.add(path);
+    for (const target of importsOf(path)) follow(join(dirname(path), target));
+  };
+  follow("js/main.js");
+  assert.deepEqual(named(/"modulepreload" href="\/static\/HASH\/([^"]+)"/g), [...atOnce].toSorted());
+  assert.deepEqual(named(/"later" href="\/static\/HASH\/([^"]+)"/g), FILES.filter((path) => !atOnce.has(path)).toSorted());
+  assert.deepEqual(named(/"stylesheet" href="\/static\/HASH\/([^"]+)"/g), readdirSync(join(WEB, "css")).map((name) => `css/${name}`).toSorted());
 });
 
 it("files are read in one sitting", () => {

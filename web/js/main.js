@@ -19,6 +19,10 @@ import { createApp } from "./views/app.js";
 import { applyAppearance } from "./views/appearance.js";
 import { leave } from "./views/header.js";
 import { showLogin, showUnreachable } from "./views/login.js";
+import { loadOverlays } from "./views/overlays.js";
+
+/** When the page has come to rest after the start, in milliseconds. */
+const REST = 3_000;
 
 const root = /** @type {HTMLElement} */ (document.getElementById("root"));
 
@@ -70,6 +74,7 @@ async function start() {
   });
   startPresence();
   registerWorker();
+  setTimeout(() => void loadOverlays().catch(() => {}), REST);
 
   let lastUpdate = -1;
   /** @param {boolean} isPing */

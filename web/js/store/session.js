@@ -219,7 +219,16 @@ export function createSession({ matches, requestTerms }) {
     markTimer = setTimeout(() => void sendMarks(), READ_DELAY);
   }
 
-  async function sendMarks() {
+  /** Ends once all marks so far have reached the server. */
+  let marking = Promise.resolve();
+
+  function sendMarks() {
+    clearTimeout(markTimer);
+    marking = marking.then(sendMarksNow);
+    return marking;
+  }
+
+  async function sendMarksNow() {
     const ids = [...toMark];
     toMark.clear();
     if (ids.length === 0) return;
@@ -234,6 +243,8 @@ export function createSession({ matches, requestTerms }) {
 
   /** Changes a flag of all messages of a narrow from an anchor on. @param {Term[]} terms @param {"add" | "remove"} op @param {Anchor} [anchor] */
   async function markNarrow(terms, op, anchor = "oldest") {
+    // Marks that are under way would undo this one.
+    await sendMarks();
     /** @type {Anchor} */
     let from = anchor;
     for (;;) {

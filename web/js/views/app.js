@@ -249,7 +249,13 @@ export function createApp(session) {
         return;
       overlayFor = section;
       overlay?.close();
-      overlay = showOverlay(app, current);
+      overlay = null;
+      showOverlay(app, current, () => fragment.peek() === current).then(
+        (dialog) => {
+          overlay = dialog ?? overlay;
+        },
+        () => session.tell("This could not be loaded. Please load the page again.", true),
+      );
     });
   });
 

@@ -35,8 +35,8 @@ function arrowKeys(list) {
   });
 }
 
-/** @param {App} app @param {() => void} onClose */
-export function showDrafts(app, onClose) {
+/** @type {import("./overlays.js").ShowOverlay} */
+export function showDrafts(app, _parts, onClose) {
   const { store, session } = app;
   const list = h("ul", { class: "rows" });
   arrowKeys(list);
@@ -86,8 +86,8 @@ export function showDrafts(app, onClose) {
   return dialog;
 }
 
-/** @param {App} app @param {() => void} onClose */
-export function showScheduled(app, onClose) {
+/** @type {import("./overlays.js").ShowOverlay} */
+export function showScheduled(app, _parts, onClose) {
   const { store, session } = app;
   const list = h("ul", { class: "rows" });
   arrowKeys(list);

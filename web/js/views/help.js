@@ -23,8 +23,8 @@ const IN_TEXT = [
 /** @type {Record<string, string>} */
 const NAMES = { ArrowDown: "↓", ArrowUp: "↑", ArrowLeft: "←", ArrowRight: "→", PageDown: "Page down", PageUp: "Page up", Escape: "Esc" };
 
-/** @param {() => void} onClose */
-export function showKeys(onClose) {
+/** @type {import("./overlays.js").ShowOverlay} */
+export function showKeys(_app, _parts, onClose) {
   /** @type {Map<string, Map<string, string[]>>} */
   const groups = new Map([
     ["Going places", new Map()],
@@ -93,8 +93,8 @@ const SYNTAX = [
   ["---", "a line"],
 ];
 
-/** @param {import("../../types/app.js").App} _app @param {() => void} onClose */
-export function showFormatting(_app, onClose) {
+/** @type {import("./overlays.js").ShowOverlay} */
+export function showFormatting(_app, _parts, onClose) {
   return showDialog(
     "Message formatting",
     () => [
@@ -113,8 +113,8 @@ export function showFormatting(_app, onClose) {
   );
 }
 
-/** @param {() => void} onClose */
-export function showOperators(onClose) {
+/** @type {import("./overlays.js").ShowOverlay} */
+export function showOperators(_app, _parts, onClose) {
   return showDialog(
     "Search operators",
     () => [
@@ -135,8 +135,8 @@ export function showOperators(onClose) {
   );
 }
 
-/** @param {import("../../types/app.js").App} app @param {() => void} onClose */
-export function showAbout({ store }, onClose) {
+/** @type {import("./overlays.js").ShowOverlay} */
+export function showAbout({ store }, _parts, onClose) {
   return showDialog(
     "About",
     () => [

@@ -6,15 +6,15 @@
 import { createInviteLink, listInvites, revokeInvite } from "../api/endpoints.js";
 import { fill, h, iconButton } from "../lib/dom.js";
 import { fullTime } from "../lib/time.js";
-import { linkField } from "./link_field.js";
-import { ROLES } from "./organization_people.js";
 import { checkbox, field, select } from "./parts.js";
+import { linkField } from "./password_link.js";
 import { showDialog } from "./popover.js";
+import { ROLES } from "./user_card.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
-/** @param {App} app @param {() => void} onClose */
-export function showInvite(app, onClose) {
+/** @type {import("./overlays.js").ShowOverlay} */
+export function showInvite(app, _parts, onClose) {
   const { store, session } = app;
   const result = h("div", { "aria-live": "polite" });
   const list = h("div");

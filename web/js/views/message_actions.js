@@ -13,7 +13,6 @@ import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store
 import { may } from "../store/lists.js";
 import { userOf } from "../store/users.js";
 import { showEmojiPicker } from "./emoji_picker.js";
-import { showLightbox } from "./lightbox.js";
 import { confirmDelete, editMessage, showHistory, showMove, showReceipts, showSource } from "./message_dialogs.js";
 import { ask, closePopover, showMenu } from "./popover.js";
 import { toggleReaction } from "./reactions.js";
@@ -124,6 +123,9 @@ async function report(app, message) {
     );
 }
 
+/** @param {App} app @param {HTMLElement} link @param {Message} message */
+const openLightbox = async (app, link, message) => (await import("./lightbox.js")).showLightbox(app, link, message);
+
 /** One toolbar, moved to the row under the pointer or with the focus; clicks; keys. @param {App} app @param {Timeline} timeline */
 export function attachActions(app, timeline) {
   const { store, session } = app;
@@ -172,7 +174,7 @@ export function attachActions(app, timeline) {
     user: (_, control) => showUserCard(app, Number(control.dataset.userId), control),
     lightbox: (event, control, message) => {
       event.preventDefault();
-      showLightbox(app, control, message);
+      void openLightbox(app, control, message);
     },
     expand: (_, control) => control.closest(".message-row")?.classList.add("is-expanded"),
   };
@@ -285,7 +287,7 @@ function bindKeys(app, timeline) {
   );
   on(["v"], "Show pictures", "Messages", (message, row) => {
     const picture = row.querySelector("[data-action=lightbox]");
-    if (picture instanceof HTMLElement) showLightbox(app, picture, message);
+    if (picture instanceof HTMLElement) return openLightbox(app, picture, message);
   });
   on(["s"], "Narrow to the conversation, or from it to the channel", "Going places", (message) => {
     if (timeline.kind.kind === "topic") app.goNarrow([{ operator: "channel", operand: timeline.kind.streamId }]);

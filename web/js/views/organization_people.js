@@ -6,17 +6,14 @@
 import * as api from "../api/endpoints.js";
 import { debounce, fill, h, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
-import { fullTime } from "../lib/time.js";
-import { linkField } from "./link_field.js";
 import { avatar, button, keepFocus, live, row, rows, select } from "./parts.js";
-import { ask, confirm, showDialog } from "./popover.js";
+import { showPasswordLink } from "./password_link.js";
+import { ask, confirm } from "./popover.js";
+import { mayResetPassword, ROLES } from "./user_card.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").User} User */
 /** @typedef {import("../lib/dom.js").Child} Child */
-
-/** @type {Record<number, string>} */
-export const ROLES = { 100: "Owner", 200: "Administrator", 300: "Moderator", 400: "Member", 600: "Guest" };
 
 /** Accounts that are listed; more are found with the filter. */
 const SHOWN = 500;
@@ -89,34 +86,6 @@ function personRow(app, user) {
   );
   element.prepend(avatar(user, 28));
   return element;
-}
-
-/** Whether one may make a link with which somebody else sets a new password. @param {App} app @param {User} user */
-export const mayResetPassword = ({ store }, user) =>
-  Boolean(store.state.is_admin) &&
-  !user.is_bot &&
-  user.is_active !== false &&
-  user.user_id !== store.selfId &&
-  (user.role !== 100 || Boolean(store.state.is_owner));
-
-/** Makes a link with which somebody sets a new password. @param {App} app @param {User} user */
-export async function showPasswordLink(app, user) {
-  const { store, session } = app;
-  const name = user.full_name;
-  const words = `This makes a link with which ${name} sets a new password. Nothing changes until it is used.`;
-  if (!(await confirm(`A new password for ${name}?`, words, "Make a link"))) return;
-  const reply = await session.attempt(api.createPasswordLink(user.user_id));
-  if (!reply) return;
-  const until = fullTime(reply.expiry_date, Boolean(store.setting("twenty_four_hour_time")));
-  showDialog(
-    `A new password for ${name}`,
-    () => [
-      h("p", null, `Give this link to ${name}, and to nobody else: whoever opens it can set the password.`),
-      linkField(app, "Link for a new password", reply.password_reset_link),
-      h("p", { class: "muted" }, `It works once, until ${until}. Then all devices of ${name} have to log in again.`),
-    ],
-    { class: "dialog--small" },
-  );
 }
 
 /** @param {App} app @returns {Child[]} */

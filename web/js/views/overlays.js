@@ -1,45 +1,45 @@
 /**
- * Overlays: what the fragment shows over the page, and closes with it.
+ * Overlays: what the fragment shows over the page, and closes with it. Their modules are loaded when they are asked for,
+ * or once the page has come to rest.
  * @module
  */
 
 import { leaveOverlay } from "../platform/router.js";
-import { showChannels } from "./channels.js";
-import { showDrafts, showScheduled } from "./drafts_view.js";
-import { showGroups } from "./groups.js";
-import { showAbout, showFormatting, showKeys, showOperators } from "./help.js";
-import { showInvite } from "./invite.js";
-import { showOrganization } from "./organization.js";
-import { showSettings } from "./settings.js";
 import { showProfile } from "./user_card.js";
 
 /** @typedef {import("../../types/app.js").App} App */
+/** @typedef {(app: App, parts: string[], onClose: () => void) => HTMLDialogElement} ShowOverlay */
 
-/** @type {Record<string, (app: App, parts: string[], onClose: () => void) => HTMLDialogElement>} */
+/** @type {Record<string, () => Promise<ShowOverlay>>} */
 const OVERLAYS = {
-  settings: showSettings,
-  organization: showOrganization,
-  channels: showChannels,
-  streams: showChannels,
-  groups: showGroups,
-  user: (app, parts, onClose) => showProfile(app, Number(parts[0]), onClose),
-  drafts: (app, _, onClose) => showDrafts(app, onClose),
-  scheduled: (app, _, onClose) => showScheduled(app, onClose),
-  reminders: (app, _, onClose) => showScheduled(app, onClose),
-  invite: (app, _, onClose) => showInvite(app, onClose),
-  "keyboard-shortcuts": (_app, _, onClose) => showKeys(onClose),
-  "message-formatting": (app, _, onClose) => showFormatting(app, onClose),
-  "search-operators": (_app, _, onClose) => showOperators(onClose),
-  "about-zulip": (app, _, onClose) => showAbout(app, onClose),
+  settings: async () => (await import("./settings.js")).showSettings,
+  organization: async () => (await import("./organization.js")).showOrganization,
+  channels: async () => (await import("./channels.js")).showChannels,
+  groups: async () => (await import("./groups.js")).showGroups,
+  user: async () => (app, parts, onClose) => showProfile(app, Number(parts[0]), onClose),
+  drafts: async () => (await import("./drafts_view.js")).showDrafts,
+  scheduled: async () => (await import("./drafts_view.js")).showScheduled,
+  invite: async () => (await import("./invite.js")).showInvite,
+  "keyboard-shortcuts": async () => (await import("./help.js")).showKeys,
+  "message-formatting": async () => (await import("./help.js")).showFormatting,
+  "search-operators": async () => (await import("./help.js")).showOperators,
+  "about-zulip": async () => (await import("./help.js")).showAbout,
 };
 
-/** @param {App} app @param {string} fragment @returns {HTMLDialogElement} */
-export function showOverlay(app, fragment) {
+/** @type {Record<string, string>} */
+const OLDER = { streams: "channels", reminders: "scheduled" };
+
+/** Loads the modules of all overlays, so that they open at once, and also after the server has a new version. */
+export const loadOverlays = () => Promise.all(Object.values(OVERLAYS).map((load) => load()));
+
+/** Shows an overlay, unless the fragment has changed until its module is there.
+ * @param {App} app @param {string} fragment @param {() => boolean} isCurrent @returns {Promise<HTMLDialogElement | null>} */
+export async function showOverlay(app, fragment, isCurrent) {
   const [name, ...parts] = fragment.split("/");
-  /** @type {HTMLDialogElement} */
-  const dialog = OVERLAYS[name](app, parts, () => {
+  const show = await OVERLAYS[OLDER[name] ?? name]();
+  if (!isCurrent()) return null;
+  return show(app, parts, () => {
     // Closed by the user, and not because the fragment changed.
     if (location.hash.slice(1).split("/")[0] === name) leaveOverlay();
   });
-  return dialog;
 }

@@ -8,12 +8,22 @@ import { h, icon } from "../lib/dom.js";
 import { relativeTime } from "../lib/time.js";
 import { presenceOf, userOf } from "../store/users.js";
 import { parseHtml } from "./message_content.js";
-import { mayResetPassword, ROLES, showPasswordLink } from "./organization_people.js";
 import { avatar, emojiElement, ownPath, presenceDot } from "./parts.js";
 import { closePopover, confirm, showDialog, showPopover } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").User} User */
+
+/** @type {Record<number, string>} */
+export const ROLES = { 100: "Owner", 200: "Administrator", 300: "Moderator", 400: "Member", 600: "Guest" };
+
+/** Whether one may make a link with which somebody else sets a new password. @param {App} app @param {User} user */
+export const mayResetPassword = ({ store }, user) =>
+  Boolean(store.state.is_admin) &&
+  !user.is_bot &&
+  user.is_active !== false &&
+  user.user_id !== store.selfId &&
+  (user.role !== 100 || Boolean(store.state.is_owner));
 
 /** @param {App} app @param {User} user */
 function facts({ store }, user) {
@@ -102,7 +112,8 @@ export function showUserCard(app, userId, opener) {
             )
               await session.attempt(muteUser(userId, !isMuted));
           }),
-        mayResetPassword(app, user) && button("key", "Link for a new password", () => void showPasswordLink(app, user)),
+        mayResetPassword(app, user) &&
+          button("key", "Link for a new password", async () => (await import("./password_link.js")).showPasswordLink(app, user)),
       ),
     ),
     { label: `Card of ${user.full_name}` },
