@@ -4,6 +4,7 @@ use crate::auth::{CredentialCache, RateLimiter};
 use crate::error::ApiResult;
 use crate::events::Hub;
 use crate::pool::{Pool, Pools};
+use crate::scheduler::Progress;
 use crate::store::{Readers, Snapshot, Writer};
 use crate::types::{Clock, JumpDetector, Network, UserId};
 use std::path::PathBuf;
@@ -33,6 +34,8 @@ pub struct App {
     pub pools: Pools,
     /// Wakes scheduled tasks, since the time of the next one may have changed.
     pub scheduler_wakeup: watch::Sender<()>,
+    /// The progress of scheduled tasks.
+    pub scheduler_progress: watch::Sender<Progress>,
     /// The operator's options.
     pub options: Options,
 }

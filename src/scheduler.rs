@@ -24,24 +24,82 @@ pub fn wake(app: &App) {
     app.scheduler_wakeup.send_replace(());
 }
 
+/// The progress of all tasks, for [`settle`].
+#[derive(Default)]
+pub struct Progress {
+    /// The number of the last call of [`settle`].
+    requested: u64,
+    tasks: Vec<TaskProgress>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct TaskProgress {
+    /// The call of [`settle`] that the last run has seen.
+    completed: u64,
+    /// When the task has something to do next, in UNIX seconds.
+    next_due: Option<i64>,
+}
+
+/// Wakes all tasks and waits until everything that is due is done, including what that makes due in turn. What failed
+/// counts as done: it is tried again later. Returns when the next thing is due, in UNIX seconds.
+pub async fn settle(app: &App) -> Option<i64> {
+    loop {
+        let mut requested = 0;
+        app.scheduler_progress.send_modify(|progress| {
+            progress.requested += 1;
+            requested = progress.requested;
+        });
+        wake(app);
+        let wakeups = app.scheduler_wakeup.subscribe();
+        let mut progress = app.scheduler_progress.subscribe();
+        let have_run = |progress: &Progress| progress.tasks.iter().all(|task| task.completed >= requested);
+        // The sender is in `app`.
+        let progress = progress.wait_for(have_run).await.ok()?;
+        if !wakeups.has_changed().unwrap_or(false) {
+            return progress.tasks.iter().filter_map(|task| task.next_due).min();
+        }
+    }
+}
+
 /// Calls `run_due` whenever something is due, until the server stops. What became due while the server was down is done
 /// at once. A run that fails or panics is repeated after a pause.
-pub async fn run(app: Arc<App>, mut stopped: watch::Receiver<bool>, run_due: RunDue) {
-    let mut changed = app.scheduler_wakeup.subscribe();
-    loop {
-        changed.mark_unchanged();
-        let pause = match guard(run_due(Arc::clone(&app))).await {
-            Ok(next) => next.map_or(MAX_SLEEP, |next| until(&app, next)),
-            Err(error) => {
-                tracing::warn!(%error, "scheduled work failed and will be tried again");
-                RETRY_DELAY
+pub fn run(
+    app: Arc<App>,
+    mut stopped: watch::Receiver<bool>,
+    run_due: RunDue,
+) -> impl Future<Output = ()> + Send {
+    // Before the first poll, so that `settle` waits also for tasks that have not begun.
+    let mut task = 0;
+    app.scheduler_progress.send_modify(|progress| {
+        task = progress.tasks.len();
+        progress.tasks.push(TaskProgress::default());
+    });
+    async move {
+        let mut changed = app.scheduler_wakeup.subscribe();
+        loop {
+            changed.mark_unchanged();
+            let completed = app.scheduler_progress.borrow().requested;
+            let (next_due, pause) = match guard(run_due(Arc::clone(&app))).await {
+                Ok(next) => (next, next.map_or(MAX_SLEEP, |next| until(&app, next))),
+                Err(error) => {
+                    tracing::warn!(%error, "scheduled work failed and will be tried again");
+                    (None, RETRY_DELAY)
+                }
+            };
+            // Otherwise the next run begins at once: some tasks work in batches.
+            if !pause.is_zero() {
+                app.scheduler_progress.send_modify(|progress| {
+                    if let Some(task) = progress.tasks.get_mut(task) {
+                        *task = TaskProgress { completed, next_due };
+                    }
+                });
             }
-        };
-        tokio::select! {
-            () = tokio::time::sleep(pause) => {}
-            // The sender is in `app`.
-            _ = changed.changed() => {}
-            _ = stopped.changed() => return,
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                // The sender is in `app`.
+                _ = changed.changed() => {}
+                _ = stopped.changed() => return,
+            }
         }
     }
 }

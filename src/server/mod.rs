@@ -120,6 +120,7 @@ impl Engine {
             rate_limiter: RateLimiter::default(),
             readers,
             scheduler_wakeup: writer.task_wakeup().clone(),
+            scheduler_progress: watch::Sender::default(),
             pools: Pools::default(),
             writer,
             hub,

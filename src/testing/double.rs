@@ -25,7 +25,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::RwLock;
+use tokio::sync::{Mutex, RwLock};
+
+/// How long a change of the clock waits for what became due: a webhook may wait for the test itself.
+const MAX_SETTLING: Duration = Duration::from_secs(5);
 
 /// How a test server is started.
 #[derive(Default)]
@@ -82,6 +85,8 @@ pub struct Double {
     /// The database as the fixtures left it.
     pristine: Option<Arc<DatabaseCopy>>,
     start_clock: Option<StartClock>,
+    /// Held while the clock is changed.
+    clock_change: Mutex<()>,
 }
 
 /// The state of the clock.
@@ -136,6 +141,7 @@ impl Double {
             server: RwLock::default(),
             pristine: None,
             start_clock,
+            clock_change: Mutex::default(),
         };
         let is_new = double.settings.database.as_ref().is_none_or(|path| !path.exists());
         let (engine, folder) = double.open(None).await?;
@@ -285,8 +291,9 @@ impl Double {
         }
     }
 
-    /// Sets the clock, then moves it by milliseconds, then stops it or lets it run. What is due is done, and queues and polls that waited
-    /// long enough end.
+    /// Sets the clock, then moves it by milliseconds, then stops it or lets it run. Time passes as it does for a server that
+    /// is not watched: what becomes due on the way is done at its time and is done when this returns, unless it takes too
+    /// long. Queues that nobody polled for long enough expire, and polls that waited long enough end.
     pub async fn set_clock(
         &self,
         now: Option<Date>,
@@ -294,20 +301,43 @@ impl Double {
         frozen: Option<bool>,
     ) -> ApiResult<ClockState> {
         let app = self.app().await?;
-        if let Some(now) = now {
-            set_time(&self.clock, now.milliseconds());
+        let _one_at_a_time = self.clock_change.lock().await;
+        if frozen == Some(true) {
+            self.clock.set_frozen(true);
         }
-        if let Some(milliseconds) = advance {
-            self.clock.advance_milliseconds(milliseconds);
+        let before = self.clock.milliseconds();
+        let after = now.map_or(before, Date::milliseconds).saturating_add(advance.unwrap_or(0));
+        let mut remaining = after.saturating_sub(before);
+        // Before polls are answered: a queue whose poll waits now is kept.
+        app.hub.expire(self.clock.monotonic().saturating_add(remaining));
+        events::save_queues(&app.hub, &app.writer).await;
+        if tokio::time::timeout(MAX_SETTLING, self.pass_time(&app, &mut remaining)).await.is_err() {
+            tracing::warn!("the clock does not wait any longer for what became due");
+            self.clock.advance_milliseconds(remaining);
+            scheduler::wake(&app);
         }
-        if let Some(frozen) = frozen {
-            self.clock.set_frozen(frozen);
+        if frozen == Some(false) {
+            self.clock.set_frozen(false);
         }
-        // Before polls are woken, which then would not count as waiting.
-        events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
         app.hub.wake_all();
-        scheduler::wake(&app);
         Ok(self.clock())
+    }
+
+    /// Moves the clock from one thing that is due to the next.
+    async fn pass_time(&self, app: &App, remaining: &mut i64) {
+        loop {
+            let next_due = scheduler::settle(app).await;
+            let step = match next_due {
+                _ if *remaining == 0 => return,
+                Some(seconds) if *remaining > 0 => {
+                    let until_due = seconds.saturating_mul(1000).saturating_sub(self.clock.milliseconds());
+                    until_due.clamp(0, *remaining)
+                }
+                _ => *remaining,
+            };
+            self.clock.advance_milliseconds(step);
+            *remaining -= step;
+        }
     }
 
     /// Expires the queues of a user, or all, and returns how many.

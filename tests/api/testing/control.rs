@@ -177,6 +177,63 @@ async fn the_clock_moves_queues_and_scheduled_messages() {
     assert_eq!(runs["frozen"], false);
 }
 
+/// The contents of all messages of Iago, the oldest first, with their dates.
+async fn messages_of_iago(server: &Program) -> Vec<(String, i64)> {
+    let page = "/messages?anchor=newest&num_before=99&num_after=0&apply_markdown=false";
+    let answer = server.get(page, IAGO).await;
+    let messages = answer["messages"].as_array().unwrap();
+    let facts = messages.iter().map(|message| {
+        (message["content"].as_str().unwrap().to_owned(), message["timestamp"].as_i64().unwrap())
+    });
+    facts.collect()
+}
+
+#[tokio::test]
+async fn what_became_due_is_done_when_the_clock_answers() {
+    let server = Program::start(&SMALL.replacen('{', "{\"clock\": \"2027-01-01T00:00:00Z\",", 1), &[]);
+    let start = 1_798_761_600;
+    server.control("PUT", "/clock", json!({"frozen": true, "now": start})).await;
+    let to = server.get("/users/me", IAGO).await["user_id"].clone();
+    // Further apart than the delay after which a scheduled message fails.
+    for number in 1..=20 {
+        let later = json!({"type": "direct", "to": format!("[{to}]"), "content": format!("scheduled {number}"),
+            "scheduled_delivery_timestamp": start + 3600 * number});
+        assert_eq!(server.post("/scheduled_messages", IAGO, later).await["result"], "success");
+    }
+    let reminder = json!({"message_id": 1, "scheduled_delivery_timestamp": start + 5400, "note": "look"});
+    assert_eq!(server.post("/reminders", IAGO, reminder).await["result"], "success");
+    let before = messages_of_iago(&server).await.len();
+
+    // The queue of a poll that waits is kept, also if the poll ends on the way.
+    let queue = server.post("/register", IAGO, json!({"event_types": "[\"message\"]"})).await;
+    let path = |last: &Value| {
+        format!("/events?queue_id={}&last_event_id={last}", queue["queue_id"].as_str().unwrap())
+    };
+    let first = path(&queue["last_event_id"]);
+    let advance = async {
+        server.control("GET", "/requests?path=/events&pending=true&wait=1&timeout=60", Value::Null).await;
+        server.control("PUT", "/clock", json!({"advance": 24 * 3600})).await;
+        messages_of_iago(&server).await
+    };
+    let (events, sent) = tokio::join!(server.get(&first, IAGO), advance);
+    let of = |wanted: &str| -> Vec<i64> {
+        sent.iter().filter(|(content, _)| content.starts_with(wanted)).map(|(_, time)| time - start).collect()
+    };
+    assert_eq!(of("scheduled "), (1..=20).map(|number| 3600 * number).collect::<Vec<_>>());
+    assert_eq!(sent.len(), before + 21, "{sent:?}");
+    assert!(sent.iter().any(|(content, time)| content.contains("look") && *time == start + 5400), "{sent:?}");
+    let last = events["events"].as_array().unwrap().last().unwrap()["id"].clone();
+    let rest = server.get(&path(&last), IAGO).await;
+    assert!(rest["events"].as_array().unwrap().len() >= 15, "{rest}");
+
+    // Everything is older than what is kept.
+    let kept = json!({"message_retention_days": "30"});
+    assert_eq!(server.request(Method::PATCH, "/realm", IAGO).form(&kept).send().await.unwrap().status(), 200);
+    server.control("PUT", "/clock", json!({"advance": 60 * 24 * 3600})).await;
+    assert_eq!(messages_of_iago(&server).await, []);
+    assert_eq!(server.get(&path(&last), IAGO).await["code"], "BAD_EVENT_QUEUE_ID");
+}
+
 #[tokio::test]
 async fn an_older_server_hides_what_it_does_not_have() {
     let server = Program::start(SMALL, &[]);
