@@ -116,6 +116,11 @@ fn is_allowed_in_language(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || " _+,-./#".contains(letter)
 }
 
+/// Whether clients can open what comes of a template: no script and no file.
+fn is_web_address(template: &str) -> bool {
+    ["https://", "http://"].iter().any(|scheme| template.starts_with(scheme))
+}
+
 /// What is wrong with a playground, by field.
 fn problems(playground: &Playground, others: &[Playground]) -> Vec<(&'static str, String)> {
     const BLANK: &str = "This field cannot be blank.";
@@ -123,7 +128,7 @@ fn problems(playground: &Playground, others: &[Playground]) -> Vec<(&'static str
     let variables = url_template_variables(&playground.url_template);
     if playground.url_template.is_empty() {
         problems.push(("url_template", BLANK.to_owned()));
-    } else if variables.is_none() {
+    } else if variables.is_none() || !is_web_address(&playground.url_template) {
         problems.push(("url_template", "Invalid URL template.".to_owned()));
     }
     if playground.name.is_empty() {

@@ -28,6 +28,7 @@ pub fn mint(tx: &Tx<'_>, user_id: UserId, client: &str) -> ApiResult<String> {
     let key: String = rand::rng().sample_iter(Alphanumeric).take(API_KEY_LENGTH).map(char::from).collect();
     insert(tx, user_id, client, &key)?;
     let id = tx.last_insert_rowid();
+    tracing::info!(user_id = user_id.0, client, "an API key was created");
     tx.prepare_cached(
         "DELETE FROM api_key WHERE id IN (
              SELECT id FROM api_key LEFT JOIN api_key_use ON api_key_id = id WHERE user_id = ?1 AND id <> ?2

@@ -1,6 +1,7 @@
 //! Failures below a request that are not the client's fault, and reasons why a database cannot be opened.
 
 use crate::error::ApiError;
+use rusqlite::ffi;
 use std::path::PathBuf;
 
 /// A failure of the store. Clients learn only that there was one; the log has the reason.
@@ -71,6 +72,10 @@ impl StoreError {
 
 fn cause_of(error: &rusqlite::Error) -> Cause {
     use rusqlite::ErrorCode;
+    // It counts as a failure of the disk by its primary code.
+    if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_NOMEM) {
+        return Cause::Memory;
+    }
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Cause::FullDisk,
         Some(ErrorCode::ReadOnly | ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => Cause::BadDisk,
@@ -169,4 +174,26 @@ pub enum OpenError {
         /// The error of SQLite.
         source: rusqlite::Error,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_of_sqlite_are_told_apart() {
+        for (code, cause) in [
+            (ffi::SQLITE_FULL, Cause::FullDisk),
+            (ffi::SQLITE_IOERR_WRITE, Cause::BadDisk),
+            (ffi::SQLITE_READONLY, Cause::BadDisk),
+            (ffi::SQLITE_CANTOPEN, Cause::BadDisk),
+            (ffi::SQLITE_NOMEM, Cause::Memory),
+            (ffi::SQLITE_IOERR_NOMEM, Cause::Memory),
+            (ffi::SQLITE_INTERRUPT, Cause::Deadline),
+            (ffi::SQLITE_CONSTRAINT, Cause::Program),
+        ] {
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            assert_eq!(StoreError::from(error).cause(), cause, "{code}");
+        }
+    }
 }

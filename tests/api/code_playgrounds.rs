@@ -46,6 +46,7 @@ async fn what_cannot_be_a_playground_is_refused() {
         (playground("Play", " ", template), "pygments_language", blank),
         (playground("Play", "C", ""), "url_template", blank),
         (playground("Play", "C", "https://play.example.com/{"), "url_template", "Invalid URL template."),
+        (playground("Play", "C", "javascript:{code}"), "url_template", "Invalid URL template."),
         (playground("Play", "C", "https://play.example.com"), "__all__", missing),
         (playground("Play", "C", "https://play.example.com/{text}"), "__all__", missing),
         (playground("Play", "C", "https://play.example.com/{code}/{text}"), "__all__", only),

@@ -86,12 +86,13 @@ pub fn own_permissions(request: &StateRequest<'_>, state: &mut State) -> ApiResu
     let may = |permission| is_held(request.connection, request.caller, &membership, permission);
     let public = may(RealmGroup::CanCreatePublicChannel)?;
     let private = may(RealmGroup::CanCreatePrivateChannel)?;
+    let web_public = settings::ENABLE_SPECTATOR_ACCESS.get(request.connection)?
+        && may(RealmGroup::CanCreateWebPublicChannel)?;
     let fields = [
         ("can_create_public_streams", public),
         ("can_create_private_streams", private),
         ("can_create_streams", public || private),
-        // Clients offer it only where the server lets people read without an account, which this one does not.
-        ("can_create_web_public_streams", false),
+        ("can_create_web_public_streams", web_public),
         ("can_subscribe_other_users", may(RealmGroup::CanAddSubscribers)?),
         ("can_invite_others_to_realm", may(RealmGroup::CanInviteUsers)?),
     ];

@@ -18,6 +18,7 @@ use serde_json::json;
 /// role shows or hides. Invitations that the user may not give any more are revoked, and bots of a new guest become guests:
 /// their owner would see by them what guests do not.
 pub fn change(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
+    tracing::info!(user_id = user.user_id.0, from = ?user.role, to = ?role, "a role was changed");
     let after = UserRow { role, ..user.clone() };
     visibility::with_events(tx, Scope::Role(user), |tx| {
         sql::set_role(tx, user.user_id, role)?;

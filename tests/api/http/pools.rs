@@ -1,5 +1,6 @@
 //! Work that takes long runs in pools: what it costs, and who waits for it.
 
+use crate::harness::pictures::png;
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -176,6 +177,30 @@ async fn rendering_waits_in_its_pool_and_nothing_else_waits_for_it() {
         requests.join_all().await;
     }
     assert_eq!(server.app().pools.rendering.admitted(), 0);
+}
+
+/// Whatever decodes images waits for the pool, and holds up nobody else.
+#[tokio::test]
+async fn images_wait_in_their_pool_and_nothing_else_waits_for_them() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let ada = server.member("ada").await;
+    for path in ["/users/me/avatar", "/realm/icon", "/realm/emoji/leaf"] {
+        let blocked = Blocked::new(server.app(), |app| &app.pools.images).await;
+        let all = blocked.ends.len();
+        let client = owner.clone();
+        let mut requests = JoinSet::new();
+        let request = requests.spawn(async move {
+            let files = [("file", "image.png", &*png(64, 64))];
+            client.request(reqwest::Method::POST, path).multipart(json!({}), &files).send().await.ok();
+        });
+        until(|| server.app().pools.images.admitted() > all || request.is_finished()).await;
+        assert!(!request.is_finished(), "{path} does not wait for the pool");
+        ada.post("/users/me/status", json!({"status_text": "free"})).await.ok();
+        blocked.end().await;
+        requests.join_all().await;
+    }
+    assert_eq!(server.app().pools.images.admitted(), 0);
 }
 
 /// Sends a login and does not wait for the answer.

@@ -54,8 +54,10 @@ async fn long_lists_and_searches_hold_up_nothing_else() {
     ];
     let (gates, mut working) = fill_pool(&server).await;
     let mut waiting: Vec<_> = slow.iter().map(|(path, query)| Box::pin(ada.get(path, query))).collect();
-    // The registration too, unless it asks for no state.
+    // The registration too, unless it asks for no state; and the search for messages to mark, which the writer does not do.
     let mut registering = Box::pin(ada.post("/register", ()));
+    let everything = json!({"anchor": "newest", "num_before": 10, "num_after": 0, "narrow": [], "op": "add", "flag": "read"});
+    let mut marking = Box::pin(ada.post("/messages/flags/narrow", everything));
     for (path, query) in &quick {
         ada.get(path, query).await.ok();
         for (answer, (path, _)) in waiting.iter_mut().zip(&slow) {
@@ -66,6 +68,9 @@ async fn long_lists_and_searches_hold_up_nothing_else() {
         let is_waiting =
             std::future::poll_fn(|context| Poll::Ready(registering.as_mut().poll(context).is_pending()));
         assert!(is_waiting.await);
+        let is_waiting =
+            std::future::poll_fn(|context| Poll::Ready(marking.as_mut().poll(context).is_pending()));
+        assert!(is_waiting.await);
     }
     ada.post("/register", json!({"fetch_event_types": []})).await.ok();
     ada.send_direct(&[&ada], "sent").await;
@@ -74,6 +79,7 @@ async fn long_lists_and_searches_hold_up_nothing_else() {
         answer.await.ok();
     }
     registering.await.ok();
+    marking.await.ok();
     while let Some(done) = working.join_next().await {
         done.unwrap();
     }
