@@ -423,8 +423,9 @@ describe("everybody", () => {
     it(`finds no violation with axe: ${name}`, async () => {
       await bench.server.send("Bob", "general", "axe", "Hello @**Ada** `code`\n```python\nprint(1)\n```\n> quote\n\n* list\n\n| a | b |\n|---|---|\n| 1 | 2 |");
       await bench.server.call("Bob", "POST", "/users/me/status", { status_text: "Busy" });
+      for (const name of ["First", "Second"]) await bench.server.call("Ada", "POST", "/realm/profile_fields", { name: `${name} ${Math.random()}`, field_type: 1, hint: "" });
       const ada = await as("Ada", "#inbox", options);
-      const fragments = ["#inbox", "#recent", "#feed", await at("general", "axe"), "#settings/profile", "#settings/notifications", "#organization/organization-permissions", "#channels/all", "#keyboard-shortcuts", "#invite", "#drafts"];
+      const fragments = ["#inbox", "#recent", "#feed", await at("general", "axe"), "#topics/channel/1-general", "#settings/profile", "#settings/notifications", "#organization/organization-permissions", "#organization/users", "#organization/profile-field-settings", "#organization/linkifier-settings", "#organization/default-channels-list", "#organization/organization-level-user-defaults", "#organization/playground-settings", "#channels/all", "#channels/1/general/general", "#groups/all", "#keyboard-shortcuts", "#invite", "#drafts"];
       for (const fragment of fragments) {
         await go(ada, fragment);
         await new Promise((resolve) => setTimeout(resolve, 400));

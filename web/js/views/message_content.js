@@ -18,8 +18,6 @@ const policy = /** @type {any} */ (window).trustedTypes?.createPolicy("message",
   createHTML: (text) => text,
 };
 
-const parser = new DOMParser();
-
 /** Attributes that the page's policy forbids; what they say is said by classes. */
 const STYLE = / style="([^"]*)"/g;
 
@@ -29,10 +27,9 @@ export function parseHtml(html) {
     const align = /text-align:\s*(left|right|center)/.exec(style)?.[1];
     return align ? ` data-align="${align}"` : "";
   });
-  const parsed = parser.parseFromString(policy.createHTML(plain), "text/html");
-  const fragment = document.createDocumentFragment();
-  for (const node of [...parsed.body.childNodes]) fragment.append(document.adoptNode(node));
-  return fragment;
+  const template = document.createElement("template");
+  template.innerHTML = policy.createHTML(plain);
+  return /** @type {DocumentFragment} */ (document.adoptNode(template.content));
 }
 
 /** A message's content as it is shown. @param {App} app @param {string} html @param {Message | null} message @returns {HTMLElement} */
