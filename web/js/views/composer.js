@@ -3,25 +3,24 @@
  * @module
  */
 
-import { sendTyping, updateSettings } from "../api/endpoints.js";
-import { debounce, fill, h, icon, iconButton } from "../lib/dom.js";
+import { updateSettings } from "../api/endpoints.js";
+import { closest, debounce, fill, h, icon, iconButton } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { keyName } from "../platform/keyboard.js";
 import { isTouch } from "../platform/viewport.js";
 import { channelOfRoute } from "../selectors/narrow.js";
 import { namesOf } from "../selectors/sidebar_items.js";
-import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { draftKey } from "../store/drafts.js";
 import { isInGroup } from "../store/lists.js";
 import { otherIds, recipientIds } from "../store/store.js";
 import { createEditor } from "./editor.js";
 import { quotation } from "./message_actions.js";
-import { select } from "./parts.js";
-import { userPicker } from "./pickers.js";
 import { confirm, showMenu } from "./popover.js";
+import { channelFields, peopleField } from "./recipients.js";
 import { showSchedule, showSnippets } from "./schedule.js";
 import { toggleResolved } from "./topic_actions.js";
+import { createTypingNotices } from "./typing_notices.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../store/outbox.js").Destination} Destination */
@@ -38,10 +37,7 @@ export function createComposer(app) {
   let destination = null;
   /** The conversation that is open. @type {Destination | null} */
   let shown = null;
-  /** @type {{ destination: Destination, at: number } | null} */
-  let typing = null;
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let typingTimer;
+  const typing = createTypingNotices(store);
 
   const editor = createEditor(app, { label: "Message", onSend: () => void send(), onInput: input });
   const recipients = h("div", { class: "composer__to" });
@@ -103,7 +99,7 @@ export function createComposer(app) {
   function input() {
     saveSoon();
     syncSoon();
-    reportTyping();
+    typing.report(isComplete(destination) && !editor.isEmpty() ? destination : null);
     showBanner();
   }
 
@@ -114,7 +110,7 @@ export function createComposer(app) {
       syncSoon.cancel();
       save(true);
     }
-    stopTyping();
+    typing.stop();
     destination = next;
     editor.context.channel = next?.type === "stream" ? (next.to[0] ?? null) : null;
     editor.context.isChannel = next?.type === "stream";
@@ -139,7 +135,7 @@ export function createComposer(app) {
     if (!isFixed)
       fill(
         recipients,
-        destination.type === "stream" ? channelFields() : peopleField(),
+        destination.type === "stream" ? channelFields(app, destination, change, needsTopic) : peopleField(app, destination, change),
         iconButton("close", "Close", { onclick: () => close() }),
       );
     showBanner();
@@ -153,61 +149,10 @@ export function createComposer(app) {
     return destination.topic ? `Message #${name} > ${destination.topic}` : `Message #${name}`;
   }
 
-  function channelFields() {
-    const channels = [...store.channels.values()]
-      .filter((channel) => channel.subscribed && !channel.is_archived)
-      .sort((a, b) => a.name.localeCompare(b.name));
-    const current = destination?.to[0] ?? "";
-    /** @type {[string | number, string][]} */
-    const options = [
-      ["", "Choose a channel"],
-      ...channels.map((channel) => /** @type {[number, string]} */ ([channel.stream_id, `#${channel.name}`])),
-    ];
-    const channel = select(options, current, (value) => change({ to: value ? [Number(value)] : [] }), { label: "Channel" });
-    channel.dataset.first = "";
-    const list = h("datalist", { id: "composer-topics" });
-    const fillTopics = () =>
-      fill(
-        list,
-        (store.topics.get(Number(channel.value)) ?? []).slice(0, 50).map(({ name }) => h("option", { value: name })),
-      );
-    const topic = h("input", {
-      type: "text",
-      value: destination?.topic ?? "",
-      placeholder: needsTopic() ? "Topic" : `Topic (or none: ${topicName(store, "")})`,
-      "aria-label": "Topic",
-      maxlength: store.state.max_topic_length ?? 60,
-      list: "composer-topics",
-      autocomplete: "off",
-    });
-    topic.oninput = () => change({ topic: topic.value });
-    topic.onfocus = () => {
-      if (channel.value) session.needTopics(Number(channel.value));
-      setTimeout(fillTopics, 300);
-    };
-    topic.onkeydown = (event) => {
-      if (event.key !== "Enter") return;
-      event.preventDefault();
-      editor.focus();
-    };
-    fillTopics();
-    return [channel, h("span", { "aria-hidden": "true" }, "›"), topic, list];
-  }
-
-  function peopleField() {
-    const picker = userPicker(app, {
-      label: "To",
-      chosen: destination?.to ?? [],
-      onChange: (ids) => change({ to: otherIds(store, ids).filter((id) => ids.includes(id)) }),
-    });
-    picker.input.dataset.first = "";
-    return picker.element;
-  }
-
   /** The recipient changed, and the text goes with it. @param {Partial<Destination>} changes */
   function change(changes) {
     if (!destination) return;
-    stopTyping();
+    typing.stop();
     if (isComplete(destination)) session.drafts.remove(destination);
     destination = { ...destination, ...changes };
     editor.context.channel = destination.type === "stream" ? (destination.to[0] ?? null) : null;
@@ -248,30 +193,6 @@ export function createComposer(app) {
         h("button", { type: "button", class: "link", onclick: () => void toggleResolved(app, stream, topic) }, "Mark as unresolved"),
       );
     }
-  }
-
-  function reportTyping() {
-    if (!destination || !isComplete(destination) || editor.isEmpty()) return stopTyping();
-    if (!store.setting(destination.type === "direct" ? "send_private_typing_notifications" : "send_stream_typing_notifications")) return;
-    const wait = store.state.server_typing_started_wait_period_milliseconds ?? 30_000;
-    if (!typing || Date.now() - typing.at > wait) {
-      typing = { destination, at: Date.now() };
-      sendNotice(destination, "start");
-    }
-    clearTimeout(typingTimer);
-    typingTimer = setTimeout(stopTyping, store.state.server_typing_stopped_wait_period_milliseconds ?? 12_000);
-  }
-
-  function stopTyping() {
-    clearTimeout(typingTimer);
-    if (typing) sendNotice(typing.destination, "stop");
-    typing = null;
-  }
-
-  /** @param {Destination} to @param {"start" | "stop"} op */
-  function sendNotice(to, op) {
-    const where = to.type === "direct" ? { type: "direct", to: to.to } : { type: "channel", stream_id: to.to[0], topic: to.topic };
-    void sendTyping({ op, ...where }).catch(() => {});
   }
 
   /** @returns {Promise<{ destination: Destination, content: string } | null>} what would be sent, if it can be */
@@ -328,7 +249,7 @@ export function createComposer(app) {
   function sent(to) {
     saveSoon.cancel();
     syncSoon.cancel();
-    stopTyping();
+    typing.stop();
     session.drafts.remove(to);
     editor.setValue("");
     saveSoon.cancel();
@@ -341,6 +262,11 @@ export function createComposer(app) {
     }
   }
 
+  recipients.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !closest(event, "[data-next]")) return;
+    event.preventDefault();
+    editor.focus();
+  });
   editor.textarea.addEventListener("keydown", (event) => {
     if (keyName(event) !== "Ctrl+'") return;
     event.preventDefault();
@@ -388,7 +314,7 @@ export function createComposer(app) {
 
   function close() {
     if (destination) save(true);
-    stopTyping();
+    typing.stop();
     destination = shown;
     open(shown, { focus: false });
     app.focusMain();
