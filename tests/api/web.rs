@@ -69,6 +69,7 @@ async fn the_page_is_for_browsers_and_its_files_are_cached_under_their_hash() {
     let answer = answer.send().await;
     assert_eq!((answer.status, answer.header("content-encoding")), (200, "gzip"));
     assert_eq!(answer.header("cache-control"), "public, max-age=31536000, immutable");
+    assert_eq!(answer.header("content-security-policy"), "", "the policy of the page counts");
     assert_eq!(answer.header("vary"), "Accept-Encoding");
 
     for missing in [script.replace("main.js", "nothing.js"), "/static/0123456789abcdef/js/main.js".to_owned()]

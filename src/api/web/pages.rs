@@ -20,14 +20,14 @@ pub fn page(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
         return Err(ApiError::not_found());
     }
     let page = find(&read.app.options.client_files, None, "index.html").ok_or_else(ApiError::not_found)?;
-    Ok(reply(read, &page, "no-cache"))
+    Ok(reply(read, &page, "no-cache", true))
 }
 
 /// `GET /service_worker.js`. Its path decides for which pages it may work, so it has no hash.
 pub fn service_worker(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
     let script =
         find(&read.app.options.client_files, None, "service_worker.js").ok_or_else(ApiError::not_found)?;
-    Ok(reply(read, &script, "no-cache"))
+    Ok(reply(read, &script, "no-cache", true))
 }
 
 /// Parameters of `GET /static/{hash}/{path}`.
@@ -44,19 +44,28 @@ pub struct AssetParams {
 pub fn asset(read: &Read<'_, Anyone>, params: AssetParams) -> ApiResult<Reply> {
     let found = find(&read.app.options.client_files, Some(&params.hash), &params.path);
     let found = found.ok_or_else(ApiError::not_found)?;
-    Ok(reply(read, &found, if found.is_immutable() { IMMUTABLE } else { "no-store" }))
+    // Scripts and styles do what the policy of the page that loads them allows.
+    let is_part =
+        ["text/javascript", "text/css"].iter().any(|kind| found.asset().content_type.starts_with(kind));
+    Ok(reply(read, &found, if found.is_immutable() { IMMUTABLE } else { "no-store" }, !is_part))
 }
 
-fn reply(read: &Read<'_, Anyone>, found: &Found, cache_control: &str) -> Reply {
+/// The reply with a file. The headers about what a page may do are as long as a small module, so only what can be a page of
+/// its own has them.
+fn reply(read: &Read<'_, Anyone>, found: &Found, cache_control: &str, can_be_page: bool) -> Reply {
     let asset = found.asset();
     let mut headers = vec![
         ("Cache-Control", cache_control.to_owned()),
-        ("Content-Security-Policy", CONTENT_SECURITY_POLICY.to_owned()),
-        ("Cross-Origin-Opener-Policy", "same-origin".to_owned()),
         ("Cross-Origin-Resource-Policy", "same-origin".to_owned()),
-        ("Referrer-Policy", "same-origin".to_owned()),
-        ("X-Frame-Options", "DENY".to_owned()),
     ];
+    if can_be_page {
+        headers.extend([
+            ("Content-Security-Policy", CONTENT_SECURITY_POLICY.to_owned()),
+            ("Cross-Origin-Opener-Policy", "same-origin".to_owned()),
+            ("Referrer-Policy", "same-origin".to_owned()),
+            ("X-Frame-Options", "DENY".to_owned()),
+        ]);
+    }
     let is_packed = read.info.accepts_gzip && asset.content_type != "image/png";
     if is_packed {
         headers.push(("Content-Encoding", "gzip".to_owned()));
