@@ -77,6 +77,16 @@ describe("state and events", () => {
     await server.call("Ada", "POST", "/users/me/status", { emoji_name: "", emoji_code: "", reaction_type: "" });
     await server.call("Ada", "POST", "/channel_folders/create", { name: "Projects", description: "" });
     await server.call("Ada", "POST", "/realm/filters", { pattern: "#(?P<id>[0-9]+)", url_template: "https://example.com/{id}" });
+    const filters = [await server.call("Ada", "POST", "/realm/filters", { pattern: "DOC-(?P<id>[0-9]+)", url_template: "https://example.com/{id}" })];
+    const { linkifiers } = await server.call("Ada", "GET", "/realm/linkifiers");
+    assert.equal(linkifiers.at(-1).id, filters[0].id);
+    await server.call("Ada", "PATCH", "/realm/linkifiers", { ordered_linkifier_ids: linkifiers.map(({ id }) => id).reverse() });
+    await server.call("Ada", "POST", "/realm/playgrounds", { name: "Try", pygments_language: "Python", url_template: "https://example.com/{code}" });
+    await server.call("Ada", "POST", "/default_streams", { stream_id: stream });
+    await server.call("Ada", "PATCH", "/realm/user_settings_defaults", { web_home_view: "all_messages" });
+    for (const name of ["Lunch", "Tea"]) await server.call("Ada", "POST", "/realm/profile_fields", { name, field_type: 1, hint: "" });
+    const { custom_fields: fields } = await server.call("Ada", "GET", "/realm/profile_fields");
+    await server.call("Ada", "PATCH", "/realm/profile_fields", { order: fields.map(({ id }) => id).reverse() });
     await server.call("Ada", "PATCH", `/users/${ids.Bob}`, { role: 300 });
     const gone = await server.send("Bob", "general", "gone", "Delete me");
     await server.call("Ada", "DELETE", `/messages/${gone.id}`);
