@@ -5,13 +5,14 @@ use super::connection_limits::{ConnectionLimits, Place, raise_descriptor_limit};
 use super::timed_io::{OpenRequests, TimedIo, Timeouts, TrackedBody};
 use crate::app::Options;
 use crate::http::service::Service;
-use crate::http::{JsonErrorIo, write_error};
+use crate::http::{Dropped, JsonErrorIo, write_error};
 use futures_util::TryFutureExt;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,6 +116,11 @@ async fn serve(
         tracing::debug!(%error, "a connection ended early");
         if error.is_user() {
             // The response cannot be sent, or not to its end: the client learns it from the end of the connection.
+            if error.source().is_some_and(|source| source.is::<Dropped>())
+                && let Some(io) = connection.into_parts().io.into_inner().into_inner()
+            {
+                let _closed = io.into_inner().set_zero_linger();
+            }
             return;
         }
     }

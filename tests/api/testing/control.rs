@@ -103,11 +103,56 @@ async fn faults_refuse_delay_and_cut_off() {
         (502, "<h1>Bad gateway</h1>")
     );
     server.control("DELETE", "/faults", Value::Null).await;
-    fault(json!({"delay": 0.2, "bytes_per_second": 2000})).await;
+    fault(json!({"status": 500, "headers": {"X-Request-Id": "7"}})).await;
+    let error = server.request(Method::GET, "/users/me", IAGO).send().await.unwrap();
+    assert_eq!((error.status().as_u16(), &error.headers()["x-request-id"]), (500, &"7".parse().unwrap()));
+    let error: Value = error.json().await.unwrap();
+    assert_eq!((&error["result"], &error["code"]), (&json!("error"), &json!("INTERNAL_SERVER_ERROR")));
+    fault(json!({"status": 429, "headers": {"Retry-After": "2"}})).await;
+    let limited = server.request(Method::GET, "/users/me", IAGO).send().await.unwrap();
+    assert_eq!((limited.status().as_u16(), &limited.headers()["retry-after"]), (429, &"2".parse().unwrap()));
+
     let started = std::time::Instant::now();
+    fault(json!({"delay": 0.2})).await;
     assert_eq!(server.get("/users/me", IAGO).await["email"], "iago@example.com");
     assert!(started.elapsed() >= Duration::from_millis(200));
+    let body = server.request(Method::GET, "/users/me", IAGO).send().await.unwrap().bytes().await.unwrap();
+    let started = std::time::Instant::now();
+    fault(json!({"bytes_per_second": body.len() * 4})).await;
+    let slow = server.request(Method::GET, "/users/me", IAGO).send().await.unwrap().bytes().await.unwrap();
+    assert_eq!(slow, body);
+    assert!(started.elapsed() >= Duration::from_millis(200), "a quarter of a second, less rounding");
     assert_eq!(server.control("GET", "/faults", Value::Null).await, json!({"faults": []}));
+}
+
+/// Sends a request and reads until the connection ends.
+fn exchange(server: &Program) -> (Vec<u8>, std::io::Result<usize>) {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(server.url.strip_prefix("http://").unwrap()).unwrap();
+    let head = "GET /api/v1/server_settings HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    let ended = stream.read_to_end(&mut answer);
+    (answer, ended)
+}
+
+#[tokio::test]
+async fn a_dropped_connection_is_reset_and_a_half_answer_ends_in_the_middle() {
+    let server = Program::start(SMALL, &[]);
+    for cut in ["request", "answer"] {
+        server.control("POST", "/faults", json!({"drop": cut})).await;
+        let (answer, ended) = exchange(&server);
+        assert_eq!(ended.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset, "{cut}");
+        assert_eq!(answer, b"", "{cut}");
+    }
+    server.control("POST", "/faults", json!({"drop": "half"})).await;
+    let (answer, ended) = exchange(&server);
+    assert!(ended.is_ok());
+    let answer = String::from_utf8(answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let length =
+        head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    assert_eq!(Some(body.len()), length.map(|length: usize| length / 2), "{head}");
 }
 
 #[tokio::test]
