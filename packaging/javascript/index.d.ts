@@ -62,7 +62,7 @@ export interface ClockState {
 }
 
 /** The people and channels that a server starts with if nothing else is given. */
-export function sampleFixtures(): Promise<Fixtures>;
+export function sampleFixtures(binary?: string): Promise<Fixtures>;
 
 /** A server on a free port of this machine. */
 export class TestServer {

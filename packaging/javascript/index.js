@@ -1,17 +1,21 @@
 // A real chat server inside a test, for clients and bots of the Zulip API.
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+
+const defaultBinary = () => process.env.TEAMCHAT_BINARY ?? 'teamchat';
 
 /** The server refused what it was asked for, or did not start; the message says why. */
 export class ControlError extends Error {}
 
 /** The people and channels that a server starts with if nothing else is given. */
-export async function sampleFixtures() {
-  return JSON.parse(await readFile(new URL('./fixtures.json', import.meta.url), 'utf8'));
+export async function sampleFixtures(binary = defaultBinary()) {
+  const { stdout } = await promisify(execFile)(binary, ['fixtures', 'sample']);
+  return JSON.parse(stdout);
 }
 
 /** A server on a free port of this machine. */
@@ -26,9 +30,9 @@ export class TestServer {
   }
 
   /** Starts a server with fixtures: an object, or the path of a file. It answers when this resolves. */
-  static async start(fixtures, { binary = process.env.TEAMCHAT_BINARY ?? 'teamchat', flags = [] } = {}) {
+  static async start(fixtures, { binary = defaultBinary(), flags = [] } = {}) {
     if (typeof fixtures === 'string') fixtures = JSON.parse(await readFile(fixtures, 'utf8'));
-    fixtures ??= await sampleFixtures();
+    fixtures ??= await sampleFixtures(binary);
     const folder = await mkdtemp(join(tmpdir(), 'teamchat-fixtures-'));
     try {
       const file = join(folder, 'fixtures.json');

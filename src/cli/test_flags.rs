@@ -39,6 +39,8 @@ pub enum FixturesCommand {
         #[command(flatten)]
         file: File,
     },
+    /// Print fixtures to begin with: the people that tests of clients know, and channels of each kind.
+    Sample,
 }
 
 /// What was given to the program cannot be used. It ends with code 2, as after a wrong flag.
@@ -92,9 +94,12 @@ impl Flags {
 impl FixturesCommand {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
-        let Self::Dump { file } = self;
+        let fixtures = match self {
+            Self::Dump { file } => dump(&file.db)?,
+            Self::Sample => Fixtures::sample()?,
+        };
         let mut out = std::io::stdout();
-        writeln!(out, "{}", dump(&file.db)?.to_json())?;
+        writeln!(out, "{}", fixtures.to_json())?;
         Ok(out.flush()?)
     }
 }

@@ -1,20 +1,27 @@
-"""teamchat-testing as its users have it: a bot of the `zulip` package, and every example of docs/testing.md.
+"""teamchat-testing as its users have it, installed from packages: bots of `zulip` and zulip-js, and every example of
+docs/testing.md.
 
-    testing.py [FOLDER]     FOLDER is where `npm install zulip-js` was run
+    testing.py FOLDER     FOLDER is where `npm install zulip-js jest` was run
 """
 
+import base64
+import hashlib
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
+import tomllib
+import zipfile
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PAGE = ROOT / "docs" / "testing.md"
+BINARY = pathlib.Path(os.environ["TEAMCHAT_BIN"]).resolve()
 
 
 class Lines:
@@ -29,9 +36,35 @@ class Lines:
 
 def blocks(language):
     """The examples of the page in a language, joined: later ones go on where earlier ones ended."""
-    found = re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
-    assert found, language
-    return "\n".join(found)
+    found = re.findall(r"^```(\w*)\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    # Those in Rust are doctests of the crate.
+    assert {name for name, _ in found} == {"python", "js", "sh", "rust"}, "every example is run"
+    return "\n".join(text for name, text in found if name == language)
+
+
+def build_wheel(folder):
+    """The wheel that maturin builds, with a binary that is there already."""
+    source = ROOT / "packaging" / "python"
+    project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
+    name = project["name"].replace("-", "_")
+    tag = "py3-none-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
+    plugins = "".join(f"{name} = {module}\n" for name, module in project["entry-points"]["pytest11"].items())
+    info = f"{name}-0.dist-info"
+    files = {f"{name}/{file.name}": file.read_bytes() for file in (source / name).iterdir() if file.is_file()}
+    files[f"{name}-0.data/scripts/{BINARY.name}"] = BINARY.read_bytes()
+    files[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0\n".encode()
+    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
+    files[f"{info}/entry_points.txt"] = f"[pytest11]\n{plugins}".encode()
+    digest = lambda data: base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    record = [f"{path},sha256={digest(data)},{len(data)}" for path, data in files.items()]
+    files[f"{info}/RECORD"] = "\n".join([*record, f"{info}/RECORD,,", ""]).encode()
+    wheel = folder / f"{name}-0-{tag}.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path, data in files.items():
+            entry = zipfile.ZipInfo(path)
+            entry.external_attr = (0o100755 if "/scripts/" in path else 0o100644) << 16
+            archive.writestr(entry, data)
+    return wheel
 
 
 def step(name, command, **options):
@@ -44,29 +77,30 @@ def step(name, command, **options):
 
 
 def main():
-    node_folder = pathlib.Path(sys.argv[1])
-    # One path to the program for all languages.
+    node_folder = pathlib.Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory(prefix="teamchat-testing-") as place:
         folder = pathlib.Path(place)
-        (folder / "bin").mkdir()
-        (folder / "bin" / "teamchat").symlink_to(pathlib.Path(os.environ["TEAMCHAT_BIN"]).resolve())
-        os.environ["PATH"] = f"{folder / 'bin'}:{os.environ['PATH']}"
-        os.environ["TEAMCHAT_BINARY"] = str(folder / "bin" / "teamchat")
-        page = folder / "test_page.py"
-        page.write_text(blocks("python"))
-        sys.path.insert(0, str(ROOT / "packaging" / "python"))
-        arguments = ["--assert=plain", "-p", "no:terminal", "-p", "no:cacheprovider", "-p", "teamchat_testing.pytest_plugin"]
-        failed = pytest.main([*arguments, str(page), str(HERE / "test_bot.py")], plugins=[Lines()])
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"]
+        failed = step("the wheel is installed", [*install, str(build_wheel(folder))])
+        (folder / "test_page.py").write_text(blocks("python"))
+        arguments = ["--assert=plain", "-p", "no:terminal", "-p", "no:cacheprovider"]
+        failed |= pytest.main([*arguments, str(folder / "test_page.py"), str(HERE / "test_bot.py")], plugins=[Lines()])
 
-        # The package as npm would install it.
-        modules = folder / "node_modules"
-        modules.mkdir()
-        (modules / "teamchat-testing").symlink_to(ROOT / "packaging" / "javascript")
-        os.environ["CLIENTS_NODE_FOLDER"] = str(node_folder.resolve())
+        os.environ["PATH"] = f"{BINARY.parent}:{os.environ['PATH']}"
+        os.environ["TEAMCHAT_BINARY"] = str(BINARY)
+        pack = ["npm", "pack", "--silent", "--pack-destination", place]
+        failed |= step("the npm package is packed", pack, cwd=ROOT / "packaging" / "javascript")
+        package = next(folder.glob("*.tgz"))
+        install = ["npm", "install", "--silent", "--offline", "--no-audit", "--no-fund", str(package)]
+        failed |= step("the npm package is installed", install, cwd=folder)
+        os.environ["CLIENTS_NODE_FOLDER"] = str(node_folder)
         (folder / "page.test.mjs").write_text(blocks("js"))
-        (folder / "bot.test.mjs").write_text((HERE / "bot.test.mjs").read_text())
+        for file in ["bot.test.mjs", "jest.test.mjs"]:
+            (folder / file).write_text((HERE / file).read_text())
         for name, file in [("examples in JavaScript", "page.test.mjs"), ("a bot of zulip-js", "bot.test.mjs")]:
-            failed |= step(name, ["node", "--preserve-symlinks", "--test", file], cwd=folder)
+            failed |= step(name, ["node", "--test", file], cwd=folder)
+        jest = ["node", "--experimental-vm-modules", str(node_folder / "node_modules" / "jest" / "bin" / "jest.js")]
+        failed |= step("a test of Jest", [*jest, "--testMatch", "**/jest.test.mjs", "--rootDir", place], cwd=folder)
 
         # The examples write files, and stop nothing that they started.
         script = f"trap 'kill $(jobs -p)' EXIT\nset -euo pipefail\n{blocks('sh')}"

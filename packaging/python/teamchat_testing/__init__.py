@@ -21,7 +21,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-__all__ = ["ControlError", "Server", "User", "find_binary"]
+__all__ = ["ControlError", "Server", "User", "find_binary", "sample_fixtures"]
 
 Json = Dict[str, Any]
 Fixtures = Union[Mapping[str, Any], str, "os.PathLike[str]"]
@@ -57,10 +57,10 @@ def find_binary() -> str:
     raise ControlError(f"there is no {given or name}; set TEAMCHAT_BINARY to the program")
 
 
-def sample_fixtures() -> Json:
+def sample_fixtures(binary: Optional[str] = None) -> Json:
     """The people and channels that a server starts with if nothing else is given."""
-    text = (Path(__file__).parent / "fixtures.json").read_text(encoding="utf-8")
-    fixtures: Json = json.loads(text)
+    printed = subprocess.run([binary or find_binary(), "fixtures", "sample"], stdout=subprocess.PIPE, check=True)
+    fixtures: Json = json.loads(printed.stdout)
     return fixtures
 
 
@@ -75,12 +75,14 @@ class Server:
         flags: Sequence[str] = (),
     ) -> None:
         """`fixtures` is a dictionary or the path of a file; `flags` go to `teamchat serve`."""
-        if fixtures is None:
-            fixtures = sample_fixtures()
-        if not isinstance(fixtures, Mapping):
-            fixtures = json.loads(Path(fixtures).read_text(encoding="utf-8"))
-        self.fixtures: Json = dict(fixtures)
         self._binary = binary or find_binary()
+        self.fixtures: Json
+        if fixtures is None:
+            self.fixtures = sample_fixtures(self._binary)
+        elif isinstance(fixtures, Mapping):
+            self.fixtures = dict(fixtures)
+        else:
+            self.fixtures = json.loads(Path(fixtures).read_text(encoding="utf-8"))
         self._flags = list(flags)
         self._process: Optional[subprocess.Popen[str]] = None
         self.url = ""
@@ -226,5 +228,5 @@ class Server:
         self.control("POST", "/restart", {"abrupt": abrupt, "down": down})
 
     def act(self, user: str, **what: Any) -> Json:
-        """Lets a user do something: send(channel=, topic=, content=), react=, typing=, or any endpoint."""
+        """Lets a user do something: `channel=, topic=, content=`; `react=, message=`; `typing=, to=`; or any endpoint."""
         return self.control("POST", "/act", {"user": user, **what})

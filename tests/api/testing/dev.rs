@@ -4,6 +4,8 @@ use super::{HAMLET, Program, SMALL, command};
 use crate::harness::TestServer;
 use reqwest::Method;
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 use teamchat::app::Options;
 
 #[tokio::test]
@@ -41,6 +43,15 @@ async fn the_program_refuses_it_where_others_can_reach() {
     let said = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(2), "{said}");
     assert!(said.contains("listens on a loopback address only"), "{said}");
+
+    let mut loud = command();
+    loud.args(["serve", "--ephemeral", "--dev", "--listen", "127.0.0.1:0"]).stdout(Stdio::null());
+    let mut child = loud.stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(line.starts_with("WARNING: --dev gives the API key of every user to everybody"), "{line}");
 
     let server = Program::start(SMALL, &["--dev"]);
     let key = server.http.request(Method::POST, format!("{}/api/v1/dev_fetch_api_key", server.url));

@@ -135,6 +135,14 @@ async fn fixtures_are_for_a_new_file_and_are_written_back() {
     // What is written can be loaded.
     let server = Program::start(&String::from_utf8(stopped.stdout).unwrap(), &[]);
     assert_eq!(server.get("/users/me", BOT).await["full_name"], "Echo");
+    let sample = command().args(["fixtures", "sample"]).output().unwrap();
+    let sample: Value = serde_json::from_slice(&sample.stdout).unwrap();
+    let documented: Value = serde_json::from_str(include_str!("../../../docs/fixtures.json")).unwrap();
+    let keys = |fixtures: &Value| -> Vec<Value> {
+        let users = fixtures["users"].as_array().unwrap().iter();
+        users.map(|user| json!([user["email"], user["api_key"], user["password"]])).collect()
+    };
+    assert_eq!(keys(&sample), keys(&documented));
     let missing = command().args(["fixtures", "dump", "--db", "missing.sqlite"]).output().unwrap();
     assert_eq!(missing.status.code(), Some(1));
     assert!(!Path::new("missing.sqlite").exists());
@@ -154,26 +162,43 @@ async fn without_the_flag_there_is_no_control() {
         .unwrap();
     let ready: Value = serde_json::from_str(&line).unwrap();
     assert_eq!(ready.as_object().unwrap().keys().collect::<Vec<_>>(), ["url"]);
+    check_no_control_at(ready["url"].as_str().unwrap()).await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[tokio::test]
+async fn the_control_is_at_its_own_address_only() {
+    let server = Program::start(SMALL, &[]);
+    check_no_control_at(&server.url).await;
+    let login = server.http.get(format!("{}/api/v1/dev_list_users", server.url)).send().await.unwrap();
+    assert_eq!(login.status().as_u16(), 400, "there is no --dev");
+    let refused = server.ask(Method::GET, "/api/v1/users/me", Value::Null).await;
+    assert_eq!(refused.0, 404, "the control is not the server");
+}
+
+async fn check_no_control_at(url: &str) {
     let http = reqwest::Client::new();
     for (method, path) in [
         (Method::GET, "/requests"),
         (Method::DELETE, "/requests"),
         (Method::GET, "/clock"),
         (Method::PUT, "/clock"),
+        (Method::GET, "/faults"),
         (Method::POST, "/faults"),
+        (Method::DELETE, "/faults"),
         (Method::POST, "/queues/expire"),
         (Method::PUT, "/level"),
+        (Method::DELETE, "/level"),
         (Method::POST, "/reset"),
         (Method::POST, "/restart"),
         (Method::POST, "/act"),
         (Method::GET, "/fixtures"),
     ] {
         for prefix in ["", "/api/v1"] {
-            let url = format!("{}{prefix}{path}", ready["url"].as_str().unwrap());
-            let status = http.request(method.clone(), url).send().await.unwrap().status().as_u16();
-            assert_eq!(status, 404, "{method} {prefix}{path}");
+            let status =
+                http.request(method.clone(), format!("{url}{prefix}{path}")).send().await.unwrap().status();
+            assert_eq!(status.as_u16(), 404, "{method} {prefix}{path}");
         }
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
 }
