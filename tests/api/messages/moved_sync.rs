@@ -176,3 +176,23 @@ async fn a_move_to_a_private_channel_deletes_nothing_for_who_is_there() {
     let deleted = of_elsewhere.expect_kinds(&["delete_message"]).await;
     assert_eq!(deleted[0]["message_id"], id);
 }
+
+/// Who may read the new channel without being subscribed keeps the message where all public channels are shown.
+#[tokio::test]
+async fn a_move_to_a_private_channel_deletes_nothing_for_who_may_join() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (joins, elsewhere) = (server.member("joins").await, server.member("elsewhere").await);
+    let (from, to) = (channel_of(&owner, "from", KINDS[0]).await, channel_of(&owner, "to", KINDS[1]).await);
+    let may_join = json!({"new": {"direct_members": [joins.user_id], "direct_subgroups": []}});
+    owner.patch(&format!("/streams/{to}"), json!({"can_subscribe_group": may_join})).await.ok();
+    let id = say(&owner, from, "lunch", "one").await;
+    let types = json!(["delete_message", "update_message"]);
+    let all = json!({"event_types": types, "all_public_streams": true});
+    let (mut of_joins, mut of_elsewhere) = (joins.register(&all).await, elsewhere.register(&all).await);
+    edit(&owner, id, json!({"stream_id": to, "send_notification_to_new_thread": false})).await.ok();
+    let moved = of_joins.expect_kinds(&["update_message"]).await;
+    assert_eq!((&moved[0]["message_ids"], &moved[0]["new_stream_id"]), (&json!([id]), &json!(to)));
+    joins.get(&format!("/messages/{id}"), ()).await.ok();
+    of_elsewhere.expect_kinds(&["delete_message"]).await;
+}

@@ -25,6 +25,7 @@ use crate::domain::messages::flags::bit;
 use crate::domain::messages::receipts::moved;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{sql, topic_sql};
+use crate::domain::realm::user_ids;
 use crate::domain::subscriptions::members;
 use crate::domain::user_topics::auto_follow;
 use crate::domain::user_topics::moved::{TopicPlace, move_policies};
@@ -103,20 +104,26 @@ fn between_channels(
     let deleted = Audience::set(lose_access.clone());
     let leaves_public = notified.is_also_public() && !mv.to.is_public();
     let deleted = if leaves_public { deleted.and_public_queues() } else { deleted };
-    // Queues of all public channels lose the messages, but not those of users who have them in the new channel.
-    let keepers = || (subscribers.bitmap() | &keep_access).into_iter().map(UserId::from).collect();
-    let keepers = leaves_public.then(keepers);
+    // Queues of all public channels lose the messages, but not those of users who can read the new channel.
+    let keepers = if leaves_public {
+        let others = user_ids::active_ids(tx)? - subscribers.bitmap();
+        subscribers.bitmap() | readers_besides_subscribers(tx, &mv.to, others)?
+    } else {
+        RoaringBitmap::new()
+    };
+    let keeper_ids = leaves_public.then(|| keepers.iter().map(UserId::from).collect::<Vec<_>>());
     for (ids, audience) in by_known_messages(&mv.from, &mv.ids, &receivers.before, deleted) {
         let place = Some((mv.from.stream_id, mv.old_topic.as_str()));
-        for event in MessagesDeleted::events(&ids, place, keepers.clone()) {
+        for event in MessagesDeleted::events(&ids, place, keeper_ids.clone()) {
             tx.emit(event, audience.clone());
         }
     }
-    // Subscribers of the new channel are notified if they could read the old one. The event would tell others that the
-    // old channel exists, and be of no use to a client without the messages.
+    // Subscribers of the new channel are notified if they could read the old one, and so are its other readers if their
+    // queues of all public channels keep the messages. The event would tell others that the old channel exists, and be of
+    // no use to a client without the messages.
     let mut still = notified.bitmap() - lose_access;
     if mv.from.is_public() {
-        still |= without_guests(tx, subscribers.bitmap() - notified.bitmap())?;
+        still |= without_guests(tx, (subscribers.bitmap() | keepers) - notified.bitmap())?;
     }
     let still = Audience::set(still);
     Ok(if mv.from.is_public() && mv.to.is_public() { still.and_public_queues() } else { still })
