@@ -1,7 +1,8 @@
 //! Deactivation and reactivation of accounts.
 //!
-//! A deactivated user keeps subscriptions, group memberships and settings, but they have no effect. API keys stay too:
-//! requests with one are refused with the reason, and it works again after reactivation.
+//! A deactivated user keeps subscriptions, group memberships and settings, but they have no effect: what is sent to their
+//! channels meanwhile is not received. API keys stay too: requests with one are refused with the reason, and it works
+//! again after reactivation.
 
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_viewers::ChannelViewers;
@@ -40,6 +41,7 @@ fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     visibility::with_events(tx, Scope::Account(user), |tx| {
         emit_channels_left(tx, user)?;
         users_sql::set_active(tx, user.user_id, false)?;
+        end_spans(tx, user.user_id)?;
         events::delete_queues_of(tx, user.user_id)?;
         let after = UserRow { is_active: false, ..user.clone() };
         let who = users::users_with_access_to(tx, &after)?;
@@ -62,9 +64,32 @@ fn emit_channels_left(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
     Ok(())
 }
 
+/// Ends the spans of a user's subscriptions: a deactivated user receives no messages.
+fn end_spans(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    let next = subscriptions::next_message_id(tx)?;
+    for own in subscriptions::own(tx, user_id)? {
+        subscriptions::close_span(tx, user_id, own.stream_id, next)?;
+    }
+    Ok(())
+}
+
+/// Begins new spans of a user's subscriptions. Those of accounts that older versions deactivated have no end yet; they
+/// go on.
+fn begin_spans(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+    end_spans(tx, user_id)?;
+    let next = subscriptions::next_message_id(tx)?;
+    for own in subscriptions::own(tx, user_id)? {
+        subscriptions::open_span(tx, user_id, own.stream_id, next)?;
+    }
+    Ok(())
+}
+
 /// Reactivates an account. A bot whose owner is deactivated gets `by` as its owner.
 pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: UserId) -> ApiResult<()> {
-    let set_active = |tx: &mut Tx<'_>| Ok(users_sql::set_active(tx, user.user_id, true)?);
+    let set_active = |tx: &mut Tx<'_>| {
+        users_sql::set_active(tx, user.user_id, true)?;
+        begin_spans(tx, user.user_id)
+    };
     visibility::with_events_between(tx, Scope::Account(user), set_active, |tx, (), changes| {
         let user = UserRow { is_active: true, ..user.clone() };
         let who = users::users_with_access_to(tx, &user)? - changes.gained_user(user.user_id);

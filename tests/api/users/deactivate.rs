@@ -117,6 +117,34 @@ async fn everybody_may_go_but_the_last() {
     ada.get("/users/me", ()).await.error(401, "USER_DEACTIVATED", "Account is deactivated");
 }
 
+// conformance: user-43
+#[tokio::test]
+async fn what_was_sent_meanwhile_was_not_received() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let vault = server.private_channel("vault", &[&owner, &ada]).await;
+    let before = owner.send(vault, "plans", "before").await;
+    owner.delete(&path(&ada), ()).await.ok();
+    let meanwhile = owner.send(vault, "plans", "about ada").await;
+    owner.post(&reactivate(&ada), ()).await.ok();
+    let after = owner.send(vault, "plans", "after").await;
+
+    let all = json!({"anchor": "newest", "num_before": 10, "num_after": 0, "narrow": [["channel", "vault"]]});
+    let answer = ada.get("/messages", all).await.ok();
+    let ids: Vec<_> = answer["messages"].as_array().unwrap().iter().map(|message| &message["id"]).collect();
+    assert_eq!(ids, [before, after]);
+    ada.get(&format!("/messages/{meanwhile}"), ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    let mut queue = ada.register(json!({"event_types": ["update_message"]})).await;
+    owner.patch(&format!("/messages/{meanwhile}"), json!({"content": "still about ada"})).await.ok();
+    queue.expect_nothing().await;
+
+    // Nothing was sent while they were away: what they received is in one piece.
+    owner.delete(&path(&ada), ()).await.ok();
+    owner.post(&reactivate(&ada), ()).await.ok();
+    let spans = format!("SELECT count(*) FROM subscription_span WHERE user_id = {}", ada.user_id);
+    assert_eq!(server.column(&spans).await, ["2"]);
+}
+
 // conformance: user-30
 #[tokio::test]
 async fn who_comes_back_is_where_they_were() {
