@@ -4,7 +4,6 @@ use crate::auth::{CredentialCache, RateLimiter};
 use crate::error::ApiResult;
 use crate::events::Hub;
 use crate::pool::{Pool, Pools};
-use crate::scheduler::Progress;
 use crate::store::{Readers, Snapshot, Writer};
 use crate::types::{Clock, JumpDetector, Network, UserId};
 use std::path::PathBuf;
@@ -35,7 +34,7 @@ pub struct App {
     /// Wakes scheduled tasks, since the time of the next one may have changed.
     pub scheduler_wakeup: watch::Sender<()>,
     /// The progress of scheduled tasks.
-    pub scheduler_progress: watch::Sender<Progress>,
+    pub scheduler_progress: watch::Sender<SchedulerProgress>,
     /// The operator's options.
     pub options: Options,
 }
@@ -91,4 +90,22 @@ pub enum ClientFiles {
     Folder(PathBuf),
     /// Nowhere: no page is served.
     Off,
+}
+
+/// The progress of the scheduler's tasks.
+#[derive(Default)]
+pub struct SchedulerProgress {
+    /// How often somebody asked for everything that is due to be done.
+    pub requested: u64,
+    /// In the order in which the tasks were started.
+    pub tasks: Vec<TaskProgress>,
+}
+
+/// The progress of a task of the scheduler.
+#[derive(Clone, Copy, Default)]
+pub struct TaskProgress {
+    /// The value of [`SchedulerProgress::requested`] before its last run.
+    pub completed: u64,
+    /// When the task has something to do next, in UNIX seconds.
+    pub next_due: Option<i64>,
 }

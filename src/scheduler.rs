@@ -1,6 +1,6 @@
 //! Runs tasks when something is due.
 
-use crate::app::App;
+use crate::app::{App, SchedulerProgress, TaskProgress};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Snapshot;
 use futures_util::FutureExt;
@@ -24,22 +24,6 @@ pub fn wake(app: &App) {
     app.scheduler_wakeup.send_replace(());
 }
 
-/// The progress of all tasks, for [`settle`].
-#[derive(Default)]
-pub struct Progress {
-    /// The number of the last call of [`settle`].
-    requested: u64,
-    tasks: Vec<TaskProgress>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct TaskProgress {
-    /// The call of [`settle`] that the last run has seen.
-    completed: u64,
-    /// When the task has something to do next, in UNIX seconds.
-    next_due: Option<i64>,
-}
-
 /// Wakes all tasks and waits until everything that is due is done, including what that makes due in turn. What failed
 /// counts as done: it is tried again later. Returns when the next thing is due, in UNIX seconds.
 pub async fn settle(app: &App) -> Option<i64> {
@@ -52,7 +36,7 @@ pub async fn settle(app: &App) -> Option<i64> {
         wake(app);
         let wakeups = app.scheduler_wakeup.subscribe();
         let mut progress = app.scheduler_progress.subscribe();
-        let have_run = |progress: &Progress| progress.tasks.iter().all(|task| task.completed >= requested);
+        let have_run = |progress: &SchedulerProgress| progress.tasks.iter().all(|task| task.completed >= requested);
         // The sender is in `app`.
         let progress = progress.wait_for(have_run).await.ok()?;
         if !wakeups.has_changed().unwrap_or(false) {

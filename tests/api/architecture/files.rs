@@ -2,6 +2,7 @@
 
 use super::source::files;
 use regex::Regex;
+use std::path::Path;
 
 /// Lines of a file that is still read in one sitting, without the ids of facts above tests.
 const LONGEST_FILE: usize = 600;
@@ -46,4 +47,30 @@ fn only_the_store_begins_transactions() {
         found.extend(statements.map(|text| format!("{}: {text}", file.path)));
     }
     assert_none(found, "transactions belong to the store");
+}
+
+/// What the source includes from beside it is copied into the container that builds it, and all that is copied is there.
+#[test]
+fn the_container_has_what_the_build_needs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let container = std::fs::read_to_string(root.join("packaging/Dockerfile")).unwrap();
+    let build = container.split("\nFROM ").nth(1).unwrap();
+    let copies = build.lines().filter_map(|line| line.strip_prefix("COPY "));
+    let copied: Vec<&str> = copies.flat_map(|line| line.rsplit_once(' ').unwrap().0.split(' ')).collect();
+    assert!(copied.len() > 5, "{copied:?}");
+    let missing = copied.iter().filter(|path| !root.join(path).exists());
+    assert_none(missing.map(ToString::to_string).collect(), "the container copies what is not there");
+
+    let included =
+        Regex::new(r##"include_(?:str|bytes)!\("(?:\.\./)+([^/"]+)|#\[folder = "([^/"]+)"##).unwrap();
+    let mut found = Vec::new();
+    for file in files() {
+        for captures in included.captures_iter(&file.text) {
+            let beside = captures.get(1).or(captures.get(2)).unwrap().as_str();
+            if root.join(beside).exists() && !copied.contains(&beside) {
+                found.push(format!("{}: {beside}", file.path));
+            }
+        }
+    }
+    assert_none(found, "the container copies what the source includes");
 }
