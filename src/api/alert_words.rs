@@ -12,7 +12,6 @@ use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 /// The resource of `/users/me/alert_words`.
 pub const RESOURCE: Resource = Resource { name: "alert_words", routes, state: STATE, ..Resource::EMPTY };
@@ -29,8 +28,8 @@ fn routes() -> Vec<Route> {
 
 /// State part `alert_words`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("alert_words".into(), json!(alert_words::list(request.connection, request.caller.user_id)?));
-    Ok(())
+    let words = alert_words::list(request.connection, request.caller.user_id)?;
+    state.set::<Vec<String>>("alert_words", &words)
 }
 
 /// The maximum length of a word or phrase, in characters.
@@ -44,9 +43,16 @@ pub struct AlertWordsChanged {
 
 uniform_event!(AlertWordsChanged: "alert_words", version 1);
 
+/// The caller's alert words.
+#[derive(Serialize)]
+struct AlertWords {
+    /// In the order in which they were added.
+    alert_words: Vec<String>,
+}
+
 /// `GET /users/me/alert_words`.
-fn get_alert_words(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("alert_words", &alert_words::list(read, read.caller.user_id)?)
+fn get_alert_words(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<AlertWords>> {
+    Reply::data(&AlertWords { alert_words: alert_words::list(read, read.caller.user_id)? })
 }
 
 /// Parameters of `POST` and `DELETE /users/me/alert_words`.
@@ -63,7 +69,7 @@ impl WordsParams {
 }
 
 /// `POST /users/me/alert_words`: adds words. Those the user already has, ignoring case, are skipped.
-fn add_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply> {
+fn add_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply<AlertWords>> {
     limits::check("alert words", params.alert_words.len(), MAX_ALERT_WORDS)?;
     let mut changed = false;
     for word in params.words() {
@@ -77,7 +83,7 @@ fn add_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiRe
 }
 
 /// `DELETE /users/me/alert_words`: removes words. Those the user does not have are skipped.
-fn remove_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply> {
+fn remove_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply<AlertWords>> {
     let mut changed = false;
     for word in params.words() {
         changed |= alert_words::delete(tx, caller.user_id, word)?;
@@ -86,11 +92,11 @@ fn remove_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> Ap
 }
 
 /// Emits the user's words if they changed, and returns them.
-fn emit_and_reply(tx: &mut Tx<'_>, user_id: UserId, changed: bool) -> ApiResult<Reply> {
+fn emit_and_reply(tx: &mut Tx<'_>, user_id: UserId, changed: bool) -> ApiResult<Reply<AlertWords>> {
     let words = alert_words::list(tx, user_id)?;
     if changed {
         alert_words::invalidate_cache(tx);
         tx.emit(AlertWordsChanged { alert_words: words.clone() }, Audience::user(user_id));
     }
-    Reply::field("alert_words", &words)
+    Reply::data(&AlertWords { alert_words: words })
 }

@@ -7,7 +7,7 @@ use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -32,8 +32,15 @@ pub struct KeysParams {
     keys: Option<Vec<String>>,
 }
 
+/// Values of the storage of a bot.
+#[derive(Serialize)]
+struct Storage {
+    /// Texts by their keys.
+    storage: Map<String, Value>,
+}
+
 /// `GET /bot_storage`.
-fn get_storage(read: &Read<'_, User>, params: KeysParams) -> ApiResult<Reply> {
+fn get_storage(read: &Read<'_, User>, params: KeysParams) -> ApiResult<Reply<Storage>> {
     let mut storage = Map::new();
     match params.keys {
         Some(keys) => {
@@ -44,7 +51,7 @@ fn get_storage(read: &Read<'_, User>, params: KeysParams) -> ApiResult<Reply> {
         }
         None => storage.extend(list(read, read.caller.user_id)?),
     }
-    Reply::field("storage", &storage)
+    Reply::data(&Storage { storage })
 }
 
 /// Parameters of `PUT /bot_storage`.

@@ -45,11 +45,18 @@ pub struct ListParams {
     include_archived: bool,
 }
 
+/// The folders of channels.
+#[derive(Serialize)]
+struct ChannelFolders {
+    /// In display order.
+    channel_folders: Vec<ChannelFolder>,
+}
+
 /// `GET /channel_folders`: the folders in display order.
-fn get_channel_folders(read: &Read<'_, User>, params: ListParams) -> ApiResult<Reply> {
+fn get_channel_folders(read: &Read<'_, User>, params: ListParams) -> ApiResult<Reply<ChannelFolders>> {
     let mut folders = channel_folders::all(read)?;
     folders.retain(|folder| params.include_archived || !folder.is_archived);
-    Reply::field("channel_folders", &folders)
+    Reply::data(&ChannelFolders { channel_folders: folders })
 }
 
 /// Parameters of `POST /channel_folders/create`.
@@ -61,8 +68,18 @@ pub struct CreateParams {
     description: BoundedText<MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH>,
 }
 
+/// The reply to `POST /channel_folders/create`.
+#[derive(Serialize)]
+struct CreatedFolder {
+    /// The folder.
+    channel_folder_id: i64,
+}
+
 /// `POST /channel_folders/create`: creates a folder after all others.
-async fn create_channel_folder(call: Call<Administrator>, params: CreateParams) -> ApiResult<Reply> {
+async fn create_channel_folder(
+    call: Call<Administrator>,
+    params: CreateParams,
+) -> ApiResult<Reply<CreatedFolder>> {
     let name = checked_name(&params.name)?;
     let description = params.description.into_inner();
     let rendered_description = render_one_description(&call, &description).await?;
@@ -84,7 +101,7 @@ async fn create_channel_folder(call: Call<Administrator>, params: CreateParams) 
         emit_added(tx, folder)?;
         Ok(id)
     };
-    Reply::field("channel_folder_id", &call.write(job).await?)
+    Reply::data(&CreatedFolder { channel_folder_id: call.write(job).await? })
 }
 
 /// Parameters of `PATCH /channel_folders/{channel_folder_id}`. Absent properties do not change.
@@ -242,8 +259,7 @@ fn emit_reordered(tx: &mut Tx<'_>) -> ApiResult<()> {
 
 /// `channel_folders` of `POST /register`: all folders, including archived ones.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("channel_folders".into(), json!(channel_folders::all(request.connection)?));
-    Ok(())
+    state.set::<Vec<ChannelFolder>>("channel_folders", &channel_folders::all(request.connection)?)
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use crate::store::Tx;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 /// Code playgrounds.
 pub const RESOURCE: Resource = Resource { name: "code_playgrounds", routes, state: STATE, ..Resource::EMPTY };
@@ -60,8 +59,19 @@ pub struct AddParams {
     url_template: Trimmed,
 }
 
+/// The reply to `POST /realm/playgrounds`.
+#[derive(Serialize)]
+struct AddedPlayground {
+    /// The playground.
+    id: i64,
+}
+
 /// `POST /realm/playgrounds`.
-fn add_playground(tx: &mut Tx<'_>, _caller: &Administrator, params: AddParams) -> ApiResult<Reply> {
+fn add_playground(
+    tx: &mut Tx<'_>,
+    _caller: &Administrator,
+    params: AddParams,
+) -> ApiResult<Reply<AddedPlayground>> {
     if !params.pygments_language.chars().all(is_allowed_in_language) {
         return Err(ApiError::bad_request("Invalid characters in pygments language"));
     }
@@ -77,7 +87,7 @@ fn add_playground(tx: &mut Tx<'_>, _caller: &Administrator, params: AddParams) -
     }
     let id = insert(tx, &playground)?;
     emit_changed(tx)?;
-    Reply::field("id", &id)
+    Reply::data(&AddedPlayground { id })
 }
 
 /// Parameters of `DELETE /realm/playgrounds/{playground_id}`.
@@ -100,8 +110,7 @@ fn remove_playground(tx: &mut Tx<'_>, _caller: &Administrator, params: RemovePar
 
 /// `realm_playgrounds` of `POST /register`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("realm_playgrounds".into(), json!(all(request.connection)?));
-    Ok(())
+    state.set::<Vec<Playground>>("realm_playgrounds", &all(request.connection)?)
 }
 
 fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {

@@ -13,7 +13,6 @@ use crate::types::StreamId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
-use serde_json::json;
 
 /// Default channel groups.
 pub const RESOURCE: Resource =
@@ -166,8 +165,7 @@ fn update_streams(tx: &mut Tx<'_>, caller: &User, params: StreamsParams) -> ApiR
 /// `realm_default_stream_groups` of `POST /register`; empty for guests.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let groups = if request.caller.is_guest() { Vec::new() } else { list(request.connection)? };
-    state.insert("realm_default_stream_groups".into(), json!(groups));
-    Ok(())
+    state.set::<Vec<GroupRecord>>("realm_default_stream_groups", &groups)
 }
 
 fn check_name(name: &str) -> ApiResult<()> {

@@ -6,9 +6,9 @@ use crate::domain::users::sql as users;
 use crate::domain::{keys, realm};
 use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Read, Reply, RequestInfo, Resource, Route};
+use crate::types::UserId;
 use hyper::Method;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 /// The resource of developers' logins.
 pub const RESOURCE: Resource = Resource { name: "dev", routes, ..Resource::EMPTY };
@@ -35,8 +35,19 @@ pub struct DevLoginParams {
     username: String,
 }
 
+/// The reply to `POST /dev_fetch_api_key`.
+#[derive(Serialize)]
+struct NewApiKey {
+    /// A new key.
+    api_key: String,
+    /// The real email of its user.
+    email: String,
+    /// Its user.
+    user_id: UserId,
+}
+
 /// `POST /dev_fetch_api_key`: returns a new key of any user.
-async fn dev_fetch_api_key(call: Call<Anyone>, params: DevLoginParams) -> ApiResult<Reply> {
+async fn dev_fetch_api_key(call: Call<Anyone>, params: DevLoginParams) -> ApiResult<Reply<NewApiKey>> {
     check_enabled(&call.app.options, &call.info)?;
     let client = call.info.client.clone();
     call.write(move |tx, _| {
@@ -51,22 +62,43 @@ async fn dev_fetch_api_key(call: Call<Anyone>, params: DevLoginParams) -> ApiRes
             return Err(ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated"));
         }
         let key = keys::mint(tx, user.user_id, &client)?;
-        Reply::data(&json!({"api_key": key, "email": user.delivery_email, "user_id": user.user_id}))
+        Reply::data(&NewApiKey { api_key: key, email: user.delivery_email, user_id: user.user_id })
     })
     .await
 }
 
+/// The reply to `GET /dev_list_users`.
+#[derive(Serialize)]
+struct Logins {
+    /// Administrators.
+    direct_admins: Vec<Login>,
+    /// Everybody else.
+    direct_users: Vec<Login>,
+}
+
+/// Somebody who can log in.
+#[derive(Serialize)]
+struct Login {
+    /// The real email.
+    email: String,
+    /// The deprecated name of `realm_url`.
+    realm_uri: String,
+    /// The address of the server.
+    realm_url: String,
+}
+
 /// `GET /dev_list_users`: lists the people who can log in, administrators apart.
-fn dev_list_users(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+fn dev_list_users(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply<Logins>> {
     check_enabled(&read.app.options, read.info)?;
     let people = users::all(read)?.into_iter().filter(|user| user.is_active && !user.is_bot());
     let (administrators, others): (Vec<UserRow>, Vec<UserRow>) =
         people.partition(|user| user.role.is_administrator());
     let origin = &read.info.origin;
-    let list = |users: &[UserRow]| -> Value {
-        let person =
-            |user: &UserRow| json!({"email": user.delivery_email, "realm_uri": origin, "realm_url": origin});
-        users.iter().map(person).collect()
+    let login = |user: &UserRow| Login {
+        email: user.delivery_email.clone(),
+        realm_uri: origin.clone(),
+        realm_url: origin.clone(),
     };
-    Reply::data(&json!({"direct_admins": list(&administrators), "direct_users": list(&others)}))
+    let list = |users: &[UserRow]| users.iter().map(login).collect();
+    Reply::data(&Logins { direct_admins: list(&administrators), direct_users: list(&others) })
 }

@@ -11,7 +11,6 @@ use crate::http::{StatePart, StateRequest};
 use crate::store::Tx;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::borrow::Cow;
 
 /// The resource of `/realm/domains`.
@@ -28,9 +27,16 @@ fn routes() -> Vec<Route> {
     ]
 }
 
+/// The reply to `GET /realm/domains`.
+#[derive(Serialize)]
+struct Domains {
+    /// The oldest first.
+    domains: Vec<RealmDomain>,
+}
+
 /// `GET /realm/domains`: lists all domains, the oldest first.
-fn get_domains(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("domains", &domains::list(read)?)
+fn get_domains(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Domains>> {
+    Reply::data(&Domains { domains: domains::list(read)? })
 }
 
 /// Parameters of `POST /realm/domains`.
@@ -42,8 +48,15 @@ pub struct AddParams {
     allow_subdomains: bool,
 }
 
+/// The reply to `POST /realm/domains`.
+#[derive(Serialize)]
+struct NewDomain {
+    /// The id and the domain.
+    new_domain: (i64, String),
+}
+
 /// `POST /realm/domains`.
-fn add_domain(tx: &mut Tx<'_>, _caller: &Owner, params: AddParams) -> ApiResult<Reply> {
+fn add_domain(tx: &mut Tx<'_>, _caller: &Owner, params: AddParams) -> ApiResult<Reply<NewDomain>> {
     let domain = params.domain.trim().to_lowercase();
     domains::check_domain(&domain)
         .map_err(|reason| ApiError::bad_request(format!("Invalid domain: {reason}")))?;
@@ -54,7 +67,7 @@ fn add_domain(tx: &mut Tx<'_>, _caller: &Owner, params: AddParams) -> ApiResult<
     let new = RealmDomain { domain, allow_subdomains: params.allow_subdomains };
     let id = domains::insert(tx, &new)?;
     emit_changed(tx, "add", new.clone())?;
-    Reply::field("new_domain", &(id, new.domain))
+    Reply::data(&NewDomain { new_domain: (id, new.domain) })
 }
 
 /// Parameters of `PATCH /realm/domains/{domain}`.
@@ -132,6 +145,5 @@ fn emit_removed(tx: &mut Tx<'_>, domain: String) -> ApiResult<()> {
 
 /// State part `realm_domains`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("realm_domains".into(), json!(domains::list(request.connection)?));
-    Ok(())
+    state.set::<Vec<RealmDomain>>("realm_domains", &domains::list(request.connection)?)
 }

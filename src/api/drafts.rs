@@ -114,11 +114,20 @@ pub struct DraftRemoved {
 
 uniform_event!(DraftRemoved: "drafts", op "remove", version 1);
 
+/// The reply to `GET /drafts`.
+#[derive(Serialize)]
+struct Drafts {
+    /// The number of drafts.
+    count: usize,
+    /// The last edited first.
+    drafts: Vec<Draft>,
+}
+
 /// `GET /drafts`: lists the caller's drafts, the last edited first.
-fn get_drafts(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+fn get_drafts(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Drafts>> {
     check_synchronized(read, read.caller)?;
     let drafts = list(read, read.caller.user_id, usize::MAX)?;
-    Reply::data(&json!({ "count": drafts.len(), "drafts": drafts }))
+    Reply::data(&Drafts { count: drafts.len(), drafts })
 }
 
 /// Parameters of `POST /drafts`.
@@ -128,8 +137,15 @@ pub struct CreateParams {
     drafts: Vec<DraftParams>,
 }
 
+/// The reply to `POST /drafts`.
+#[derive(Serialize)]
+struct CreatedDrafts {
+    /// In the order of the request.
+    ids: Vec<i64>,
+}
+
 /// `POST /drafts`: creates all of the drafts or none, and returns their ids.
-fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Reply> {
+fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Reply<CreatedDrafts>> {
     check_synchronized(tx, caller)?;
     let statement = "SELECT count(*) FROM draft WHERE user_id = ?1";
     limits::check_owned(tx, caller.user_id, "drafts", statement, params.drafts.len(), MAX_DRAFTS)?;
@@ -143,7 +159,7 @@ fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiRes
     if !drafts.is_empty() {
         tx.emit(DraftsAdded { drafts }, Audience::user(caller.user_id));
     }
-    Reply::field("ids", &ids)
+    Reply::data(&CreatedDrafts { ids })
 }
 
 /// Parameters of `PATCH /drafts/{draft_id}`.
@@ -190,8 +206,7 @@ fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     } else {
         Vec::new()
     };
-    state.insert("drafts".into(), json!(drafts));
-    Ok(())
+    state.set::<Vec<Draft>>("drafts", &drafts)
 }
 
 fn is_synchronized(connection: &Connection, caller: &Caller) -> ApiResult<bool> {

@@ -24,7 +24,7 @@ use hyper::Method;
 use image::ImageFormat;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// Custom emoji.
 pub const RESOURCE: Resource = Resource { name: "emoji", routes, state: STATE, ..Resource::EMPTY };
@@ -51,9 +51,16 @@ pub struct EmojiParams {
     emoji_name: String,
 }
 
+/// The reply to `GET /realm/emoji`.
+#[derive(Serialize)]
+struct CustomEmoji {
+    /// By id.
+    emoji: BTreeMap<i64, EmojiRecord>,
+}
+
 /// `GET /realm/emoji`: all custom emoji by their ids, also those that are deactivated.
-fn get_custom_emoji(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("emoji", &all_records(read)?)
+fn get_custom_emoji(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<CustomEmoji>> {
+    Reply::data(&CustomEmoji { emoji: all_records(read)? })
 }
 
 /// Emoji are squares of this side, in pixels.
@@ -170,8 +177,9 @@ fn check_deactivate(caller: &Caller, emoji: &RealmEmoji) -> ApiResult<()> {
 }
 
 /// A custom emoji on the wire.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct EmojiRecord {
+    /// The id as a text.
     id: String,
     name: String,
     /// Relative to the organization's address.
@@ -185,14 +193,15 @@ struct EmojiRecord {
 /// `realm_emoji`, `op: update`: all emoji anew, whatever changed.
 #[derive(Serialize, Deserialize)]
 pub struct EmojiChanged {
-    realm_emoji: Map<String, Value>,
+    /// By id.
+    realm_emoji: BTreeMap<i64, EmojiRecord>,
 }
 
 uniform_event!(EmojiChanged: "realm_emoji", op "update", version 1);
 
 /// All emoji by their ids, also those that are deactivated.
-fn all_records(connection: &Connection) -> ApiResult<Map<String, Value>> {
-    let mut by_id = Map::new();
+fn all_records(connection: &Connection) -> ApiResult<BTreeMap<i64, EmojiRecord>> {
+    let mut by_id = BTreeMap::new();
     for emoji in sql::all(connection)? {
         let still_url =
             emoji.is_animated.then(|| format!("{}{}", public::ROOT, sql::still_path(&emoji.file)));
@@ -204,7 +213,7 @@ fn all_records(connection: &Connection) -> ApiResult<Map<String, Value>> {
             deactivated: emoji.deactivated,
             author_id: emoji.author_id,
         };
-        by_id.insert(record.id.clone(), serde_json::to_value(record)?);
+        by_id.insert(emoji.id, record);
     }
     Ok(by_id)
 }
@@ -219,8 +228,7 @@ fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
 
 /// State part `realm_emoji`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("realm_emoji".into(), all_records(request.connection)?.into());
-    Ok(())
+    state.set::<BTreeMap<i64, EmojiRecord>>("realm_emoji", &all_records(request.connection)?)
 }
 
 #[cfg(test)]

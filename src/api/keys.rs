@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::auth::password_attempts::wrong_password;
 use crate::auth::session;
 use crate::domain::access::user_rows;
-use crate::domain::keys::{delete_all, list, mint, revoke, revoke_others, set_last_used};
+use crate::domain::keys::{KeyRecord, delete_all, list, mint, revoke, revoke_others, set_last_used};
 use crate::domain::users::{passwords, sql as users};
 use crate::domain::{bots, realm};
 use crate::http::Resource;
@@ -22,8 +22,7 @@ use crate::scheduler;
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 /// The resource of API keys.
 pub const RESOURCE: Resource =
@@ -56,15 +55,26 @@ pub struct LoginParams {
     password: String,
 }
 
+/// The reply to `POST /fetch_api_key`.
+#[derive(Serialize)]
+pub struct NewApiKey {
+    /// A new key.
+    pub api_key: String,
+    /// The real email.
+    pub email: String,
+    /// The user.
+    pub user_id: UserId,
+}
+
 /// `POST /fetch_api_key`: returns a new key for this client.
-pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult<Reply> {
+pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult<Reply<NewApiKey>> {
     let user_id = check_password(&call, params).await?;
     let client = call.info.client.clone();
     call.write(move |tx, _| {
         let user = user_rows::by_id(tx, user_id)?
             .ok_or_else(|| ApiError::internal("the user who gave the right password has no row"))?;
         let key = mint(tx, user_id, &client)?;
-        Reply::data(&json!({ "api_key": key, "email": user.delivery_email, "user_id": user_id }))
+        Reply::data(&NewApiKey { api_key: key, email: user.delivery_email, user_id })
     })
     .await
 }
@@ -89,14 +99,23 @@ async fn log_out(call: Call<User>, _params: NoParams) -> ApiResult<Reply> {
 
 fn with_cookies(members: String, headers: Vec<(&'static str, String)>) -> Reply {
     let body = success_body(members, &[]).into();
-    Reply::Other(OtherReply { status: 200, content_type: "application/json", headers, body })
+    Reply::other(OtherReply { status: 200, content_type: "application/json", headers, body })
+}
+
+/// The reply to `GET /users/me/api_keys`.
+#[derive(Serialize)]
+struct ApiKeys {
+    /// The oldest first.
+    api_keys: Vec<KeyRecord>,
+    /// The key of this request.
+    current_api_key_id: i64,
 }
 
 /// `GET /users/me/api_keys`: the keys of the caller's clients, the oldest first and without the secrets, and the id of the
 /// key of this request. Not part of the published interface.
-fn list_keys(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+fn list_keys(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<ApiKeys>> {
     let keys = list(read, read.caller.user_id)?;
-    Reply::data(&json!({ "api_keys": keys, "current_api_key_id": read.caller.api_key_id }))
+    Reply::data(&ApiKeys { api_keys: keys, current_api_key_id: read.caller.api_key_id })
 }
 
 /// `POST /users/me/api_keys/revoke_others`: logs out all other clients.
@@ -174,18 +193,25 @@ async fn check_password(call: &Call<Anyone>, params: LoginParams) -> ApiResult<U
     Ok(right_user_id)
 }
 
+/// The reply to `POST /users/me/api_key/regenerate`.
+#[derive(Serialize)]
+pub struct RegeneratedKey {
+    /// The new key.
+    pub api_key: String,
+}
+
 /// `POST /users/me/api_key/regenerate`: creates a key. All other keys of the user stop working.
-pub fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply> {
+pub fn regenerate(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply<RegeneratedKey>> {
     let client: String = tx
         .prepare_cached("SELECT client FROM api_key WHERE id = ?1")?
         .query_row([caller.api_key_id], |row| row.get(0))?;
     if caller.is_bot() {
         let bot = user_rows::by_id(tx, caller.user_id)?
             .ok_or_else(|| ApiError::internal("the calling bot has no user row"))?;
-        return Reply::field("api_key", &bots::change::regenerate_key(tx, &bot)?);
+        return Reply::data(&RegeneratedKey { api_key: bots::change::regenerate_key(tx, &bot)? });
     }
     delete_all(tx, caller.user_id)?;
-    Reply::field("api_key", &mint(tx, caller.user_id, &client)?)
+    Reply::data(&RegeneratedKey { api_key: mint(tx, caller.user_id, &client)? })
 }
 
 /// Saves when keys were used.

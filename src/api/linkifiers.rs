@@ -13,7 +13,6 @@ use crate::markdown::{Linkifier, LinkifierError, url_template_variables};
 use crate::store::Tx;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -36,21 +35,35 @@ fn routes() -> Vec<Route> {
     ]
 }
 
+/// The reply to `GET /realm/linkifiers`.
+#[derive(Serialize)]
+struct Linkifiers {
+    /// In the order of application.
+    linkifiers: Vec<LinkifierRecord>,
+}
+
 /// `GET /realm/linkifiers`: all linkifiers, in the order of application.
-fn get_linkifiers(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("linkifiers", &sql::all(read)?)
+fn get_linkifiers(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Linkifiers>> {
+    Reply::data(&Linkifiers { linkifiers: sql::all(read)? })
+}
+
+/// The reply to `GET /realm/filters`.
+#[derive(Serialize)]
+struct Filters {
+    /// Pattern, format string and id.
+    filters: Vec<(String, String, i64)>,
 }
 
 /// `GET /realm/filters`: the same as triples of pattern, format string and id, for clients from before feature level
 /// 54. A template that no format string can express is left out.
-fn get_filters(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+fn get_filters(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Filters>> {
     let filters: Vec<(String, String, i64)> = sql::all(read)?
         .into_iter()
         .filter_map(|LinkifierRecord { pattern, url_template, id }| {
             Some((pattern, format_string(&url_template)?, id))
         })
         .collect();
-    Reply::field("filters", &filters)
+    Reply::data(&Filters { filters })
 }
 
 /// A template as a format string, `%(name)s` for `{name}`; `None` if it says more than that.
@@ -80,12 +93,23 @@ pub struct AddParams {
     url_template: Trimmed,
 }
 
+/// The reply to `POST /realm/filters`.
+#[derive(Serialize)]
+struct AddedLinkifier {
+    /// The linkifier.
+    id: i64,
+}
+
 /// `POST /realm/filters`: adds a linkifier after the others.
-fn add_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: AddParams) -> ApiResult<Reply> {
+fn add_linkifier(
+    tx: &mut Tx<'_>,
+    _caller: &Administrator,
+    params: AddParams,
+) -> ApiResult<Reply<AddedLinkifier>> {
     check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, None)?)?;
     let id = sql::insert(tx, &params.pattern, &params.url_template)?;
     emit_changed(tx)?;
-    Reply::field("id", &id)
+    Reply::data(&AddedLinkifier { id })
 }
 
 /// Parameters of `PATCH /realm/filters/{filter_id}`.
@@ -216,14 +240,12 @@ fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
 fn linkifiers(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let knows = request.registration.client_capabilities.linkifier_url_template;
     let all = if knows { sql::all(request.connection)? } else { Vec::new() };
-    state.insert("realm_linkifiers".into(), json!(all));
-    Ok(())
+    state.set::<Vec<LinkifierRecord>>("realm_linkifiers", &all)
 }
 
 /// `realm_filters` of `POST /register`: the deprecated form of linkifiers; always empty.
 fn filters(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("realm_filters".into(), json!([]));
-    Ok(())
+    state.set::<[(); 0]>("realm_filters", &[])
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use crate::types::UserId;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 /// The resource of `/users/me/muted_users`.
 pub const RESOURCE: Resource = Resource { name: "muted_users", routes, state: STATE, ..Resource::EMPTY };
@@ -99,8 +98,7 @@ fn emit_and_reply(tx: &mut Tx<'_>, user_id: UserId) -> ApiResult<Reply> {
 /// State part `muted_users`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let muted = list_muted(request.connection, request.caller.user_id)?;
-    state.insert("muted_users".into(), json!(muted));
-    Ok(())
+    state.set::<Vec<MutedUser>>("muted_users", &muted)
 }
 
 /// Lists the users whom a user has muted, the first muted first.

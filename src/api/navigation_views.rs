@@ -11,7 +11,6 @@ use crate::types::UserId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::json;
 
 /// The resource of `/navigation_views`.
 pub const RESOURCE: Resource = Resource { name: "navigation_views", routes, state: STATE, ..Resource::EMPTY };
@@ -86,9 +85,16 @@ uniform_event!(ViewRemoved: "navigation_view", op "remove", version 1);
 /// A fragment or a name.
 type ViewText = RequiredText<MAX_NAVIGATION_VIEW_LENGTH>;
 
+/// The caller's views.
+#[derive(Serialize)]
+struct NavigationViews {
+    /// In the order in which they were added.
+    navigation_views: Vec<NavigationView>,
+}
+
 /// `GET /navigation_views`: lists the caller's views in the order in which they were added.
-fn get_navigation_views(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("navigation_views", &list(read, read.caller.user_id)?)
+fn get_navigation_views(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<NavigationViews>> {
+    Reply::data(&NavigationViews { navigation_views: list(read, read.caller.user_id)? })
 }
 
 /// Reads a name. `null` means no name: some clients encode every value as JSON.
@@ -196,8 +202,8 @@ fn remove_navigation_view(tx: &mut Tx<'_>, caller: &User, params: RemoveParams) 
 
 /// State part `navigation_views`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("navigation_views".into(), json!(list(request.connection, request.caller.user_id)?));
-    Ok(())
+    let views = list(request.connection, request.caller.user_id)?;
+    state.set::<Vec<NavigationView>>("navigation_views", &views)
 }
 
 fn is_built_in(fragment: &str) -> bool {

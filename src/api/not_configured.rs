@@ -9,7 +9,7 @@ use crate::http::{
     ADMINISTRATOR, Administrator, ApiError, ApiResult, Read, Reply, Resource, Route, USER, User,
 };
 use hyper::Method;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The resource of services that are not configured.
 pub const RESOURCE: Resource = Resource { name: "not_configured", routes, ..Resource::EMPTY };
@@ -100,9 +100,16 @@ fn test_notification(read: &Read<'_, User>, params: TestNotificationParams) -> A
     Ok(Reply::ok())
 }
 
+/// The reply to `GET /export/realm`.
+#[derive(Serialize)]
+struct Exports {
+    /// Always empty.
+    exports: [(); 0],
+}
+
 /// `GET /export/realm`: there are no exports.
-fn list_exports(_read: &Read<'_, Administrator>, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("exports", &[(); 0])
+fn list_exports(_read: &Read<'_, Administrator>, _params: NoParams) -> ApiResult<Reply<Exports>> {
+    Reply::data(&Exports { exports: [(); 0] })
 }
 
 /// `POST /export/realm`.

@@ -8,7 +8,6 @@ use crate::types::UserId;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// The resource of `/users/me/onboarding_steps`.
@@ -83,9 +82,8 @@ fn mark_as_read(tx: &mut Tx<'_>, caller: &User, params: MarkParams) -> ApiResult
 /// State part `onboarding_steps`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let unseen = list_unseen(request.connection, request.caller.user_id)?;
-    state.insert("onboarding_steps".into(), json!(unseen));
-    state.insert("navigation_tour_video_url".into(), Value::Null);
-    Ok(())
+    state.set::<Vec<OnboardingStep>>("onboarding_steps", &unseen)?;
+    state.set::<Option<String>>("navigation_tour_video_url", &None)
 }
 
 /// Lists the steps that a user has not seen.

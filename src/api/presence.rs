@@ -3,7 +3,7 @@
 
 use crate::domain::access::{user_rows, users as access};
 use crate::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
-use crate::domain::presence::{self, PresenceQuery, Status};
+use crate::domain::presence::{self, PresenceList, PresenceQuery, PresenceRecord, Status};
 use crate::domain::realm;
 use crate::domain::users::sql as users;
 use crate::http::Resource;
@@ -12,8 +12,8 @@ use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Read, Reply, Route, USER, User};
 use crate::types::UserId;
 use hyper::Method;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The resource of presence.
 pub const RESOURCE: Resource = Resource { name: "presence", routes, state: STATE, ..Resource::EMPTY };
@@ -35,9 +35,34 @@ pub struct UserParams {
     user_id_or_email: String,
 }
 
+/// The reply to `GET /users/{user_id_or_email}/presence`.
+#[derive(Serialize)]
+struct UserPresence {
+    /// The presence.
+    presence: ClientPresences,
+}
+
+/// A person's presence by client, of which there is only one.
+#[derive(Serialize)]
+struct ClientPresences {
+    /// The presence in all clients.
+    aggregated: ClientPresence,
+    /// The same, but never `offline`.
+    website: ClientPresence,
+}
+
+/// A presence in a client.
+#[derive(Serialize)]
+struct ClientPresence {
+    /// `active`, `idle` or `offline`.
+    status: &'static str,
+    /// UNIX seconds.
+    timestamp: i64,
+}
+
 /// `GET /users/{user_id_or_email}/presence`: a person's presence in the legacy format. The status in `aggregated` can
 /// also be `offline`.
-fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
+fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply<UserPresence>> {
     let name = &params.user_id_or_email;
     let user = match name.parse() {
         Ok(id) => user_rows::by_id(read, UserId(id))?,
@@ -54,17 +79,24 @@ fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Rep
     let (status, timestamp) = presence.status();
     let is_offline = read.app.clock.seconds() - timestamp > PRESENCE_OFFLINE_THRESHOLD_SECONDS;
     let now = if is_offline { "offline" } else { status };
-    let presence = json!({
-        "aggregated": {"status": now, "timestamp": timestamp},
-        "website": {"status": status, "timestamp": timestamp},
-    });
-    Reply::field("presence", &presence)
+    let aggregated = ClientPresence { status: now, timestamp };
+    let presence = ClientPresences { aggregated, website: ClientPresence { status, timestamp } };
+    Reply::data(&UserPresence { presence })
+}
+
+/// The reply to `GET /realm/presence`.
+#[derive(Serialize)]
+struct Presences {
+    /// By API email.
+    presences: BTreeMap<String, PresenceRecord>,
+    /// The time of the response, in UNIX seconds with a fraction.
+    server_timestamp: f64,
 }
 
 /// `GET /realm/presence`: everyone's presence in the legacy format.
-fn get_presence(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+fn get_presence(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Presences>> {
     let loaded = presence::list(read, read.caller, PresenceQuery::default(), read.app.clock.milliseconds())?;
-    Reply::data(&json!({"presences": loaded.presences, "server_timestamp": loaded.server_timestamp}))
+    Reply::data(&Presences { presences: loaded.presences, server_timestamp: loaded.server_timestamp })
 }
 
 /// Parameters of `POST /users/me/presence`.
@@ -87,8 +119,18 @@ pub struct UpdateParams {
     slim_presence: bool,
 }
 
+/// The reply to `POST /users/me/presence`: nothing if the request says `ping_only`.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum UpdateReply {
+    /// For `ping_only`.
+    Nothing {},
+    /// The presences of others.
+    Presences(PresenceList),
+}
+
 /// `POST /users/me/presence`: reports the caller's presence and returns the others'.
-async fn update_presence(call: Call<User>, params: UpdateParams) -> ApiResult<Reply> {
+async fn update_presence(call: Call<User>, params: UpdateParams) -> ApiResult<Reply<UpdateReply>> {
     if call.caller.is_bot() {
         return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
     }
@@ -107,7 +149,7 @@ async fn update_presence(call: Call<User>, params: UpdateParams) -> ApiResult<Re
         call.app.writer.run(move |tx| presence::report(tx, user_id, status)).await?;
     }
     if params.ping_only {
-        return Ok(Reply::ok());
+        return Reply::data(&UpdateReply::Nothing {});
     }
     let query = PresenceQuery {
         last_update_id: params.last_update_id,
@@ -117,5 +159,5 @@ async fn update_presence(call: Call<User>, params: UpdateParams) -> ApiResult<Re
     let milliseconds = call.app.clock.milliseconds();
     let found =
         call.app.readers.read(|snapshot| presence::list(snapshot, caller, query, milliseconds)).await?;
-    Reply::data(&found)
+    Reply::data(&UpdateReply::Presences(found))
 }

@@ -14,7 +14,7 @@ use crate::http::{
 };
 use crate::store::Tx;
 use hyper::Method;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// The resource of custom profile fields.
@@ -34,9 +34,16 @@ fn routes() -> Vec<Route> {
     ]
 }
 
+/// The reply to `GET /realm/profile_fields`.
+#[derive(Serialize)]
+struct ProfileFields {
+    /// In display order.
+    custom_fields: Vec<ProfileField>,
+}
+
 /// `GET /realm/profile_fields`: lists all fields in display order.
-fn get_profile_fields(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("custom_fields", &sql::list(read)?)
+fn get_profile_fields(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<ProfileFields>> {
+    Reply::data(&ProfileFields { custom_fields: sql::list(read)? })
 }
 
 /// Parameters of `POST /realm/profile_fields`.
@@ -68,8 +75,19 @@ fn default_true() -> bool {
     true
 }
 
+/// The reply to `POST /realm/profile_fields`.
+#[derive(Serialize)]
+struct CreatedField {
+    /// The field.
+    id: i64,
+}
+
 /// `POST /realm/profile_fields`: adds a field after all others and returns its id.
-fn create_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: CreateParams) -> ApiResult<Reply> {
+fn create_profile_field(
+    tx: &mut Tx<'_>,
+    _caller: &Administrator,
+    params: CreateParams,
+) -> ApiResult<Reply<CreatedField>> {
     if params.display_in_profile_summary {
         check_summary_has_room(tx, None)?;
     }
@@ -101,7 +119,7 @@ fn create_profile_field(tx: &mut Tx<'_>, _caller: &Administrator, params: Create
     check_name_is_free(tx, &field.name, None)?;
     let id = sql::insert(tx, &field)?;
     events::emit_fields_changed(tx)?;
-    Reply::field("id", &id)
+    Reply::data(&CreatedField { id })
 }
 
 /// Sets the name, the hint and the data of a built-in external account.

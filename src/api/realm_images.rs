@@ -12,11 +12,11 @@ use crate::domain::realm::user_ids::everyone;
 use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{
-    ADMINISTRATOR, Administrator, ApiResult, Call, OtherReply, Read, Reply, Route, USER, User,
+    ADMINISTRATOR, Administrator, ApiResult, Call, NotJson, OtherReply, Read, Reply, Route, USER, User,
 };
 use crate::store::Tx;
 use hyper::Method;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// The resource of `/realm/icon` and `/realm/logo`.
@@ -34,31 +34,38 @@ fn routes() -> Vec<Route> {
 }
 
 /// Redirects to an image.
-fn redirect(location: String) -> Reply {
+fn redirect(location: String) -> Reply<NotJson> {
     let headers = vec![("Location", location)];
-    Reply::Other(OtherReply { status: 302, content_type: "text/plain", headers, body: bytes::Bytes::new() })
+    Reply::other(OtherReply { status: 302, content_type: "text/plain", headers, body: bytes::Bytes::new() })
 }
 
 /// The width and height of an icon, in pixels.
 const ICON_SIDE: u32 = 100;
 
 /// `GET /realm/icon`: redirects to the image.
-fn get_icon(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+fn get_icon(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<NotJson>> {
     Ok(redirect(RealmImage::Icon.url(&settings::all(read)?)))
 }
 
+/// The icon of the organization.
+#[derive(Serialize)]
+struct Icon {
+    /// Its address.
+    icon_url: String,
+}
+
 /// `POST /realm/icon`: the image is the only file of a multipart body.
-async fn upload_icon(mut call: Call<Administrator>, _params: NoParams) -> ApiResult<Reply> {
+async fn upload_icon(mut call: Call<Administrator>, _params: NoParams) -> ApiResult<Reply<Icon>> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one icon.")?;
     upload::check(&file, MAX_ICON_FILE_SIZE_MIB)?;
     let icon = upload::make(&call.app, call.caller.user_id, file, scale_icon).await?;
     let url = call.write(move |tx, _caller| set_image(tx, RealmImage::Icon, Some(&icon))).await?;
-    Reply::field("icon_url", &url)
+    Reply::data(&Icon { icon_url: url })
 }
 
 /// `DELETE /realm/icon`: restores the generated icon.
-fn delete_icon(tx: &mut Tx<'_>, _caller: &Administrator, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("icon_url", &set_image(tx, RealmImage::Icon, None)?)
+fn delete_icon(tx: &mut Tx<'_>, _caller: &Administrator, _params: NoParams) -> ApiResult<Reply<Icon>> {
+    Reply::data(&Icon { icon_url: set_image(tx, RealmImage::Icon, None)? })
 }
 
 fn scale_icon(file: &[u8]) -> Result<Vec<u8>, ImageError> {
@@ -85,7 +92,7 @@ impl LogoParams {
 }
 
 /// `GET /realm/logo`: redirects to the image.
-fn get_logo(read: &Read<'_, User>, params: LogoParams) -> ApiResult<Reply> {
+fn get_logo(read: &Read<'_, User>, params: LogoParams) -> ApiResult<Reply<NotJson>> {
     Ok(redirect(params.image().url(&settings::all(read)?)))
 }
 

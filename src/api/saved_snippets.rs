@@ -11,7 +11,6 @@ use crate::types::UserId;
 use hyper::Method;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::borrow::Cow;
 
 /// The resource of `/saved_snippets`.
@@ -61,9 +60,16 @@ pub struct SnippetRemoved {
 
 uniform_event!(SnippetRemoved: "saved_snippets", op "remove", version 1);
 
+/// The caller's snippets.
+#[derive(Serialize)]
+struct SavedSnippets {
+    /// The oldest first.
+    saved_snippets: Vec<SavedSnippet>,
+}
+
 /// `GET /saved_snippets`: lists the caller's snippets, the oldest first.
-fn get_saved_snippets(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
-    Reply::field("saved_snippets", &list(read, read.caller.user_id)?)
+fn get_saved_snippets(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<SavedSnippets>> {
+    Reply::data(&SavedSnippets { saved_snippets: list(read, read.caller.user_id)? })
 }
 
 /// Parameters of `POST /saved_snippets`.
@@ -75,8 +81,19 @@ pub struct CreateParams {
     content: RequiredText<MAX_MESSAGE_LENGTH>,
 }
 
+/// The reply to `POST /saved_snippets`.
+#[derive(Serialize)]
+struct CreatedSnippet {
+    /// The snippet.
+    saved_snippet_id: i64,
+}
+
 /// `POST /saved_snippets`.
-fn create_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Reply> {
+fn create_saved_snippet(
+    tx: &mut Tx<'_>,
+    caller: &User,
+    params: CreateParams,
+) -> ApiResult<Reply<CreatedSnippet>> {
     let statement = "SELECT count(*) FROM saved_snippet WHERE user_id = ?1";
     limits::check_owned(tx, caller.user_id, "saved snippets", statement, 1, MAX_SAVED_SNIPPETS)?;
     let mut snippet = SavedSnippet {
@@ -88,7 +105,7 @@ fn create_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: CreateParams) ->
     snippet.id = insert(tx, caller.user_id, &snippet)?;
     let saved_snippet_id = snippet.id;
     emit_changed(tx, "add", caller.user_id, snippet);
-    Reply::field("saved_snippet_id", &saved_snippet_id)
+    Reply::data(&CreatedSnippet { saved_snippet_id })
 }
 
 /// Parameters of `PATCH /saved_snippets/{saved_snippet_id}`.
@@ -141,8 +158,8 @@ fn delete_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: DeleteParams) ->
 
 /// State part `saved_snippets`.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("saved_snippets".into(), json!(list(request.connection, request.caller.user_id)?));
-    Ok(())
+    let snippets = list(request.connection, request.caller.user_id)?;
+    state.set::<Vec<SavedSnippet>>("saved_snippets", &snippets)
 }
 
 fn emit_changed(tx: &mut Tx<'_>, op: &'static str, user_id: UserId, saved_snippet: SavedSnippet) {

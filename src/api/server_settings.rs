@@ -4,9 +4,10 @@ use crate::domain::{images, realm};
 use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiResult, OtherReply, Read, Reply, Route};
-use crate::types::version::versions;
+use crate::types::version::Versions;
 use hyper::Method;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The resource of `/server_settings`.
 pub const RESOURCE: Resource = Resource { name: "server_settings", routes, ..Resource::EMPTY };
@@ -25,7 +26,7 @@ const DESCRIPTION: &str = include_str!("../../docs/openapi.yaml");
 
 /// `GET /api/openapi.yaml`: the operations and their parameters, for programs that read OpenAPI.
 fn description(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    Ok(Reply::Other(OtherReply {
+    Ok(Reply::other(OtherReply {
         status: 200,
         content_type: "text/yaml; charset=utf-8",
         headers: Vec::new(),
@@ -33,38 +34,65 @@ fn description(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> 
     }))
 }
 
+/// The reply to `GET /server_settings`.
+#[derive(Serialize)]
+pub struct ServerSettings {
+    #[serde(flatten)]
+    versions: Versions,
+    /// The ways to log in, by name, and whether people can use them.
+    authentication_methods: BTreeMap<&'static str, bool>,
+    /// Always empty: there is no single sign-on.
+    external_authentication_methods: [(); 0],
+    /// Always false: the server sends no push notifications.
+    push_notifications_enabled: bool,
+    /// Whether the client is too old for the server.
+    is_incompatible: bool,
+    /// Whether people can log in with a password.
+    email_auth_enabled: bool,
+    /// Always true: people log in with an email.
+    require_email_format_usernames: bool,
+    /// The deprecated name of `realm_url`.
+    realm_uri: String,
+    /// The address of the server.
+    realm_url: String,
+    /// The name of the organization.
+    realm_name: String,
+    /// The address of its icon.
+    realm_icon: String,
+    /// Its description, HTML.
+    realm_description: String,
+    /// Always false.
+    realm_web_public_access_enabled: bool,
+}
+
 /// `GET /server_settings` (spec, "get server settings").
-pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+pub fn server_settings(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply<ServerSettings>> {
     let settings = realm::settings::all(read)?;
     let password_auth = settings.is_on("password_auth_enabled");
     let methods = ["password", "email"].map(|name| (name, password_auth));
     let other =
         ["ldap", "remoteuser", "github", "azuread", "gitlab", "apple", "google", "saml", "openid connect"];
-    let methods: Map<String, Value> = methods
+    let text = |name| settings.value(name).as_str().unwrap_or_default().to_owned();
+    let methods: BTreeMap<&str, bool> = methods
         .into_iter()
         .chain([("dev", read.app.options.dev_login)])
         .chain(other.map(|name| (name, false)))
-        .map(|(name, enabled)| (name.to_owned(), enabled.into()))
         .collect();
-    let mut fields = versions();
-    let Value::Object(settings) = json!({
-        "authentication_methods": methods,
-        "external_authentication_methods": [],
-        "push_notifications_enabled": false,
+    Reply::data(&ServerSettings {
+        versions: Versions::CURRENT,
+        authentication_methods: methods,
+        external_authentication_methods: [],
+        push_notifications_enabled: false,
         // As published, only a client of this name is incompatible.
-        "is_incompatible": read.info.client == "ZulipInvalid",
-        "email_auth_enabled": password_auth,
-        "require_email_format_usernames": true,
-        "realm_uri": read.info.origin,
-        "realm_url": read.info.origin,
-        "realm_name": settings.value("name"),
-        "realm_icon": images::realm::RealmImage::Icon.url(&settings),
-        "realm_description": settings.value("rendered_description"),
+        is_incompatible: read.info.client == "ZulipInvalid",
+        email_auth_enabled: password_auth,
+        require_email_format_usernames: true,
+        realm_uri: read.info.origin.clone(),
+        realm_url: read.info.origin.clone(),
+        realm_name: text("name"),
+        realm_icon: images::realm::RealmImage::Icon.url(&settings),
+        realm_description: text("rendered_description"),
         // Without an account only the files of web-public channels can be loaded, so clients must not offer to look around.
-        "realm_web_public_access_enabled": false,
-    }) else {
-        return Reply::data(&fields);
-    };
-    fields.extend(settings);
-    Reply::data(&fields)
+        realm_web_public_access_enabled: false,
+    })
 }

@@ -1,8 +1,9 @@
 //! The server in the response of `POST /register`: limits, intervals and features.
 
 use crate::domain::files::thumbnails;
+use crate::domain::files::thumbnails::ThumbnailFormat;
 use crate::domain::groups::channel_settings::StreamSetting;
-use crate::domain::groups::permission::UserGroupSetting;
+use crate::domain::groups::permission::{Permission, UserGroupSetting};
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::images::public::EMOJI_DATA_PATH;
 use crate::domain::limits::{
@@ -12,12 +13,14 @@ use crate::domain::limits::{
     PRESENCE_OFFLINE_THRESHOLD_SECONDS, PRESENCE_PING_INTERVAL_SECONDS,
 };
 use crate::domain::profile_fields::external_accounts;
+use crate::domain::profile_fields::external_accounts::ExternalAccount;
 use crate::domain::realm::events;
 use crate::domain::users::passwords;
 use crate::http::Resource;
 use crate::http::{ApiResult, State, StatePart, StateRequest};
 use crate::types::Topic;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The resource of the server's own state. It has no routes.
 pub const RESOURCE: Resource =
@@ -46,135 +49,245 @@ pub const TYPING_STARTED_WAIT_PERIOD_MILLISECONDS: i64 = 30_000;
 /// After this time, clients abandon a poll for events. It is longer than the interval of heartbeats.
 pub const EVENT_QUEUE_LONGPOLL_TIMEOUT_SECONDS: i64 = 90;
 
+/// The server in the answer of `POST /register`.
+#[derive(Serialize)]
+struct ServerState {
+    /// The longest content of a message, in characters.
+    max_message_length: usize,
+    /// The longest topic, in characters.
+    max_topic_length: usize,
+    /// The longest name of a channel, in characters.
+    max_stream_name_length: usize,
+    /// The longest description of a channel, in characters.
+    max_stream_description_length: usize,
+    /// The longest name of a folder of channels, in characters.
+    max_channel_folder_name_length: usize,
+    /// The longest description of a folder of channels, in characters.
+    max_channel_folder_description_length: usize,
+    /// The longest note of a reminder, in characters.
+    max_reminder_note_length: usize,
+    /// At most this number of users who are subscribed at a time get a message about it.
+    max_bulk_new_subscription_messages: usize,
+    /// The largest image of a user, in MiB.
+    max_avatar_file_size_mib: usize,
+    /// The largest icon of the organization, in MiB.
+    max_icon_file_size_mib: usize,
+    /// The largest logo of the organization, in MiB.
+    max_logo_file_size_mib: usize,
+    /// The largest file that can be uploaded, in MiB.
+    max_file_upload_size_mib: u64,
+    /// The shortest password, in characters.
+    password_min_length: usize,
+    /// The longest password, in characters.
+    password_max_length: usize,
+    /// Always 0: the server checks only the length of passwords.
+    password_min_guesses: usize,
+    /// How often clients report that their user is present.
+    server_presence_ping_interval_seconds: i64,
+    /// After this time without a report, a user is offline.
+    server_presence_offline_threshold_seconds: i64,
+    /// After this time without a typing event, clients stop showing that a user is typing.
+    server_typing_started_expiry_period_milliseconds: i64,
+    /// After this time without a keystroke, clients report that typing stopped.
+    server_typing_stopped_wait_period_milliseconds: i64,
+    /// While a user types, clients report it again at this interval.
+    server_typing_started_wait_period_milliseconds: i64,
+    /// After this time, clients abandon a poll for events.
+    event_queue_longpoll_timeout_seconds: i64,
+    /// When the server started, in UNIX seconds.
+    server_generation: i64,
+    /// Always 1: self-hosted.
+    realm_plan_type: i64,
+    /// Always true: images in messages have previews.
+    server_inline_image_preview: bool,
+    /// Always false: the server requests nothing from other sites.
+    server_inline_url_embed_preview: bool,
+    /// Always true: there are no plans.
+    zulip_plan_is_not_limited: bool,
+    /// Whether the server sends digest emails.
+    settings_send_digest_emails: bool,
+    /// Always false: the server sends no push notifications.
+    realm_push_notifications_enabled: bool,
+    /// Always null.
+    realm_push_notifications_enabled_end_timestamp: Option<i64>,
+    /// Always false: nothing can be read without an account but files, see `GET /server_settings`.
+    server_web_public_streams_enabled: bool,
+    /// Always false: there is no language model.
+    server_can_summarize_topics: bool,
+    /// Always false: only the organization can keep users from changing their image.
+    server_avatar_changes_disabled: bool,
+    /// Always false: only the organization can keep users from changing their name.
+    server_name_changes_disabled: bool,
+    /// Always false.
+    server_needs_upgrade: bool,
+    /// Always false.
+    development_environment: bool,
+    /// Always false: no network is mirrored.
+    realm_is_zephyr_mirror_realm: bool,
+    /// The address of the table of emoji.
+    server_emoji_data_url: String,
+    /// The groups that settings pages may offer for each permission.
+    server_supported_permission_settings: PermissionSettings,
+    /// The formats of thumbnails.
+    server_thumbnail_formats: [ThumbnailFormat; 2],
+    /// Always null: the organization can name a Jitsi server, the server has none.
+    server_jitsi_server_url: Option<String>,
+    /// Always null: the server never deletes a deactivated organization.
+    server_min_deactivated_realm_deletion_days: Option<i64>,
+    /// Always null: the server never deletes a deactivated organization.
+    server_max_deactivated_realm_deletion_days: Option<i64>,
+    /// The space for the files of all users, in MiB; null for no limit.
+    realm_upload_quota_mib: Option<u64>,
+    /// Always empty.
+    upgrade_text_for_wide_organization_logo: &'static str,
+    /// Sites that profile fields can link to, by subtype.
+    realm_default_external_accounts: BTreeMap<&'static str, ExternalAccount>,
+    /// The providers of video calls, by a name. Clients create the links.
+    realm_available_video_chat_providers: VideoChatProviders,
+    /// The values of `giphy_rating`, by a name.
+    giphy_rating_options: GiphyRatings,
+}
+
+/// The published rules of all group settings, by their names.
+#[derive(Serialize)]
+struct PermissionSettings {
+    /// The organization's.
+    realm: BTreeMap<&'static str, Permission>,
+    /// Those of channels.
+    stream: BTreeMap<&'static str, Permission>,
+    /// Those of groups.
+    group: BTreeMap<&'static str, Permission>,
+}
+
+/// A value of a setting.
+#[derive(Serialize)]
+struct Choice {
+    /// Its name for people.
+    name: &'static str,
+    /// The value.
+    id: i64,
+}
+
 /// State part `realm`, which has the server's fields together with the organization's.
 fn server(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let limits = [
-        ("max_message_length", MAX_MESSAGE_LENGTH),
-        ("max_topic_length", Topic::MAX_LENGTH),
-        ("max_stream_name_length", MAX_STREAM_NAME_LENGTH),
-        ("max_stream_description_length", MAX_STREAM_DESCRIPTION_LENGTH),
-        ("max_channel_folder_name_length", MAX_CHANNEL_FOLDER_NAME_LENGTH),
-        ("max_channel_folder_description_length", MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH),
-        ("max_reminder_note_length", MAX_REMINDER_NOTE_LENGTH),
-        ("max_bulk_new_subscription_messages", MAX_BULK_NEW_SUBSCRIPTION_MESSAGES),
-        ("max_avatar_file_size_mib", MAX_AVATAR_FILE_SIZE_MIB),
-        ("max_icon_file_size_mib", MAX_ICON_FILE_SIZE_MIB),
-        ("max_logo_file_size_mib", MAX_LOGO_FILE_SIZE_MIB),
-        ("password_min_length", passwords::MIN_LENGTH),
-        ("password_max_length", passwords::MAX_LENGTH),
-        // The server checks only the length of passwords.
-        ("password_min_guesses", 0),
-    ];
-    let times = [
-        ("server_presence_ping_interval_seconds", PRESENCE_PING_INTERVAL_SECONDS),
-        ("server_presence_offline_threshold_seconds", PRESENCE_OFFLINE_THRESHOLD_SECONDS),
-        ("server_typing_started_expiry_period_milliseconds", TYPING_STARTED_EXPIRY_PERIOD_MILLISECONDS),
-        ("server_typing_stopped_wait_period_milliseconds", TYPING_STOPPED_WAIT_PERIOD_MILLISECONDS),
-        ("server_typing_started_wait_period_milliseconds", TYPING_STARTED_WAIT_PERIOD_MILLISECONDS),
-        ("event_queue_longpoll_timeout_seconds", EVENT_QUEUE_LONGPOLL_TIMEOUT_SECONDS),
-        ("server_generation", request.app.started_at),
-        // 1: self-hosted.
-        ("realm_plan_type", 1),
-    ];
-    let switches = [
-        ("server_inline_image_preview", true),
-        ("zulip_plan_is_not_limited", true),
-        // The server requests nothing from other sites, and sends neither emails nor push notifications.
-        ("server_inline_url_embed_preview", false),
-        ("settings_send_digest_emails", SEND_DIGEST_EMAILS),
-        ("realm_push_notifications_enabled", false),
-        // Nothing can be read without an account but files, see `server_settings`.
-        ("server_web_public_streams_enabled", false),
-        ("server_can_summarize_topics", false),
-        ("server_avatar_changes_disabled", false),
-        ("server_name_changes_disabled", false),
-        ("server_needs_upgrade", false),
-        ("development_environment", false),
-        ("realm_is_zephyr_mirror_realm", false),
-    ];
-    state.extend(limits.map(|(name, value)| (name.to_owned(), value.into())));
-    state.extend(times.map(|(name, value)| (name.to_owned(), value.into())));
-    state.extend(switches.map(|(name, value)| (name.to_owned(), value.into())));
     let options = &request.app.options;
-    let others = [
-        ("server_emoji_data_url", json!(format!("{}{EMOJI_DATA_PATH}", request.info.origin))),
-        ("server_supported_permission_settings", permission_settings()),
-        ("server_thumbnail_formats", json!(thumbnails::FORMATS)),
-        (
-            "max_file_upload_size_mib",
-            json!(options.max_file_upload_size_mib.unwrap_or(MAX_FILE_UPLOAD_SIZE_MIB)),
-        ),
-        ("server_jitsi_server_url", Value::Null),
-        // The server never deletes a deactivated organization.
-        ("server_min_deactivated_realm_deletion_days", Value::Null),
-        ("server_max_deactivated_realm_deletion_days", Value::Null),
-        ("realm_push_notifications_enabled_end_timestamp", Value::Null),
-        ("realm_upload_quota_mib", json!(options.upload_quota_mib)),
-        ("upgrade_text_for_wide_organization_logo", json!("")),
-        ("realm_default_external_accounts", external_accounts::state()),
-        ("realm_available_video_chat_providers", video_chat_providers()),
-        ("giphy_rating_options", giphy_rating_options()),
-    ];
-    state.extend(others.map(|(name, value)| (name.to_owned(), value)));
-    Ok(())
+    state.add(&ServerState {
+        max_message_length: MAX_MESSAGE_LENGTH,
+        max_topic_length: Topic::MAX_LENGTH,
+        max_stream_name_length: MAX_STREAM_NAME_LENGTH,
+        max_stream_description_length: MAX_STREAM_DESCRIPTION_LENGTH,
+        max_channel_folder_name_length: MAX_CHANNEL_FOLDER_NAME_LENGTH,
+        max_channel_folder_description_length: MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH,
+        max_reminder_note_length: MAX_REMINDER_NOTE_LENGTH,
+        max_bulk_new_subscription_messages: MAX_BULK_NEW_SUBSCRIPTION_MESSAGES,
+        max_avatar_file_size_mib: MAX_AVATAR_FILE_SIZE_MIB,
+        max_icon_file_size_mib: MAX_ICON_FILE_SIZE_MIB,
+        max_logo_file_size_mib: MAX_LOGO_FILE_SIZE_MIB,
+        max_file_upload_size_mib: options.max_file_upload_size_mib.unwrap_or(MAX_FILE_UPLOAD_SIZE_MIB),
+        password_min_length: passwords::MIN_LENGTH,
+        password_max_length: passwords::MAX_LENGTH,
+        password_min_guesses: 0,
+        server_presence_ping_interval_seconds: PRESENCE_PING_INTERVAL_SECONDS,
+        server_presence_offline_threshold_seconds: PRESENCE_OFFLINE_THRESHOLD_SECONDS,
+        server_typing_started_expiry_period_milliseconds: TYPING_STARTED_EXPIRY_PERIOD_MILLISECONDS,
+        server_typing_stopped_wait_period_milliseconds: TYPING_STOPPED_WAIT_PERIOD_MILLISECONDS,
+        server_typing_started_wait_period_milliseconds: TYPING_STARTED_WAIT_PERIOD_MILLISECONDS,
+        event_queue_longpoll_timeout_seconds: EVENT_QUEUE_LONGPOLL_TIMEOUT_SECONDS,
+        server_generation: request.app.started_at,
+        realm_plan_type: 1,
+        server_inline_image_preview: true,
+        server_inline_url_embed_preview: false,
+        zulip_plan_is_not_limited: true,
+        settings_send_digest_emails: SEND_DIGEST_EMAILS,
+        realm_push_notifications_enabled: false,
+        realm_push_notifications_enabled_end_timestamp: None,
+        server_web_public_streams_enabled: false,
+        server_can_summarize_topics: false,
+        server_avatar_changes_disabled: false,
+        server_name_changes_disabled: false,
+        server_needs_upgrade: false,
+        development_environment: false,
+        realm_is_zephyr_mirror_realm: false,
+        server_emoji_data_url: format!("{}{EMOJI_DATA_PATH}", request.info.origin),
+        server_supported_permission_settings: permission_settings(),
+        server_thumbnail_formats: thumbnails::FORMATS,
+        server_jitsi_server_url: None,
+        server_min_deactivated_realm_deletion_days: None,
+        server_max_deactivated_realm_deletion_days: None,
+        realm_upload_quota_mib: options.upload_quota_mib,
+        upgrade_text_for_wide_organization_logo: "",
+        realm_default_external_accounts: external_accounts::by_subtype(),
+        realm_available_video_chat_providers: CALL_PROVIDERS,
+        giphy_rating_options: RATINGS_OF_ANIMATIONS,
+    })
 }
 
 /// Returns the groups that settings pages may offer for each permission.
-fn permission_settings() -> Value {
-    let of_realm: Map<String, Value> = RealmGroup::ALL
-        .iter()
-        .map(|setting| (setting.name().to_owned(), json!(setting.permission())))
-        .collect();
-    let of_channels: Map<String, Value> = StreamSetting::ALL
-        .iter()
-        .map(|setting| (setting.name().to_owned(), json!(setting.permission())))
-        .collect();
-    let of_groups: Map<String, Value> = UserGroupSetting::ALL
-        .iter()
-        .map(|setting| (setting.name().to_owned(), json!(setting.permission())))
-        .collect();
-    json!({"realm": of_realm, "stream": of_channels, "group": of_groups})
+fn permission_settings() -> PermissionSettings {
+    PermissionSettings {
+        realm: RealmGroup::ALL.iter().map(|setting| (setting.name(), setting.permission())).collect(),
+        stream: StreamSetting::ALL.iter().map(|setting| (setting.name(), setting.permission())).collect(),
+        group: UserGroupSetting::ALL.iter().map(|setting| (setting.name(), setting.permission())).collect(),
+    }
 }
 
-/// Only Jitsi, whose links clients create without the server.
-fn video_chat_providers() -> Value {
-    json!({
-        "disabled": {"name": "None", "id": 0},
-        "jitsi_meet": {"name": "Jitsi Meet", "id": 1},
-    })
+/// The providers of video calls, in the order in which clients offer them: only Jitsi, whose links clients create without
+/// the server.
+#[derive(Serialize)]
+struct VideoChatProviders {
+    disabled: Choice,
+    jitsi_meet: Choice,
 }
 
-fn giphy_rating_options() -> Value {
-    json!({
-        "disabled": {"name": "GIPHY integration disabled", "id": 0},
-        "y": {"name": "Allow GIFs rated Y (Very young audience)", "id": 1},
-        "g": {"name": "Allow GIFs rated G (General audience)", "id": 2},
-        "pg": {"name": "Allow GIFs rated PG (Parental guidance)", "id": 3},
-        "pg-13": {"name": "Allow GIFs rated PG-13 (Parental guidance - under 13)", "id": 4},
-        "r": {"name": "Allow GIFs rated R (Restricted)", "id": 5},
-    })
+const CALL_PROVIDERS: VideoChatProviders = VideoChatProviders {
+    disabled: Choice { name: "None", id: 0 },
+    jitsi_meet: Choice { name: "Jitsi Meet", id: 1 },
+};
+
+/// The ratings of animations, in the order in which clients offer them.
+#[derive(Serialize)]
+struct GiphyRatings {
+    disabled: Choice,
+    y: Choice,
+    g: Choice,
+    pg: Choice,
+    #[serde(rename = "pg-13")]
+    pg_13: Choice,
+    r: Choice,
+}
+
+const RATINGS_OF_ANIMATIONS: GiphyRatings = GiphyRatings {
+    disabled: Choice { name: "GIPHY integration disabled", id: 0 },
+    y: Choice { name: "Allow GIFs rated Y (Very young audience)", id: 1 },
+    g: Choice { name: "Allow GIFs rated G (General audience)", id: 2 },
+    pg: Choice { name: "Allow GIFs rated PG (Parental guidance)", id: 3 },
+    pg_13: Choice { name: "Allow GIFs rated PG-13 (Parental guidance - under 13)", id: 4 },
+    r: Choice { name: "Allow GIFs rated R (Restricted)", id: 5 },
+};
+
+/// The plan of the organization.
+#[derive(Serialize)]
+struct Billing {
+    /// Always false.
+    has_pending_sponsorship_request: bool,
 }
 
 /// State part `realm_billing`: the server has no billing.
 fn billing(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("realm_billing".into(), json!({"has_pending_sponsorship_request": false}));
-    Ok(())
+    state.set::<Billing>("realm_billing", &Billing { has_pending_sponsorship_request: false })
 }
 
 /// State part `video_calls`: the server has no Zoom integration.
 fn video_calls(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("has_zoom_token".into(), false.into());
-    Ok(())
+    state.set::<bool>("has_zoom_token", &false)
 }
 
 /// State part `giphy`: an empty key means that there is none.
 fn giphy(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("giphy_api_key".into(), "".into());
-    Ok(())
+    state.set::<str>("giphy_api_key", "")
 }
 
 /// State part `stop_words`: every word can be searched for.
 fn stop_words(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("stop_words".into(), json!([]));
-    Ok(())
+    state.set::<[&str; 0]>("stop_words", &[])
 }

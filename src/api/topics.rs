@@ -38,9 +38,16 @@ struct TopicEntry {
     max_id: MessageId,
 }
 
+/// The reply to `GET /users/me/{stream_id}/topics`.
+#[derive(Serialize)]
+struct Topics {
+    /// The newest first.
+    topics: Vec<TopicEntry>,
+}
+
 /// `GET /users/me/{stream_id}/topics`: newest first. Where the history is protected, only topics with messages that the
 /// caller received.
-fn get_topics(read: &Read<'_, User>, params: TopicsParams) -> ApiResult<Reply> {
+fn get_topics(read: &Read<'_, User>, params: TopicsParams) -> ApiResult<Reply<Topics>> {
     let stream = channels::by_id(read, params.stream_id)?.ok_or_else(access::no_such_channel)?;
     let visible = visible(read, read.caller, &stream, read.app.clock.seconds())?;
     let mut topics = Vec::new();
@@ -55,7 +62,7 @@ fn get_topics(read: &Read<'_, User>, params: TopicsParams) -> ApiResult<Reply> {
         }
     }
     topics.sort_unstable_by_key(|topic| std::cmp::Reverse(topic.max_id));
-    Reply::field("topics", &topics)
+    Reply::data(&Topics { topics })
 }
 
 /// The ids of messages of the channel that the caller may see.

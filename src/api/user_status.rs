@@ -4,7 +4,9 @@ use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::Accessible;
 use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::emoji::resolve::{UNICODE, choose};
-use crate::domain::user_status::{EmojiParts, StatusChanged, UserStatus, load, read_status, save, to_wire};
+use crate::domain::user_status::{
+    EmojiParts, StatusChanged, StatusRecord, UserStatus, load, read_status, save,
+};
 use crate::domain::users::find;
 use crate::domain::{accounts, user_settings};
 use crate::http::Resource;
@@ -16,8 +18,9 @@ use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
 use rusqlite::Connection;
-use serde::Deserialize;
-use serde_json::{Map, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
 
 /// The resource of user statuses.
 pub const RESOURCE: Resource = Resource { name: "user_status", routes, state: STATE, ..Resource::EMPTY };
@@ -101,14 +104,21 @@ pub struct GetParams {
     user_id: UserId,
 }
 
+/// The reply to `GET /users/{user_id}/status`.
+#[derive(Serialize)]
+struct StatusReply {
+    /// Only the parts that are set.
+    status: StatusRecord,
+}
+
 /// `GET /users/{user_id}/status`: an empty object if the user has no status.
-fn get_status(read: &Read<'_, User>, params: GetParams) -> ApiResult<Reply> {
+fn get_status(read: &Read<'_, User>, params: GetParams) -> ApiResult<Reply<StatusReply>> {
     let user = find::by_id(read, params.user_id)?;
     check_is_active(&user)?;
     access::check(read, read.caller, &user)?;
     let is_visible: bool = user_settings::PRESENCE_ENABLED.get(read, user.user_id)?;
     let status = load(read, user.user_id)?;
-    Reply::field("status", &to_wire(&status, !is_visible))
+    Reply::data(&StatusReply { status: StatusRecord::new(status, !is_visible) })
 }
 
 fn check_is_active(user: &UserRow) -> ApiResult<()> {
@@ -190,15 +200,13 @@ fn apply(tx: &mut Tx<'_>, user_id: UserId, change: StatusChange) -> ApiResult<()
 /// State part `user_status`: the users with a status or a hidden presence, by id.
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let accessible = Accessible::to(request.connection, request.caller)?;
-    let mut all = Map::new();
+    let mut all = BTreeMap::new();
     for (user_id, status, away) in list_active(request.connection)? {
-        let object = to_wire(&status, away);
-        if !object.is_empty() && accessible.contains(user_id) {
-            all.insert(user_id.to_string(), object.into());
+        if (away || status != UserStatus::default()) && accessible.contains(user_id) {
+            all.insert(user_id, StatusRecord::new(status, away));
         }
     }
-    state.insert("user_status".into(), all.into());
-    Ok(())
+    state.set::<BTreeMap<UserId, StatusRecord>>("user_status", &all)
 }
 
 /// Lists the active users with a status or a hidden presence: id, status, and whether the presence is hidden.

@@ -13,7 +13,8 @@ use crate::types::UserId;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// How far back presences are returned by default, in days.
 const DEFAULT_HISTORY_DAYS: i64 = 14;
@@ -61,22 +62,24 @@ pub struct Presence {
 
 impl Presence {
     /// Returns the modern format.
-    pub fn modern(&self) -> Value {
-        let active = self.times.last_active.unwrap_or(self.date_joined);
-        json!({"active_timestamp": active, "idle_timestamp": self.times.last_connected})
+    pub fn modern(&self) -> ModernPresence {
+        let active_timestamp = self.times.last_active.unwrap_or(self.date_joined);
+        ModernPresence { active_timestamp, idle_timestamp: self.times.last_connected }
     }
 
     /// Returns the legacy format: the same status under `website` and `aggregated`.
-    pub fn legacy(&self) -> Value {
+    pub fn legacy(&self) -> LegacyPresence {
         let (status, timestamp) = self.status();
-        let aggregated = json!({"client": LEGACY_CLIENT, "status": status, "timestamp": timestamp});
-        json!({"aggregated": aggregated, LEGACY_CLIENT: self.legacy_website()})
+        let aggregated =
+            LegacyStatus { client: LEGACY_CLIENT.into(), status: status.into(), timestamp, pushable: None };
+        LegacyPresence { aggregated: Some(aggregated), website: self.legacy_website() }
     }
 
     /// Returns the entry of `website` in the legacy format.
-    pub fn legacy_website(&self) -> Value {
+    pub fn legacy_website(&self) -> LegacyStatus {
         let (status, timestamp) = self.status();
-        json!({"client": LEGACY_CLIENT, "status": status, "timestamp": timestamp, "pushable": false})
+        let pushable = Some(false);
+        LegacyStatus { client: LEGACY_CLIENT.into(), status: status.into(), timestamp, pushable }
     }
 
     /// Returns the status of the legacy format and its time.
@@ -190,11 +193,54 @@ pub struct PresenceQuery {
     pub is_slim: bool,
 }
 
+/// A presence in the modern format.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ModernPresence {
+    /// When the user was last active, in UNIX seconds.
+    active_timestamp: i64,
+    /// When a client of the user was last connected, in UNIX seconds.
+    idle_timestamp: i64,
+}
+
+/// A presence in the legacy format: by client, of which there is only one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LegacyPresence {
+    /// The presence in all clients. Absent in events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aggregated: Option<LegacyStatus>,
+    /// The presence in the only client.
+    website: LegacyStatus,
+}
+
+/// The presence in a client.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LegacyStatus {
+    /// Always `website`.
+    client: Cow<'static, str>,
+    /// `active` or `idle`.
+    status: Cow<'static, str>,
+    /// UNIX seconds.
+    timestamp: i64,
+    /// Always false: there are no push notifications. Absent in `aggregated`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pushable: Option<bool>,
+}
+
+/// A presence in the format of the request.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum PresenceRecord {
+    /// The modern format.
+    Modern(ModernPresence),
+    /// The legacy format.
+    Legacy(LegacyPresence),
+}
+
 /// The presences in a response.
 #[derive(Debug, Serialize)]
 pub struct PresenceList {
     /// The presences by user id, or by API email in the legacy format.
-    pub presences: Map<String, Value>,
+    pub presences: BTreeMap<String, PresenceRecord>,
     /// The time of the response, in UNIX seconds with a fraction.
     pub server_timestamp: f64,
     /// The newest included update; without any, the client's `last_update_id`, or -1.
@@ -211,7 +257,11 @@ pub fn list(
     let server_timestamp = seconds(milliseconds);
     let days = query.history_limit_days.unwrap_or(DEFAULT_HISTORY_DAYS);
     if realm::settings::PRESENCE_DISABLED.get(connection)? {
-        return Ok(PresenceList { presences: Map::new(), server_timestamp, presence_last_update_id: -1 });
+        return Ok(PresenceList {
+            presences: BTreeMap::new(),
+            server_timestamp,
+            presence_last_update_id: -1,
+        });
     }
     let has_some = query.last_update_id.is_some_and(|id| id > 0);
     let since = if has_some { 0 } else { (milliseconds / 1000).saturating_sub(days.saturating_mul(DAY)) };
@@ -221,9 +271,9 @@ pub fn list(
     let accessible = Accessible::to(connection, caller)?;
     let entry = |presence: &Presence| {
         if query.is_slim {
-            (presence.user_id.to_string(), presence.modern())
+            (presence.user_id.to_string(), PresenceRecord::Modern(presence.modern()))
         } else {
-            (presence.email.clone(), presence.legacy())
+            (presence.email.clone(), PresenceRecord::Legacy(presence.legacy()))
         }
     };
     Ok(PresenceList {
@@ -241,10 +291,7 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         is_slim: request.registration.slim_presence,
     };
     let loaded = list(request.connection, request.caller, query, request.app.clock.milliseconds())?;
-    state.insert("presences".into(), loaded.presences.into());
-    state.insert("presence_last_update_id".into(), loaded.presence_last_update_id.into());
-    state.insert("server_timestamp".into(), loaded.server_timestamp.into());
-    Ok(())
+    state.add::<PresenceList>(&loaded)
 }
 
 /// `presence`: somebody is back, or wants to be seen, or not any more. The older form.
@@ -255,14 +302,14 @@ pub struct PresenceChanged {
     /// UNIX seconds, with a fraction.
     server_timestamp: f64,
     /// By client.
-    presence: Value,
+    presence: LegacyPresence,
 }
 
 /// The modern form of `presence`.
 #[derive(Serialize, Deserialize)]
 pub struct ModernPresences {
     /// By user.
-    presences: Value,
+    presences: BTreeMap<UserId, ModernPresence>,
 }
 
 /// In which form a client gets presences.
@@ -312,11 +359,11 @@ fn emit_to(tx: &mut Tx<'_>, user_id: UserId, audience: RoaringBitmap) -> ApiResu
     if realm::settings::PRESENCE_DISABLED.get(tx)? {
         return Ok(());
     }
-    let routing = ModernPresences { presences: json!({user_id.to_string(): presence.modern()}) };
+    let routing = ModernPresences { presences: BTreeMap::from([(user_id, presence.modern())]) };
     let event = PresenceChanged {
         user_id,
         server_timestamp: seconds(tx.now() * 1000),
-        presence: json!({LEGACY_CLIENT: presence.legacy_website()}),
+        presence: LegacyPresence { aggregated: None, website: presence.legacy_website() },
         email: presence.email,
     };
     tx.emit_unlogged(Routed { event, routing }, Audience::set(audience));

@@ -10,7 +10,6 @@ use crate::types::UserId;
 use roaring::RoaringBitmap;
 use rusqlite::{Connection, OptionalExtension, Row};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 /// A user's status. Absent parts are empty strings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,23 +84,32 @@ pub fn introduce(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiResu
     Ok(())
 }
 
-/// Returns the wire form of a status, which has only the present parts. `away` is whether the presence is hidden.
-pub fn to_wire(status: &UserStatus, away: bool) -> Map<String, Value> {
-    let mut object = Map::new();
-    if away {
-        object.insert("away".into(), true.into());
+/// A status on the wire. It has only the parts that are set.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatusRecord {
+    /// True if the user hides their presence, and absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    away: bool,
+    /// The text.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    status_text: String,
+    /// The name of the emoji.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    emoji_name: String,
+    /// Identifies the emoji within its type.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    emoji_code: String,
+    /// `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    reaction_type: String,
+}
+
+impl StatusRecord {
+    /// Returns the record. `away` is whether the presence is hidden.
+    pub fn new(status: UserStatus, away: bool) -> Self {
+        let UserStatus { status_text, emoji_name, emoji_code, reaction_type } = status;
+        Self { away, status_text, emoji_name, emoji_code, reaction_type }
     }
-    for (name, text) in [
-        ("status_text", &status.status_text),
-        ("emoji_name", &status.emoji_name),
-        ("emoji_code", &status.emoji_code),
-        ("reaction_type", &status.reaction_type),
-    ] {
-        if !text.is_empty() {
-            object.insert(name.into(), text.as_str().into());
-        }
-    }
-    object
 }
 
 /// Reads a status from four columns, the first of which is `first`.

@@ -132,8 +132,8 @@ impl<'a> Members<'a> {
         Self { out, error: None }
     }
 
-    /// Adds a member.
-    pub fn add(&mut self, name: &str, value: &impl Serialize) {
+    /// Adds a member. `docs/openapi.yaml` describes it by the type argument, so each call names it.
+    pub fn add<T: Serialize>(&mut self, name: &str, value: &T) {
         match serde_json::to_string(value) {
             Ok(value) => {
                 // Writing to a string cannot fail.

@@ -36,7 +36,7 @@ pub use interceptor::{BodyTap, Dropped, Intercepted, Interceptor, Next};
 pub use json_text::write_json_text;
 pub use malformed_request::{JsonErrorIo, write_error};
 pub use multipart_stream::{FilePart, MultipartStream};
-pub use reply::{OtherReply, Reply, StreamedReply, members_of, success_body};
+pub use reply::{NotJson, OtherReply, Reply, ReplyBody, StreamedReply, members_of, success_body};
 pub use resource::{Background, Resource};
 pub use response_body::{BodyStream, ResponseBody};
 pub use route::{

@@ -4,9 +4,21 @@ use super::response_body::BodyStream;
 use crate::error::ApiResult;
 use serde::Serialize;
 use serde_json::Value;
+use std::marker::PhantomData;
 
-/// The successful result of a handler.
-pub enum Reply {
+/// The successful result of a handler: a JSON response with the members of `T`, or none.
+///
+/// `docs/openapi.yaml` has the members of `T` as the response of the handler's route.
+pub struct Reply<T = ()> {
+    body: ReplyBody,
+    members: PhantomData<fn() -> T>,
+}
+
+/// The members of a [`Reply`] that is no JSON response, but a redirect.
+pub enum NotJson {}
+
+/// The body of a [`Reply`].
+pub enum ReplyBody {
     /// The members of the JSON response, without braces; `result` and `msg` are added before them.
     Json(String),
     /// A page, an image, a redirect: anything but JSON of the API.
@@ -44,22 +56,37 @@ pub struct StreamedReply {
 impl Reply {
     /// Success without data.
     pub fn ok() -> Self {
-        Self::Json(String::new())
+        Self::members(String::new())
     }
+}
 
-    /// Success with the members of a struct or map.
-    pub fn data(data: &impl Serialize) -> ApiResult<Self> {
-        Ok(Self::Json(members_of(data)?))
-    }
-
-    /// Success with one member.
-    pub fn field(name: &'static str, value: &impl Serialize) -> ApiResult<Self> {
-        Ok(Self::Json(format!("\"{name}\":{}", serde_json::to_string(value)?)))
-    }
-
-    /// Success with members that are JSON already, without braces.
+impl<T> Reply<T> {
+    /// Success with members that are JSON already, without braces. They must be those of `T`.
     pub fn members(members: String) -> Self {
-        Self::Json(members)
+        ReplyBody::Json(members).into()
+    }
+
+    /// A response that is not JSON of the API.
+    pub fn other(other: OtherReply) -> Self {
+        ReplyBody::Other(other).into()
+    }
+
+    /// The body without the type of its members.
+    pub fn into_body(self) -> ReplyBody {
+        self.body
+    }
+}
+
+impl<T: Serialize> Reply<T> {
+    /// Success with the members of a struct or map.
+    pub fn data(data: &T) -> ApiResult<Self> {
+        Ok(Self::members(members_of(data)?))
+    }
+}
+
+impl<T> From<ReplyBody> for Reply<T> {
+    fn from(body: ReplyBody) -> Self {
+        Self { body, members: PhantomData }
     }
 }
 

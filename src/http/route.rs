@@ -13,7 +13,7 @@
 use super::form::{Form, UploadedFile};
 use super::multipart_stream::MultipartStream;
 use super::params::ParamError;
-use super::reply::Reply;
+use super::reply::{Reply, ReplyBody};
 use crate::app::App;
 use crate::auth::credentials::{parse_basic, unknown_key};
 use crate::auth::{Access, Caller, CallerKind, Ctx};
@@ -125,7 +125,7 @@ pub struct Request {
 /// The successful result of a handler, with what the route adds.
 pub struct HandlerOutput {
     /// The handler's reply.
-    pub reply: Reply,
+    pub reply: ReplyBody,
     /// Parameters that the handler does not know, for `ignored_parameters_unsupported`.
     pub ignored: Vec<String>,
     /// Additional headers.
@@ -133,7 +133,7 @@ pub struct HandlerOutput {
 }
 
 impl HandlerOutput {
-    fn new(reply: Reply, ignored: Vec<String>) -> Self {
+    fn new(reply: ReplyBody, ignored: Vec<String>) -> Self {
         Self { reply, ignored, headers: Vec::new() }
     }
 }
@@ -149,15 +149,15 @@ enum Handler {
 }
 
 /// Runs the handler on a snapshot.
-type ReadFn = dyn Fn(&Snapshot<'_>, &Request) -> ApiResult<Reply> + Send + Sync + 'static;
+type ReadFn = dyn Fn(&Snapshot<'_>, &Request) -> ApiResult<ReplyBody> + Send + Sync + 'static;
 
 /// Reads the parameters, and returns the job that runs the handler on the writer.
 type WriteFn = dyn Fn(Option<Caller>, &Form) -> ApiResult<WriterJob> + Send + Sync;
-type WriterJob = Box<dyn FnOnce(&mut Tx<'_>) -> ApiResult<Reply> + Send>;
+type WriterJob = Box<dyn FnOnce(&mut Tx<'_>) -> ApiResult<ReplyBody> + Send>;
 
 /// Reads the parameters, and starts the handler. Returns the ignored parameters with it.
 type CallFn = dyn Fn(Request) -> ApiResult<(Vec<String>, ReplyFuture)> + Send + Sync;
-type ReplyFuture = Pin<Box<dyn Future<Output = ApiResult<Reply>> + Send>>;
+type ReplyFuture = Pin<Box<dyn Future<Output = ApiResult<ReplyBody>> + Send>>;
 
 /// The parameters of a handler: a struct, or [`Params2`].
 pub trait Parameters: Sized {
@@ -237,40 +237,41 @@ impl<C: CallerKind> Call<C> {
 
 impl Route {
     /// A handler that reads one snapshot.
-    pub fn read<C: CallerKind, P: Parameters + 'static>(
+    pub fn read<C: CallerKind, P: Parameters + 'static, T: 'static>(
         method: Method,
         path: &'static str,
         _access: Access<C>,
-        handler: fn(&Read<'_, C>, P) -> ApiResult<Reply>,
+        handler: fn(&Read<'_, C>, P) -> ApiResult<Reply<T>>,
     ) -> Self {
         let run: Arc<ReadFn> = Arc::new(move |snapshot, request| {
             let caller = C::admit(request.caller.clone())?;
             let params = P::read(&request.form)?;
-            handler(&Read { snapshot, caller: &caller, app: &request.app, info: &request.info }, params)
+            let read = Read { snapshot, caller: &caller, app: &request.app, info: &request.info };
+            handler(&read, params).map(Reply::into_body)
         });
         Self::new::<C>(method, path, Handler::Read(run))
     }
 
     /// A handler that is one job on the writer.
-    pub fn write<C: CallerKind, P: Parameters + Send + 'static>(
+    pub fn write<C: CallerKind, P: Parameters + Send + 'static, T: 'static>(
         method: Method,
         path: &'static str,
         _access: Access<C>,
-        handler: fn(&mut Tx<'_>, &C, P) -> ApiResult<Reply>,
+        handler: fn(&mut Tx<'_>, &C, P) -> ApiResult<Reply<T>>,
     ) -> Self {
         let run: Box<WriteFn> = Box::new(move |caller, form| {
             let mut caller = C::admit(caller)?;
             let params = P::read(form)?;
             Ok(Box::new(move |tx| {
                 caller.revalidate(tx)?;
-                handler(tx, &caller, params)
+                handler(tx, &caller, params).map(Reply::into_body)
             }))
         });
         Self::new::<C>(method, path, Handler::Write(run))
     }
 
     /// An async handler.
-    pub fn call<C: CallerKind, P, F, H>(
+    pub fn call<C: CallerKind, P, T, F, H>(
         method: Method,
         path: &'static str,
         _access: Access<C>,
@@ -278,7 +279,7 @@ impl Route {
     ) -> Self
     where
         P: Parameters,
-        F: Future<Output = ApiResult<Reply>> + Send + 'static,
+        F: Future<Output = ApiResult<Reply<T>>> + Send + 'static,
         H: Fn(Call<C>, P) -> F + Send + Sync + 'static,
     {
         let run: Box<CallFn> = Box::new(move |Request { app, info, caller, mut form, .. }| {
@@ -287,14 +288,15 @@ impl Route {
             // The form is dropped before the handler runs: thousands of polls wait at a time.
             let (ignored, files, body) = (owned(form.ignored()), form.take_files(), form.take_body());
             drop(form);
-            Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params))))
+            let reply = handler(Call { app, caller, info, files, body }, params);
+            Ok((ignored, Box::pin(async move { reply.await.map(Reply::into_body) })))
         });
         Self::new::<C>(method, path, Handler::Call(run))
     }
 
     /// An async handler that reads the files of a multipart body while it arrives. The caller is checked before
     /// anything of the body is read. Parameters come from the query string and the path only.
-    pub fn upload<C: CallerKind, P, F, H>(
+    pub fn upload<C: CallerKind, P, T, F, H>(
         method: Method,
         path: &'static str,
         _access: Access<C>,
@@ -302,7 +304,7 @@ impl Route {
     ) -> Self
     where
         P: Parameters,
-        F: Future<Output = ApiResult<Reply>> + Send + 'static,
+        F: Future<Output = ApiResult<Reply<T>>> + Send + 'static,
         H: Fn(Call<C>, P, MultipartStream) -> F + Send + Sync + 'static,
     {
         let run: Box<CallFn> = Box::new(move |Request { app, info, caller, form, multipart }| {
@@ -313,7 +315,8 @@ impl Route {
             })?;
             let (ignored, files, body) = (owned(form.ignored()), Vec::new(), bytes::Bytes::new());
             drop(form);
-            Ok((ignored, Box::pin(handler(Call { app, caller, info, files, body }, params, *multipart))))
+            let reply = handler(Call { app, caller, info, files, body }, params, *multipart);
+            Ok((ignored, Box::pin(async move { reply.await.map(Reply::into_body) })))
         });
         Self { streams_body: true, ..Self::new::<C>(method, path, Handler::Call(run)) }
     }

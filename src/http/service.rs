@@ -5,7 +5,7 @@ use super::client_address::{client_address, is_forged, is_from_browser, origin, 
 use super::form::Form;
 use super::interceptor::{Dropped, Interceptor, Next};
 use super::multipart_stream::MultipartStream;
-use super::reply::{Reply, success_body};
+use super::reply::{ReplyBody, success_body};
 use super::request_body::RequestBody;
 use super::response_body::ResponseBody;
 use super::route::{Conditions, HandlerOutput, Request, RequestInfo, Route};
@@ -388,10 +388,10 @@ fn success(output: HandlerOutput, compress: bool) -> Response<ResponseBody> {
     response
 }
 
-fn reply(reply: Reply, ignored: &[String], compress: bool) -> Response<ResponseBody> {
+fn reply(reply: ReplyBody, ignored: &[String], compress: bool) -> Response<ResponseBody> {
     match reply {
-        Reply::Json(members) => json(StatusCode::OK, success_body(members, ignored), compress),
-        Reply::Other(other) => {
+        ReplyBody::Json(members) => json(StatusCode::OK, success_body(members, ignored), compress),
+        ReplyBody::Other(other) => {
             let status = StatusCode::from_u16(other.status).unwrap_or(StatusCode::OK);
             let is_text = other.content_type.starts_with("text/") || other.content_type == JSON;
             let is_packed = other.headers.iter().any(|(name, _)| *name == "Content-Encoding");
@@ -403,7 +403,7 @@ fn reply(reply: Reply, ignored: &[String], compress: bool) -> Response<ResponseB
             insert_all(response.headers_mut(), &other.headers);
             response
         }
-        Reply::Streamed(file) => {
+        ReplyBody::Streamed(file) => {
             let status = StatusCode::from_u16(file.status).unwrap_or(StatusCode::OK);
             let mut response =
                 Response::new(ResponseBody::Streamed { remaining: file.length, stream: file.stream });

@@ -98,9 +98,20 @@ impl State {
         self.0.insert(name, Field::Value(value));
     }
 
-    /// Sets a large field, which is serialized at once. Fails only if it has no JSON form.
-    pub fn insert_large(&mut self, name: &str, value: &impl Serialize) -> ApiResult<()> {
+    /// Sets a field, which is serialized at once. Fails only if it has no JSON form.
+    ///
+    /// `docs/openapi.yaml` describes the field by the type argument, so each call names it: `state.set::<Vec<Draft>>(..)`.
+    pub fn set<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> ApiResult<()> {
         self.0.insert(name.to_owned(), Field::Text(to_raw_value(value)?));
+        Ok(())
+    }
+
+    /// Sets a field for each member of a struct. `docs/openapi.yaml` describes them as the struct does, which is a literal
+    /// or the type argument.
+    pub fn add<T: Serialize>(&mut self, fields: &T) -> ApiResult<()> {
+        if let Value::Object(fields) = serde_json::to_value(fields)? {
+            self.extend(fields);
+        }
         Ok(())
     }
 }
@@ -119,7 +130,7 @@ mod tests {
     fn fields_are_there_once_with_what_was_set_last() {
         let mut state = State::default();
         state.insert("a".into(), 1.into());
-        state.insert_large("a", &[2, 3]).unwrap();
+        state.set::<[i64; 2]>("a", &[2, 3]).unwrap();
         state.extend([("b".to_owned(), "x".into())]);
         assert_eq!(serde_json::to_string(&state).unwrap(), r#"{"a":[2,3],"b":"x"}"#);
     }

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::auth::Caller;
 use crate::http::form::Form;
-use crate::http::{ApiError, ApiResult, Found, Reply, Request, RequestInfo, Router};
+use crate::http::{ApiError, ApiResult, Found, ReplyBody, Request, RequestInfo, Router};
 use bytes::Bytes;
 use hyper::Method;
 use serde_json::{Map, Value};
@@ -44,7 +44,7 @@ pub async fn call(
     let app = Arc::clone(app);
     let request = Request { app, info, caller: Some(caller), form, multipart: None };
     let output = route.run(request).await?;
-    let Reply::Json(members) = output.reply else {
+    let ReplyBody::Json(members) = output.reply else {
         return Err(ApiError::bad_request(format!("{method} {path} does not answer with JSON")));
     };
     let mut answer: Value = serde_json::from_str(&format!("{{{members}}}"))?;

@@ -1,6 +1,6 @@
 //! Version.
 
-use serde_json::{Map, Value};
+use serde::Serialize;
 
 /// The feature level that we announce: nothing below it is missing from what we serve, and clients take the ways of
 /// release 11.0.
@@ -10,12 +10,30 @@ pub const FEATURE_LEVEL: i64 = 421;
 pub const VERSION: &str = concat!("11.0-teamchat-", env!("CARGO_PKG_VERSION"));
 
 /// The version fields, under the published names and under those of the spec.
-pub fn versions() -> Map<String, Value> {
-    let mut fields = Map::new();
-    for prefix in ["zulip", "svc"] {
-        fields.insert(format!("{prefix}_version"), VERSION.into());
-        fields.insert(format!("{prefix}_feature_level"), FEATURE_LEVEL.into());
-        fields.insert(format!("{prefix}_merge_base"), VERSION.into());
-    }
-    fields
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Versions {
+    /// The release whose ways the server follows, with its own version behind it.
+    zulip_version: &'static str,
+    /// The feature level that the server announces.
+    zulip_feature_level: i64,
+    /// The same as the version.
+    zulip_merge_base: &'static str,
+    /// The same as `zulip_version`.
+    svc_version: &'static str,
+    /// The same as `zulip_feature_level`.
+    svc_feature_level: i64,
+    /// The same as `zulip_merge_base`.
+    svc_merge_base: &'static str,
+}
+
+impl Versions {
+    /// Those of this program.
+    pub const CURRENT: Self = Self {
+        zulip_version: VERSION,
+        zulip_feature_level: FEATURE_LEVEL,
+        zulip_merge_base: VERSION,
+        svc_version: VERSION,
+        svc_feature_level: FEATURE_LEVEL,
+        svc_merge_base: VERSION,
+    };
 }

@@ -12,12 +12,12 @@ use crate::domain::limits::MAX_BOTS_OF_OWNER;
 use crate::domain::realm::bot_domain;
 use crate::domain::users::names;
 use crate::http::params::{JsonOrText, Trimmed};
-use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User, members_of};
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
-use crate::types::{BotType, Role};
+use crate::types::{BotType, Role, UserId};
 use rand::RngExt;
 use rand::distr::Alphanumeric;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Parameters of `POST /bots`.
@@ -57,11 +57,21 @@ fn default_interface() -> i64 {
 }
 
 /// `POST /bots`: creates a bot owned by the caller. A multipart body may have its avatar.
-pub async fn create_bot(mut call: Call<User>, params: CreateBotParams) -> ApiResult<Reply> {
+pub async fn create_bot(mut call: Call<User>, params: CreateBotParams) -> ApiResult<Reply<CreatedBot>> {
     let files = std::mem::take(&mut call.files);
     let image = avatar::from_files(&call.app, call.caller.user_id, files).await?;
     let domain = bot_domain(&call.info.origin);
     call.write(move |tx, caller| create(tx, caller, params, &domain, image.as_ref())).await
+}
+
+/// The reply to `POST /bots`.
+#[derive(Serialize)]
+pub struct CreatedBot {
+    /// The bot.
+    user_id: UserId,
+    /// Its record, without names.
+    #[serde(flatten)]
+    bot: OwnBotRecord,
 }
 
 fn create(
@@ -70,7 +80,7 @@ fn create(
     params: CreateBotParams,
     domain: &str,
     image: Option<&AvatarImage>,
-) -> ApiResult<Reply> {
+) -> ApiResult<Reply<CreatedBot>> {
     rules::check_can_own_bots(caller)?;
     if !caller.role.is_administrator() {
         let statement = "SELECT count(*) FROM user WHERE bot_owner_id = ?1 AND is_active";
@@ -119,6 +129,6 @@ fn create(
     }
     let row = sql::load(tx, user.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that was just made has no row"))?;
-    let record = members_of(&OwnBotRecord::new(&user, row).without_names())?;
-    Ok(Reply::members(format!("\"user_id\":{},{record}", user.user_id)))
+    let bot = OwnBotRecord::new(&user, row).without_names();
+    Reply::data(&CreatedBot { user_id: user.user_id, bot })
 }

@@ -12,7 +12,7 @@ use crate::http::{ApiError, ApiResult, Read, Reply, Route, StatePart, USER, User
 use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The resource of `/bots`.
 pub const RESOURCE: Resource = Resource { name: "bots", routes, state: STATE, set_up, ..Resource::EMPTY };
@@ -33,13 +33,20 @@ fn routes() -> Vec<Route> {
     ]
 }
 
+/// The reply to `GET /bots`.
+#[derive(Serialize)]
+struct Bots {
+    /// The oldest first.
+    bots: Vec<OwnBotRecord>,
+}
+
 /// `GET /bots`: lists the caller's active bots, the oldest first.
-fn get_bots(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+fn get_bots(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Bots>> {
     rules::check_can_own_bots(read.caller)?;
     let mut bots = sql::list(read, Some(read.caller.user_id))?;
     bots.retain(|(user, _)| user.is_active);
     let bots: Vec<_> = bots.into_iter().map(|(user, bot)| OwnBotRecord::new(&user, bot)).collect();
-    Reply::field("bots", &bots)
+    Reply::data(&Bots { bots })
 }
 
 /// Parameters of `GET /bots/{bot_id}/api_key` and `POST /bots/{bot_id}/api_key/regenerate`.
@@ -49,8 +56,15 @@ pub struct BotKeyParams {
     bot_id: UserId,
 }
 
+/// The API key of a bot.
+#[derive(Serialize)]
+struct BotApiKey {
+    /// Works until it is regenerated.
+    api_key: String,
+}
+
 /// `GET /bots/{bot_id}/api_key` (feature level 463). Creates a key if the last one was revoked.
-fn get_bot_api_key(tx: &mut Tx<'_>, caller: &User, params: BotKeyParams) -> ApiResult<Reply> {
+fn get_bot_api_key(tx: &mut Tx<'_>, caller: &User, params: BotKeyParams) -> ApiResult<Reply<BotApiKey>> {
     let bot = rules::find(tx, caller, params.bot_id)?;
     let row = sql::load(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("a bot that is a user has no bot row"))?;
@@ -62,13 +76,17 @@ fn get_bot_api_key(tx: &mut Tx<'_>, caller: &User, params: BotKeyParams) -> ApiR
             api_key
         }
     };
-    Reply::field("api_key", &api_key)
+    Reply::data(&BotApiKey { api_key })
 }
 
 /// `POST /bots/{bot_id}/api_key/regenerate`: creates a key. All other keys of the bot stop working.
-fn regenerate_bot_api_key(tx: &mut Tx<'_>, caller: &User, params: BotKeyParams) -> ApiResult<Reply> {
+fn regenerate_bot_api_key(
+    tx: &mut Tx<'_>,
+    caller: &User,
+    params: BotKeyParams,
+) -> ApiResult<Reply<BotApiKey>> {
     let bot = rules::find(tx, caller, params.bot_id)?;
-    Reply::field("api_key", &change::regenerate_key(tx, &bot)?)
+    Reply::data(&BotApiKey { api_key: change::regenerate_key(tx, &bot)? })
 }
 
 /// Adds the `bot` row and a readable API key to bots of databases that are older than both.

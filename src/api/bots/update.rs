@@ -11,8 +11,8 @@ use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{BotType, Role, UserId};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -47,10 +47,34 @@ fn default_interface() -> i64 {
 }
 
 /// `PATCH /bots/{bot_id}`: changes a bot, active or not. A multipart body may have a new avatar.
-pub async fn update_bot(mut call: Call<User>, params: UpdateBotParams) -> ApiResult<Reply> {
+pub async fn update_bot(mut call: Call<User>, params: UpdateBotParams) -> ApiResult<Reply<UpdatedBot>> {
     let files = std::mem::take(&mut call.files);
     let image = avatar::from_files(&call.app, call.caller.user_id, files).await?;
     call.write(move |tx, caller| update(tx, caller, params, image.as_ref())).await
+}
+
+/// The reply to `PATCH /bots/{bot_id}`.
+#[derive(Serialize)]
+pub struct UpdatedBot {
+    /// The display name.
+    full_name: String,
+    /// The image.
+    avatar_url: String,
+    /// The payload format as the request names it.
+    service_interface: i64,
+    /// The URL that messages are posted to, if it changed.
+    service_payload_url: Option<String>,
+    /// The configuration of the integration, if it changed.
+    config_data: Option<Value>,
+    /// The bot's default channel to send to.
+    default_sending_stream: Option<String>,
+    /// The bot's default channel for events.
+    default_events_register_stream: Option<String>,
+    /// Whether the bot receives events of all public channels by default.
+    default_all_public_streams: bool,
+    /// The owner's API email; absent for a bot without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bot_owner: Option<String>,
 }
 
 fn update(
@@ -58,7 +82,7 @@ fn update(
     caller: &Caller,
     params: UpdateBotParams,
     image: Option<&AvatarImage>,
-) -> ApiResult<Reply> {
+) -> ApiResult<Reply<UpdatedBot>> {
     let mut bot = rules::find(tx, caller, params.bot_id)?;
     if let Some(full_name) = &params.full_name {
         change_name(tx, &bot, full_name)?;
@@ -112,20 +136,18 @@ fn update(
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no user row"))?;
     let row = sql::load(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
-    let mut response = json!({
-        "full_name": bot.full_name,
-        "avatar_url": bot.avatar.url(),
-        "service_interface": params.service_interface,
-        "service_payload_url": service_payload_url,
-        "config_data": config_data,
-        "default_sending_stream": row.default_sending_stream,
-        "default_events_register_stream": row.default_events_register_stream,
-        "default_all_public_streams": row.default_all_public_streams,
-    });
-    if let Some(owner) = bot.bot_owner_id.map(|owner| user_rows::by_id(tx, owner)).transpose()?.flatten() {
-        response["bot_owner"] = owner.email.into();
-    }
-    Reply::data(&response)
+    let owner = bot.bot_owner_id.map(|owner| user_rows::by_id(tx, owner)).transpose()?.flatten();
+    Reply::data(&UpdatedBot {
+        full_name: bot.full_name,
+        avatar_url: bot.avatar.url(),
+        service_interface: params.service_interface,
+        service_payload_url,
+        config_data,
+        default_sending_stream: row.default_sending_stream,
+        default_events_register_stream: row.default_events_register_stream,
+        default_all_public_streams: row.default_all_public_streams,
+        bot_owner: owner.map(|owner| owner.email),
+    })
 }
 
 fn change_name(tx: &mut Tx<'_>, bot: &UserRow, full_name: &str) -> ApiResult<()> {

@@ -11,7 +11,7 @@ use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Parameters of `POST /channels/create`, beside those of a new channel.
@@ -30,18 +30,25 @@ pub struct CreateParams {
     announce: bool,
 }
 
+/// The reply to `POST /channels/create`.
+#[derive(Serialize)]
+pub struct CreatedChannel {
+    /// The channel.
+    pub id: StreamId,
+}
+
 /// `POST /channels/create`: creates a channel and returns its `id`.
 pub async fn create(
     call: Call<User>,
     Params2(params, creation): Params2<CreateParams, CreationParams>,
-) -> ApiResult<Reply> {
+) -> ApiResult<Reply<CreatedChannel>> {
     let named = (rules::name(&params.name)?, rules::description(&params.description));
     let channel = create_channel::prepare_channels(&call, vec![named])
         .await?
         .pop()
         .ok_or_else(|| ApiError::internal("one channel was asked for and none was prepared"))?;
     let job = move |tx: &mut Tx<'_>, caller: &User| create_one(tx, caller, &params, &creation, channel);
-    Reply::field("id", &call.write(job).await?)
+    Reply::data(&CreatedChannel { id: call.write(job).await? })
 }
 
 fn create_one(

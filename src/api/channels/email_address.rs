@@ -10,7 +10,7 @@ use crate::domain::users::sql as users;
 use crate::http::{ApiError, ApiResult, Caller, Read, Reply, User};
 use crate::types::{StreamId, UserId};
 use rusqlite::Connection;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Parameters of `GET /streams/{stream_id}/email_address`.
 #[derive(Deserialize)]
@@ -21,12 +21,19 @@ pub struct EmailParams {
     sender_id: Option<UserId>,
 }
 
+/// The email address of a channel.
+#[derive(Serialize)]
+pub struct EmailAddress {
+    /// Always empty: the server takes no mail.
+    pub email: String,
+}
+
 /// `GET /streams/{stream_id}/email_address`: returns an empty `email`.
-pub fn email_address(read: &Read<'_, User>, params: EmailParams) -> ApiResult<Reply> {
+pub fn email_address(read: &Read<'_, User>, params: EmailParams) -> ApiResult<Reply<EmailAddress>> {
     let now = read.app.clock.seconds();
     channels::find_for_content(Ctx::new(read, read.caller, now), params.stream_id)?;
     check_sender(read, read.caller, params.sender_id)?;
-    Reply::field("email", &"")
+    Reply::data(&EmailAddress { email: String::new() })
 }
 
 fn check_sender(connection: &Connection, caller: &Caller, sender_id: Option<UserId>) -> ApiResult<()> {

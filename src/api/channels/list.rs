@@ -3,12 +3,12 @@
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels;
 use crate::domain::access::channels::Viewer;
-use crate::domain::channels::record::{Records, record};
+use crate::domain::channels::record::{ChannelRecord, Records, record};
 use crate::domain::channels::sql;
 use crate::domain::subscriptions;
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{StreamId, UserId};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
 /// Parameters of `GET /streams` (spec, "get all channels").
@@ -51,8 +51,15 @@ impl Default for StreamsParams {
     }
 }
 
+/// The reply to `GET /streams`.
+#[derive(Serialize)]
+pub struct Channels {
+    /// By name.
+    pub streams: Vec<ChannelRecord>,
+}
+
 /// `GET /streams`: the channels that match any of the filters, by name.
-pub fn streams(read: &Read<'_, User>, params: StreamsParams) -> ApiResult<Reply> {
+pub fn streams(read: &Read<'_, User>, params: StreamsParams) -> ApiResult<Reply<Channels>> {
     if params.include_all_active && !read.caller.role.is_administrator() {
         return Err(ApiError::bad_request("User not authorized for this query"));
     }
@@ -67,7 +74,7 @@ pub fn streams(read: &Read<'_, User>, params: StreamsParams) -> ApiResult<Reply>
             streams.push(record);
         }
     }
-    Reply::field("streams", &streams)
+    Reply::data(&Channels { streams })
 }
 
 /// The filters of `GET /streams`, with the sets of channels that they need loaded.
@@ -142,11 +149,18 @@ pub struct StreamParams {
     stream_id: StreamId,
 }
 
+/// The reply to `GET /streams/{stream_id}`.
+#[derive(Serialize)]
+pub struct OneChannel {
+    /// The channel.
+    pub stream: ChannelRecord,
+}
+
 /// `GET /streams/{stream_id}`: one channel.
-pub fn stream(read: &Read<'_, User>, params: StreamParams) -> ApiResult<Reply> {
+pub fn stream(read: &Read<'_, User>, params: StreamParams) -> ApiResult<Reply<OneChannel>> {
     let now = read.app.clock.seconds();
     let stream = channels::find_for_metadata(read.ctx(), params.stream_id)?;
-    Reply::field("stream", &record(read, now, &stream)?)
+    Reply::data(&OneChannel { stream: record(read, now, &stream)? })
 }
 
 /// Parameters of `GET /get_stream_id`.
@@ -156,13 +170,20 @@ pub struct StreamIdParams {
     stream: String,
 }
 
+/// The reply to `GET /get_stream_id`.
+#[derive(Serialize)]
+pub struct ChannelId {
+    /// The channel.
+    pub stream_id: StreamId,
+}
+
 /// `GET /get_stream_id`: the id of a channel that the caller may read and that is not archived.
-pub fn stream_id(read: &Read<'_, User>, params: StreamIdParams) -> ApiResult<Reply> {
+pub fn stream_id(read: &Read<'_, User>, params: StreamIdParams) -> ApiResult<Reply<ChannelId>> {
     let found = sql::by_name(read, &params.stream)?.filter(|stream| !stream.is_archived);
     if let Some(stream) = found
         && channels::has_content_access(read.ctx(), &stream)?
     {
-        return Reply::field("stream_id", &stream.stream_id);
+        return Reply::data(&ChannelId { stream_id: stream.stream_id });
     }
     Err(ApiError::bad_request(format!("Invalid channel name '{}'", params.stream)))
 }

@@ -14,7 +14,7 @@ use crate::domain::realm::user_ids::everyone;
 use crate::http::{ApiError, ApiResult, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::{GroupId, UserId};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Parameters of `POST /user_groups/create` other than the settings.
 #[derive(Deserialize)]
@@ -70,12 +70,19 @@ impl NewSettings {
     }
 }
 
+/// The reply to `POST /user_groups/create`.
+#[derive(Serialize)]
+pub struct CreatedGroup {
+    /// The group.
+    pub group_id: GroupId,
+}
+
 /// `POST /user_groups/create`: creates a group and returns its id.
 pub fn create(
     tx: &mut Tx<'_>,
     caller: &User,
     Params2(params, settings): Params2<CreateParams, NewSettings>,
-) -> ApiResult<Reply> {
+) -> ApiResult<Reply<CreatedGroup>> {
     let caller: &Caller = caller;
     rules::require_member(caller)?;
     let membership = Membership::of(tx, caller.user_id, tx.now())?;
@@ -105,7 +112,7 @@ pub fn create(
     let audience = everyone(tx)?;
     tx.emit(GroupAdded::new(events::named(tx, &group)?), audience);
     add_subgroups(tx, &group, &params.subgroups)?;
-    Reply::field("group_id", &id)
+    Reply::data(&CreatedGroup { group_id: id })
 }
 
 /// Adds the subgroups. No setting uses the new group yet, so this does not change what anyone can see.

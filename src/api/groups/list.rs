@@ -1,13 +1,14 @@
 //! `GET /user_groups`, and the members and subgroups of a group.
 
 use crate::domain::access::user_rows as users;
+use crate::domain::groups::events::GroupRecord;
 use crate::domain::groups::membership::Membership;
 use crate::domain::groups::roles::{ActiveUsersByRole, Among};
 use crate::domain::groups::{events, membership, rules, sql};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{GroupId, UserId};
 use roaring::RoaringBitmap;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Parameters of `GET /user_groups`.
 #[derive(Deserialize)]
@@ -17,11 +18,18 @@ pub struct GroupsParams {
     include_deactivated_groups: bool,
 }
 
+/// The reply to `GET /user_groups`.
+#[derive(Serialize)]
+pub struct Groups {
+    /// By id.
+    pub user_groups: Vec<GroupRecord>,
+}
+
 /// `GET /user_groups`: lists all groups.
-pub fn list_groups(read: &Read<'_, User>, params: GroupsParams) -> ApiResult<Reply> {
+pub fn list_groups(read: &Read<'_, User>, params: GroupsParams) -> ApiResult<Reply<Groups>> {
     rules::require_member(read.caller)?;
     let groups = events::all(read, params.include_deactivated_groups, read.app.clock.seconds())?;
-    Reply::field("user_groups", &groups)
+    Reply::data(&Groups { user_groups: groups })
 }
 
 /// Parameters of `GET /user_groups/{user_group_id}/members`.
@@ -34,8 +42,15 @@ pub struct MembersParams {
     direct_member_only: bool,
 }
 
+/// The reply to `GET /user_groups/{user_group_id}/members`.
+#[derive(Serialize)]
+pub struct GroupMembers {
+    /// User ids, ascending.
+    pub members: Vec<u32>,
+}
+
 /// `GET /user_groups/{user_group_id}/members`: lists user ids, ascending.
-pub fn list_members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply> {
+pub fn list_members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply<GroupMembers>> {
     rules::require_member(read.caller)?;
     let group = rules::find_active(read, params.user_group_id)?.id;
     let users = if params.direct_member_only {
@@ -43,7 +58,7 @@ pub fn list_members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<R
     } else {
         membership::users_in(read, group, read.app.clock.seconds())?
     };
-    Reply::field("members", &users.iter().collect::<Vec<_>>())
+    Reply::data(&GroupMembers { members: users.iter().collect::<Vec<_>>() })
 }
 
 fn direct_members(read: &Read<'_, User>, group: GroupId) -> ApiResult<RoaringBitmap> {
@@ -65,8 +80,15 @@ pub struct MemberParams {
     direct_member_only: bool,
 }
 
+/// The reply to `GET /user_groups/{user_group_id}/members/{user_id}`.
+#[derive(Serialize)]
+pub struct IsMember {
+    /// Whether the user is a member.
+    pub is_user_group_member: bool,
+}
+
 /// `GET /user_groups/{user_group_id}/members/{user_id}`: whether a user is a member of a group.
-pub fn is_member(read: &Read<'_, User>, params: MemberParams) -> ApiResult<Reply> {
+pub fn is_member(read: &Read<'_, User>, params: MemberParams) -> ApiResult<Reply<IsMember>> {
     rules::require_member(read.caller)?;
     let group = rules::find_active(read, params.user_group_id)?.id;
     let user = users::by_id(read, params.user_id)?.filter(|user| !user.is_bot());
@@ -80,7 +102,7 @@ pub fn is_member(read: &Read<'_, User>, params: MemberParams) -> ApiResult<Reply
     } else {
         Membership::of(read, user.user_id, read.app.clock.seconds())?.contains(group)
     };
-    Reply::field("is_user_group_member", &is_member)
+    Reply::data(&IsMember { is_user_group_member: is_member })
 }
 
 /// Parameters of `GET /user_groups/{user_group_id}/subgroups`.
@@ -93,8 +115,15 @@ pub struct SubgroupsParams {
     direct_subgroup_only: bool,
 }
 
+/// The reply to `GET /user_groups/{user_group_id}/subgroups`.
+#[derive(Serialize)]
+pub struct Subgroups {
+    /// Ascending.
+    pub subgroups: Vec<GroupId>,
+}
+
 /// `GET /user_groups/{user_group_id}/subgroups`: lists group ids, ascending.
-pub fn list_subgroups(read: &Read<'_, User>, params: SubgroupsParams) -> ApiResult<Reply> {
+pub fn list_subgroups(read: &Read<'_, User>, params: SubgroupsParams) -> ApiResult<Reply<Subgroups>> {
     rules::require_member(read.caller)?;
     let group = rules::find_active(read, params.user_group_id)?.id;
     let mut groups = if params.direct_subgroup_only {
@@ -103,5 +132,5 @@ pub fn list_subgroups(read: &Read<'_, User>, params: SubgroupsParams) -> ApiResu
         sql::all_subgroups(read, group)?.into_iter().filter(|subgroup| *subgroup != group).collect()
     };
     groups.sort_unstable();
-    Reply::field("subgroups", &groups)
+    Reply::data(&Subgroups { subgroups: groups })
 }

@@ -82,7 +82,7 @@ fn avatar_of(read: &Read<'_, User>, params: &AvatarParams) -> ApiResult<Option<A
 
 fn redirect(location: String) -> Reply {
     let headers = vec![("Location", location)];
-    Reply::Other(OtherReply { status: 302, content_type: "text/plain", headers, body: Bytes::new() })
+    Reply::other(OtherReply { status: 302, content_type: "text/plain", headers, body: Bytes::new() })
 }
 
 /// `GET /user_avatars/{realm_id}/{path}`: an uploaded image, or a generated avatar.
@@ -134,5 +134,5 @@ fn png_reply(image: io::Result<Vec<u8>>) -> ApiResult<Reply> {
 
 fn kept(content_type: &'static str, body: Bytes) -> Reply {
     let headers = vec![("Cache-Control", FOR_EVER.to_owned())];
-    Reply::Other(OtherReply { status: 200, content_type, headers, body })
+    Reply::other(OtherReply { status: 200, content_type, headers, body })
 }

@@ -37,11 +37,11 @@ use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Caller, Reply, Rout
 use crate::http::{State, StatePart, StateRequest};
 use crate::markdown::Words;
 use crate::store::{Snapshot, Tx};
+use crate::types::UserId;
 use filter::Filter;
 use hyper::Method;
 use payload::{Options, Payload, Post, Refusal};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use table::Integration;
 
 /// Incoming webhooks.
@@ -63,18 +63,28 @@ fn routes() -> Vec<Route> {
     ]
 }
 
+/// An integration, as clients offer it for a new bot.
+#[derive(Serialize)]
+struct IntegrationRecord {
+    /// Its name in addresses.
+    name: &'static str,
+    /// Its name for people.
+    display_name: &'static str,
+    /// The types of events that its filters know; null for one without filters.
+    all_event_types: Option<&'static [&'static str]>,
+    /// Always empty: nothing needs to be configured.
+    config_options: [(); 0],
+}
+
 /// State part `realm_incoming_webhook_bots`: the integrations of incoming webhook bots.
 fn incoming_webhook_bots(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let integrations: Vec<Value> = INTEGRATIONS
-        .iter()
-        .map(|(name, display_name)| {
-            let events = table::find(name).map(|integration| integration.events);
-            let events = events.filter(|events| !events.is_empty());
-            json!({"name": name, "display_name": display_name, "all_event_types": events, "config_options": []})
-        })
-        .collect();
-    state.insert("realm_incoming_webhook_bots".into(), integrations.into());
-    Ok(())
+    let record = |(name, display_name): &(&'static str, &'static str)| {
+        let events = table::find(name).map(|integration| integration.events);
+        let all_event_types = events.filter(|events| !events.is_empty());
+        IntegrationRecord { name, display_name, all_event_types, config_options: [] }
+    };
+    let integrations: Vec<IntegrationRecord> = INTEGRATIONS.iter().map(record).collect();
+    state.set::<Vec<IntegrationRecord>>("realm_incoming_webhook_bots", &integrations)
 }
 
 /// Parameters of `POST /external/{integration}`. The body is the data of the other program.
@@ -104,7 +114,7 @@ pub struct DeliverParams {
 }
 
 /// `POST /external/{integration}`: sends the messages that the integration makes of the body.
-async fn deliver(call: Call<Anyone>, params: DeliverParams) -> ApiResult<Reply> {
+async fn deliver(call: Call<Anyone>, params: DeliverParams) -> ApiResult<Reply<DeliveryReply>> {
     let integration = table::find(&params.integration).ok_or_else(ApiError::not_found)?;
     let app = &call.app;
     let caller = app.readers.read(|snapshot| credentials::authenticate_key(snapshot, &params.api_key)).await;
@@ -126,7 +136,7 @@ async fn deliver(call: Call<Anyone>, params: DeliverParams) -> ApiResult<Reply> 
                 tell_owner(&call, caller, &params, notice).await?;
             }
             // As published: the sender cannot do anything about a missing channel, and the owner knows.
-            if error.code() == "STREAM_DOES_NOT_EXIST" { Ok(success(integration)) } else { Err(error) }
+            if error.code() == "STREAM_DOES_NOT_EXIST" { success(integration) } else { Err(error) }
         }
     }
 }
@@ -228,12 +238,32 @@ async fn tell_owner(
     call.app.writer.run(job).await
 }
 
+/// The reply to a delivery.
+#[derive(Default, Serialize)]
+struct DeliveryReply {
+    /// Always true. For `slack_incoming`, which is for programs that know Slack.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ok: Option<bool>,
+    /// The account of the key, for Zapier.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    account: Option<Account>,
+}
+
+/// Whose key a program has.
+#[derive(Serialize)]
+struct Account {
+    /// The bot's name.
+    full_name: String,
+    /// The bot's API email.
+    email: String,
+    /// The bot.
+    id: UserId,
+}
+
 /// The reply to a delivery. Programs that know Slack look for `ok`.
-fn success(integration: &Integration) -> Reply {
-    if integration.name == "slack_incoming" {
-        return Reply::members(r#""ok":true"#.to_owned());
-    }
-    Reply::ok()
+fn success(integration: &Integration) -> ApiResult<Reply<DeliveryReply>> {
+    let ok = (integration.name == "slack_incoming").then_some(true);
+    Reply::data(&DeliveryReply { ok, account: None })
 }
 
 async fn deliver_as(
@@ -241,7 +271,7 @@ async fn deliver_as(
     params: &DeliverParams,
     integration: &'static Integration,
     caller: &Caller,
-) -> Result<Reply, Failure> {
+) -> Result<Reply<DeliveryReply>, Failure> {
     let content_type = call.info.header("Content-Type");
     let payload = body::read(integration.body, content_type, &call.body).map_err(Failure::Refused)?;
     let payload = Payload(&payload);
@@ -260,7 +290,7 @@ async fn deliver_as(
     let filter = Filter { only: params.only_events.as_deref(), exclude: params.exclude_events.as_deref() };
     posts.retain(|post| filter.passes(&post.event));
     if posts.is_empty() {
-        return Ok(success(integration));
+        return Ok(success(integration)?);
     }
     let sender = caller.clone();
     let place = Place {
@@ -286,7 +316,7 @@ async fn deliver_as(
         Ok(())
     };
     call.app.writer.run(job).await?;
-    Ok(success(integration))
+    Ok(success(integration)?)
 }
 
 /// Where the messages of a delivery go.
@@ -335,9 +365,10 @@ fn draft(
 }
 
 /// What Zapier asks for when its owner connects it: whose key it has.
-async fn describe_account(call: &Call<Anyone>, caller: &Caller) -> ApiResult<Reply> {
+async fn describe_account(call: &Call<Anyone>, caller: &Caller) -> ApiResult<Reply<DeliveryReply>> {
     let user =
         call.app.readers.read(|snapshot| Ok::<_, ApiError>(user_rows::by_id(snapshot, caller.user_id)?));
     let user = user.await?.ok_or_else(|| ApiError::internal("the owner of an API key has no row"))?;
-    Reply::data(&json!({"full_name": user.full_name, "email": user.email, "id": user.user_id}))
+    let account = Account { full_name: user.full_name, email: user.email, id: user.user_id };
+    Reply::data(&DeliveryReply { ok: None, account: Some(account) })
 }

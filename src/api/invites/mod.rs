@@ -16,7 +16,7 @@ use crate::http::{ApiError, ApiResult, Call, Params2, Read, Reply, Route, USER, 
 use crate::store::Tx;
 use crate::types::StreamId;
 use hyper::Method;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The resource of `/invites`.
 pub const RESOURCE: Resource = Resource { name: "invites", routes, ..Resource::EMPTY };
@@ -32,14 +32,21 @@ fn routes() -> Vec<Route> {
     ]
 }
 
+/// The reply to `GET /invites`.
+#[derive(Serialize)]
+struct Invites {
+    /// The oldest first.
+    invites: Vec<InviteRecord>,
+}
+
 /// `GET /invites`: lists the usable invitations that the caller can manage, the oldest first. Administrators manage
 /// everyone's.
-fn get_invites(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+fn get_invites(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Invites>> {
     rules::check_can_manage_invites(read.caller)?;
     let created_by = (!read.caller.role.is_administrator()).then_some(read.caller.user_id);
     let invites = sql::list_usable(read, created_by, read.app.clock.seconds())?;
     let records: Vec<_> = invites.iter().map(|invite| InviteRecord::new(invite, &read.info.origin)).collect();
-    Reply::field("invites", &records)
+    Reply::data(&Invites { invites: records })
 }
 
 /// Parameters of `POST /invites/multiuse` beyond `InviteParams`.
@@ -50,11 +57,18 @@ pub struct LinkParams {
     stream_ids: Vec<StreamId>,
 }
 
+/// The reply to `POST /invites/multiuse`.
+#[derive(Serialize)]
+struct InviteLink {
+    /// The link, for anybody.
+    invite_link: String,
+}
+
 /// `POST /invites/multiuse` (spec, "create a reusable invitation link").
 async fn create_invite_link(
     call: Call<User>,
     Params2(params, link): Params2<InviteParams, LinkParams>,
-) -> ApiResult<Reply> {
+) -> ApiResult<Reply<InviteLink>> {
     let origin = call.info.origin.clone();
     call.write(move |tx, caller| {
         let (permission, now) = (RealmGroup::CreateMultiuseInvite, tx.now());
@@ -62,7 +76,7 @@ async fn create_invite_link(
         let invite = new::new_invite(tx, caller, now, &params, &link.stream_ids, 1)?;
         sql::insert(tx, &invite)?;
         events::changed(tx, Some(caller.user_id))?;
-        Reply::field("invite_link", &invite.link(&origin).unwrap_or_default())
+        Reply::data(&InviteLink { invite_link: invite.link(&origin).unwrap_or_default() })
     })
     .await
 }

@@ -40,7 +40,7 @@ pub fn redirect_to_slash(_read: &Read<'_, Anyone>, params: PageParams) -> ApiRes
     let key: String = params.key.chars().filter(char::is_ascii_alphanumeric).collect();
     let headers = vec![("Location", format!("/join/{key}/"))];
     let body = bytes::Bytes::new();
-    Ok(Reply::Other(OtherReply { status: 301, content_type: view::HTML, headers, body }))
+    Ok(Reply::other(OtherReply { status: 301, content_type: view::HTML, headers, body }))
 }
 
 /// `GET /join/{key}/`: the sign-up page.

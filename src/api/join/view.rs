@@ -361,5 +361,5 @@ fn page(
         ("Referrer-Policy", "no-referrer".to_owned()),
         ("Cache-Control", "no-store".to_owned()),
     ]);
-    Reply::Other(OtherReply { status, content_type: HTML, headers, body: html.into_string().into() })
+    Reply::other(OtherReply { status, content_type: HTML, headers, body: html.into_string().into() })
 }

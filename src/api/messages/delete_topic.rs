@@ -9,7 +9,7 @@ use crate::domain::messages::{delete, sql, topic_sql};
 use crate::http::{Administrator, ApiError, ApiResult, Call, Caller, Reply};
 use crate::store::Tx;
 use crate::types::{StreamId, Topic};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The most messages that are deleted in one job, so that no request waits long for it.
@@ -27,9 +27,19 @@ pub struct DeleteTopicParams {
     topic_name: String,
 }
 
+/// The reply to `POST /streams/{stream_id}/delete_topic`.
+#[derive(Serialize)]
+pub struct DeletedTopic {
+    /// Whether all messages were deleted. If not, the request is to be repeated.
+    pub complete: bool,
+}
+
 /// `POST /streams/{stream_id}/delete_topic`: deletes the messages of a topic that the caller may read, the newest
 /// first. `complete` says whether all were deleted.
-pub async fn delete_topic(call: Call<Administrator>, params: DeleteTopicParams) -> ApiResult<Reply> {
+pub async fn delete_topic(
+    call: Call<Administrator>,
+    params: DeleteTopicParams,
+) -> ApiResult<Reply<DeletedTopic>> {
     let topic = Arc::new(read_topic(&params.topic_name)?);
     let (app, caller) = (Arc::clone(&call.app), call.caller.clone());
     let mut complete = false;
@@ -41,7 +51,7 @@ pub async fn delete_topic(call: Call<Administrator>, params: DeleteTopicParams) 
             break;
         }
     }
-    Reply::field("complete", &complete)
+    Reply::data(&DeletedTopic { complete })
 }
 
 /// Deletes the newest messages of a topic. Returns whether those were all.

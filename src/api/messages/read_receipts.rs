@@ -6,7 +6,7 @@ use crate::domain::messages::{read_state, receipts};
 use crate::domain::{access, muted_users, realm, user_settings};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::{MessageId, UserId};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Parameters of `GET /messages/{message_id}/read_receipts`.
 #[derive(Deserialize)]
@@ -15,10 +15,20 @@ pub struct ReadReceiptsParams {
     message_id: MessageId,
 }
 
+/// The reply to `GET /messages/{message_id}/read_receipts`.
+#[derive(Serialize)]
+pub struct ReadReceipts {
+    /// Ascending.
+    pub user_ids: Vec<UserId>,
+}
+
 /// `GET /messages/{message_id}/read_receipts`: the users who received the message and have read it, ascending; without its
 /// sender, users who do not send read receipts or cannot be accessed, and users who muted the caller or are muted by
 /// them.
-pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> ApiResult<Reply> {
+pub fn get_read_receipts(
+    read: &Read<'_, User>,
+    params: ReadReceiptsParams,
+) -> ApiResult<Reply<ReadReceipts>> {
     let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
     let message = viewer.find(params.message_id)?;
     if !realm::settings::ENABLE_READ_RECEIPTS.get(read)? {
@@ -41,5 +51,5 @@ pub fn get_read_receipts(read: &Read<'_, User>, params: ReadReceiptsParams) -> A
             user_ids.push(user_id);
         }
     }
-    Reply::field("user_ids", &user_ids)
+    Reply::data(&ReadReceipts { user_ids })
 }

@@ -3,7 +3,7 @@
 use crate::domain::messages::rules;
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::http::{ApiResult, Call, Caller, Reply, User};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Parameters of `POST /messages/render`.
 #[derive(Deserialize)]
@@ -12,8 +12,15 @@ pub struct RenderParams {
     content: String,
 }
 
+/// The reply to `POST /messages/render`.
+#[derive(Serialize)]
+pub struct RenderedMessage {
+    /// HTML.
+    pub rendered: String,
+}
+
 /// `POST /messages/render`.
-pub async fn render_message(call: Call<User>, params: RenderParams) -> ApiResult<Reply> {
+pub async fn render_message(call: Call<User>, params: RenderParams) -> ApiResult<Reply<RenderedMessage>> {
     let content = rules::content(&params.content).unwrap_or_default();
     let (now, caller, origin) = (call.app.clock.seconds(), Caller::clone(&call.caller), call.info.origin);
     let text = content.clone();
@@ -21,5 +28,5 @@ pub async fn render_message(call: Call<User>, params: RenderParams) -> ApiResult
         render_for(snapshot, &caller, now, &origin, &content)
     })
     .await?;
-    Reply::field("rendered", &rendered.html)
+    Reply::data(&RenderedMessage { rendered: rendered.html })
 }

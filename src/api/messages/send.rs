@@ -5,12 +5,13 @@ use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::{destination, rules};
 use crate::domain::notices::bots as notices;
 use crate::domain::rendering::{on_snapshot, render_for};
+use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::events::QueueId;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
-use serde::Deserialize;
-use serde_json::json;
+use crate::types::MessageId;
+use serde::{Deserialize, Serialize};
 
 /// Parameters of `POST /messages`.
 #[derive(Deserialize)]
@@ -35,8 +36,18 @@ pub struct SendParams {
     read_by_sender: Option<bool>,
 }
 
+/// The reply to `POST /messages`.
+#[derive(Serialize)]
+pub struct SendReply {
+    /// The message.
+    id: MessageId,
+    /// The sender's new policy for the topic, if sending changed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    automatic_new_visibility_policy: Option<VisibilityPolicy>,
+}
+
 /// `POST /messages`.
-pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Reply> {
+pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Reply<SendReply>> {
     let now = call.app.clock.seconds();
     let (client, origin) = (call.info.client.clone(), call.info.origin.clone());
     let caller = Caller::clone(&call.caller);
@@ -76,9 +87,8 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
         Ok(sent)
     };
     let sent = call.write(job).await?;
-    let mut reply = json!({ "id": sent.id });
-    if let Some(policy) = sent.automatic_new_visibility_policy {
-        reply["automatic_new_visibility_policy"] = json!(policy);
-    }
-    Reply::data(&reply)
+    Reply::data(&SendReply {
+        id: sent.id,
+        automatic_new_visibility_policy: sent.automatic_new_visibility_policy,
+    })
 }

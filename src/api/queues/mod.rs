@@ -58,7 +58,7 @@ uniform_event!(Heartbeat: "heartbeat", version 1);
 fn get_events(
     call: Call<User>,
     Params2(params, registration): Params2<EventsParams, RegisterParams>,
-) -> Pin<Box<dyn Future<Output = ApiResult<Reply>> + Send>> {
+) -> Pin<Box<dyn Future<Output = ApiResult<Reply<EventPage>>> + Send>> {
     let EventsParams { queue_id, last_event_id, dont_block } = params;
     match queue_id {
         Some(queue_id) => {
@@ -76,13 +76,26 @@ fn get_events(
     }
 }
 
+/// The reply to `GET /events`. Its events are written once for all queues.
+#[derive(Serialize)]
+struct EventPage {
+    /// The oldest first.
+    events: Vec<AnyEvent>,
+    /// The queue.
+    queue_id: String,
+}
+
+/// An event of any type.
+#[derive(Serialize)]
+struct AnyEvent {}
+
 async fn wait(
     app: Arc<App>,
     user_id: UserId,
     queue_id: QueueId,
     last_event_id: Option<i64>,
     dont_block: bool,
-) -> ApiResult<Reply> {
+) -> ApiResult<Reply<EventPage>> {
     let last_event_id = last_event_id.map(EventId);
     let refused = |error| refusal(error, &queue_id);
     let heartbeat = || Duration::from_millis(rand::rng().random_range(HEARTBEAT));

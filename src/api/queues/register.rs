@@ -10,7 +10,7 @@ use crate::http::{
 };
 use crate::store::Snapshot;
 use crate::types::EventId;
-use crate::types::version::versions;
+use crate::types::version::Versions;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -124,7 +124,7 @@ fn check_narrow(narrow: &[(String, String)]) -> ApiResult<()> {
 }
 
 /// `POST /register`.
-async fn register(call: Call<User>, params: RegisterParams, parts: StateParts) -> ApiResult<Reply> {
+async fn register(call: Call<User>, params: RegisterParams, parts: StateParts) -> ApiResult<Reply<State>> {
     let registered = new_queue(&call, &params).await?;
     let (app, user_id) = (Arc::clone(&call.app), call.caller.user_id);
     let is_short = params.wanted().is_some_and(<[String]>::is_empty);
@@ -143,8 +143,8 @@ async fn register(call: Call<User>, params: RegisterParams, parts: StateParts) -
         }
     };
     app.hub.start_at(&registered.queue_id, last_event_id);
-    state.insert("queue_id".into(), registered.queue_id.0.as_ref().into());
-    state.insert("last_event_id".into(), last_event_id.0.into());
+    state.set::<str>("queue_id", &registered.queue_id.0)?;
+    state.set::<i64>("last_event_id", &last_event_id.0)?;
     Reply::data(&state)
 }
 
@@ -191,7 +191,7 @@ fn state(
         wanted: params.wanted(),
     };
     let mut state = State::default();
-    state.extend(versions());
+    state.add::<Versions>(&Versions::CURRENT)?;
     for part in parts() {
         if request.wants(part.name) {
             (part.fetch)(&request, &mut state)?;

@@ -3,7 +3,7 @@
 //! - `update`: `PATCH /realm`; `params` reads the settings from a request, `rules` checks them;
 //! - [`state`]: the organization in the response of `POST /register`; [`policies`]: deprecated forms of permissions.
 
-mod params;
+pub mod params;
 pub mod policies;
 mod rules;
 pub mod state;
@@ -17,9 +17,10 @@ use crate::http::{
     ADMINISTRATOR, Administrator, ApiError, ApiResult, Call, OWNER, Owner, Reply, Resource, Route, StatePart,
 };
 use crate::store::Tx;
+use crate::types::MessageId;
 use hyper::Method;
 use rand::RngExt;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The resource of `/realm`.
 pub const RESOURCE: Resource = Resource { name: "realm", routes, state: STATE, set_up, ..Resource::EMPTY };
@@ -44,13 +45,23 @@ pub struct TestWelcomeParams {
     welcome_message_custom_text: BoundedText<MAX_WELCOME_MESSAGE_LENGTH>,
 }
 
+/// The reply to `POST /realm/test_welcome_bot_custom_message`.
+#[derive(Serialize)]
+struct TestMessage {
+    /// The message.
+    message_id: MessageId,
+}
+
 /// `POST /realm/test_welcome_bot_custom_message`: sends the text to the caller as the welcome bot (feature level 416).
-async fn send_test_message(call: Call<Administrator>, params: TestWelcomeParams) -> ApiResult<Reply> {
+async fn send_test_message(
+    call: Call<Administrator>,
+    params: TestWelcomeParams,
+) -> ApiResult<Reply<TestMessage>> {
     let text = params.welcome_message_custom_text.into_inner();
     if text.is_empty() {
         return Err(ApiError::bad_request("Message must not be empty"));
     }
-    Reply::field("message_id", &welcome::send(&call.app, call.caller.user_id, text).await?)
+    Reply::data(&TestMessage { message_id: welcome::send(&call.app, call.caller.user_id, text).await? })
 }
 
 /// Parameters of `POST /realm/deactivate`.

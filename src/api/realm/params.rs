@@ -35,10 +35,14 @@ const NOT_SETTABLE: &[&str] = &[
     "rendered_description",
 ];
 
+/// The settings that are parameters.
+pub fn settable() -> impl Iterator<Item = &'static Property> {
+    PROPERTIES.iter().filter(|property| !NOT_SETTABLE.contains(&property.name))
+}
+
 /// The names of all parameters.
 static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let values = PROPERTIES.iter().map(|property| property.name);
-    let values = values.filter(|name| !NOT_SETTABLE.contains(name));
+    let values = settable().map(|property| property.name);
     values.chain(RealmGroup::ALL.map(RealmGroup::name)).collect()
 });
 

@@ -9,8 +9,8 @@ use crate::domain::images::realm::RealmImage;
 use crate::domain::realm::settings::PROPERTIES;
 use crate::domain::realm::{bot_domain, settings};
 use crate::http::{ApiResult, State, StateRequest};
-use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId};
-use serde_json::json;
+use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, Property};
+use serde::Serialize;
 use std::collections::HashMap;
 
 /// Settings that only derive other fields and are not on the wire themselves.
@@ -29,10 +29,71 @@ impl Permissions {
     }
 }
 
+/// Fields of the organization that derive from its settings.
+#[derive(Serialize)]
+struct RealmState {
+    /// Deprecated: follows from `realm_can_create_public_channel_group`.
+    realm_create_public_stream_policy: i64,
+    /// Deprecated: follows from `realm_can_create_private_channel_group`.
+    realm_create_private_stream_policy: i64,
+    /// Deprecated: follows from `realm_can_create_web_public_channel_group`.
+    realm_create_web_public_stream_policy: i64,
+    /// Deprecated: follows from `realm_can_mention_many_users_group`.
+    realm_wildcard_mention_policy: i64,
+    /// The address of the server.
+    realm_url: String,
+    /// The deprecated name of `realm_url`.
+    realm_uri: String,
+    /// The domain of the emails of bots.
+    realm_bot_domain: String,
+    /// When the organization was created, in UNIX seconds.
+    realm_date_created: i64,
+    /// The address of its icon.
+    realm_icon_url: String,
+    /// The address of its logo.
+    realm_logo_url: String,
+    /// The address of its logo on a dark background.
+    realm_night_logo_url: String,
+    /// Whether people can log in with a password.
+    realm_email_auth_enabled: bool,
+    /// The ways to log in.
+    realm_authentication_methods: AuthenticationMethods,
+    /// Deprecated: whether any edit history is shown.
+    realm_allow_edit_history: bool,
+    /// Deprecated: whether channel messages need a topic.
+    realm_mandatory_topics: bool,
+    /// What clients show for the empty topic.
+    realm_empty_topic_display_name: &'static str,
+    /// Deprecated: the same as `realm_jitsi_server_url`.
+    jitsi_server_url: Option<String>,
+}
+
+/// The ways to log in, by name.
+#[derive(Serialize)]
+struct AuthenticationMethods {
+    /// With email and password.
+    #[serde(rename = "Email")]
+    email: AuthenticationMethod,
+}
+
+/// A way to log in.
+#[derive(Serialize)]
+struct AuthenticationMethod {
+    /// Whether people can use it.
+    enabled: bool,
+    /// Whether the organization can enable it.
+    available: bool,
+}
+
+/// The settings that are on the wire.
+pub fn shown() -> impl Iterator<Item = &'static Property> {
+    PROPERTIES.iter().filter(|property| !NOT_SHOWN.contains(&property.name))
+}
+
 /// State part `realm`: all settings and permissions, and the deprecated fields derived from them.
 pub fn realm(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let settings = settings::all(request.connection)?;
-    for property in PROPERTIES.iter().filter(|property| !NOT_SHOWN.contains(&property.name)) {
+    for property in shown() {
         state.insert(format!("realm_{}", property.name), settings.value(property.name).clone());
     }
     let permissions = Permissions::load(request)?;
@@ -40,44 +101,54 @@ pub fn realm(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         let value = setting::to_wire(request.connection, permissions.group(permission))?;
         state.insert(format!("realm_{}", permission.name()), serde_json::to_value(value)?);
     }
-    for (name, permission, choices) in [
-        ("realm_create_public_stream_policy", RealmGroup::CanCreatePublicChannel, policies::COMMON),
-        ("realm_create_private_stream_policy", RealmGroup::CanCreatePrivateChannel, policies::COMMON),
-        (
-            "realm_create_web_public_stream_policy",
-            RealmGroup::CanCreateWebPublicChannel,
-            policies::WEB_PUBLIC,
-        ),
-        ("realm_wildcard_mention_policy", RealmGroup::CanMentionManyUsers, policies::WILDCARD_MENTION),
-    ] {
-        let group = permissions.group(permission);
-        let number = policies::policy_number(request.connection, group, request.now, choices)?;
-        state.insert(name.into(), number.into());
-    }
+    let policy = |permission, choices| {
+        policies::policy_number(request.connection, permissions.group(permission), request.now, choices)
+    };
     let origin = &request.info.origin;
     let password_auth = settings.is_on("password_auth_enabled");
     let date_created: i64 =
         request.connection.query_row("SELECT date_created FROM realm", [], |row| row.get(0))?;
-    let fields = [
-        ("realm_url", json!(origin)),
-        ("realm_uri", json!(origin)),
-        ("realm_bot_domain", json!(bot_domain(origin))),
-        ("realm_date_created", json!(date_created)),
-        ("realm_icon_url", json!(RealmImage::Icon.url(&settings))),
-        ("realm_logo_url", json!(RealmImage::Logo.url(&settings))),
-        ("realm_night_logo_url", json!(RealmImage::NightLogo.url(&settings))),
-        ("realm_email_auth_enabled", json!(password_auth)),
-        ("realm_authentication_methods", json!({"Email": {"enabled": password_auth, "available": true}})),
-        (
-            "realm_allow_edit_history",
-            json!(settings.value("message_edit_history_visibility_policy") != "none"),
-        ),
-        ("realm_mandatory_topics", json!(settings.value("topics_policy") == "disable_empty_topic")),
-        ("realm_empty_topic_display_name", json!(EMPTY_TOPIC_DISPLAY_NAME)),
-        ("jitsi_server_url", settings.value("jitsi_server_url").clone()),
-    ];
-    state.extend(fields.map(|(name, value)| (name.to_owned(), value)));
-    Ok(())
+    state.add(&RealmState {
+        realm_create_public_stream_policy: policy(RealmGroup::CanCreatePublicChannel, policies::COMMON)?,
+        realm_create_private_stream_policy: policy(RealmGroup::CanCreatePrivateChannel, policies::COMMON)?,
+        realm_create_web_public_stream_policy: policy(
+            RealmGroup::CanCreateWebPublicChannel,
+            policies::WEB_PUBLIC,
+        )?,
+        realm_wildcard_mention_policy: policy(RealmGroup::CanMentionManyUsers, policies::WILDCARD_MENTION)?,
+        realm_url: origin.clone(),
+        realm_uri: origin.clone(),
+        realm_bot_domain: bot_domain(origin),
+        realm_date_created: date_created,
+        realm_icon_url: RealmImage::Icon.url(&settings),
+        realm_logo_url: RealmImage::Logo.url(&settings),
+        realm_night_logo_url: RealmImage::NightLogo.url(&settings),
+        realm_email_auth_enabled: password_auth,
+        realm_authentication_methods: AuthenticationMethods {
+            email: AuthenticationMethod { enabled: password_auth, available: true },
+        },
+        realm_allow_edit_history: settings.value("message_edit_history_visibility_policy") != "none",
+        realm_mandatory_topics: settings.value("topics_policy") == "disable_empty_topic",
+        realm_empty_topic_display_name: EMPTY_TOPIC_DISPLAY_NAME,
+        jitsi_server_url: settings.value("jitsi_server_url").as_str().map(str::to_owned),
+    })
+}
+
+/// What the caller may do in the organization.
+#[derive(Serialize)]
+struct OwnPermissions {
+    /// Whether they may create public channels.
+    can_create_public_streams: bool,
+    /// Whether they may create private channels.
+    can_create_private_streams: bool,
+    /// Deprecated: whether they may create channels of either kind.
+    can_create_streams: bool,
+    /// Whether they may create channels that are web-public.
+    can_create_web_public_streams: bool,
+    /// Whether they may subscribe others to channels.
+    can_subscribe_other_users: bool,
+    /// Whether they may invite people by email.
+    can_invite_others_to_realm: bool,
 }
 
 /// State part `realm_user`: the caller's permissions in the organization.
@@ -88,16 +159,14 @@ pub fn own_permissions(request: &StateRequest<'_>, state: &mut State) -> ApiResu
     let private = may(RealmGroup::CanCreatePrivateChannel)?;
     let web_public = settings::ENABLE_SPECTATOR_ACCESS.get(request.connection)?
         && may(RealmGroup::CanCreateWebPublicChannel)?;
-    let fields = [
-        ("can_create_public_streams", public),
-        ("can_create_private_streams", private),
-        ("can_create_streams", public || private),
-        ("can_create_web_public_streams", web_public),
-        ("can_subscribe_other_users", may(RealmGroup::CanAddSubscribers)?),
-        ("can_invite_others_to_realm", may(RealmGroup::CanInviteUsers)?),
-    ];
-    state.extend(fields.map(|(name, value)| (name.to_owned(), value.into())));
-    Ok(())
+    state.add(&OwnPermissions {
+        can_create_public_streams: public,
+        can_create_private_streams: private,
+        can_create_streams: public || private,
+        can_create_web_public_streams: web_public,
+        can_subscribe_other_users: may(RealmGroup::CanAddSubscribers)?,
+        can_invite_others_to_realm: may(RealmGroup::CanInviteUsers)?,
+    })
 }
 
 #[cfg(test)]

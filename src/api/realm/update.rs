@@ -15,7 +15,7 @@ use crate::domain::visibility::Scope;
 use crate::http::{Administrator, ApiError, ApiResult, Call, Caller, Params2, Reply};
 use crate::store::Tx;
 use crate::types::{Role, StreamId};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Parameters of `PATCH /realm` other than the settings and permissions.
@@ -32,7 +32,7 @@ pub struct RealmParams {
 pub async fn update(
     call: Call<Administrator>,
     Params2(changes, other): Params2<RealmChanges, RealmParams>,
-) -> ApiResult<Reply> {
+) -> ApiResult<Reply<RealmUpdate>> {
     let description = changes.values.iter().find(|(property, _)| property.name == "description");
     let rendered_description = match description {
         Some((_, text)) => Some(render_one_description(&call, text.as_str().unwrap_or_default()).await?),
@@ -41,13 +41,18 @@ pub async fn update(
     call.write(move |tx, caller| apply(tx, caller, changes, &other, rendered_description)).await
 }
 
+/// The reply to `PATCH /realm`: the settings that changed. Texts are not repeated: their values are `updated`.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub struct RealmUpdate(Map<String, Value>);
+
 fn apply(
     tx: &mut Tx<'_>,
     caller: &Administrator,
     changes: RealmChanges,
     other: &RealmParams,
     rendered_description: Option<String>,
-) -> ApiResult<Reply> {
+) -> ApiResult<Reply<RealmUpdate>> {
     check_owner(caller, &changes, other)?;
     if let Some(methods) = &other.authentication_methods {
         rules::check_authentication_methods(methods)?;
@@ -71,7 +76,7 @@ fn apply(
             answer.insert(permission.name().to_owned(), value);
         }
     }
-    Reply::data(&answer)
+    Reply::data(&RealmUpdate(answer))
 }
 
 /// Checks that the caller is an owner, if a change requires it.

@@ -11,14 +11,21 @@ use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, User};
 use crate::scheduler;
 use crate::store::Tx;
 use crate::types::MessageId;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+/// The caller's reminders.
+#[derive(Serialize)]
+pub struct Reminders {
+    /// In the order of delivery.
+    pub reminders: Vec<ReminderRecord>,
+}
+
 /// `GET /reminders`: the caller's reminders, in the order of delivery.
-pub fn get_reminders(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+pub fn get_reminders(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Reminders>> {
     let rows = sql::of_user(read, read.caller.user_id)?;
     let records: Vec<_> = rows.iter().map(ReminderRecord::new).collect();
-    Reply::field("reminders", &records)
+    Reply::data(&Reminders { reminders: records })
 }
 
 /// Parameters of `POST /reminders`.
@@ -32,8 +39,15 @@ pub struct CreateParams {
     note: Option<String>,
 }
 
+/// The reply to `POST /reminders`.
+#[derive(Serialize)]
+pub struct CreatedReminder {
+    /// The reminder.
+    pub reminder_id: i64,
+}
+
 /// `POST /reminders`.
-pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResult<Reply> {
+pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResult<Reply<CreatedReminder>> {
     let app = Arc::clone(&call.app);
     let now = app.clock.seconds();
     if params.scheduled_delivery_timestamp <= now {
@@ -70,7 +84,7 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
         })
         .await?;
     scheduler::wake(&app);
-    Reply::field("reminder_id", &id)
+    Reply::data(&CreatedReminder { reminder_id: id })
 }
 
 /// Parameters of `DELETE /reminders/{reminder_id}`.

@@ -11,7 +11,6 @@ use crate::http::{ApiResult, Route, State, StatePart, StateRequest, USER};
 use crate::http::{Background, Resource};
 use crate::scheduler;
 use hyper::Method;
-use serde_json::json;
 
 /// Reminders.
 pub const RESOURCE: Resource =
@@ -35,6 +34,5 @@ fn routes() -> Vec<Route> {
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let rows = sql::of_user(request.connection, request.caller.user_id)?;
     let records: Vec<_> = rows.iter().map(record::ReminderRecord::new).collect();
-    state.insert("reminders".into(), json!(records));
-    Ok(())
+    state.set::<Vec<record::ReminderRecord>>("reminders", &records)
 }

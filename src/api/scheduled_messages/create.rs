@@ -12,15 +12,25 @@ use crate::domain::rendering::{on_snapshot, render_for};
 use crate::http::params::{JsonOrText, NoParams};
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, User};
 use crate::scheduler;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
+/// The caller's messages that are not sent yet.
+#[derive(Serialize)]
+pub struct ScheduledMessages {
+    /// In the order of delivery.
+    pub scheduled_messages: Vec<ScheduledMessageRecord>,
+}
+
 /// `GET /scheduled_messages`: the caller's messages that are not sent yet, also failed ones, in the order of delivery.
-pub fn get_scheduled_messages(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+pub fn get_scheduled_messages(
+    read: &Read<'_, User>,
+    _params: NoParams,
+) -> ApiResult<Reply<ScheduledMessages>> {
     let rows = sql::of_sender(read, read.caller.user_id)?;
     let records: Vec<_> = rows.iter().map(ScheduledMessageRecord::new).collect();
-    Reply::field("scheduled_messages", &records)
+    Reply::data(&ScheduledMessages { scheduled_messages: records })
 }
 
 /// Parameters of `POST /scheduled_messages`.
@@ -42,8 +52,18 @@ pub struct CreateParams {
     read_by_sender: Option<bool>,
 }
 
+/// The reply to `POST /scheduled_messages`.
+#[derive(Serialize)]
+pub struct CreatedScheduledMessage {
+    /// The scheduled message.
+    pub scheduled_message_id: i64,
+}
+
 /// `POST /scheduled_messages`.
-pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) -> ApiResult<Reply> {
+pub async fn create_scheduled_message(
+    call: Call<User>,
+    params: CreateParams,
+) -> ApiResult<Reply<CreatedScheduledMessage>> {
     let app = Arc::clone(&call.app);
     let now = app.clock.seconds();
     if params.scheduled_delivery_timestamp <= now {
@@ -93,7 +113,7 @@ pub async fn create_scheduled_message(call: Call<User>, params: CreateParams) ->
         })
         .await?;
     scheduler::wake(&app);
-    Reply::field("scheduled_message_id", &id)
+    Reply::data(&CreatedScheduledMessage { scheduled_message_id: id })
 }
 
 /// Checks that a destination consists of ids: names may belong to others when the message is sent. A list of one

@@ -13,7 +13,6 @@ use crate::http::{ApiResult, Route, State, StatePart, StateRequest, USER};
 use crate::http::{Background, Resource};
 use crate::scheduler;
 use hyper::Method;
-use serde_json::json;
 
 /// Scheduled messages.
 pub const RESOURCE: Resource = Resource {
@@ -53,6 +52,5 @@ fn routes() -> Vec<Route> {
 fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let rows = sql::of_sender(request.connection, request.caller.user_id)?;
     let records: Vec<_> = rows.iter().map(record::ScheduledMessageRecord::new).collect();
-    state.insert("scheduled_messages".into(), json!(records));
-    Ok(())
+    state.set::<Vec<record::ScheduledMessageRecord>>("scheduled_messages", &records)
 }

@@ -11,7 +11,7 @@ use crate::domain::subscriptions::sql;
 use crate::domain::subscriptions::sql::{NotificationDefaults, OwnSubscription};
 use crate::http::{ApiError, ApiResult, Read, Reply, State, StateRequest, Subscribers, User};
 use crate::types::{StreamId, UserId};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,8 +23,15 @@ pub struct SubscriptionsParams {
     include_subscribers: Subscribers,
 }
 
+/// The reply to `GET /users/me/subscriptions`.
+#[derive(Serialize)]
+pub struct Subscriptions {
+    /// By the name of the channel.
+    pub subscriptions: Vec<SubscriptionRecord>,
+}
+
 /// `GET /users/me/subscriptions`: the caller's subscriptions to channels that are not archived, by name.
-pub fn subscriptions(read: &Read<'_, User>, params: SubscriptionsParams) -> ApiResult<Reply> {
+pub fn subscriptions(read: &Read<'_, User>, params: SubscriptionsParams) -> ApiResult<Reply<Subscriptions>> {
     let now = read.app.clock.seconds();
     let own = sql::own(read, read.caller.user_id)?;
     let own: HashMap<StreamId, OwnSubscription> = own.into_iter().map(|own| (own.stream_id, own)).collect();
@@ -38,7 +45,7 @@ pub fn subscriptions(read: &Read<'_, User>, params: SubscriptionsParams) -> ApiR
             subscriptions.push(record);
         }
     }
-    Reply::field("subscriptions", &subscriptions)
+    Reply::data(&Subscriptions { subscriptions })
 }
 
 /// Parameters of `GET /users/{user_id}/subscriptions/{stream_id}`.
@@ -50,8 +57,15 @@ pub struct StatusParams {
     stream_id: StreamId,
 }
 
+/// The reply to `GET /users/{user_id}/subscriptions/{stream_id}`.
+#[derive(Serialize)]
+pub struct IsSubscribed {
+    /// Whether the user is subscribed.
+    pub is_subscribed: bool,
+}
+
 /// `GET /users/{user_id}/subscriptions/{stream_id}`: returns `is_subscribed`.
-pub fn status(read: &Read<'_, User>, params: StatusParams) -> ApiResult<Reply> {
+pub fn status(read: &Read<'_, User>, params: StatusParams) -> ApiResult<Reply<IsSubscribed>> {
     let user = user_rows::by_id(read, params.user_id)?.filter(|user| !user.is_system_bot);
     let user = user.ok_or_else(|| ApiError::bad_request("No such user"))?;
     if !user.is_active {
@@ -59,7 +73,9 @@ pub fn status(read: &Read<'_, User>, params: StatusParams) -> ApiResult<Reply> {
     }
     users::check(read, read.caller, &user)?;
     let stream = access::find_for_metadata(read.ctx(), params.stream_id)?;
-    Reply::field("is_subscribed", &channel_rows::is_subscribed(read, user.user_id, stream.stream_id)?)
+    Reply::data(&IsSubscribed {
+        is_subscribed: channel_rows::is_subscribed(read, user.user_id, stream.stream_id)?,
+    })
 }
 
 /// Parameters of `GET /streams/{stream_id}/members`.
@@ -69,11 +85,18 @@ pub struct MembersParams {
     stream_id: StreamId,
 }
 
+/// The reply to `GET /streams/{stream_id}/members`.
+#[derive(Serialize)]
+pub struct SubscriberIds {
+    /// User ids, ascending.
+    pub subscribers: Vec<u32>,
+}
+
 /// `GET /streams/{stream_id}/members`: the ids of the active users who are subscribed to a channel, ascending.
-pub fn members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply> {
+pub fn members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<Reply<SubscriberIds>> {
     let stream = access::find_for_metadata(read.ctx(), params.stream_id)?;
     let subscribers: Vec<u32> = channel_rows::subscribers(read, stream.stream_id)?.iter().collect();
-    Reply::field("subscribers", &subscribers)
+    Reply::data(&SubscriberIds { subscribers })
 }
 
 /// The `subscriptions`, `unsubscribed` and `never_subscribed` of `POST /register`. Every channel whose metadata the
@@ -105,12 +128,7 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
             None => never_subscribed.push(record),
         }
     }
-    for (name, list) in [
-        ("subscriptions", subscribed),
-        ("unsubscribed", unsubscribed),
-        ("never_subscribed", never_subscribed),
-    ] {
-        state.insert_large(name, &list)?;
-    }
-    Ok(())
+    state.set::<Vec<SubscriptionRecord>>("subscriptions", &subscribed)?;
+    state.set::<Vec<SubscriptionRecord>>("unsubscribed", &unsubscribed)?;
+    state.set::<Vec<SubscriptionRecord>>("never_subscribed", &never_subscribed)
 }

@@ -21,7 +21,7 @@ pub struct PatchParams {
 }
 
 #[derive(Serialize)]
-struct PatchReply {
+pub struct PatchReply {
     #[serde(flatten)]
     subscribed: SubscribeReply,
     #[serde(flatten)]
@@ -29,7 +29,7 @@ struct PatchReply {
 }
 
 /// `PATCH /users/me/subscriptions`. If one part fails, neither is done.
-pub async fn patch(call: Call<User>, params: PatchParams) -> ApiResult<Reply> {
+pub async fn patch(call: Call<User>, params: PatchParams) -> ApiResult<Reply<PatchReply>> {
     if params.add.is_empty() && params.delete.is_empty() {
         let msg = r#"Nothing to do. Specify at least one of "add" or "delete"."#;
         return Err(ApiError::bad_request(msg));

@@ -92,7 +92,7 @@ pub struct PreparedChannel {
 pub async fn subscribe(
     call: Call<User>,
     Params2(params, creation): Params2<SubscribeParams, CreationParams>,
-) -> ApiResult<Reply> {
+) -> ApiResult<Reply<SubscribeReply>> {
     let users = params.principals.as_ref().map_or(1, Principals::len);
     let subscriptions = params.subscriptions.len().saturating_mul(users);
     limits::check("subscriptions in one request", subscriptions, MAX_SUBSCRIPTIONS_PER_REQUEST)?;

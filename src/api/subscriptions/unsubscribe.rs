@@ -25,7 +25,11 @@ pub struct UnsubscribeParams {
 }
 
 /// `DELETE /users/me/subscriptions`.
-pub fn unsubscribe(tx: &mut Tx<'_>, caller: &User, params: UnsubscribeParams) -> ApiResult<Reply> {
+pub fn unsubscribe(
+    tx: &mut Tx<'_>,
+    caller: &User,
+    params: UnsubscribeParams,
+) -> ApiResult<Reply<UnsubscribeResult>> {
     let users = params.principals.as_ref().map_or(1, Principals::len);
     let subscriptions = params.subscriptions.len().saturating_mul(users);
     limits::check("subscriptions in one request", subscriptions, MAX_SUBSCRIPTIONS_PER_REQUEST)?;

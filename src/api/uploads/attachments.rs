@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 
 /// The reply to `GET /attachments`.
 #[derive(Serialize)]
-struct Attachments {
+pub struct Attachments {
     attachments: Vec<AttachmentRecord>,
     /// Bytes, of all files of the organization.
     upload_space_used: u64,
 }
 
 /// `GET /attachments`: the caller's files, the oldest first.
-pub fn get_attachments(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+pub fn get_attachments(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Attachments>> {
     let rows = sql::of_user(read, read.caller.user_id)?;
     let attachments = rows.into_iter().map(|row| AttachmentRecord::load(read, row));
     let attachments = attachments.collect::<Result<_, _>>()?;

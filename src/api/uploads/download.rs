@@ -5,7 +5,9 @@ use crate::app::App;
 use crate::domain::files::access;
 use crate::domain::files::sql::AttachmentRow;
 use crate::domain::files::{blobs, media_types};
-use crate::http::{ApiError, ApiResult, Call, Conditions, OtherReply, Reply, StreamedReply, Visitor};
+use crate::http::{
+    ApiError, ApiResult, Call, Conditions, OtherReply, Reply, ReplyBody, StreamedReply, Visitor,
+};
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
@@ -83,7 +85,7 @@ pub fn serve(
     };
     let length = part.end - part.start;
     let stream = blobs::stream(Arc::clone(app), file.content_id, part);
-    Ok(Reply::Streamed(StreamedReply { status, content_type, headers, length, stream }))
+    Ok(ReplyBody::Streamed(StreamedReply { status, content_type, headers, length, stream }).into())
 }
 
 /// Headers of every response with a file.
@@ -98,7 +100,7 @@ pub fn common_headers(etag: &str, content_type: &str) -> Vec<(&'static str, Stri
 
 /// The response 304 to a client that has the file already.
 pub fn not_modified(content_type: &'static str, headers: Vec<(&'static str, String)>) -> Reply {
-    Reply::Other(OtherReply { status: 304, content_type, headers, body: Bytes::new() })
+    Reply::other(OtherReply { status: 304, content_type, headers, body: Bytes::new() })
 }
 
 /// The value of `Content-Disposition` (RFC 6266). Names that are not plain ASCII are percent-encoded.

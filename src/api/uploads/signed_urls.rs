@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rusqlite::Connection;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 /// How long a URL is valid, in seconds.
@@ -20,8 +20,15 @@ const VALIDITY: i64 = 60;
 /// The characters of a file name that are percent-encoded in a path.
 const PLAIN_IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// The reply to `GET /user_uploads/{realm_id}/{filename}`.
+#[derive(Serialize)]
+pub struct TemporaryUrl {
+    /// Loads the file without credentials for a minute.
+    pub url: String,
+}
+
 /// `GET /user_uploads/{realm_id}/{filename}` below `/api/v1`.
-pub async fn get_temporary_url(call: Call<User>, params: FileParams) -> ApiResult<Reply> {
+pub async fn get_temporary_url(call: Call<User>, params: FileParams) -> ApiResult<Reply<TemporaryUrl>> {
     let now = call.app.clock.seconds();
     let url = call.app.readers.read(|snapshot| {
         let file =
@@ -30,7 +37,7 @@ pub async fn get_temporary_url(call: Call<User>, params: FileParams) -> ApiResul
         let name = utf8_percent_encode(file_name(&file), PLAIN_IN_PATH);
         Ok::<_, ApiError>(format!("/user_uploads/temporary/{token}/{name}"))
     });
-    Reply::field("url", &url.await?)
+    Reply::data(&TemporaryUrl { url: url.await? })
 }
 
 /// The refusal of a file, which is addressed by a path, as that of an operation: `BAD_REQUEST` has the status 400.

@@ -27,5 +27,5 @@ pub async fn get_thumbnail(call: Call<Visitor>, params: FileParams) -> ApiResult
     if wanted(conditions, body.len() as u64, &etag) == Wanted::NotModified {
         return Ok(not_modified(CONTENT_TYPE, headers));
     }
-    Ok(Reply::Other(OtherReply { status: 200, content_type: CONTENT_TYPE, headers, body: body.into() }))
+    Ok(Reply::other(OtherReply { status: 200, content_type: CONTENT_TYPE, headers, body: body.into() }))
 }

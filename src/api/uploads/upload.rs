@@ -18,7 +18,7 @@ const MULTIPART_OVERHEAD: u64 = MIB;
 
 /// The reply to `POST /user_uploads`.
 #[derive(Serialize)]
-struct Uploaded {
+pub struct Uploaded {
     /// The deprecated name of `url`.
     uri: String,
     /// The file's path, relative to the origin.
@@ -32,7 +32,7 @@ pub async fn upload_file(
     call: Call<User>,
     _params: NoParams,
     mut files: MultipartStream,
-) -> ApiResult<Reply> {
+) -> ApiResult<Reply<Uploaded>> {
     let limits = Limits::of(&call.app.options);
     let at_least = files.content_length().map_or(0, |length| length.saturating_sub(MULTIPART_OVERHEAD));
     limits.check_size(at_least)?;
@@ -80,7 +80,12 @@ async fn receive(
 }
 
 /// Makes thumbnails and inserts the file.
-async fn finish(call: Call<User>, limits: Limits, file: FilePart, content: Incoming) -> ApiResult<Reply> {
+async fn finish(
+    call: Call<User>,
+    limits: Limits,
+    file: FilePart,
+    content: Incoming,
+) -> ApiResult<Reply<Uploaded>> {
     let name = names::kept_name(&file.file_name);
     let content_type = media_types::of_upload(file.content_type.as_deref(), &name);
     let (content_id, size) = (content.content_id, content.size);

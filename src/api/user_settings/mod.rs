@@ -53,12 +53,19 @@ struct Consent {
     consented: bool,
 }
 
+/// The reply to `GET /export/realm/consents`.
+#[derive(Serialize)]
+struct Consents {
+    /// By user.
+    export_consents: Vec<Consent>,
+}
+
 /// `GET /export/realm/consents`: lists all active people with their setting `allow_private_data_export` (feature level
 /// 295).
-fn get_consents(read: &Read<'_, Administrator>, _params: NoParams) -> ApiResult<Reply> {
+fn get_consents(read: &Read<'_, Administrator>, _params: NoParams) -> ApiResult<Reply<Consents>> {
     let consents: Vec<Consent> = sql::list_by_person(read, "allow_private_data_export")?
         .into_iter()
         .map(|(user_id, value)| Consent { user_id, consented: value.as_deref() == Some("true") })
         .collect();
-    Reply::field("export_consents", &consents)
+    Reply::data(&Consents { export_consents: consents })
 }

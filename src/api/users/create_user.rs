@@ -7,9 +7,9 @@ use crate::domain::realm::bot_domain;
 use crate::domain::users::passwords;
 use crate::http::{Administrator, ApiError, ApiResult, Call, Reply};
 use crate::store::Tx;
-use crate::types::Role;
+use crate::types::{Role, UserId};
 use rusqlite::Connection;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Parameters of `POST /users`.
@@ -23,11 +23,21 @@ pub struct CreateUserParams {
     full_name: String,
 }
 
+/// The reply to `POST /users`.
+#[derive(Serialize)]
+pub struct CreatedUser {
+    /// The user.
+    pub user_id: UserId,
+}
+
 /// `POST /users`: creates a member who can log in with the password, and returns `user_id`.
 ///
 /// The published server requires a permission that only its operator can grant, because it may host several
 /// organizations. This server has one, and its operator trusts the administrators.
-pub async fn create_user(call: Call<Administrator>, params: CreateUserParams) -> ApiResult<Reply> {
+pub async fn create_user(
+    call: Call<Administrator>,
+    params: CreateUserParams,
+) -> ApiResult<Reply<CreatedUser>> {
     let CreateUserParams { email, password, full_name } = params;
     call.app.readers.read(|snapshot| check_account(snapshot, &email, &full_name)).await?;
     if !passwords::has_allowed_length(&password) {
@@ -46,7 +56,7 @@ pub async fn create_user(call: Call<Administrator>, params: CreateUserParams) ->
     let app = Arc::clone(&call.app);
     let user_id = call.write(job).await?.user_id;
     welcome::greet(&app, user_id, None).await;
-    Reply::field("user_id", &user_id)
+    Reply::data(&CreatedUser { user_id })
 }
 
 /// Checks the name and the email, and that the email's domain may join.

@@ -29,8 +29,9 @@ pub struct UserParams {
     user_ids: Option<Vec<UserId>>,
 }
 
+/// The reply to `GET /users/me`.
 #[derive(Serialize)]
-struct OwnUser {
+pub struct OwnUser {
     #[serde(flatten)]
     user: UserRecord,
     /// The newest message the caller received. Deprecated, but the terminal client reads it.
@@ -38,15 +39,22 @@ struct OwnUser {
 }
 
 /// `GET /users/me` (spec, "get own user").
-pub fn own_user(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply> {
+pub fn own_user(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<OwnUser>> {
     let user = find::by_id(read, read.caller.user_id)?;
     let max_message_id = newest_received(&MessageViewer::new(read, read.caller, read.app.clock.seconds()))?;
     let user = UserRecord::for_caller(&user, read.caller).with_profile_data(values::of(read, user.user_id)?);
     Reply::data(&OwnUser { user, max_message_id })
 }
 
+/// The reply to `GET /users`.
+#[derive(Serialize)]
+pub struct Users {
+    /// By id.
+    pub members: Vec<UserRecord>,
+}
+
 /// `GET /users`: lists all users, with placeholders for those the caller cannot access.
-pub fn list_users(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
+pub fn list_users(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply<Users>> {
     let accessible = Accessible::to(read, read.caller)?;
     let mut profiles = if params.include_custom_profile_fields { Some(values::all(read)?) } else { None };
     let members: Vec<UserRecord> = sql::all(read)?
@@ -65,11 +73,18 @@ pub fn list_users(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply>
             }
         })
         .collect();
-    Reply::field("members", &members)
+    Reply::data(&Users { members })
+}
+
+/// The reply to `GET /users/{user_id}`.
+#[derive(Serialize)]
+pub struct OneUser {
+    /// The user.
+    pub user: UserRecord,
 }
 
 /// `GET /users/{user_id}` and `GET /users/{email}`.
-pub fn user(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
+pub fn user(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply<OneUser>> {
     let domain = bot_domain(&read.info.origin);
     let user = find::by_id_or_email(read, read.caller, &params.user_id_or_email, &domain)?;
     users::check(read, read.caller, &user)?;
@@ -77,5 +92,5 @@ pub fn user(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply> {
     if params.include_custom_profile_fields {
         record = record.with_profile_data(values::of(read, user.user_id)?);
     }
-    Reply::field("user", &record)
+    Reply::data(&OneUser { user: record })
 }

@@ -9,9 +9,10 @@ use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use crate::store::Tx;
 use rusqlite::Connection;
+use serde::Serialize;
 
 /// `POST /users/me/avatar`: the image is the only file of a multipart body.
-pub async fn upload_avatar(mut call: Call<User>, _params: NoParams) -> ApiResult<Reply> {
+pub async fn upload_avatar(mut call: Call<User>, _params: NoParams) -> ApiResult<Reply<OwnAvatar>> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one avatar.")?;
     call.app.readers.read(|snapshot| check_allowed(snapshot, &call.caller)).await?;
     let image = avatar::from_file(&call.app, call.caller.user_id, file).await?;
@@ -19,16 +20,23 @@ pub async fn upload_avatar(mut call: Call<User>, _params: NoParams) -> ApiResult
 }
 
 /// `DELETE /users/me/avatar`: restores the generated image.
-pub fn delete_avatar(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply> {
+pub fn delete_avatar(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply<OwnAvatar>> {
     set(tx, caller, None)
 }
 
-fn set(tx: &mut Tx<'_>, caller: &User, image: Option<&AvatarImage>) -> ApiResult<Reply> {
+/// The caller's image.
+#[derive(Serialize)]
+pub struct OwnAvatar {
+    /// Its address.
+    pub avatar_url: String,
+}
+
+fn set(tx: &mut Tx<'_>, caller: &User, image: Option<&AvatarImage>) -> ApiResult<Reply<OwnAvatar>> {
     check_allowed(tx, caller)?;
     let user = user_rows::by_id(tx, caller.user_id)?
         .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
     let avatar = avatar::set(tx, &user, image)?;
-    Reply::field("avatar_url", &avatar.url())
+    Reply::data(&OwnAvatar { avatar_url: avatar.url() })
 }
 
 /// Checks that avatar changes are enabled, or that the caller is an administrator.

@@ -5,8 +5,7 @@ use crate::domain::accounts::password;
 use crate::domain::users::find;
 use crate::http::{Administrator, ApiResult, Call, Reply};
 use crate::types::UserId;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 /// Parameters of `POST /users/{user_id}/password_reset`.
 #[derive(Deserialize)]
@@ -15,15 +14,27 @@ pub struct ResetParams {
     user_id: UserId,
 }
 
+/// The reply to `POST /users/{user_id}/password_reset`.
+#[derive(Serialize)]
+pub struct ResetLink {
+    /// Works once.
+    pub password_reset_link: String,
+    /// When the link ends, in UNIX seconds.
+    pub expiry_date: i64,
+}
+
 /// `POST /users/{user_id}/password_reset`: returns `password_reset_link`, which works once and until `expiry_date`, in UNIX
 /// seconds. Nothing changes before the link is used; then all API keys of the person end.
-pub async fn create_reset_link(call: Call<Administrator>, params: ResetParams) -> ApiResult<Reply> {
+pub async fn create_reset_link(
+    call: Call<Administrator>,
+    params: ResetParams,
+) -> ApiResult<Reply<ResetLink>> {
     let origin = call.info.origin.clone();
     call.write(move |tx, caller| {
         let user = find::by_id(tx, params.user_id)?;
         let (key, expires) = password::create_reset(tx, caller, &user)?;
         let link = format!("{origin}/join/password/{key}/");
-        Reply::data(&json!({ "password_reset_link": link, "expiry_date": expires }))
+        Reply::data(&ResetLink { password_reset_link: link, expiry_date: expires })
     })
     .await
 }

@@ -71,5 +71,5 @@ fn reply(read: &Read<'_, Anyone>, found: &Found, cache_control: &str, can_be_pag
         headers.push(("Content-Encoding", "gzip".to_owned()));
     }
     let body = if is_packed { asset.packed() } else { asset.body.clone() };
-    Reply::Other(OtherReply { status: 200, content_type: asset.content_type, headers, body })
+    Reply::other(OtherReply { status: 200, content_type: asset.content_type, headers, body })
 }

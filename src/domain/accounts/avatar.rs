@@ -12,14 +12,13 @@ use crate::domain::images::decoding::{ImageError, decode};
 use crate::domain::images::scaling::{cover, to_png};
 use crate::domain::images::{public, upload};
 use crate::domain::limits::MAX_AVATAR_FILE_SIZE_MIB;
-use crate::domain::users::events::UserUpdated;
+use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::users::sql;
 use crate::http::form::UploadedFile;
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::UserId;
 use rand::RngExt;
-use serde_json::json;
 
 /// An uploaded image in the two served sizes, as PNG.
 pub struct AvatarImage {
@@ -67,15 +66,14 @@ pub fn set(tx: &mut Tx<'_>, user: &UserRow, image: Option<&AvatarImage>) -> ApiR
         public::store(tx, &avatar.path("-medium"), "image/png", &image.medium)?;
     }
     sql::set_avatar(tx, avatar)?;
-    let person = json!({
-        "user_id": user.user_id,
-        "avatar_url": avatar.url(),
-        "avatar_source": avatar.source(),
-        "avatar_url_medium": avatar.medium_url(),
-        "avatar_version": avatar.version,
-    });
+    let change = UserChange::Avatar {
+        avatar_url: avatar.url(),
+        avatar_source: avatar.source().into(),
+        avatar_url_medium: avatar.medium_url(),
+        avatar_version: avatar.version,
+    };
     bots::events::emit_updated(tx, user, "avatar_url", avatar.url())?;
     let audience = users::audience(tx, user)?;
-    tx.emit(UserUpdated::new(person), audience);
+    tx.emit(UserUpdated::new(user.user_id, change), audience);
     Ok(avatar)
 }

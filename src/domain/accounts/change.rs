@@ -2,12 +2,12 @@
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users;
-use crate::domain::users::events::UserUpdated;
+use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::users::{names, sql};
 use crate::domain::{bots, drafts, presence, user_settings, user_status};
 use crate::http::ApiResult;
 use crate::store::Tx;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Checks and sets the display name, and emits `realm_user` to the users who can access the user.
 pub fn set_full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiResult<()> {
@@ -18,7 +18,10 @@ pub fn set_full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiRes
     names::check_unique(tx, &full_name, Some(user.user_id))?;
     sql::set_full_name(tx, user.user_id, &full_name)?;
     let audience = users::audience(tx, user)?;
-    tx.emit(UserUpdated::new(json!({"user_id": user.user_id, "full_name": full_name})), audience);
+    tx.emit(
+        UserUpdated::new(user.user_id, UserChange::FullName { full_name: full_name.to_owned() }),
+        audience,
+    );
     bots::events::emit_updated(tx, user, "full_name", full_name)?;
     Ok(())
 }
@@ -26,8 +29,8 @@ pub fn set_full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiRes
 /// Emits a new time zone to the users who can access the user.
 pub fn emit_timezone(tx: &mut Tx<'_>, user: &UserRow, timezone: &str) -> ApiResult<()> {
     let audience = users::audience(tx, user)?;
-    let person = json!({"user_id": user.user_id, "email": user.email, "timezone": timezone});
-    tx.emit(UserUpdated::new(person), audience);
+    let change = UserChange::Timezone { email: user.email.clone(), timezone: timezone.to_owned() };
+    tx.emit(UserUpdated::new(user.user_id, change), audience);
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use crate::domain::channels::events::PeersChanged;
 use crate::domain::groups::roles::Among;
 use crate::domain::subscriptions::sql as subscriptions;
 use crate::domain::user_settings::events::emit_export_consent;
-use crate::domain::users::events::UserUpdated;
+use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::users::sql as users_sql;
 use crate::domain::visibility::Scope;
 use crate::domain::{bots, invites, presence, user_settings, user_status, visibility};
@@ -21,7 +21,6 @@ use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::UserId;
-use serde_json::json;
 
 /// Deactivates a user and their bots, and revokes their invitations. Returns the deactivated users, whose event queues
 /// the caller removes with [`crate::events::Hub::remove_of`] after the job.
@@ -115,5 +114,5 @@ fn give_to_active_owner(tx: &mut Tx<'_>, bot: &UserRow, by: UserId) -> ApiResult
 }
 
 fn activity(user_id: UserId, is_active: bool) -> UserUpdated {
-    UserUpdated::new(json!({"user_id": user_id, "is_active": is_active}))
+    UserUpdated::new(user_id, UserChange::Activity { is_active })
 }

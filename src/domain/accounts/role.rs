@@ -3,14 +3,13 @@
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users as access;
 use crate::domain::channels::events::emit_default_streams_to;
-use crate::domain::users::events::UserUpdated;
+use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::users::{emails, sql};
 use crate::domain::visibility::Scope;
 use crate::domain::{bots, invites, visibility};
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::Role;
-use serde_json::json;
 
 /// Gives a user a role that they do not have yet. The caller's permission has to be checked before.
 ///
@@ -23,7 +22,7 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
     visibility::with_events(tx, Scope::Role(user), |tx| {
         sql::set_role(tx, user.user_id, role)?;
         let audience = access::audience(tx, &after)?;
-        tx.emit(UserUpdated::new(json!({"user_id": user.user_id, "role": role})), audience);
+        tx.emit(UserUpdated::new(user.user_id, UserChange::Role { role }), audience);
         bots::change::role_changed(tx, user, role)?;
         invites::rules::revoke_unentitled(tx, user.user_id)?;
         if !user.is_active {

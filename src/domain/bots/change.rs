@@ -4,12 +4,11 @@ use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users as access;
 use crate::domain::bots::{events, sql};
 use crate::domain::keys;
-use crate::domain::users::events::UserUpdated;
+use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::users::sql as users;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{Role, UserId};
-use serde_json::json;
 
 /// The client of a bot's key in lists of keys.
 const CLIENT: &str = "bot";
@@ -51,7 +50,7 @@ pub fn set_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<
     let after = UserRow { bot_owner_id: Some(owner_id), ..bot.clone() };
     events::emit_owner_changed(tx, &after, bot.bot_owner_id)?;
     let audience = access::audience(tx, &after)?;
-    tx.emit(UserUpdated::new(json!({"user_id": bot.user_id, "bot_owner_id": owner_id})), audience);
+    tx.emit(UserUpdated::new(bot.user_id, UserChange::Owner { bot_owner_id: owner_id }), audience);
     Ok(())
 }
 

@@ -105,12 +105,10 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let owner = (!request.caller.role.is_administrator()).then_some(request.caller.user_id);
     let bots = sql::list(request.connection, owner)?;
     let records: Vec<_> = bots.iter().map(|(user, bot)| BotRecord::new(user, bot)).collect();
-    state.insert("realm_bots".into(), serde_json::to_value(records)?);
-    Ok(())
+    state.set::<Vec<BotRecord>>("realm_bots", &records)
 }
 
 /// State part `realm_embedded_bots`: bots that run inside the server. There are none.
 pub fn embedded_bots(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.insert("realm_embedded_bots".into(), json!([]));
-    Ok(())
+    state.set::<[(); 0]>("realm_embedded_bots", &[])
 }

@@ -15,7 +15,7 @@ use crate::store::Tx;
 use crate::types::{Role, StreamId, UserId};
 use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -146,7 +146,7 @@ impl Event for StreamUpdated {
     fn form(&self, routing: &StreamUpdatedRouting, form: StreamUpdatedForm) -> serde_json::Result<Form> {
         match (form, routing) {
             (StreamUpdatedForm::Creation, StreamUpdatedRouting::Unarchived(record)) => {
-                Form::with_members::<StreamCreated>(&json!({ "streams": [record] }))
+                Form::of(&StreamCreated { streams: [Arc::new(ChannelRecord::clone(record))] })
             }
             (StreamUpdatedForm::Deletion, _) => Form::of(&StreamDeleted::of(self.stream_id)),
             _ => Form::of(self),
@@ -217,15 +217,13 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
             streams.push(records.of(&stream)?);
         }
     }
-    state.insert_large("streams", &streams)?;
-    Ok(())
+    state.set::<Vec<ChannelRecord>>("streams", &streams)
 }
 
 /// `realm_default_streams` in the answer of `POST /register`; guests have none.
 pub fn default_streams_state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let ids = if request.caller.is_guest() { Vec::new() } else { sql::default_streams(request.connection)? };
-    state.insert("realm_default_streams".into(), json!(ids));
-    Ok(())
+    state.set::<Vec<StreamId>>("realm_default_streams", &ids)
 }
 
 /// `subscription`, `op: peer_add` and `peer_remove`: others came to channels or left them.

@@ -14,7 +14,7 @@ use crate::store::Tx;
 use crate::types::{GroupId, Role, UserId};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -126,6 +126,12 @@ pub struct GroupUpdated {
     data: Map<String, Value>,
 }
 
+/// `user_group`, `op: remove`: for clients without deactivated groups, a group that was deactivated.
+#[derive(Serialize)]
+struct GroupRemoved {
+    group_id: GroupId,
+}
+
 /// What decides who gets a [`GroupUpdated`], and how.
 #[derive(Serialize, Deserialize)]
 pub enum GroupUpdatedRouting {
@@ -201,10 +207,10 @@ impl Event for GroupUpdated {
     fn form(&self, routing: &GroupUpdatedRouting, form: GroupUpdatedForm) -> serde_json::Result<Form> {
         match (form, routing) {
             (GroupUpdatedForm::Addition, GroupUpdatedRouting::Reactivated(group)) => {
-                Form::with_members::<GroupAdded>(&json!({ "group": group }))
+                Form::of(&GroupAdded { group: GroupRecord::clone(group) })
             }
             (GroupUpdatedForm::Removal, _) => {
-                Form::with_op::<Self>("remove", &json!({ "group_id": self.group_id }))
+                Form::with_op::<Self>("remove", &GroupRemoved { group_id: self.group_id })
             }
             _ => Form::of(self),
         }
@@ -291,6 +297,5 @@ fn settings(connection: &Connection, row: &GroupRow) -> ApiResult<Map<String, Va
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let include_deactivated = request.registration.client_capabilities.include_deactivated_groups;
     let groups = all(request.connection, include_deactivated, request.now)?;
-    state.insert_large("realm_user_groups", &groups)?;
-    Ok(())
+    state.set::<Vec<GroupRecord>>("realm_user_groups", &groups)
 }

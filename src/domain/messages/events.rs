@@ -167,11 +167,11 @@ impl Event for MessageSent {
     }
 
     fn personal(&self, routing: &MessageRouting, receiver: &Receiver<'_>, members: &mut Members<'_>) {
-        members.add("flags", &routing.flags.of(receiver.user_id));
+        members.add::<Vec<&str>>("flags", &routing.flags.of(receiver.user_id));
         if let Some((queue_id, local_id)) = &routing.echo
             && queue_id == receiver.queue_id
         {
-            members.add("local_message_id", local_id);
+            members.add::<String>("local_message_id", local_id);
         }
     }
 }
@@ -291,7 +291,7 @@ impl Event for MessageEdited {
     }
 
     fn personal(&self, flags: &FlagHolders, receiver: &Receiver<'_>, members: &mut Members<'_>) {
-        members.add("flags", &flags.of(receiver.user_id));
+        members.add::<Vec<&str>>("flags", &flags.of(receiver.user_id));
     }
 }
 

@@ -1,11 +1,14 @@
 //! The built-in external accounts: sites whose URL pattern a profile field does not have to define.
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// A site that clients can link to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct ExternalAccount {
     /// The `subtype` in `field_data`.
+    #[serde(skip)]
     pub subtype: &'static str,
     /// The display name in the list of choices.
     pub text: &'static str,
@@ -47,12 +50,7 @@ pub fn find_built_in(field_data: &Map<String, Value>) -> Option<&'static Externa
     ALL.iter().find(|account| account.subtype == subtype)
 }
 
-/// `realm_default_external_accounts` of `POST /register`.
-pub fn state() -> Value {
-    let account = |account: &ExternalAccount| {
-        let ExternalAccount { subtype, text, name, hint, url_pattern } = *account;
-        let value = json!({"name": name, "text": text, "hint": hint, "url_pattern": url_pattern});
-        (subtype.to_owned(), value)
-    };
-    Value::Object(ALL.iter().map(account).collect())
+/// `realm_default_external_accounts` of `POST /register`: by subtype.
+pub fn by_subtype() -> BTreeMap<&'static str, ExternalAccount> {
+    ALL.iter().map(|account| (account.subtype, *account)).collect()
 }

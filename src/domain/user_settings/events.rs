@@ -128,23 +128,32 @@ pub fn emit_default_updated(tx: &mut Tx<'_>, property: &str, value: &Value) -> A
 /// Inserts the choices for some settings, which are part of each settings object.
 fn insert_choices(settings: &mut Map<String, Value>) {
     settings.insert("available_notification_sounds".into(), json!(NOTIFICATION_SOUNDS));
-    settings.insert("emojiset_choices".into(), emojiset_choices());
+    settings.insert("emojiset_choices".into(), json!(emojiset_choices()));
 }
 
-fn emojiset_choices() -> Value {
-    EMOJISET_CHOICES.iter().map(|(key, text)| json!({"key": key, "text": text})).collect()
+/// A style of emoji that clients offer.
+#[derive(Serialize)]
+struct EmojisetChoice {
+    /// The value of `emojiset`.
+    key: &'static str,
+    /// Its name for people.
+    text: &'static str,
 }
 
-fn own_timezone(request: &StateRequest<'_>) -> ApiResult<Value> {
+fn emojiset_choices() -> Vec<EmojisetChoice> {
+    EMOJISET_CHOICES.iter().map(|(key, text)| EmojisetChoice { key, text }).collect()
+}
+
+fn own_timezone(request: &StateRequest<'_>) -> ApiResult<String> {
     let own = user_rows::by_id(request.connection, request.caller.user_id)?
         .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
-    Ok(own.timezone.into())
+    Ok(own.timezone)
 }
 
 /// State part `user_settings`.
 pub fn user_settings(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let mut settings = all(request.connection, request.caller.user_id)?.into_map();
-    settings.insert("timezone".into(), own_timezone(request)?);
+    settings.insert("timezone".into(), own_timezone(request)?.into());
     insert_choices(&mut settings);
     state.insert("user_settings".into(), settings.into());
     Ok(())
@@ -167,9 +176,8 @@ pub fn legacy_display(request: &StateRequest<'_>, state: &mut State) -> ApiResul
     for name in LEGACY_DISPLAY {
         state.insert((*name).to_owned(), settings.value(name).clone());
     }
-    state.insert("timezone".into(), own_timezone(request)?);
-    state.insert("emojiset_choices".into(), emojiset_choices());
-    Ok(())
+    state.set::<String>("timezone", &own_timezone(request)?)?;
+    state.set::<Vec<EmojisetChoice>>("emojiset_choices", &emojiset_choices())
 }
 
 /// State part `update_global_notifications`: at the top of the state, for clients without `user_settings_object`.
@@ -181,6 +189,5 @@ pub fn legacy_notifications(request: &StateRequest<'_>, state: &mut State) -> Ap
     for name in LEGACY_NOTIFICATIONS {
         state.insert((*name).to_owned(), settings.value(name).clone());
     }
-    state.insert("available_notification_sounds".into(), json!(NOTIFICATION_SOUNDS));
-    Ok(())
+    state.set::<[&str]>("available_notification_sounds", NOTIFICATION_SOUNDS)
 }

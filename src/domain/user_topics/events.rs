@@ -9,7 +9,6 @@ use crate::store::Tx;
 use crate::types::shown_topic;
 use crate::types::{EmptyTopic, StreamId, Topic, UserId};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 /// `user_topic`: the policy for a topic is another one now.
 #[derive(Clone, Serialize, Deserialize)]
@@ -108,16 +107,14 @@ pub fn emit(
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let knows_empty = request.registration.client_capabilities.empty_topic_name;
     let topics = sql::of_user(request.connection, request.caller.user_id)?;
-    let list = topics.iter().map(|topic| {
-        json!({
-            "stream_id": topic.stream_id,
-            "topic_name": shown_topic(&topic.topic_name, knows_empty),
-            "last_updated": topic.last_updated,
-            "visibility_policy": topic.visibility_policy,
-        })
-    });
-    state.insert("user_topics".into(), list.collect());
-    Ok(())
+    let record = |topic: &UserTopic| UserTopicChanged {
+        stream_id: topic.stream_id,
+        topic_name: shown_topic(&topic.topic_name, knows_empty).to_owned(),
+        last_updated: topic.last_updated,
+        visibility_policy: topic.visibility_policy,
+    };
+    let list: Vec<UserTopicChanged> = topics.iter().map(record).collect();
+    state.set::<Vec<UserTopicChanged>>("user_topics", &list)
 }
 
 /// `muted_topics`, unless the newer `user_topic` is asked for by name.
@@ -128,6 +125,5 @@ pub fn muted_state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<(
     let empty = EmptyTopic::known(request.registration.client_capabilities.empty_topic_name);
     let list = muted(sql::of_user(request.connection, request.caller.user_id)?);
     let list: Vec<MutedTopic> = list.iter().map(|topic| topic.shown(empty)).collect();
-    state.insert("muted_topics".into(), serde_json::to_value(list)?);
-    Ok(())
+    state.set::<Vec<MutedTopic>>("muted_topics", &list)
 }

@@ -6,7 +6,7 @@
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{user_rows, users};
 use crate::domain::realm::DUMMY_DOMAIN;
-use crate::domain::users::events::{UserUpdated, split_by_visibility};
+use crate::domain::users::events::{UserChange, UserUpdated, split_by_visibility};
 use crate::domain::users::{names, sql as users_sql};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
@@ -15,7 +15,7 @@ use crate::types::EmailVisibility;
 use crate::types::{Role, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Parses a dummy email, `user7@` followed by `domain` or [`DUMMY_DOMAIN`], into the user's id. It matches also while
 /// the user's real email is visible.
@@ -46,8 +46,8 @@ pub fn change(tx: &mut Tx<'_>, user: &UserRow, new_email: &str) -> ApiResult<()>
     users_sql::set_emails(tx, user.user_id, api_email, new_email)?;
     let audience = users::users_with_access_to(tx, user)?;
     let (who_see, _) = split_by_visibility(tx, user, &audience)?;
-    let person = json!({"user_id": user.user_id, "delivery_email": new_email});
-    tx.emit(UserUpdated::new(person), Audience::set(who_see));
+    let change = UserChange::DeliveryEmail { delivery_email: Some(new_email.to_owned()) };
+    tx.emit(UserUpdated::new(user.user_id, change), Audience::set(who_see));
     if is_shown {
         emit_api_email(tx, user, new_email)?;
     }
@@ -82,8 +82,9 @@ pub fn apply_visibility_change(
         audience(tx, &user, &can_access, |role| after.admits(role) && !before.admits(role))?,
         audience(tx, &user, &can_access, |role| before.admits(role) && !after.admits(role))?,
     );
-    tx.emit(UserUpdated::new(json!({"user_id": user_id, "delivery_email": user.delivery_email})), gained);
-    tx.emit(UserUpdated::new(json!({"user_id": user_id, "delivery_email": null})), lost);
+    let shown = UserChange::DeliveryEmail { delivery_email: Some(user.delivery_email.clone()) };
+    tx.emit(UserUpdated::new(user_id, shown), gained);
+    tx.emit(UserUpdated::new(user_id, UserChange::DeliveryEmail { delivery_email: None }), lost);
     let api_email = after.api_email(user_id, &user.delivery_email, domain);
     if (before == EmailVisibility::Everyone) != (after == EmailVisibility::Everyone) {
         users_sql::set_emails(tx, user_id, &api_email, &user.delivery_email)?;
@@ -94,7 +95,7 @@ pub fn apply_visibility_change(
 
 fn emit_api_email(tx: &mut Tx<'_>, user: &UserRow, email: &str) -> ApiResult<()> {
     let audience = users::audience(tx, user)?;
-    tx.emit(UserUpdated::new(json!({"user_id": user.user_id, "new_email": email})), audience);
+    tx.emit(UserUpdated::new(user.user_id, UserChange::NewEmail { new_email: email.to_owned() }), audience);
     Ok(())
 }
 
@@ -108,9 +109,9 @@ pub fn emit_visible_to_role(tx: &mut Tx<'_>, before: &UserRow, after: &UserRow) 
         let (was_seen, is_seen) = (visibility.admits(before.role), visibility.admits(after.role));
         let is_known = accessible.contains(user.user_id) && could.contains(user.user_id);
         if was_seen != is_seen && is_known && user.user_id != after.user_id {
-            let email = is_seen.then_some(&user.delivery_email);
-            let person = json!({"user_id": user.user_id, "delivery_email": email});
-            tx.emit(UserUpdated::new(person), Audience::user(after.user_id));
+            let delivery_email = is_seen.then_some(user.delivery_email);
+            let change = UserChange::DeliveryEmail { delivery_email };
+            tx.emit(UserUpdated::new(user.user_id, change), Audience::user(after.user_id));
         }
     }
     Ok(())

@@ -9,12 +9,11 @@ use crate::domain::users::sql as users_sql;
 use crate::events::{Audience, Receiver, Routed, uniform_event};
 use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
-use crate::types::EmailVisibility;
 use crate::types::UserId;
+use crate::types::{EmailVisibility, Role};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// `realm_user`, `op: add`: somebody joined, or the receivers can access them now.
@@ -62,15 +61,93 @@ impl UserAdded {
 /// nine forms of the spec.
 #[derive(Serialize, Deserialize)]
 pub struct UserUpdated {
-    person: Value,
+    person: ChangedPerson,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ChangedPerson {
+    user_id: UserId,
+    #[serde(flatten)]
+    change: UserChange,
+}
+
+/// What is new about a user.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum UserChange {
+    /// The name.
+    FullName {
+        /// The new one.
+        full_name: String,
+    },
+    /// The role.
+    Role {
+        /// The new one.
+        role: Role,
+    },
+    /// The image.
+    Avatar {
+        /// Its address.
+        avatar_url: String,
+        /// `G` for a generated image, `U` for an uploaded one.
+        avatar_source: Cow<'static, str>,
+        /// Its address in a medium size.
+        avatar_url_medium: String,
+        /// Grows with each change.
+        avatar_version: i64,
+    },
+    /// The time zone.
+    Timezone {
+        /// The API email.
+        email: String,
+        /// The new one; empty for none.
+        timezone: String,
+    },
+    /// The owner of a bot.
+    Owner {
+        /// The new one.
+        bot_owner_id: UserId,
+    },
+    /// The API email.
+    NewEmail {
+        /// The new one.
+        new_email: String,
+    },
+    /// The value of a custom profile field.
+    ProfileField {
+        /// The field and its value.
+        custom_profile_field: ChangedField,
+    },
+    /// Whether the account is in use.
+    Activity {
+        /// Whether it is.
+        is_active: bool,
+    },
+    /// The real email, as far as the receivers may see it.
+    DeliveryEmail {
+        /// The new one; null if they no longer may.
+        delivery_email: Option<String>,
+    },
+}
+
+/// The value of a custom profile field.
+#[derive(Serialize, Deserialize)]
+pub struct ChangedField {
+    /// The field.
+    pub id: i64,
+    /// The new value; null for none.
+    pub value: Option<String>,
+    /// The same as HTML, for fields of text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rendered_value: Option<String>,
 }
 
 uniform_event!(UserUpdated: "realm_user", op "update", version 1);
 
 impl UserUpdated {
     /// The event for a change.
-    pub fn new(person: Value) -> Self {
-        Self { person }
+    pub fn new(user_id: UserId, change: UserChange) -> Self {
+        Self { person: ChangedPerson { user_id, change } }
     }
 }
 
@@ -104,6 +181,33 @@ pub fn emit_added(tx: &mut Tx<'_>, user: &UserRow, to: &RoaringBitmap) -> ApiRes
     Ok(())
 }
 
+/// The caller in the answer of `POST /register`.
+#[derive(Serialize)]
+struct OwnState {
+    /// The caller's id.
+    user_id: UserId,
+    /// The caller's API email.
+    email: String,
+    /// The caller's real email.
+    delivery_email: String,
+    /// The caller's name.
+    full_name: String,
+    /// `G` for a generated image, `U` for an uploaded one.
+    avatar_source: &'static str,
+    /// The caller's image.
+    avatar_url: String,
+    /// The caller's image in a medium size.
+    avatar_url_medium: String,
+    /// Whether the caller is an owner.
+    is_owner: bool,
+    /// Whether the caller is an administrator or an owner.
+    is_admin: bool,
+    /// Whether the caller is a moderator.
+    is_moderator: bool,
+    /// Whether the caller is a guest.
+    is_guest: bool,
+}
+
 /// The users in the answer of `POST /register`: `realm_users`, `realm_non_active_users`, `cross_realm_bots`, and the
 /// caller's own fields.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
@@ -122,25 +226,23 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         }
     }
     let bots: Vec<_> = users_sql::system_bots(request.connection)?.iter().map(UserRecord::new).collect();
-    state.insert_large("realm_users", &active)?;
-    state.insert_large("realm_non_active_users", &inactive)?;
-    state.insert("cross_realm_bots".into(), json!(bots));
+    state.set::<Vec<UserRecord>>("realm_users", &active)?;
+    state.set::<Vec<UserRecord>>("realm_non_active_users", &inactive)?;
+    state.set::<Vec<UserRecord>>("cross_realm_bots", &bots)?;
     if let Some(own) = user_rows::by_id(request.connection, request.caller.user_id)? {
-        for (name, value) in [
-            ("user_id", json!(own.user_id)),
-            ("email", json!(own.email)),
-            ("delivery_email", json!(own.delivery_email)),
-            ("full_name", json!(own.full_name)),
-            ("avatar_source", json!(own.avatar.source())),
-            ("avatar_url", json!(own.avatar.url())),
-            ("avatar_url_medium", json!(own.avatar.medium_url())),
-            ("is_owner", json!(own.role == crate::types::Role::Owner)),
-            ("is_admin", json!(own.role.is_administrator())),
-            ("is_moderator", json!(own.role.is_moderator())),
-            ("is_guest", json!(own.role == crate::types::Role::Guest)),
-        ] {
-            state.insert(name.into(), value);
-        }
+        state.add(&OwnState {
+            user_id: own.user_id,
+            avatar_source: own.avatar.source(),
+            avatar_url: own.avatar.url(),
+            avatar_url_medium: own.avatar.medium_url(),
+            is_owner: own.role == Role::Owner,
+            is_admin: own.role.is_administrator(),
+            is_moderator: own.role.is_moderator(),
+            is_guest: own.role == Role::Guest,
+            email: own.email,
+            delivery_email: own.delivery_email,
+            full_name: own.full_name,
+        })?;
     }
     Ok(())
 }

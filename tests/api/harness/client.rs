@@ -1,6 +1,6 @@
 //! One user's way to the server, and the answers.
 
-use super::{Endpoint, Queue};
+use super::{Endpoint, Queue, description};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder};
 use serde_json::Value;
@@ -193,6 +193,7 @@ impl Request {
         let headers = response.headers().clone();
         let bytes = response.bytes().await.unwrap().to_vec();
         let json = serde_json::from_slice(&bytes).unwrap_or_default();
+        description::check_answer(&self.line, status, &json);
         Answer { line: self.line, status, headers, bytes, json }
     }
 }

@@ -14,6 +14,7 @@
 pub mod access;
 mod chat;
 mod client;
+pub mod description;
 
 mod matching;
 mod model;

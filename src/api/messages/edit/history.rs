@@ -5,7 +5,7 @@ use crate::domain::messages::record::{EditRecord, MessageRow};
 use crate::domain::messages::rules::EditHistoryVisibility;
 use crate::domain::messages::sql;
 use crate::domain::messages::viewer::MessageViewer;
-use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User, members_of};
 use crate::types::shown_topic;
 use crate::types::{MessageId, StreamId, UserId};
 use serde::{Deserialize, Serialize};
@@ -46,9 +46,16 @@ struct Snapshot<'a> {
 /// How long the differences of a history may take to find. After it they are coarse.
 const DIFFERENCES_TIME: Duration = Duration::from_secs(1);
 
+/// The reply to `GET /messages/{message_id}/history`.
+#[derive(Serialize)]
+pub struct History<'a> {
+    /// The oldest first.
+    message_history: Vec<Snapshot<'a>>,
+}
+
 /// `GET /messages/{message_id}/history`: one snapshot for the message as it was sent and one for each edit, the oldest
 /// first. Of many edits it shows the newest.
-pub async fn get_history(call: Call<User>, params: HistoryParams) -> ApiResult<Reply> {
+pub async fn get_history(call: Call<User>, params: HistoryParams) -> ApiResult<Reply<History<'static>>> {
     let (now, caller) = (call.app.clock.seconds(), Caller::clone(&call.caller));
     let history = call.app.read_in(&call.app.pools.rendering, Some(caller.user_id), move |snapshot| {
         let visibility = EditHistoryVisibility::load(snapshot)?;
@@ -58,8 +65,8 @@ pub async fn get_history(call: Call<User>, params: HistoryParams) -> ApiResult<R
         let message = MessageViewer::new(snapshot, &caller, now).find(params.message_id)?;
         let edits = visibility.filter(sql::edits(snapshot, message.id)?);
         let deadline = Instant::now() + DIFFERENCES_TIME;
-        let snapshots = snapshots(&message, &edits, params.allow_empty_topic_name, deadline);
-        Reply::field("message_history", &snapshots)
+        let message_history = snapshots(&message, &edits, params.allow_empty_topic_name, deadline);
+        Ok(Reply::members(members_of(&History { message_history })?))
     });
     history.await
 }

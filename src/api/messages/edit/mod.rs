@@ -31,7 +31,7 @@ use crate::markdown::Rendered;
 use crate::store::Tx;
 use crate::types::{MessageId, StreamId};
 use rusqlite::Connection;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Parameters of `PATCH /messages/{message_id}`.
 #[derive(Deserialize)]
@@ -65,8 +65,15 @@ fn yes() -> bool {
     true
 }
 
+/// The reply to `PATCH /messages/{message_id}`.
+#[derive(Serialize)]
+pub struct EditedMessage {
+    /// Files of the caller to which no message links any more.
+    pub detached_uploads: Vec<AttachmentRecord>,
+}
+
 /// `PATCH /messages/{message_id}`.
-pub async fn update_message(call: Call<User>, params: EditParams) -> ApiResult<Reply> {
+pub async fn update_message(call: Call<User>, params: EditParams) -> ApiResult<Reply<EditedMessage>> {
     let (now, origin) = (call.app.clock.seconds(), call.info.origin.clone());
     let caller = Caller::clone(&call.caller);
     let text = params.content.clone().unwrap_or_default();
@@ -84,7 +91,7 @@ pub async fn update_message(call: Call<User>, params: EditParams) -> ApiResult<R
         apply(tx, caller, &edit, rendered.as_ref(), &params)
     };
     let detached_uploads = call.write(job).await?;
-    Reply::field("detached_uploads", &detached_uploads)
+    Reply::data(&EditedMessage { detached_uploads })
 }
 
 /// An edit that the caller may make.

@@ -8,8 +8,9 @@ use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{narrow, sql};
 use crate::http::{ApiResult, Read, Reply, User};
 use crate::types::MessageId;
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Parameters of `GET /messages/matches_narrow`.
 #[derive(Deserialize)]
@@ -20,20 +21,27 @@ pub struct MatchesParams {
     narrow: Value,
 }
 
+/// The reply to `GET /messages/matches_narrow`.
+#[derive(Serialize)]
+pub struct MatchingMessages {
+    /// By message.
+    pub messages: BTreeMap<MessageId, Matches>,
+}
+
 /// `GET /messages/matches_narrow`: for each of the caller's messages that matches, its content and topic, with marks if
 /// the narrow is a search. Clients ask this of a new message while they show a search.
-pub fn matches_narrow(read: &Read<'_, User>, params: MatchesParams) -> ApiResult<Reply> {
+pub fn matches_narrow(read: &Read<'_, User>, params: MatchesParams) -> ApiResult<Reply<MatchingMessages>> {
     let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
     let narrow = resolve(&viewer, &narrow::parse(Some(&params.narrow))?)?;
     let mut ids = params.msg_ids;
     ids.sort_unstable();
     ids.dedup();
     let found = Query::of_own(&viewer, &narrow, &ids)?.take(Some(*ALL_IDS.start()), ids.len())?;
-    let mut messages = Map::new();
+    let mut messages = BTreeMap::new();
     for id in found {
         let Some(message) = sql::by_id(read, id)? else { continue };
         let matches = Matches::of(&message.rendered_content, &message.subject, narrow.search());
-        messages.insert(id.to_string(), serde_json::to_value(matches)?);
+        messages.insert(id, matches);
     }
-    Reply::field("messages", &messages)
+    Reply::data(&MatchingMessages { messages })
 }

@@ -14,12 +14,13 @@ use crate::domain::access::messages::ALL_IDS;
 use crate::domain::messages::narrow;
 use crate::domain::messages::narrow::Narrow;
 use crate::domain::messages::narrow::executor::Query;
+use crate::domain::messages::record::MessageRecord;
 use crate::domain::messages::serialize::{MessageFormat, into_utf8, write_array, write_one};
 use crate::domain::messages::viewer::MessageViewer;
 use crate::http::form::Form;
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::MessageId;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The most messages that one request can ask for (spec, "Limits").
@@ -82,8 +83,26 @@ pub fn has_slow_narrow(form: &Form) -> bool {
     narrow.len() > MAX_QUICK_NARROW || narrow.contains("search") || narrow.contains('\\')
 }
 
+/// The reply to `GET /messages`. It is written piece by piece.
+#[derive(Serialize)]
+pub struct MessagePage<'a> {
+    /// The message at which the range begins; absent for messages that were asked for by id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anchor: Option<MessageId>,
+    /// Whether the message at the anchor is among the messages.
+    found_anchor: bool,
+    /// Whether there are no older messages.
+    found_oldest: bool,
+    /// Whether there are no newer messages.
+    found_newest: bool,
+    /// Always false: no message is kept from the caller by a plan.
+    history_limited: bool,
+    /// The oldest first.
+    messages: Vec<MessageRecord<'a>>,
+}
+
 /// `GET /messages`.
-pub fn get_messages(read: &Read<'_, User>, params: FetchParams) -> ApiResult<Reply> {
+pub fn get_messages(read: &Read<'_, User>, params: FetchParams) -> ApiResult<Reply<MessagePage<'static>>> {
     let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
     let elements = narrow::parse(params.narrow.as_ref())?;
     let narrow = resolve(&viewer, &elements)?;
@@ -187,8 +206,17 @@ pub struct OneParams {
     allow_empty_topic_name: bool,
 }
 
+/// The reply to `GET /messages/{message_id}`. It is written piece by piece.
+#[derive(Serialize)]
+pub struct OneMessage<'a> {
+    /// Markdown, whatever `apply_markdown` says.
+    raw_content: &'a str,
+    /// The message.
+    message: MessageRecord<'a>,
+}
+
 /// `GET /messages/{message_id}`: one message, and its Markdown.
-pub fn get_message(read: &Read<'_, User>, params: OneParams) -> ApiResult<Reply> {
+pub fn get_message(read: &Read<'_, User>, params: OneParams) -> ApiResult<Reply<OneMessage<'static>>> {
     let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
     let message = viewer.find(params.message_id)?;
     let format = MessageFormat {

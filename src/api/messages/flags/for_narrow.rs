@@ -10,9 +10,9 @@ use crate::domain::messages::narrow;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::http::{ApiResult, Call, Caller, Reply, User};
 use crate::store::{Snapshot, Tx};
-use crate::types::MessageId;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use crate::types::{MessageId, StreamId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Parameters of `POST /messages/flags/narrow`.
 #[derive(Deserialize)]
@@ -34,10 +34,33 @@ pub struct FlagsForNarrowParams {
     flag: String,
 }
 
+/// The reply to `POST /messages/flags/narrow`.
+#[derive(Serialize)]
+pub struct FlagsForNarrow {
+    /// The number of messages in the range.
+    processed_count: usize,
+    /// The number of messages that changed.
+    updated_count: usize,
+    /// The oldest message of the range; null if it is empty.
+    first_processed_id: Option<MessageId>,
+    /// The newest message of the range; null if it is empty.
+    last_processed_id: Option<MessageId>,
+    /// Whether there are no older messages in the narrow.
+    found_oldest: bool,
+    /// Whether there are no newer messages in the narrow.
+    found_newest: bool,
+    /// When messages are marked as unread, the channels whose messages were ignored because the caller is not subscribed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ignored_because_not_subscribed_channels: Option<Vec<StreamId>>,
+}
+
 /// `POST /messages/flags/narrow`. At most 5,000 messages at a time; clients repeat the request until both ends are
 /// found. The messages are looked for on a snapshot, since that may take long, and changed in a job: one that the caller has
 /// lost sight of in between is passed over.
-pub async fn update_flags_for_narrow(call: Call<User>, params: FlagsForNarrowParams) -> ApiResult<Reply> {
+pub async fn update_flags_for_narrow(
+    call: Call<User>,
+    params: FlagsForNarrowParams,
+) -> ApiResult<Reply<FlagsForNarrow>> {
     let anchor = Anchor::read(Some(&params.anchor), false)?;
     let num_before = pagination::count("num_before", params.num_before)?;
     let num_after = pagination::count("num_after", params.num_after)?;
@@ -58,18 +81,15 @@ pub async fn update_flags_for_narrow(call: Call<User>, params: FlagsForNarrowPar
     let job = move |tx: &mut Tx<'_>, caller: &User| {
         let ids = readable(&MessageViewer::new(tx, caller, tx.now()), &page.ids)?;
         let changed = change(tx, caller, flag, add, &ids)?;
-        let mut reply = json!({
-            "processed_count": ids.len(),
-            "updated_count": changed.ids.len(),
-            "first_processed_id": ids.first(),
-            "last_processed_id": ids.last(),
-            "found_oldest": page.found_oldest,
-            "found_newest": page.found_newest,
-        });
-        if let Some(ignored) = changed.ignored {
-            reply["ignored_because_not_subscribed_channels"] = json!(ignored);
-        }
-        Reply::data(&reply)
+        Reply::data(&FlagsForNarrow {
+            processed_count: ids.len(),
+            updated_count: changed.ids.len(),
+            first_processed_id: ids.first().copied(),
+            last_processed_id: ids.last().copied(),
+            found_oldest: page.found_oldest,
+            found_newest: page.found_newest,
+            ignored_because_not_subscribed_channels: changed.ignored,
+        })
     };
     call.write(job).await
 }

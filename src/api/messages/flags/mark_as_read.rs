@@ -18,19 +18,26 @@ use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{MessageId, StreamId, Topic};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
+
+/// The reply to `POST /mark_all_as_read`.
+#[derive(Serialize)]
+pub struct MarkedAsRead {
+    /// Always true: all messages are marked at once.
+    pub complete: bool,
+}
 
 /// `POST /mark_all_as_read`. It writes one row for each conversation, however many messages are unread, and is always
 /// complete.
-pub fn mark_all_as_read(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply> {
+pub fn mark_all_as_read(tx: &mut Tx<'_>, caller: &User, _params: NoParams) -> ApiResult<Reply<MarkedAsRead>> {
     let user_id = caller.user_id;
     let channels = subscriptions::ever_received(tx, user_id)?;
     for recipient_id in channels.into_iter().chain(sql::direct_recipients(tx, user_id)?) {
         read_state::mark_all_read(tx, user_id, recipient_id)?;
     }
     tx.emit(FlagsChanged::all_read(), Audience::user(user_id));
-    Reply::field("complete", &true)
+    Reply::data(&MarkedAsRead { complete: true })
 }
 
 /// Parameters of `POST /mark_stream_as_read`.

@@ -18,8 +18,7 @@ use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, StreamId, fold};
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Parameters of `POST /messages/flags`.
@@ -75,19 +74,28 @@ pub fn is_add(op: &str) -> ApiResult<bool> {
     }
 }
 
+/// The reply to `POST /messages/flags`.
+#[derive(Serialize)]
+pub struct UpdatedFlags {
+    /// The messages that changed, ascending.
+    messages: Vec<MessageId>,
+    /// When messages are marked as unread, the channels whose messages were ignored because the caller is not subscribed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ignored_because_not_subscribed_channels: Option<Vec<StreamId>>,
+}
+
 /// `POST /messages/flags`. The reply has the messages that changed.
-pub fn update_flags(tx: &mut Tx<'_>, caller: &User, params: FlagsParams) -> ApiResult<Reply> {
+pub fn update_flags(tx: &mut Tx<'_>, caller: &User, params: FlagsParams) -> ApiResult<Reply<UpdatedFlags>> {
     let add = is_add(&params.op)?;
     let flag = EditableFlag::from_client(&params.flag)?;
     let mut ids = params.messages;
     ids.sort_unstable();
     ids.dedup();
     let changed = change(tx, caller, flag, add, &ids)?;
-    let mut reply = json!({ "messages": changed.ids });
-    if let Some(ignored) = changed.ignored {
-        reply["ignored_because_not_subscribed_channels"] = json!(ignored);
-    }
-    Reply::data(&reply)
+    Reply::data(&UpdatedFlags {
+        messages: changed.ids,
+        ignored_because_not_subscribed_channels: changed.ignored,
+    })
 }
 
 /// The result of changing flags.

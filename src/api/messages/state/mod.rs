@@ -12,7 +12,8 @@ use crate::domain::messages::sql;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::http::{ApiResult, State, StateRequest};
 use crate::types::{MessageId, UserId};
-use serde_json::{Value, json};
+use serde::Serialize;
+use unread_msgs::UnreadMessages;
 
 /// The most direct conversations that are listed.
 const MAX_RECENT_CONVERSATIONS: usize = 1000;
@@ -20,9 +21,9 @@ const MAX_RECENT_CONVERSATIONS: usize = 1000;
 /// `max_message_id`, and `unread_msgs` if the client gets the events that update it.
 pub fn message(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let viewer = MessageViewer::new(request.connection, request.caller, request.now);
-    state.insert("max_message_id".into(), newest_received(&viewer)?.into());
+    state.set::<i64>("max_message_id", &newest_received(&viewer)?)?;
     if request.wants("update_message_flags") {
-        state.insert_large("unread_msgs", &unread_msgs::of(request)?)?;
+        state.set::<UnreadMessages>("unread_msgs", &unread_msgs::of(request)?)?;
     }
     Ok(())
 }
@@ -46,8 +47,16 @@ pub fn starred(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
         }
         bound = Direction::Up.past(bit);
     }
-    state.insert("starred_messages".into(), json!(ids));
-    Ok(())
+    state.set::<Vec<MessageId>>("starred_messages", &ids)
+}
+
+/// A direct conversation of the user.
+#[derive(Serialize)]
+struct RecentConversation {
+    /// Its newest message.
+    max_message_id: MessageId,
+    /// The other participants; empty for messages to oneself.
+    user_ids: Vec<UserId>,
 }
 
 /// `recent_private_conversations`: the other participants of each, and its newest message.
@@ -62,10 +71,7 @@ pub fn recent_conversations(request: &StateRequest<'_>, state: &mut State) -> Ap
     }
     recent.sort_unstable_by_key(|(newest, _)| std::cmp::Reverse(*newest));
     recent.truncate(MAX_RECENT_CONVERSATIONS);
-    let list: Vec<Value> = recent
-        .into_iter()
-        .map(|(newest, others)| json!({ "max_message_id": newest, "user_ids": others }))
-        .collect();
-    state.insert("recent_private_conversations".into(), list.into());
-    Ok(())
+    let record = |(max_message_id, user_ids)| RecentConversation { max_message_id, user_ids };
+    let list: Vec<RecentConversation> = recent.into_iter().map(record).collect();
+    state.set::<Vec<RecentConversation>>("recent_private_conversations", &list)
 }

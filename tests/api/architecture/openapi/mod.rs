@@ -1,0 +1,869 @@
+//! `docs/openapi.yaml`: the operations with their parameters and answers, and all events, written from the source: the
+//! table of routes, the structs of parameters, replies and events, and their documentation. The server sends the file at
+//! `/api/openapi.yaml`, and the tests hold each of its answers and events against it.
+//!
+//! `INSTA_UPDATE=always cargo test --test api openapi` writes it anew.
+
+mod types;
+
+use super::source::{SourceFile, files, is_for_tests};
+use crate::harness::description::yaml;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use syn::punctuated::Punctuated;
+use syn::visit::{self, Visit};
+use teamchat::api::events::EVENTS;
+use teamchat::api::realm::{params as realm_params, state as realm_state};
+use teamchat::api::routes;
+use teamchat::domain::groups::realm_settings::RealmGroup;
+use teamchat::domain::user_settings::table as user_settings;
+use teamchat::types::{Kind, Property};
+use types::{Members, Types, Use};
+
+/// The name of a type and its arguments: `Option<Vec<UserId>>` is `("Option", [Vec<UserId>])`.
+fn text_of(kind: &syn::Type) -> (String, Vec<&syn::Type>) {
+    if let syn::Type::Reference(reference) = kind {
+        return text_of(&reference.elem);
+    }
+    let syn::Type::Path(path) = kind else { return (String::new(), Vec::new()) };
+    let Some(segment) = path.path.segments.last() else { return (String::new(), Vec::new()) };
+    let mut arguments = Vec::new();
+    if let syn::PathArguments::AngleBracketed(list) = &segment.arguments {
+        for argument in &list.args {
+            if let syn::GenericArgument::Type(kind) = argument {
+                arguments.push(kind);
+            }
+        }
+    }
+    (segment.ident.to_string(), arguments)
+}
+
+/// The names of a path; of a closure, those of the function that it calls.
+fn names_of(expression: &syn::Expr) -> Vec<String> {
+    match expression {
+        syn::Expr::Path(path) => path.path.segments.iter().map(|segment| segment.ident.to_string()).collect(),
+        syn::Expr::Closure(closure) => match &*closure.body {
+            syn::Expr::Call(call) => names_of(&call.func),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// A route as it stands in the source.
+struct SourceRoute {
+    resource: String,
+    module: String,
+    method: String,
+    path: String,
+    handler: Vec<String>,
+}
+
+/// A handler.
+struct Handler {
+    module: String,
+    docs: String,
+    params: Vec<String>,
+    /// The members of its reply; `None` for a reply without any.
+    reply: Option<syn::Type>,
+}
+
+/// A parameter.
+struct Parameter {
+    name: String,
+    schema: Value,
+    required: bool,
+}
+
+/// A part of the reply to `POST /register`: a field of a name, or all those of a struct.
+struct StateField {
+    module: String,
+    name: Option<String>,
+    docs: String,
+    kind: syn::Type,
+}
+
+/// A form of an event on the wire.
+struct EventForm {
+    module: String,
+    event: String,
+    op: Option<String>,
+    members: syn::Type,
+}
+
+/// What the source says.
+#[derive(Default)]
+struct Api {
+    types: Types,
+    routes: Vec<SourceRoute>,
+    handlers: BTreeMap<String, Vec<Handler>>,
+    /// By name of a struct of parameters: the module and the fields.
+    structs: BTreeMap<String, Vec<(String, syn::ItemStruct)>>,
+    /// Structs that are not read themselves, and the types of their fields.
+    composed: BTreeMap<String, Vec<String>>,
+    /// Other names of structs.
+    aliases: BTreeMap<String, String>,
+    constants: BTreeMap<String, String>,
+    state: Vec<StateField>,
+    /// By the name of the struct: type and `op`.
+    events: BTreeMap<String, (String, Option<String>)>,
+    forms: Vec<EventForm>,
+    /// By the name of the event's struct: members that only some receivers get.
+    personal: BTreeMap<String, Vec<(String, syn::Type, bool)>>,
+    error_codes: BTreeSet<String>,
+    error_members: BTreeSet<String>,
+}
+
+/// The documentation of an item, in one line for each paragraph.
+fn docs_of(attributes: &[syn::Attribute]) -> String {
+    let mut paragraphs = vec![String::new()];
+    for attribute in attributes {
+        let syn::Meta::NameValue(meta) = &attribute.meta else { continue };
+        let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = &meta.value else { continue };
+        if !meta.path.is_ident("doc") {
+            continue;
+        }
+        let line = text.value();
+        if line.trim().is_empty() {
+            paragraphs.push(String::new());
+        } else if let Some(paragraph) = paragraphs.last_mut() {
+            if !paragraph.is_empty() {
+                paragraph.push(' ');
+            }
+            paragraph.push_str(line.trim());
+        }
+    }
+    paragraphs.retain(|paragraph| !paragraph.is_empty());
+    paragraphs.join("\n\n")
+}
+
+/// Whether a struct is read from parameters as it stands.
+fn is_deserialized(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| match &attribute.meta {
+        syn::Meta::List(list) => {
+            list.path.is_ident("derive") && list.tokens.to_string().contains("Deserialize")
+        }
+        _ => false,
+    })
+}
+
+/// The type argument of the first `Reply` in a type, unless it is the default.
+fn reply_in(output: &syn::ReturnType) -> Option<syn::Type> {
+    #[derive(Default)]
+    struct Finder(Option<syn::Type>);
+    impl<'ast> Visit<'ast> for Finder {
+        fn visit_path_segment(&mut self, segment: &'ast syn::PathSegment) {
+            if segment.ident == "Reply"
+                && let syn::PathArguments::AngleBracketed(list) = &segment.arguments
+                && let Some(syn::GenericArgument::Type(kind)) = list.args.first()
+            {
+                self.0 = Some(kind.clone());
+            }
+            visit::visit_path_segment(self, segment);
+        }
+    }
+    let mut finder = Finder::default();
+    finder.visit_return_type(output);
+    finder.0
+}
+
+/// The type argument that a call names: `set::<Vec<Draft>>(..)`.
+fn turbofish(arguments: Option<&syn::AngleBracketedGenericArguments>) -> Option<syn::Type> {
+    match arguments?.args.first()? {
+        syn::GenericArgument::Type(kind) => Some(kind.clone()),
+        _ => None,
+    }
+}
+
+fn text_literal(expression: Option<&syn::Expr>) -> Option<String> {
+    match expression? {
+        syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),
+        _ => None,
+    }
+}
+
+/// The path at which a chain of calls begins: `ApiError::new` in `ApiError::new(..).with(..)`.
+fn root_of(expression: &syn::Expr) -> Vec<String> {
+    match expression {
+        syn::Expr::MethodCall(call) => root_of(&call.receiver),
+        syn::Expr::Call(call) => names_of(&call.func),
+        other => names_of(other),
+    }
+}
+
+struct Items<'a> {
+    file: &'a SourceFile,
+    api: &'a mut Api,
+    /// Documentation of the function that is being read.
+    docs: String,
+    /// The event whose implementation is being read.
+    event: Option<String>,
+    /// The parameters of the function that is being read.
+    inputs: BTreeMap<String, syn::Type>,
+    /// The number of conditions around what is being read.
+    conditions: usize,
+}
+
+impl Items<'_> {
+    fn read_function(&mut self, docs: &[syn::Attribute], signature: &syn::Signature) {
+        self.docs = docs_of(docs);
+        self.inputs = BTreeMap::new();
+        for input in &signature.inputs {
+            if let syn::FnArg::Typed(input) = input
+                && let syn::Pat::Ident(name) = &*input.pat
+            {
+                self.inputs.insert(name.ident.to_string(), (*input.ty).clone());
+            }
+        }
+    }
+
+    /// The type of a reference to a struct literal, to `self` or to a parameter of the function.
+    fn type_of(&self, expression: &syn::Expr) -> syn::Type {
+        match expression {
+            syn::Expr::Reference(reference) => self.type_of(&reference.expr),
+            syn::Expr::Struct(literal) => match literal.path.get_ident() {
+                Some(name) if name == "Self" => self.own_type(),
+                _ => syn::Type::Path(syn::TypePath {
+                    attrs: Vec::new(),
+                    qself: None,
+                    path: literal.path.clone(),
+                }),
+            },
+            syn::Expr::Path(path) => {
+                let name = path.path.get_ident().map(ToString::to_string).unwrap_or_default();
+                // Other variables hold the event itself with some members changed.
+                self.inputs.get(&name).cloned().unwrap_or_else(|| self.own_type())
+            }
+            syn::Expr::Call(call) => {
+                let names = names_of(&call.func);
+                syn::parse_str(&names[0]).unwrap()
+            }
+            _ => panic!("{}: an event is written from a struct", self.file.path),
+        }
+    }
+
+    fn own_type(&self) -> syn::Type {
+        syn::parse_str(self.event.as_deref().expect("inside of an event")).unwrap()
+    }
+
+    /// `Form::of(&event)`, `Form::with_members::<Event>(&members)` and `Form::with_op::<Event>("op", &members)`.
+    fn read_form(&mut self, call: &syn::ExprCall, names: &[String]) {
+        let syn::Expr::Path(path) = &*call.func else { return };
+        let Some(segment) = path.path.segments.last() else { return };
+        let arguments = match &segment.arguments {
+            syn::PathArguments::AngleBracketed(list) => turbofish(Some(list)),
+            _ => None,
+        };
+        let members = self.type_of(&call.args[call.args.len() - 1]);
+        let event = match arguments.as_ref().map_or_else(|| text_of(&members).0, |kind| text_of(kind).0) {
+            name if name == "Self" => self.event.clone().unwrap(),
+            name => name,
+        };
+        let op = if names[1] == "with_op" { text_literal(call.args.first()) } else { None };
+        self.api.forms.push(EventForm { module: self.file.module_path(), event, op, members });
+    }
+}
+
+impl<'ast> Visit<'ast> for Items<'_> {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if !is_for_tests(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
+        let mut params = Vec::new();
+        for input in &function.sig.inputs {
+            let syn::FnArg::Typed(input) = input else { continue };
+            let (name, arguments) = text_of(&input.ty);
+            if name == "Params2" {
+                params.extend(arguments.iter().map(|kind| text_of(kind).0));
+            } else if name.ends_with("Params") || ["SettingValues", "RealmChanges"].contains(&name.as_str()) {
+                params.push(name);
+            }
+        }
+        self.read_function(&function.attrs, &function.sig);
+        let (module, docs) = (self.file.module_path(), self.docs.clone());
+        let handler = Handler { module, docs, params, reply: reply_in(&function.sig.output) };
+        self.api.handlers.entry(function.sig.ident.to_string()).or_default().push(handler);
+        visit::visit_item_fn(self, function);
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        self.read_function(&function.attrs, &function.sig);
+        visit::visit_impl_item_fn(self, function);
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        let is_event = item.trait_.as_ref().is_some_and(|(path, _)| path.is_ident("Event"));
+        let name = text_of(&item.self_ty).0;
+        if is_event {
+            let constant = |wanted: &str| {
+                item.items.iter().find_map(|item| match item {
+                    syn::ImplItem::Const(constant) if constant.ident == wanted => Some(&constant.expr),
+                    _ => None,
+                })
+            };
+            let kind = text_literal(constant("TYPE")).expect("an event has a type");
+            let op = match constant("OP") {
+                Some(syn::Expr::Call(call)) => text_literal(call.args.first()),
+                _ => None,
+            };
+            self.api.events.insert(name.clone(), (kind, op));
+            self.event = Some(name);
+        }
+        visit::visit_item_impl(self, item);
+        self.event = None;
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        let name = item.ident.to_string();
+        // Others are read by code of their own, or are made of several structs.
+        if is_deserialized(&item.attrs) {
+            self.api.structs.entry(name).or_default().push((self.file.module_path(), item.clone()));
+            return;
+        }
+        let part = |field: &syn::Field| match text_of(&field.ty) {
+            (name, arguments) if name == "Option" => arguments.first().map_or(name, |kind| text_of(kind).0),
+            (name, _) => name,
+        };
+        self.api.composed.insert(name, item.fields.iter().map(part).collect());
+    }
+
+    fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
+        self.visit_macro(&item.mac);
+    }
+
+    fn visit_macro(&mut self, invocation: &'ast syn::Macro) {
+        let list = Punctuated::<syn::Expr, syn::Token![,]>::parse_terminated;
+        if invocation.path.is_ident("vec")
+            && let Ok(list) = invocation.parse_body_with(list)
+        {
+            for expression in list {
+                let (docs, inputs) = (String::new(), BTreeMap::new());
+                let mut items =
+                    Items { file: self.file, api: self.api, docs, event: None, inputs, conditions: 0 };
+                items.visit_expr(&expression);
+            }
+        }
+        if invocation.path.is_ident("uniform_event") {
+            let mut tokens = invocation.tokens.clone().into_iter().map(|token| token.to_string());
+            let name = tokens.next().unwrap_or_default();
+            let text = |token: Option<String>| token.unwrap_or_default().trim_matches('"').to_owned();
+            tokens.next();
+            let kind = text(tokens.next());
+            tokens.next();
+            let op = (tokens.next().as_deref() == Some("op")).then(|| text(tokens.next()));
+            let members: syn::Type = syn::parse_str(&name).unwrap();
+            let module = self.file.module_path();
+            self.api.events.insert(name.clone(), (kind, op));
+            self.api.forms.push(EventForm { module, event: name, op: None, members });
+        }
+    }
+
+    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
+        self.api.aliases.insert(item.ident.to_string(), text_of(&item.ty).0);
+    }
+
+    fn visit_expr_if(&mut self, condition: &'ast syn::ExprIf) {
+        self.conditions += 1;
+        visit::visit_expr_if(self, condition);
+        self.conditions -= 1;
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        let receiver = names_of(&call.receiver);
+        let first = text_literal(call.args.first());
+        let (module, docs) = (self.file.module_path(), self.docs.clone());
+        match (receiver.last().map(String::as_str), call.method.to_string().as_str()) {
+            (Some("state"), "set") => {
+                let kind = turbofish(call.turbofish.as_ref());
+                let kind = kind.unwrap_or_else(|| panic!("{module}: `state.set` names a type"));
+                self.api.state.push(StateField { module, name: first, docs, kind });
+            }
+            (Some("state"), "add") => {
+                let kind = turbofish(call.turbofish.as_ref());
+                let kind = kind.unwrap_or_else(|| self.type_of(&call.args[0]));
+                self.api.state.push(StateField { module, name: None, docs, kind });
+            }
+            (Some("members"), "add") if self.event.is_some() => {
+                let kind = turbofish(call.turbofish.as_ref());
+                let kind = kind.unwrap_or_else(|| panic!("{module}: `members.add` names a type"));
+                let personal = self.api.personal.entry(self.event.clone().unwrap()).or_default();
+                personal.push((first.unwrap(), kind, self.conditions == 0));
+            }
+            (_, "with") => {
+                let root = root_of(&call.receiver);
+                let is_error = root
+                    .first()
+                    .is_some_and(|name| ["ApiError", "Self", "error", "response"].contains(&name.as_str()));
+                if let Some(name) =
+                    first.filter(|_| is_error && self.file.path != "domain/channels/events.rs")
+                {
+                    self.api.error_members.insert(name);
+                }
+            }
+            _ => {}
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        let names = names_of(&call.func);
+        match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["Route", "read" | "write" | "call" | "upload"] if call.args.len() == 4 => {
+                let path = text_literal(call.args.get(1)).unwrap_or_else(|| {
+                    let name = names_of(&call.args[1]).pop().unwrap_or_default();
+                    self.api.constants.get(&name).cloned().unwrap_or_default()
+                });
+                self.api.routes.push(SourceRoute {
+                    resource: self.file.resource().unwrap_or_default().to_owned(),
+                    module: self.file.module_path(),
+                    method: names_of(&call.args[0]).pop().unwrap_or_default(),
+                    path,
+                    handler: names_of(&call.args[3]),
+                });
+            }
+            ["Form", "of" | "with_members" | "with_op"] if self.event.is_some() => {
+                self.read_form(call, &names);
+            }
+            _ => {}
+        }
+        visit::visit_expr_call(self, call);
+    }
+}
+
+/// Whether a text has the form of the code of an error.
+fn is_error_code(text: &str) -> bool {
+    text.len() > 8 && text.chars().all(|letter| letter == '_' || letter.is_ascii_uppercase())
+}
+
+/// Reads the source: types and constants first, since the rest refers to them.
+fn read() -> Api {
+    let files: Vec<SourceFile> = files().into_iter().filter(|file| !file.is_test()).collect();
+    let parsed: Vec<syn::File> = files.iter().map(SourceFile::parse).collect();
+    let mut api = Api::default();
+    for (file, parsed) in files.iter().zip(&parsed) {
+        api.types.read(file, parsed);
+        if file.path.starts_with("api/") {
+            api.constants.extend(file.text_constants());
+        }
+        if file.text.contains("ApiError") {
+            api.error_codes.extend(file.literals().into_iter().filter(|text| is_error_code(text)));
+        }
+    }
+    for (file, parsed) in files.iter().zip(&parsed) {
+        let (docs, inputs) = (String::new(), BTreeMap::new());
+        Items { file, api: &mut api, docs, event: None, inputs, conditions: 0 }.visit_file(parsed);
+    }
+    api
+}
+
+/// The schema of a setting's values.
+fn schema_of_setting(property: &Property) -> Value {
+    let mut schema = match property.kind {
+        Kind::Bool(_) => json!({"type": "boolean"}),
+        Kind::Number(_) => json!({"type": "integer"}),
+        Kind::NumberOrNull(_) => json!({"type": ["integer", "null"]}),
+        Kind::Text(_) => json!({"type": "string"}),
+        Kind::TextOrNull(_) => json!({"type": ["string", "null"]}),
+        Kind::NumberOf(numbers, _) => json!({"type": "integer", "enum": numbers}),
+        Kind::WordOf(words, _) => json!({"type": "string", "enum": words}),
+    };
+    schema["description"] = format!("Default: {}.", property.default_value()).into();
+    schema
+}
+
+impl Api {
+    /// The handler of a route: in the module that is named, or in that of the route.
+    fn handler(&self, route: &SourceRoute) -> Option<&Handler> {
+        let (name, modules) = route.handler.split_last()?;
+        let known = self.handlers.get(name)?;
+        let module = match modules.last() {
+            Some(module) => format!("::{module}"),
+            None => String::new(),
+        };
+        let of_resource = format!("api::{}", route.resource);
+        known
+            .iter()
+            .find(|handler| match modules {
+                [] => handler.module == route.module,
+                _ => handler.module.starts_with(&of_resource) && handler.module.ends_with(&module),
+            })
+            .or_else(|| known.iter().find(|handler| handler.module.starts_with(&of_resource)))
+    }
+
+    /// The parameters of a handler.
+    fn parameters(&mut self, params: &[String], module: &str) -> Vec<Parameter> {
+        let mut parameters: Vec<Parameter> = Vec::new();
+        for name in params {
+            let parts = self.composed.get(name).cloned().unwrap_or_else(|| vec![name.clone()]);
+            let parts: &[String] = if is_table(name) { std::slice::from_ref(name) } else { &parts };
+            for part in parts {
+                for parameter in self.parameters_of(part, module) {
+                    if !parameters.iter().any(|known| known.name == parameter.name) {
+                        parameters.push(parameter);
+                    }
+                }
+            }
+        }
+        parameters
+    }
+
+    /// The parameters of a struct, as near to a module as there is one of that name.
+    fn parameters_of(&mut self, name: &str, module: &str) -> Vec<Parameter> {
+        let of_setting = |property: &Property| Parameter {
+            name: property.name.to_owned(),
+            schema: schema_of_setting(property),
+            required: false,
+        };
+        match name {
+            "SettingValues" => return user_settings::PROPERTIES.iter().map(of_setting).collect(),
+            "RealmChanges" => {
+                let change = syn::parse_str("SettingChange").unwrap();
+                let change = self.types.schema(&change, "domain::groups::setting", Use::Read);
+                let values = realm_params::settable().map(|property| {
+                    let mut parameter = of_setting(property);
+                    if realm_params::is_limit(property.name) {
+                        parameter.schema["type"] = json!(["integer", "string"]);
+                    }
+                    parameter
+                });
+                let groups = RealmGroup::ALL.iter().map(|group| Parameter {
+                    name: group.name().to_owned(),
+                    schema: change.clone(),
+                    required: false,
+                });
+                return values.chain(groups).collect();
+            }
+            _ => {}
+        }
+        let name = self.aliases.get(name).map_or(name, String::as_str);
+        let Some(known) = self.structs.get(name) else { return Vec::new() };
+        let nearness = |other: &str| {
+            other.split("::").zip(module.split("::")).take_while(|(one, other)| one == other).count()
+        };
+        let Some((home, item)) = known.iter().max_by_key(|(other, _)| nearness(other)).cloned() else {
+            return Vec::new();
+        };
+        let mut forms = self.types.members_of_fields(&item.fields, &home, Use::Read);
+        forms.remove(0).into_parameters()
+    }
+
+    /// The schema of a route's success.
+    fn success(&mut self, reply: Option<&syn::Type>, module: &str) -> Value {
+        let success = json!({"$ref": "#/components/schemas/Success"});
+        match reply {
+            None => success,
+            Some(kind) if text_of(kind).0 == "State" => {
+                let state = self.state();
+                self.types.schemas.insert("State".to_owned(), state);
+                json!({"allOf": [success, {"$ref": "#/components/schemas/State"}]})
+            }
+            Some(kind) => json!({"allOf": [success, self.types.schema(kind, module, Use::Written)]}),
+        }
+    }
+
+    /// The reply to `POST /register`.
+    fn state(&mut self) -> Value {
+        let mut state = Members::default();
+        for field in std::mem::take(&mut self.state) {
+            // What the operation itself adds is always there; the rest only if it is asked for.
+            let is_required = field.module == "api::queues::register";
+            match field.name {
+                Some(name) => {
+                    let mut schema = self.types.schema(&field.kind, &field.module, Use::Written);
+                    schema["description"] = field.docs.into();
+                    state.add(&name, schema, is_required);
+                }
+                None => {
+                    for form in self.types.members_of(&field.kind, &field.module, Use::Written) {
+                        state.extend(&form, is_required);
+                    }
+                }
+            }
+        }
+        for property in realm_state::shown() {
+            state.add(&format!("realm_{}", property.name), schema_of_setting(property), false);
+        }
+        let group = syn::parse_str("GroupSetting").unwrap();
+        let group = self.types.schema(&group, "domain::groups::setting", Use::Written);
+        for permission in RealmGroup::ALL {
+            state.add(&format!("realm_{}", permission.name()), group.clone(), false);
+        }
+        let legacy = user_settings::LEGACY_DISPLAY.iter().chain(user_settings::LEGACY_NOTIFICATIONS);
+        let mut settings = Members::default();
+        for property in user_settings::PROPERTIES {
+            settings.add(property.name, schema_of_setting(property), true);
+        }
+        for name in legacy {
+            let property = user_settings::PROPERTIES.iter().find(|property| property.name == *name).unwrap();
+            state.add(name, schema_of_setting(property), false);
+        }
+        for (name, is_required) in
+            [("available_notification_sounds", true), ("emojiset_choices", true), ("timezone", false)]
+        {
+            settings.add(name, state.property(name), is_required);
+        }
+        self.types.schemas.insert("UserSettings".to_owned(), settings.schema());
+        for name in ["user_settings", "realm_user_settings_defaults"] {
+            state.add(name, json!({"$ref": "#/components/schemas/UserSettings"}), false);
+        }
+        state.schema()
+    }
+
+    /// Adds the schemas of all events, and one for any of them.
+    fn add_events(&mut self) {
+        let mut names = BTreeSet::new();
+        for form in std::mem::take(&mut self.forms) {
+            let (kind, op) = self.events[&form.event].clone();
+            let op = form.op.or(op);
+            let personal = self.personal.get(&form.event).cloned().unwrap_or_default();
+            let mut variants = Vec::new();
+            for mut members in self.types.members_of(&form.members, &form.module, Use::Written) {
+                for (name, kind, is_required) in &personal {
+                    let schema = self.types.schema(kind, &form.module, Use::Written);
+                    members.add(name, schema, *is_required);
+                }
+                members.add("type", json!({"type": "string", "enum": [kind]}), true);
+                if let Some(op) = &op {
+                    members.add("op", json!({"type": "string", "enum": [op]}), true);
+                }
+                members.add("id", json!({"type": "integer", "description": "Grows with each event."}), true);
+                variants.push(members);
+            }
+            let members = text_of(&form.members).0;
+            let name =
+                if members == form.event { form.event.clone() } else { format!("{}{members}", form.event) };
+            let mut schema = types::one_of(variants);
+            schema["description"] = self.types.docs(&members, &form.module).into();
+            let name = format!("Event{name}");
+            self.types.schemas.insert(name.clone(), schema);
+            names.insert(name);
+        }
+        let found: BTreeSet<&str> = self.events.values().map(|(kind, _)| kind.as_str()).collect();
+        let registered: BTreeSet<&str> = EVENTS.kinds().iter().map(|kind| kind.event_type).collect();
+        assert_eq!(found, registered, "every event is found in the source");
+        let all: Vec<Value> =
+            names.iter().map(|name| json!({"$ref": format!("#/components/schemas/{name}")})).collect();
+        self.types
+            .schemas
+            .insert("Event".to_owned(), json!({"anyOf": all, "description": "An event of any type."}));
+    }
+}
+
+/// Whether the parameters of a name are the rows of a table of settings.
+fn is_table(name: &str) -> bool {
+    ["SettingValues", "RealmChanges"].contains(&name)
+}
+
+/// A name for an operation that no other has: its method and its path.
+fn operation_id(method: &str, path: &str) -> String {
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    format!("{}_{}", method.to_ascii_lowercase(), words.collect::<Vec<_>>().join("_"))
+}
+
+fn written() -> String {
+    let mut api = read();
+    let mut access: BTreeMap<(String, String), &'static str> = BTreeMap::new();
+    for route in routes().iter().filter(|route| !route.outside) {
+        access.insert((route.path.to_owned(), route.method.to_string()), route.access);
+    }
+    let source_routes = std::mem::take(&mut api.routes);
+    let mut paths: BTreeMap<&str, Vec<&SourceRoute>> = BTreeMap::new();
+    for route in &source_routes {
+        let operations = paths.entry(&route.path).or_default();
+        // Files have the same path inside and outside the interface.
+        let is_new = operations.iter().all(|known| known.method != route.method);
+        if is_new && access.contains_key(&(route.path.clone(), route.method.clone())) {
+            operations.push(route);
+        }
+    }
+    paths.retain(|_, operations| !operations.is_empty());
+    let mut described: Vec<(String, String)> =
+        paths.values().flatten().map(|route| (route.path.clone(), route.method.clone())).collect();
+    described.sort();
+    assert_eq!(
+        described,
+        access.keys().cloned().collect::<Vec<_>>(),
+        "every route is found once in the source"
+    );
+    let mut described = Map::new();
+    for (path, mut operations) in paths {
+        operations.sort_by(|one, other| one.method.cmp(&other.method));
+        let mut methods = Map::new();
+        for route in operations {
+            let who = access[&(route.path.clone(), route.method.clone())];
+            methods.insert(route.method.to_ascii_lowercase(), operation(&mut api, route, who));
+        }
+        described.insert(path.replace("...}", "}"), methods.into());
+    }
+    api.add_events();
+    let mut schemas = Map::new();
+    schemas.insert("Success".to_owned(), success_schema());
+    schemas.insert("Error".to_owned(), error_schema(&api));
+    schemas.extend(api.types.schemas);
+    let error = json!({"description": "Refused",
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}});
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": {"title": "teamchat", "version": "feature level 421", "description": INTRODUCTION},
+        "servers": [{"url": "/api/v1"}],
+        "security": [{"basic": []}],
+        "components": {
+            "securitySchemes": {
+                "basic": {"type": "http", "scheme": "basic", "description": "email and API key"},
+            },
+            "schemas": schemas,
+            "responses": {"error": error},
+        },
+        "paths": described,
+    });
+    let Value::Object(document) = document else { unreachable!() };
+    let text = yaml::write(&document);
+    assert_eq!(yaml::read(&text), Value::Object(document), "what is written is read again");
+    format!("# Written from the source by `INSTA_UPDATE=always cargo test --test api openapi`.\n{text}")
+}
+
+const INTRODUCTION: &str = "The operations of the interface with their parameters and answers. Values that are not texts \
+    are sent as JSON. Events, which GET /events returns, are the schema Event.";
+
+fn success_schema() -> Value {
+    json!({
+        "type": "object",
+        "description": "What every success has.",
+        "required": ["result", "msg"],
+        "properties": {
+            "result": {"type": "string", "enum": ["success"]},
+            "msg": {"type": "string", "description": "Always empty."},
+            "ignored_parameters_unsupported": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": "Parameters of the request that the operation does not have.",
+            },
+        },
+    })
+}
+
+fn error_schema(api: &Api) -> Value {
+    let mut members = Members::default();
+    members.add("result", json!({"type": "string", "enum": ["error"]}), true);
+    members.add("msg", json!({"type": "string", "description": "For people."}), true);
+    let codes: Vec<&String> = api.error_codes.iter().collect();
+    members.add("code", json!({"type": "string", "enum": codes, "description": "For programs."}), true);
+    for name in &api.error_members {
+        members.add(name, json!({"description": "Only with some codes."}), false);
+    }
+    members.schema()
+}
+
+/// Whether a parameter of a form is sent as JSON.
+fn is_json(schema: &Value) -> bool {
+    let text = schema.to_string();
+    !text.contains("\"type\":\"string\"")
+        && (text.contains("array") || text.contains("object") || text.contains("$ref"))
+}
+
+fn operation(api: &mut Api, route: &SourceRoute, who: &str) -> Value {
+    let handler = api.handler(route);
+    let handler = handler.unwrap_or_else(|| panic!("no handler for {} {}", route.method, route.path));
+    let (module, params, reply) = (handler.module.clone(), handler.params.clone(), handler.reply.clone());
+    // The documentation begins with method and path.
+    let docs = match handler.docs.split_once("`: ") {
+        Some((_, rest)) => {
+            let mut letters = rest.chars();
+            letters.next().map(|first| first.to_uppercase().collect::<String>() + letters.as_str())
+        }
+        None => Some(handler.docs.clone()),
+    };
+    let parameters = api.parameters(&params, &module);
+    let mut operation = json!({
+        "operationId": operation_id(&route.method, &route.path),
+        "tags": [route.resource],
+        "description": docs.unwrap_or_default(),
+        "x-access": who,
+    });
+    if who == "anyone" {
+        operation["security"] = json!([]);
+    }
+    let in_path = |name: &str| {
+        route.path.contains(&format!("{{{name}}}")) || route.path.contains(&format!("{{{name}...}}"))
+    };
+    let path_names = route.path.split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0));
+    let mut listed = Vec::new();
+    for name in path_names.map(|name| name.trim_end_matches("...")) {
+        let known = parameters.iter().find(|parameter| parameter.name == *name);
+        let mut schema = known.map_or_else(|| json!({}), |known| known.schema.clone());
+        let description = take_description(&mut schema);
+        if schema == json!({}) {
+            schema = json!({"type": "string"});
+        }
+        listed.push(json!({"name": name, "in": "path", "required": true, "description": description, "schema": schema}));
+    }
+    let in_query = matches!(route.method.as_str(), "GET" | "HEAD" | "DELETE");
+    let (query, body): (Vec<Parameter>, Vec<Parameter>) =
+        parameters.into_iter().filter(|parameter| !in_path(&parameter.name)).partition(|_| in_query);
+    for Parameter { name, mut schema, required } in query {
+        let description = take_description(&mut schema);
+        let mut parameter =
+            json!({"name": name, "in": "query", "required": required, "description": description});
+        if is_json(&schema) {
+            parameter["content"] = json!({"application/json": {"schema": schema}});
+        } else {
+            parameter["schema"] = schema;
+        }
+        listed.push(parameter);
+    }
+    if !listed.is_empty() {
+        operation["parameters"] = listed.into();
+    }
+    if !body.is_empty() {
+        let mut members = Members::default();
+        let mut encoding = Map::new();
+        for Parameter { name, schema, required } in body {
+            if is_json(&schema) {
+                encoding.insert(name.clone(), json!({"contentType": "application/json"}));
+            }
+            members.add(&name, schema, required);
+        }
+        let mut form = json!({"schema": members.schema()});
+        if !encoding.is_empty() {
+            form["encoding"] = encoding.into();
+        }
+        operation["requestBody"] = json!({"content": {"application/x-www-form-urlencoded": form}});
+    }
+    let is_json = reply.as_ref().is_none_or(|kind| text_of(kind).0 != "NotJson");
+    operation["responses"] = if route.method == "HEAD" {
+        json!({"200": {"description": "Done"}})
+    } else if is_json {
+        let schema = api.success(reply.as_ref(), &module);
+        json!({
+            "200": {"description": "Done", "content": {"application/json": {"schema": schema}}},
+            "default": {"$ref": "#/components/responses/error"},
+        })
+    } else {
+        json!({"302": {"description": "Elsewhere"}, "default": {"$ref": "#/components/responses/error"}})
+    };
+    operation
+}
+
+/// Removes the description of a schema, for those who have it themselves.
+fn take_description(schema: &mut Value) -> String {
+    let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+    description.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+#[test]
+fn the_description_is_that_of_the_source() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.yaml");
+    let written = written();
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        std::fs::write(&path, &written).unwrap();
+        return;
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    let place = found.lines().zip(written.lines()).position(|(one, other)| one != other);
+    let line = place.map_or("", |place| written.lines().nth(place).unwrap());
+    assert!(found == written, "docs/openapi.yaml differs from line {place:?}: {line}");
+}
