@@ -199,6 +199,16 @@ export function channelOfRoute(route) {
   return route.kind === "narrow" && (route.narrow.kind === "channel" || route.narrow.kind === "topic") ? route.narrow.streamId : null;
 }
 
+/** The conversation that a view is, if it is one. @param {import("../../types/app.js").Route} route
+ * @returns {import("../store/outbox.js").Destination | null} */
+export function conversationOfRoute(route) {
+  if (route.kind !== "narrow") return null;
+  const { narrow } = route;
+  if (narrow.kind === "topic") return { type: "stream", to: [narrow.streamId], topic: narrow.topic };
+  if (narrow.kind === "dm") return { type: "direct", to: narrow.userIds, topic: "" };
+  return null;
+}
+
 /** Whether reading a narrow marks its messages as read. @param {Term[]} terms @param {number} policy */
 export function canMarkAsRead(terms, policy) {
   if (policy === 3 || terms.some(({ operator }) => operator === "near")) return false;

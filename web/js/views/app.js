@@ -5,23 +5,23 @@
 
 import { fill, h } from "../lib/dom.js";
 import { computed, effect, scope, untracked } from "../lib/signal.js";
-import { bind, isDialogOpen, isField } from "../platform/keyboard.js";
+import { isDialogOpen } from "../platform/keyboard.js";
 import { fragment, go, isOverlay } from "../platform/router.js";
 import { isTouch } from "../platform/viewport.js";
-import { channelOfRoute, directSlug, fragmentOf, kindOf, parseNarrow, topicsFragment } from "../selectors/narrow.js";
+import { conversationOfRoute, directSlug, fragmentOf, kindOf, parseNarrow, topicsFragment } from "../selectors/narrow.js";
 import { narrowName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
 import { may } from "../store/lists.js";
-import { unreadDirects, unreadTopics } from "../store/unread.js";
+import { unreadTopics } from "../store/unread.js";
 import { createAnnouncer } from "./announcer.js";
 import { createBanner } from "./banner.js";
 import { createComposer } from "./composer.js";
-import { createHeader, mainMenu } from "./header.js";
+import { createHeader } from "./header.js";
 import { createInbox, createRecent } from "./inbox.js";
 import { showOverlay } from "./overlays.js";
+import { bindPageKeys } from "./page_keys.js";
 import { createPeople } from "./people.js";
-import { ask, closePopover, isPopoverOpen, toast } from "./popover.js";
-import { showPalette } from "./search.js";
+import { ask, closePopover, toast } from "./popover.js";
 import { createSidebar } from "./sidebar.js";
 import { createTimeline } from "./timeline.js";
 import { createTopics } from "./topics.js";
@@ -204,7 +204,7 @@ export function createApp(session) {
       fill(middle, view.element);
       middle.dataset.view = current.kind;
       startView(view);
-      composer.setShown(destinationOf(current));
+      composer.setShown(conversationOfRoute(current));
       const hasFocus = composer.hasFocus() || isDialogOpen();
       if (current.kind === "narrow" && !hasFocus && isTouch())
         /** @type {HTMLElement | null} */ (document.querySelector(".header h1"))?.focus();
@@ -217,15 +217,6 @@ export function createApp(session) {
     endView = scope(() => view.start());
   }
 
-  /** @param {Route} current @returns {Destination | null} */
-  function destinationOf(current) {
-    if (current.kind !== "narrow") return null;
-    const { narrow } = current;
-    if (narrow.kind === "topic") return { type: "stream", to: [narrow.streamId], topic: narrow.topic };
-    if (narrow.kind === "dm") return { type: "direct", to: narrow.userIds, topic: "" };
-    return null;
-  }
-
   // Overlays follow the fragment.
   /** @type {HTMLDialogElement | null} */
   let overlay = null;
@@ -236,9 +227,9 @@ export function createApp(session) {
     untracked(() => {
       if (!isOverlay(current)) {
         overlayFor = "";
+        // Dialogs above the overlay belong to it.
+        if (overlay) for (const dialog of document.querySelectorAll("dialog")) dialog.close();
         overlay = null;
-        // Those above the overlay belong to it.
-        for (const dialog of document.querySelectorAll("dialog")) dialog.close();
         return;
       }
       if (
@@ -284,111 +275,7 @@ export function createApp(session) {
     }
   });
 
-  bindPageKeys();
-
-  function bindPageKeys() {
-    /** @param {string[]} keys @param {string} label @param {string} group @param {(event: KeyboardEvent) => boolean | void} run @param {{ inFields?: boolean, inDialogs?: boolean }} [more] */
-    const on = (keys, label, group, run, more = {}) => bind({ keys, label, group, run, ...more });
-    const GO = "Going places";
-    on(["/"], "Search", GO, () => header.search.focus());
-    on(["Ctrl+k"], "Go to any conversation", GO, () => showPalette(app), { inFields: true });
-    on(["I"], "Inbox", GO, () => go("inbox"));
-    on(["t"], "Recent conversations", GO, () => go("recent"));
-    on(["a"], "Combined feed", GO, () => go("feed"));
-    on(["*"], "Starred messages", GO, () => go("narrow/is/starred"));
-    on(["d"], "Drafts", GO, () => go("drafts"));
-    on(["P"], "All direct messages", GO, () => go("narrow/is/dm"));
-    on(["n"], "Next unread topic", GO, () => nextUnread(() => true));
-    on(["N"], "Next unread topic that you follow", GO, () => nextUnread((topic) => topic.isFollowed));
-    on(["p"], "Next unread direct messages", GO, () => {
-      const directs = unreadDirects(store).sort((one, other) => one.newest - other.newest);
-      if (directs.length === 0) return session.tell("There are no unread direct messages.");
-      app.goNarrow([{ operator: "dm", operand: directs[0].userIds }]);
-    });
-    on(["A"], "Previous channel", GO, () => stepChannel(-1));
-    on(["D"], "Next channel", GO, () => stepChannel(1));
-    on(["g"], "Main menu", GO, () => mainMenu(app, header.element));
-    on(["?"], "This list", GO, () => go("keyboard-shortcuts"));
-    on(["c"], "New message in a channel", "Writing", () => {
-      const current = route.peek();
-      const streamId = channelOfRoute(current);
-      if (composer.destination && current.kind === "narrow" && current.narrow.kind === "topic") return composer.editor.focus();
-      composer.open({ type: "stream", to: streamId === null ? [] : [streamId], topic: "" });
-    });
-    on(["x"], "New direct message", "Writing", () => composer.open({ type: "direct", to: [], topic: "" }));
-    on(
-      ["Ctrl+."],
-      "Go to the conversation that is written to",
-      "Writing",
-      () => {
-        if (composer.destination) app.goConversation(composer.destination);
-      },
-      { inFields: true },
-    );
-    on(["Escape", "Ctrl+["], "Close, leave, go home", GO, (event) => leaveOne(event), { inFields: true });
-    for (const key of ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"]) {
-      bind({
-        keys: [key],
-        label: "",
-        group: "",
-        inFields: true,
-        run: () => {
-          if (!composer.hasFocus() || !composer.isEmpty() || document.activeElement !== composer.editor.textarea) return false;
-          app.focusMain();
-        },
-      });
-    }
-    bind({
-      keys: ["ArrowLeft"],
-      label: "",
-      group: "",
-      inFields: true,
-      run: () => {
-        if (document.activeElement !== composer.editor.textarea || !composer.isEmpty()) return false;
-        composer.editor.textarea.blur();
-        document.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
-      },
-    });
-  }
-
-  /** @param {KeyboardEvent} event @returns {boolean | void} */
-  function leaveOne(event) {
-    if (isPopoverOpen()) return closePopover();
-    if (document.body.dataset.column) return app.showColumn(null);
-    if (composer.hasFocus()) {
-      if (composer.destination && !destinationOf(route.peek())) composer.close();
-      else {
-        composer.save(true);
-        app.focusMain();
-      }
-      return;
-    }
-    if (isField(event.target)) return /** @type {HTMLElement} */ (event.target).blur();
-    if (event.key === "Escape" && store.setting("web_escape_navigates_to_home_view") === false) return;
-    app.goHome();
-  }
-
-  /** @param {(topic: import("../store/unread.js").UnreadTopic) => boolean} fits */
-  function nextUnread(fits) {
-    const current = timeline?.conversation;
-    const topics = unreadTopics(store)
-      .filter((topic) => !topic.isMuted && topic.key !== current && fits(topic))
-      .sort((one, other) => one.streamId - other.streamId || one.newest - other.newest);
-    const streamId = channelOfRoute(route.peek());
-    const next = topics.find((topic) => topic.streamId === streamId) ?? topics[0];
-    if (!next) return session.tell("There are no more unread topics.");
-    app.goNarrow([
-      { operator: "channel", operand: next.streamId },
-      { operator: "topic", operand: next.topic },
-    ]);
-  }
-
-  /** @param {number} step */
-  function stepChannel(step) {
-    const rows = [...sidebar.querySelectorAll("li[data-channel]")].map((row) => Number(/** @type {HTMLElement} */ (row).dataset.channel));
-    const next = rows[(rows.indexOf(channelOfRoute(route.peek()) ?? -1) + step + rows.length) % rows.length];
-    if (next !== undefined) app.goNarrow([{ operator: "channel", operand: next }]);
-  }
+  bindPageKeys(app, { header, sidebar });
 
   /** @param {Route} current */
   const viewName = (current) =>

@@ -276,6 +276,7 @@ export function createTimeline(app, terms) {
   async function toNewest() {
     if (!range.hasNewest) await session.attempt(session.load(range, "newest"));
     windowAtEnd();
+    selectedId = range.ids.at(-1) ?? 0;
     render();
     anchor.toEnd();
     afterScroll();

@@ -1,0 +1,121 @@
+/**
+ * The keys that work everywhere on the page.
+ * @module
+ */
+
+import { bind, isField } from "../platform/keyboard.js";
+import { go } from "../platform/router.js";
+import { channelOfRoute, conversationOfRoute } from "../selectors/narrow.js";
+import { unreadDirects, unreadTopics } from "../store/unread.js";
+import { mainMenu } from "./header.js";
+import { closePopover, isPopoverOpen } from "./popover.js";
+import { showPalette } from "./search.js";
+
+/** @typedef {import("../../types/app.js").App} App */
+
+/** @param {App} app @param {{ header: ReturnType<typeof import("./header.js").createHeader>, sidebar: HTMLElement }} parts */
+export function bindPageKeys(app, { header, sidebar }) {
+  const { store, session, route, composer } = app;
+
+  /** @param {KeyboardEvent} event @returns {boolean | void} */
+  function leaveOne(event) {
+    if (isPopoverOpen()) return closePopover();
+    if (document.body.dataset.column) return app.showColumn(null);
+    if (composer.hasFocus()) {
+      if (composer.destination && !conversationOfRoute(route.peek())) composer.close();
+      else {
+        composer.save(true);
+        app.focusMain();
+      }
+      return;
+    }
+    if (isField(event.target)) return /** @type {HTMLElement} */ (event.target).blur();
+    if (event.key === "Escape" && store.setting("web_escape_navigates_to_home_view") === false) return;
+    app.goHome();
+  }
+
+  /** @param {(topic: import("../store/unread.js").UnreadTopic) => boolean} fits */
+  function nextUnread(fits) {
+    const current = app.timeline?.conversation;
+    const topics = unreadTopics(store)
+      .filter((topic) => !topic.isMuted && topic.key !== current && fits(topic))
+      .sort((one, other) => one.streamId - other.streamId || one.newest - other.newest);
+    const streamId = channelOfRoute(route.peek());
+    const next = topics.find((topic) => topic.streamId === streamId) ?? topics[0];
+    if (!next) return session.tell("There are no more unread topics.");
+    app.goNarrow([
+      { operator: "channel", operand: next.streamId },
+      { operator: "topic", operand: next.topic },
+    ]);
+  }
+
+  /** @param {number} step */
+  function stepChannel(step) {
+    const rows = [...sidebar.querySelectorAll("li[data-channel]")].map((row) => Number(/** @type {HTMLElement} */ (row).dataset.channel));
+    const next = rows[(rows.indexOf(channelOfRoute(route.peek()) ?? -1) + step + rows.length) % rows.length];
+    if (next !== undefined) app.goNarrow([{ operator: "channel", operand: next }]);
+  }
+
+  /** @param {string[]} keys @param {string} label @param {string} group @param {(event: KeyboardEvent) => boolean | void} run @param {{ inFields?: boolean, inDialogs?: boolean }} [more] */
+  const on = (keys, label, group, run, more = {}) => bind({ keys, label, group, run, ...more });
+  const GO = "Going places";
+  on(["/"], "Search", GO, () => header.search.focus());
+  on(["Ctrl+k"], "Go to any conversation", GO, () => showPalette(app), { inFields: true });
+  on(["I"], "Inbox", GO, () => go("inbox"));
+  on(["t"], "Recent conversations", GO, () => go("recent"));
+  on(["a"], "Combined feed", GO, () => go("feed"));
+  on(["*"], "Starred messages", GO, () => go("narrow/is/starred"));
+  on(["d"], "Drafts", GO, () => go("drafts"));
+  on(["P"], "All direct messages", GO, () => go("narrow/is/dm"));
+  on(["n"], "Next unread topic", GO, () => nextUnread(() => true));
+  on(["N"], "Next unread topic that you follow", GO, () => nextUnread((topic) => topic.isFollowed));
+  on(["p"], "Next unread direct messages", GO, () => {
+    const directs = unreadDirects(store).sort((one, other) => one.newest - other.newest);
+    if (directs.length === 0) return session.tell("There are no unread direct messages.");
+    app.goNarrow([{ operator: "dm", operand: directs[0].userIds }]);
+  });
+  on(["A"], "Previous channel", GO, () => stepChannel(-1));
+  on(["D"], "Next channel", GO, () => stepChannel(1));
+  on(["g"], "Main menu", GO, () => mainMenu(app, header.element));
+  on(["?"], "This list", GO, () => go("keyboard-shortcuts"));
+  on(["c"], "New message in a channel", "Writing", () => {
+    const current = route.peek();
+    const streamId = channelOfRoute(current);
+    if (composer.destination && current.kind === "narrow" && current.narrow.kind === "topic") return composer.editor.focus();
+    composer.open({ type: "stream", to: streamId === null ? [] : [streamId], topic: "" });
+  });
+  on(["x"], "New direct message", "Writing", () => composer.open({ type: "direct", to: [], topic: "" }));
+  on(
+    ["Ctrl+."],
+    "Go to the conversation that is written to",
+    "Writing",
+    () => {
+      if (composer.destination) app.goConversation(composer.destination);
+    },
+    { inFields: true },
+  );
+  on(["Escape", "Ctrl+["], "Close, leave, go home", GO, (event) => leaveOne(event), { inFields: true });
+  for (const key of ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"]) {
+    bind({
+      keys: [key],
+      label: "",
+      group: "",
+      inFields: true,
+      run: () => {
+        if (!composer.hasFocus() || !composer.isEmpty() || document.activeElement !== composer.editor.textarea) return false;
+        app.focusMain();
+      },
+    });
+  }
+  bind({
+    keys: ["ArrowLeft"],
+    label: "",
+    group: "",
+    inFields: true,
+    run: () => {
+      if (document.activeElement !== composer.editor.textarea || !composer.isEmpty()) return false;
+      composer.editor.textarea.blur();
+      document.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
+    },
+  });
+}
