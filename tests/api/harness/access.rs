@@ -45,8 +45,10 @@ pub struct Channel {
     pub privacy: Privacy,
     pub is_archived: bool,
     pub subscribers: BTreeSet<Person>,
-    /// Who may subscribe without being asked, by the channel's own setting.
+    /// Who may subscribe themselves or others without being asked, by the channel's own settings.
     pub may_subscribe: BTreeSet<Person>,
+    /// Who may change the channel, by its own setting.
+    pub may_administer: BTreeSet<Person>,
 }
 
 impl Channel {
@@ -59,12 +61,14 @@ impl Channel {
             is_archived: false,
             subscribers: BTreeSet::from([creator]),
             may_subscribe: BTreeSet::new(),
+            may_administer: BTreeSet::new(),
         }
     }
 
     /// Whether somebody may know that the channel is there.
     pub fn is_known_to(&self, person: Person, role: Role) -> bool {
-        self.is_readable_by(person, role) || role == Role::Administrator
+        let administers = role != Role::Guest && self.may_administer.contains(&person);
+        self.is_readable_by(person, role) || administers || role == Role::Administrator
     }
 
     /// Whether somebody may read in the channel.
@@ -120,7 +124,7 @@ impl PropagateMode {
 }
 
 /// Who is in which group. People are of any type here: ids, or places in a list.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Groups<P> {
     /// Direct members by group.
     pub members: BTreeMap<i64, BTreeSet<P>>,

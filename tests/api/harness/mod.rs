@@ -28,6 +28,7 @@ pub use client::{Answer, Client, Request};
 pub use matching::{differences, mask};
 pub use queue::Queue;
 pub use rng::Rng;
+pub use sync::Registered;
 
 use rusqlite::types::Value;
 use std::net::SocketAddr;
