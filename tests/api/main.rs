@@ -15,6 +15,7 @@ mod default_stream_groups;
 mod domains;
 mod drafts;
 mod emoji;
+mod fuzz;
 mod groups;
 mod harness;
 mod http;

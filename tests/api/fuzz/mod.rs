@@ -1,0 +1,85 @@
+//! Random input for everything that reads what strangers send: each target turns bytes into input of its kind, and fails
+//! on a panic, on a wrong answer, and on input that takes too much time or memory.
+//!
+//! `cargo test --test api fuzz` runs each target for a few seconds on new input, `TEAMCHAT_FUZZ_SECONDS=3600` for an hour.
+//! A failure is shrunk and prints its seed, with which it happens again: `BOLERO_RANDOM_SEED=1234`. Where
+//! [cargo-bolero](https://github.com/camshaft/bolero) and a nightly compiler are installed, the same targets run on
+//! engines that are guided by coverage: `cargo bolero test fuzz::markdown::texts --engine libfuzzer`.
+
+mod event_rows;
+mod forms;
+mod images;
+mod markdown;
+mod narrows;
+mod ranges;
+mod source;
+
+use source::Source;
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+use tokio::runtime::{Builder, Runtime};
+
+/// The seconds that a target runs if nobody says more.
+const SECONDS: u64 = 3;
+
+/// What any single input may take here, without optimization and beside other tests.
+const MAX_TIME: Duration = Duration::from_secs(20);
+
+/// The most bytes of one input.
+const MAX_LENGTH: usize = 2048;
+
+/// Runs a target until its time is over.
+macro_rules! fuzz {
+    ($target:expr) => {
+        bolero::check!()
+            .with_test_time($crate::fuzz::test_time())
+            .with_max_len($crate::fuzz::MAX_LENGTH)
+            .for_each($crate::fuzz::timed($target))
+    };
+}
+use fuzz;
+
+fn test_time() -> Duration {
+    let given = std::env::var("TEAMCHAT_FUZZ_SECONDS").ok();
+    let seconds = given.map(|text| text.parse().expect("TEAMCHAT_FUZZ_SECONDS is a number of seconds"));
+    Duration::from_secs(seconds.unwrap_or(SECONDS))
+}
+
+/// A target that fails if one input takes too long.
+fn timed(mut target: impl FnMut(Source<'_>)) -> impl FnMut(&[u8]) + std::panic::RefUnwindSafe {
+    let mut run = AssertUnwindSafe(move |bytes: &[u8]| {
+        let started = Instant::now();
+        target(Source::new(bytes));
+        let taken = started.elapsed();
+        assert!(taken < MAX_TIME, "one input took {taken:?}");
+    });
+    move |bytes| {
+        // The whole of it, not its part: that would not be unwind safe.
+        let run = &mut run;
+        (run.0)(bytes);
+    }
+}
+
+/// Runs the client's side of targets that talk to a server.
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// The memory of this process, in KiB. `None` where the system does not tell.
+fn resident_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().split(' ').next()?.parse().ok()
+}
+
+/// The most that this process has had since, beyond what it has now, in KiB.
+fn peak_of(work: impl FnOnce()) -> u64 {
+    // Forgets the peak so far.
+    let can_reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();
+    let before = resident_kib();
+    work();
+    match (before, resident_kib()) {
+        (Some(before), Some(after)) if can_reset => after.saturating_sub(before),
+        _ => 0,
+    }
+}
