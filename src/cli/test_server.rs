@@ -8,8 +8,8 @@ use std::io::Write;
 use std::net::SocketAddr;
 use teamchat::api::control::{self, Command};
 use teamchat::app::Options;
-use teamchat::server::runtime;
-use teamchat::testing::{DoubleError, Program, Settings};
+use teamchat::server;
+use teamchat::testing::{self, DoubleError, Program, Settings};
 
 impl Serve {
     /// Runs a server for tests of clients.
@@ -22,7 +22,8 @@ impl Serve {
             record: flags.record.clone(),
             options,
         };
-        runtime()?.block_on(async {
+        let runtime = if flags.ephemeral { testing::runtime() } else { server::runtime() };
+        runtime?.block_on(async {
             let program = Program::start(settings, self.listen, flags.test_control).await;
             let program = program.map_err(|error| -> Failure {
                 match &error {

@@ -11,6 +11,7 @@ use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The schema of a new database.
@@ -41,6 +42,8 @@ const STATEMENT_CACHE_CAPACITY: usize = 512;
 #[derive(Debug)]
 pub struct Database {
     path: PathBuf,
+    /// The connection that opened the database, until the writer gets it. Closed before `file`.
+    connection: Mutex<Option<Connection>>,
     lock: File,
     file: LockedFile,
     /// What the lock file said before: see [`Database::announce`].
@@ -54,11 +57,26 @@ pub struct Database {
 impl Database {
     /// Opens the database, creating a missing file. An older schema is copied to another file and migrated.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
+        Self::open_as(path, false)
+    }
+
+    /// Opens a database that lives as long as the process. All connections are opened at once, and nothing waits for the
+    /// disk.
+    pub fn open_ephemeral(path: &Path) -> Result<Self, OpenError> {
+        Self::open_as(path, true)
+    }
+
+    fn open_as(path: &Path, is_ephemeral: bool) -> Result<Self, OpenError> {
         let path = &*file::real_path(path)?;
         let (lock, last_announcement) = take_lock(path)?;
-        let file = file::open_locked(path)?;
+        let mut file = file::open_locked(path)?;
         let mut upgraded_from = None;
         let mut connection = connect(path, false).map_err(|source| explain(path, source))?;
+        if is_ephemeral {
+            file.identity.set_unlinked();
+            let no_sync = connection.pragma_update(None, "synchronous", "off");
+            no_sync.map_err(|source| explain(path, source))?;
+        }
         match examine(path, &connection)? {
             FileState::Empty => create(&mut connection).map_err(|source| explain(path, source))?,
             FileState::Version(version) if version < MIGRATIONS.len() => {
@@ -68,15 +86,16 @@ impl Database {
             }
             FileState::Version(_) => {}
         }
-        Ok(Self { path: path.to_owned(), lock, file, last_announcement, upgraded_from, is_ephemeral: false })
-    }
-
-    /// Opens a database that lives as long as the process. All connections are opened at once, and nothing waits for the
-    /// disk.
-    pub fn open_ephemeral(path: &Path) -> Result<Self, OpenError> {
-        let mut database = Self { is_ephemeral: true, ..Self::open(path)? };
-        database.file.identity.set_unlinked();
-        Ok(database)
+        let connection = Mutex::new(Some(connection));
+        Ok(Self {
+            path: path.to_owned(),
+            connection,
+            lock,
+            file,
+            last_announcement,
+            upgraded_from,
+            is_ephemeral,
+        })
     }
 
     /// Whether the database was opened with [`Database::open_ephemeral`].
@@ -120,13 +139,12 @@ impl Database {
         &self.path
     }
 
-    /// Opens the connection for writing. There is only one, on the writer's thread.
+    /// Returns the connection for writing. There is only one, on the writer's thread.
     pub fn connect_writer(&self) -> Result<Connection, StoreError> {
-        let connection = connect(&self.path, false)?;
-        if self.is_ephemeral {
-            connection.pragma_update(None, "synchronous", "off")?;
+        match self.connection.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(connection) => Ok(connection),
+            None => Ok(connect(&self.path, false)?),
         }
-        Ok(connection)
     }
 
     /// Opens a connection for reading, also while a server has the database open. Fails if there is no file, or one of
@@ -221,8 +239,9 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     if read_only {
+        // The page cache is SQLite's default, 2 MB. None of these reads the schema, so that a connection costs little
+        // until it is used.
         connection.pragma_update(None, "temp_store", "memory")?;
-        connection.pragma_update(None, "cache_size", -2048)?;
         connection.pragma_update(None, "query_only", true)?;
     } else {
         // The statement journal of a job goes to a temporary file when it grows. In memory it is a linked list, which

@@ -67,4 +67,6 @@ pub use level::Level;
 #[doc(hidden)]
 pub use program::{Program, dump};
 pub use requests::{Pattern, RecordedRequest, RequestFilter};
+#[doc(hidden)]
+pub use server::runtime;
 pub use server::{TestError, TestServer};

@@ -13,11 +13,16 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::oneshot;
 
 /// Threads that serve requests. One of them may be reading.
 const WORKER_THREADS: usize = 2;
+
+/// Builds a runtime for a test server: smaller than that of other servers, since many may run at once.
+pub fn runtime() -> std::io::Result<Runtime> {
+    Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build()
+}
 
 /// Something that was asked of a test server is not possible.
 #[derive(Debug, thiserror::Error)]
@@ -76,14 +81,13 @@ impl TestServer {
         let (started, start) = oneshot::channel();
         let (end, ended) = oneshot::channel::<()>();
         let run = move || {
-            let runtime =
-                match Builder::new_multi_thread().worker_threads(WORKER_THREADS).enable_all().build() {
-                    Ok(runtime) => runtime,
-                    Err(error) => {
-                        let _gone = started.send(Err(TestError::Start(error.to_string())));
-                        return;
-                    }
-                };
+            let runtime = match runtime() {
+                Ok(runtime) => runtime,
+                Err(error) => {
+                    let _gone = started.send(Err(TestError::Start(error.to_string())));
+                    return;
+                }
+            };
             let handle = runtime.handle().clone();
             runtime.block_on(async {
                 let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
