@@ -155,6 +155,7 @@ fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiRes
         draft.id = insert(tx, caller.user_id, &draft)?;
         drafts.push(draft);
     }
+    check_length(tx, caller)?;
     let ids: Vec<i64> = drafts.iter().map(|draft| draft.id).collect();
     if !drafts.is_empty() {
         tx.emit(DraftsAdded { drafts }, Audience::user(caller.user_id));
@@ -177,6 +178,7 @@ fn edit_draft(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> ApiResult<R
     check_exists(tx, caller.user_id, params.draft_id)?;
     let draft = Draft { id: params.draft_id, ..check_draft(tx, caller, tx.now(), params.draft)? };
     update(tx, &draft)?;
+    check_length(tx, caller)?;
     let event = DraftChanged { draft };
     tx.emit(event, Audience::user(caller.user_id));
     Ok(Reply::ok())
@@ -218,6 +220,11 @@ fn check_synchronized(connection: &Connection, caller: &Caller) -> ApiResult<()>
         return Ok(());
     }
     Err(ApiError::bad_request("User has disabled synchronizing drafts."))
+}
+
+fn check_length(connection: &Connection, caller: &Caller) -> ApiResult<()> {
+    let statement = "SELECT sum(octet_length(content)) FROM draft WHERE user_id = ?1";
+    limits::check_owned_length(connection, caller.user_id, "drafts", statement)
 }
 
 /// Checks a draft and returns it with id 0. The recipient has to exist, but the caller need not be allowed to send

@@ -103,6 +103,7 @@ fn create_saved_snippet(
         date_created: tx.now(),
     };
     snippet.id = insert(tx, caller.user_id, &snippet)?;
+    check_length(tx, caller)?;
     let saved_snippet_id = snippet.id;
     emit_changed(tx, "add", caller.user_id, snippet);
     Reply::data(&CreatedSnippet { saved_snippet_id })
@@ -135,9 +136,15 @@ fn edit_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> Api
             &snippet.title,
             &snippet.content,
         ))?;
+        check_length(tx, caller)?;
         emit_changed(tx, "update", caller.user_id, snippet);
     }
     Ok(Reply::ok())
+}
+
+fn check_length(connection: &Connection, caller: &User) -> ApiResult<()> {
+    let statement = "SELECT sum(octet_length(content)) FROM saved_snippet WHERE user_id = ?1";
+    limits::check_owned_length(connection, caller.user_id, "saved snippets", statement)
 }
 
 /// Parameters of `DELETE /saved_snippets/{saved_snippet_id}`.

@@ -3,6 +3,7 @@
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::messages::Ranges;
 use crate::domain::access::{channel_rows as channels, channels as access};
+use crate::domain::limits::MAX_SHOWN_TOPICS;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::http::Resource;
 use crate::http::{ApiResult, Caller, Read, Reply, Route, USER, User};
@@ -62,6 +63,7 @@ fn get_topics(read: &Read<'_, User>, params: TopicsParams) -> ApiResult<Reply<To
         }
     }
     topics.sort_unstable_by_key(|topic| std::cmp::Reverse(topic.max_id));
+    topics.truncate(MAX_SHOWN_TOPICS);
     Reply::data(&Topics { topics })
 }
 

@@ -27,11 +27,40 @@ pub fn check_owned(
     check(what, (count as usize).saturating_add(added), limit)
 }
 
+/// Refuses texts of a user that are longer together than [`MAX_OWNED_LENGTH`]. `statement` adds up their lengths, with those
+/// that this job has written.
+pub fn check_owned_length(
+    connection: &Connection,
+    user_id: UserId,
+    what: &str,
+    statement: &str,
+) -> ApiResult<()> {
+    let length: Option<i64> = connection.prepare_cached(statement)?.query_row([user_id], |row| row.get(0))?;
+    if length.unwrap_or(0) <= MAX_OWNED_LENGTH {
+        Ok(())
+    } else {
+        Err(ApiError::bad_request(format!("Too much text in {what} (limit: {MAX_OWNED_LENGTH} bytes)")))
+    }
+}
+
+/// How long the drafts of a user may be together, in bytes; likewise saved snippets, scheduled messages with their HTML, and
+/// reminders with theirs. Clients get all of a kind in one answer.
+pub const MAX_OWNED_LENGTH: i64 = 8 << 20;
+
 /// The maximum length of a message, in characters.
 pub const MAX_MESSAGE_LENGTH: usize = 10_000;
 
 /// The maximum length of the HTML of a message or description, in bytes.
 pub const MAX_RENDERED_LENGTH: usize = 100 * MAX_MESSAGE_LENGTH;
+
+/// The maximum length of the HTML of a description, in bytes. Everybody gets those of all channels in one answer.
+pub const MAX_RENDERED_DESCRIPTION_LENGTH: usize = 32 << 10;
+
+/// How many topics of a channel clients get, the newest. Everybody who may post can begin one with each message.
+pub const MAX_SHOWN_TOPICS: usize = 10_000;
+
+/// How many of the messages that link to an uploaded file its owner is told, the newest.
+pub const MAX_SHOWN_LINKING_MESSAGES: u32 = 100;
 
 /// How many edits of a message clients get, the newest. Bots may edit a message thousands of times.
 pub const MAX_SHOWN_EDITS: usize = 100;

@@ -13,7 +13,7 @@ use crate::domain::channels::sql as channels;
 use crate::domain::files::access as files;
 use crate::domain::files::thumbnails;
 use crate::domain::groups::system::SystemGroup;
-use crate::domain::limits::MAX_RENDERED_LENGTH;
+use crate::domain::limits::{MAX_RENDERED_DESCRIPTION_LENGTH, MAX_RENDERED_LENGTH};
 use crate::domain::users::sql as users;
 use crate::domain::{emoji, linkifiers, realm, user_settings};
 use crate::http::{ApiError, ApiResult, Call, Caller};
@@ -100,7 +100,8 @@ pub fn render_description(
     origin: &str,
     text: &str,
 ) -> ApiResult<String> {
-    Ok(render_with(connection, caller, now, origin, false, text)?.html)
+    let html = render_with(connection, caller, now, origin, false, text)?.html;
+    if html.len() > MAX_RENDERED_DESCRIPTION_LENGTH { Err(unable_to_render()) } else { Ok(html) }
 }
 
 /// Renders descriptions on a snapshot, as their author sees the organization.

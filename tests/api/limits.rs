@@ -242,3 +242,115 @@ async fn topics_are_not_followed_beyond_the_limit() {
     ada.send(channel, "new", "hello").await;
     assert_eq!(server.column("SELECT count(*) FROM user_topic").await, [limit.to_string()]);
 }
+
+/// Clients get all of a kind in one answer.
+#[tokio::test]
+async fn what_a_user_keeps_has_a_length() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let channel = server.channel("channel", &[&ada]).await;
+    let message_id = ada.send(channel, "topic", "hello").await;
+    // Less than the limit by some bytes, with a past that would take long to make.
+    let room = 40;
+    let length = limits::MAX_OWNED_LENGTH - room;
+    let (user, text) = (ada.user_id, format!("replace(hex(zeroblob({})), '0', 'a')", length / 2));
+    server
+        .sql(&format!(
+            "INSERT INTO draft (user_id, topic, content, last_edit_time) SELECT {user}, '', {text}, 0;
+             INSERT INTO saved_snippet (user_id, title, content, date_created) SELECT {user}, 't', {text}, 0;
+             INSERT INTO scheduled_message (sender_id, user_ids, topic, content, rendered_content,
+                 scheduled_delivery_timestamp, client, read_by_sender, origin)
+             SELECT {user}, '[{user}]', '', {text}, '', 1900000000, 'x', 1, '';
+             INSERT INTO reminder (user_id, message_id, note, content, rendered_content,
+                 scheduled_delivery_timestamp, origin) SELECT {user}, 1, '', '', {text}, 1900000000, '';"
+        ))
+        .await;
+    let at = START + 3600;
+    let long = "b".repeat(50);
+    let refused = |answer: Answer, what: &str| {
+        let msg = format!("Too much text in {what} (limit: {} bytes)", limits::MAX_OWNED_LENGTH);
+        answer.error(400, "BAD_REQUEST", &msg);
+    };
+    let draft = |content: &str| json!({"type": "", "to": [], "topic": "", "content": content});
+    let made = ada.post("/drafts", json!({"drafts": [draft("short")]})).await.ok();
+    refused(ada.post("/drafts", json!({"drafts": [draft(&long)]})).await, "drafts");
+    let path = format!("/drafts/{}", made["ids"][0]);
+    refused(ada.patch(&path, json!({"draft": draft(&long)})).await, "drafts");
+    ada.patch(&path, json!({"draft": draft("other")})).await.ok();
+
+    let made = ada.post("/saved_snippets", json!({"title": "t", "content": "short"})).await.ok();
+    refused(ada.post("/saved_snippets", json!({"title": "t", "content": long})).await, "saved snippets");
+    let path = format!("/saved_snippets/{}", made["saved_snippet_id"]);
+    refused(ada.patch(&path, json!({"content": long})).await, "saved snippets");
+
+    let scheduled = |content: &str| json!({"type": "direct", "to": [user], "content": content, "scheduled_delivery_timestamp": at});
+    let made = ada.post("/scheduled_messages", scheduled("short")).await.ok();
+    refused(ada.post("/scheduled_messages", scheduled(&long)).await, "scheduled messages");
+    let path = format!("/scheduled_messages/{}", made["scheduled_message_id"]);
+    refused(ada.patch(&path, json!({"content": long})).await, "scheduled messages");
+
+    let reminder = json!({"message_id": message_id, "scheduled_delivery_timestamp": at});
+    refused(ada.post("/reminders", reminder).await, "reminders");
+}
+
+/// Everybody gets the descriptions of all channels.
+#[tokio::test]
+async fn the_html_of_a_description_has_a_length() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let create = async |name: &str, description: &str| {
+        ada.post("/channels/create", json!({"name": name, "description": description, "subscribers": []}))
+            .await
+    };
+    create("plain", &"a".repeat(limits::MAX_STREAM_DESCRIPTION_LENGTH)).await.ok();
+    create("emoji", &":tada:".repeat(limits::MAX_STREAM_DESCRIPTION_LENGTH / 6)).await.ok();
+    let formula = format!("$${}$$", "\\frac{x}{y}".repeat(90));
+    create("formula", &formula).await.error(400, "BAD_REQUEST", "Unable to render message");
+}
+
+#[tokio::test]
+async fn the_newest_topics_are_shown() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let channel = server.channel("channel", &[&ada]).await;
+    let first = ada.send(channel, "first", "hello").await;
+    let count = limits::MAX_SHOWN_TOPICS;
+    server
+        .sql(&format!(
+            "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {count})
+             INSERT INTO topic (stream_id, name_key) SELECT {channel}, 't' || number FROM one;
+             INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
+                 rendered_content, rendered_version, attributes)
+             SELECT recipient_id, topic.topic_id, name_key, sender_id, client_id, timestamp, content, rendered_content,
+                 rendered_version, attributes FROM message JOIN topic ON name_key <> 'first'
+             WHERE id = {first} ORDER BY topic.topic_id;"
+        ))
+        .await;
+    let topics = ada.get(&format!("/users/me/{channel}/topics"), ()).await.ok();
+    let topics = topics["topics"].as_array().unwrap();
+    assert_eq!((topics.len(), &topics[0]["name"]), (count, &json!(format!("t{count}"))));
+    assert!(topics.iter().all(|topic| topic["name"] != "first"));
+}
+
+#[tokio::test]
+async fn the_newest_messages_that_link_to_a_file_are_shown() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let files = [("file", "a.txt", b"hello".as_slice())];
+    let made = ada.request(reqwest::Method::POST, "/user_uploads").multipart((), &files).send().await.ok();
+    let link = format!("[a]({})", made["url"].as_str().unwrap());
+    let first = ada.send_direct(&[&ada], &link).await;
+    let count = limits::MAX_SHOWN_LINKING_MESSAGES;
+    server.add_copies(first, count).await;
+    server
+        .sql(
+            "INSERT OR IGNORE INTO attachment_message (attachment_id, message_id)
+             SELECT attachment_id, message.id FROM attachment_message CROSS JOIN message",
+        )
+        .await;
+    let attachments = ada.get("/attachments", ()).await.ok();
+    let messages = attachments["attachments"][0]["messages"].as_array().unwrap();
+    let ids: Vec<i64> = messages.iter().map(|message| message["id"].as_i64().unwrap()).collect();
+    assert_eq!((ids.len(), ids[0]), (count as usize, first + 1));
+    assert!(ids.is_sorted());
+}

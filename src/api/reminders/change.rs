@@ -79,6 +79,9 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
             let statement = "SELECT count(*) FROM reminder WHERE user_id = ?1";
             limits::check_owned(tx, row.user_id, "reminders", statement, 1, MAX_REMINDERS)?;
             row.reminder_id = sql::insert(tx, &row)?;
+            let statement = "SELECT sum(octet_length(content) + octet_length(rendered_content)) FROM reminder
+                 WHERE user_id = ?1";
+            limits::check_owned_length(tx, row.user_id, "reminders", statement)?;
             record::emit_added(tx, &row);
             Ok(row.reminder_id)
         })

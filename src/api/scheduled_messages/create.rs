@@ -12,6 +12,8 @@ use crate::domain::rendering::{on_snapshot, render_for};
 use crate::http::params::{JsonOrText, NoParams};
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, User};
 use crate::scheduler;
+use crate::types::UserId;
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -107,6 +109,7 @@ pub async fn create_scheduled_message(
             let limit = MAX_SCHEDULED_MESSAGES;
             limits::check_owned(tx, caller.user_id, "scheduled messages", statement, 1, limit)?;
             row.scheduled_message_id = sql::insert(tx, &row)?;
+            check_length(tx, caller.user_id)?;
             references::set_scheduled(tx, row.sender_id, row.scheduled_message_id, &path_ids)?;
             record::emit_added(tx, &row);
             Ok(row.scheduled_message_id)
@@ -114,6 +117,14 @@ pub async fn create_scheduled_message(
         .await?;
     scheduler::wake(&app);
     Reply::data(&CreatedScheduledMessage { scheduled_message_id: id })
+}
+
+/// Checks how long the scheduled messages of a user are together.
+pub fn check_length(connection: &Connection, user_id: UserId) -> ApiResult<()> {
+    let statement =
+        "SELECT sum(octet_length(content) + octet_length(rendered_content)) FROM scheduled_message
+         WHERE sender_id = ?1 AND NOT sent";
+    limits::check_owned_length(connection, user_id, "scheduled messages", statement)
 }
 
 /// Checks that a destination consists of ids: names may belong to others when the message is sent. A list of one

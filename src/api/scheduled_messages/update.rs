@@ -1,6 +1,6 @@
 //! `PATCH` and `DELETE /scheduled_messages/{scheduled_message_id}` (spec, "edit a scheduled message").
 
-use crate::api::scheduled_messages::create::only_ids;
+use crate::api::scheduled_messages::create::{check_length, only_ids};
 use crate::api::scheduled_messages::record::{ScheduledMessageRow, Target};
 use crate::api::scheduled_messages::{record, sql};
 use crate::domain::files::references;
@@ -137,6 +137,7 @@ fn update(
     row.origin = info.origin;
     row.failed = false;
     sql::update(tx, &row)?;
+    check_length(tx, row.sender_id)?;
     record::emit_changed(tx, &row);
     Ok(())
 }

@@ -22,7 +22,7 @@ pub struct AttachmentRecord {
     size: u64,
     /// UNIX milliseconds.
     create_time: i64,
-    /// The messages that link to it, whoever sent them, ascending.
+    /// The newest messages that link to it, whoever sent them, ascending.
     messages: Vec<LinkingMessage>,
 }
 

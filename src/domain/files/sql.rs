@@ -1,5 +1,6 @@
 //! Statements on uploaded files. Those on their contents are in [`super::blobs`].
 
+use crate::domain::limits::MAX_SHOWN_LINKING_MESSAGES;
 use crate::types::{MessageId, RecipientId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -137,15 +138,17 @@ pub fn of_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec
         .collect()
 }
 
-/// The messages that link to a file, ascending, with their times in UNIX seconds.
+/// The newest messages that link to a file, ascending, with their times in UNIX seconds.
 pub fn messages_of(connection: &Connection, id: i64) -> rusqlite::Result<Vec<(MessageId, i64)>> {
-    connection
+    let mut messages: Vec<_> = connection
         .prepare_cached(
             "SELECT message.id, timestamp FROM attachment_message JOIN message ON message.id = message_id
-             WHERE attachment_id = ?1 ORDER BY message_id",
+             WHERE attachment_id = ?1 ORDER BY message_id DESC LIMIT ?2",
         )?
-        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect()
+        .query_map((id, MAX_SHOWN_LINKING_MESSAGES), |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    messages.reverse();
+    Ok(messages)
 }
 
 /// Whether one of the messages that link to a file is such as `wanted` says, who is asked about one after the other,
