@@ -36,7 +36,8 @@ pub async fn settle(app: &App) -> Option<i64> {
         wake(app);
         let wakeups = app.scheduler_wakeup.subscribe();
         let mut progress = app.scheduler_progress.subscribe();
-        let have_run = |progress: &SchedulerProgress| progress.tasks.iter().all(|task| task.completed >= requested);
+        let have_run =
+            |progress: &SchedulerProgress| progress.tasks.iter().all(|task| task.completed >= requested);
         // The sender is in `app`.
         let progress = progress.wait_for(have_run).await.ok()?;
         if !wakeups.has_changed().unwrap_or(false) {

@@ -116,7 +116,7 @@ async fn serve(
         tracing::debug!(%error, "a connection ended early");
         if error.is_user() {
             // The response cannot be sent, or not to its end: the client learns it from the end of the connection.
-            if error.source().is_some_and(|source| source.is::<Dropped>())
+            if error.source().is_some_and(<dyn std::error::Error>::is::<Dropped>)
                 && let Some(io) = connection.into_parts().io.into_inner().into_inner()
             {
                 let _closed = io.into_inner().set_zero_linger();
