@@ -128,11 +128,21 @@ async fn what_was_sent_meanwhile_was_not_received() {
     let meanwhile = owner.send(vault, "plans", "about ada").await;
     owner.post(&reactivate(&ada), ()).await.ok();
     let after = owner.send(vault, "plans", "after").await;
+    // Neither is what was moved there meanwhile.
+    let garden = server.channel("garden", &[&owner, &ada]).await;
+    let known = owner.send(garden, "plans", "known").await;
+    owner.delete(&path(&ada), ()).await.ok();
+    let unknown = owner.send(garden, "plans", "unknown").await;
+    let to =
+        json!({"stream_id": vault, "propagate_mode": "change_all", "send_notification_to_new_thread": false});
+    owner.patch(&format!("/messages/{known}"), to).await.ok();
+    owner.post(&reactivate(&ada), ()).await.ok();
+    ada.get(&format!("/messages/{unknown}"), ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
 
     let all = json!({"anchor": "newest", "num_before": 10, "num_after": 0, "narrow": [["channel", "vault"]]});
     let answer = ada.get("/messages", all).await.ok();
     let ids: Vec<_> = answer["messages"].as_array().unwrap().iter().map(|message| &message["id"]).collect();
-    assert_eq!(ids, [before, after]);
+    assert_eq!(ids, [before, after, known]);
     ada.get(&format!("/messages/{meanwhile}"), ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
     let mut queue = ada.register(json!({"event_types": ["update_message"]})).await;
     owner.patch(&format!("/messages/{meanwhile}"), json!({"content": "still about ada"})).await.ok();
@@ -141,8 +151,9 @@ async fn what_was_sent_meanwhile_was_not_received() {
     // Nothing was sent while they were away: what they received is in one piece.
     owner.delete(&path(&ada), ()).await.ok();
     owner.post(&reactivate(&ada), ()).await.ok();
-    let spans = format!("SELECT count(*) FROM subscription_span WHERE user_id = {}", ada.user_id);
-    assert_eq!(server.column(&spans).await, ["2"]);
+    let count = "SELECT count(*) FROM subscription_span";
+    let spans = format!("{count} WHERE user_id = {} AND stream_id = {vault}", ada.user_id);
+    assert_eq!(server.column(&spans).await, ["3"]);
 }
 
 // conformance: user-30

@@ -1,6 +1,7 @@
 //! Storing a move: rows, search index, history; and who received and read the messages, if they change channel.
 
 use crate::api::messages::moves::plan::Move;
+use crate::domain::access::channel_rows;
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::receipts::moved;
 use crate::domain::messages::receipts::moved::ReceiverGroups;
@@ -47,8 +48,8 @@ pub fn write_rows(
 pub struct Receipts {
     /// The messages by their receivers in the old channel.
     pub before: ReceiverGroups,
-    /// The messages by their receivers in the new channel: those before who are subscribed there; all subscribers, if
-    /// the history of the new channel is protected.
+    /// The messages by their receivers in the new channel: those before who are subscribed there; and all active
+    /// subscribers, if the history of the new channel is protected.
     pub after: ReceiverGroups,
     /// The new channel's subscribers, deactivated users too.
     pub subscribers: RoaringBitmap,
@@ -61,7 +62,8 @@ pub fn load(connection: &Connection, mv: &Move) -> ApiResult<Receipts> {
     let after = if mv.to.has_public_history() {
         before.iter().map(|(ids, users)| (ids.clone(), users & &subscribers)).collect()
     } else {
-        vec![(mv.id_set(), subscribers.clone())]
+        let active = channel_rows::subscribers(connection, mv.to.stream_id)?;
+        before.iter().map(|(ids, users)| (ids.clone(), users & &subscribers | &active)).collect()
     };
     Ok(Receipts { before, after, subscribers })
 }
