@@ -108,5 +108,5 @@ async fn the_description_of_the_operations_is_served() {
     let server = TestServer::start().await;
     let found = server.anonymous().request_outside(Method::GET, "/api/openapi.yaml").send().await;
     assert_eq!((found.status, found.header("content-type")), (200, "text/yaml; charset=utf-8"));
-    assert!(String::from_utf8(found.bytes).unwrap().contains("openapi: 3.0.3"));
+    assert!(String::from_utf8(found.bytes).unwrap().contains(r#"openapi: "3.1.0""#));
 }

@@ -67,7 +67,6 @@ def main():
                 "--continue-on-failure",
                 "--request-timeout=20",
                 "--generation-deterministic",
-                "--generation-database=none",
                 "--no-shrink",
                 "--no-color",
                 *EXCLUDED,
