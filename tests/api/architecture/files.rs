@@ -55,14 +55,14 @@ fn the_container_has_what_the_build_needs() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let container = std::fs::read_to_string(root.join("packaging/Dockerfile")).unwrap();
     let build = container.split("\nFROM ").nth(1).unwrap();
-    let copies = build.lines().filter_map(|line| line.strip_prefix("COPY "));
-    let copied: Vec<&str> = copies.flat_map(|line| line.rsplit_once(' ').unwrap().0.split(' ')).collect();
+    let lines = build.lines().filter_map(|line| line.strip_prefix("COPY "));
+    let copied: Vec<&str> = lines.flat_map(|line| line.rsplit_once(' ').unwrap().0.split(' ')).collect();
     assert!(copied.len() > 5, "{copied:?}");
     let missing = copied.iter().filter(|path| !root.join(path).exists());
     assert_none(missing.map(ToString::to_string).collect(), "the container copies what is not there");
 
     let included =
-        Regex::new(r##"include_(?:str|bytes)!\("(?:\.\./)+([^/"]+)|#\[folder = "([^/"]+)"##).unwrap();
+        Regex::new(r#"include_(?:str|bytes)!\("(?:\.\./)+([^/"]+)|#\[folder = "([^/"]+)"#).unwrap();
     let mut found = Vec::new();
     for file in files() {
         for captures in included.captures_iter(&file.text) {

@@ -165,7 +165,9 @@ impl Simulation {
         for (person, listeners) in self.listeners.iter_mut().enumerate() {
             let Some(listeners) = listeners else { continue };
             let all = listeners.all.take().await;
-            all.iter().for_each(|event| listeners.learn(event));
+            for event in &all {
+                listeners.learn(event);
+            }
             let public = match &mut listeners.public {
                 Some(queue) => Some(queue.take().await),
                 None => None,
