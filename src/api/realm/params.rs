@@ -1,5 +1,5 @@
 //! The organization's settings among the parameters of a request. Every row of the tables of settings and permissions
-//! is a parameter, except [`NOT_SETTABLE`].
+//! is a parameter, except `NOT_SETTABLE`.
 
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::groups::setting::SettingChange;
