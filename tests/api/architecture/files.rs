@@ -74,3 +74,18 @@ fn the_container_has_what_the_build_needs() {
     }
     assert_none(found, "the container copies what the source includes");
 }
+
+/// Documents name files of the project as code; those are there.
+#[test]
+fn files_that_documents_name_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let named = Regex::new(r"`((?:src|tests|docs|web|packaging|benches)/[\w./-]+)`").unwrap();
+    let mut missing = Vec::new();
+    for document in ["README.md", "SECURITY.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "DESIGN.md"] {
+        let text = std::fs::read_to_string(root.join(document)).unwrap();
+        let paths = named.captures_iter(&text).map(|captures| captures[1].to_owned());
+        missing
+            .extend(paths.filter(|path| !root.join(path).exists()).map(|path| format!("{document}: {path}")));
+    }
+    assert_none(missing, "a document names a file that is not there");
+}
