@@ -180,7 +180,10 @@ impl SettingChange {
             return Err(ApiError::new(400, "EXPECTATION_MISMATCH", msg));
         }
         let after = normal(&self.new);
-        Ok((after != before).then_some(after))
+        // Whoever is deactivated is not shown, but would have the permission again later.
+        let is_other = after != before
+            || sql::is_anonymous(connection, group)? && sql::has_deactivated_member(connection, group)?;
+        Ok(is_other.then_some(after))
     }
 }
 

@@ -73,6 +73,13 @@ pub fn is_active_user(connection: &Connection, user_id: UserId) -> rusqlite::Res
         .query_row([user_id], |row| row.get(0))
 }
 
+/// Whether a deactivated user is a direct member.
+pub fn has_deactivated_member(connection: &Connection, group: GroupId) -> rusqlite::Result<bool> {
+    let statement = "SELECT EXISTS (SELECT 1 FROM user_group_member JOIN user USING (user_id)
+                     WHERE group_id = ?1 AND NOT is_active)";
+    connection.prepare_cached(statement)?.query_row([group], |row| row.get(0))
+}
+
 /// The active users that a group names itself, ascending. Deactivated ones stay in the file, for their return.
 pub fn members(connection: &Connection, group: GroupId) -> rusqlite::Result<Vec<UserId>> {
     connection

@@ -256,3 +256,22 @@ async fn the_state_follows_who_is_here() {
         })
         .await;
 }
+
+/// A setting that is set anew while somebody in it is deactivated does not give them the permission back.
+#[tokio::test]
+async fn a_permission_that_was_taken_meanwhile_does_not_come_back() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let secret = server.private_channel("secret", &[&owner]).await;
+    let set = async |members: &[i64]| {
+        let new = json!({"direct_members": members, "direct_subgroups": []});
+        let setting = json!({"can_subscribe_group": {"new": new}});
+        owner.patch(&format!("/streams/{secret}"), setting).await.ok();
+    };
+    set(&[ada.user_id]).await;
+    ada.get(&format!("/streams/{secret}"), ()).await.ok();
+    owner.delete(&path(&ada), ()).await.ok();
+    set(&[]).await;
+    owner.post(&reactivate(&ada), ()).await.ok();
+    ada.get(&format!("/streams/{secret}"), ()).await.error(400, "BAD_REQUEST", "Invalid channel ID");
+}
