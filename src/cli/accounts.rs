@@ -1,7 +1,8 @@
 //! `teamchat user password`, `role`, `deactivate` and `reactivate`, and passwords that are read or made.
 
-use super::common::{Failure, File, Output, RoleName, run_command};
+use super::common::{Failure, File, Output, role, run_command};
 use clap::Args;
+use clap::builder::BoolishValueParser;
 use rand::RngExt;
 use serde_json::Value;
 use std::io::BufRead;
@@ -24,7 +25,7 @@ pub(super) struct PasswordCommand {
     #[command(flatten)]
     account: Account,
     /// Read the password from the first line of standard input.
-    #[arg(long, env = "TEAMCHAT_PASSWORD_STDIN")]
+    #[arg(long, env = "TEAMCHAT_PASSWORD_STDIN", value_parser = BoolishValueParser::new())]
     password_stdin: bool,
 }
 
@@ -33,16 +34,16 @@ pub(super) struct RoleCommand {
     #[command(flatten)]
     account: Account,
     /// The new role. A bot is a member or a guest.
-    #[arg(long, env = "TEAMCHAT_ROLE", value_enum)]
-    role: RoleName,
+    #[arg(long, env = "TEAMCHAT_ROLE", value_parser = role())]
+    role: Role,
 }
 
 impl RoleCommand {
     pub(super) fn run(self) -> Result<(), Failure> {
         let Account { file, email, output } = self.account;
-        let role = Role::from(self.role);
-        let done: Value = run_command(&file.db, Command::SetRole { email: email.clone(), role }, false)?;
-        output.print(&done, |out, _| writeln!(out, "{email} is now {}.", role.name()))
+        let command = Command::SetRole { email: email.clone(), role: self.role };
+        let done: Value = run_command(&file.db, command, false)?;
+        output.print(&done, |out, _| writeln!(out, "{email} is now {}.", self.role.name()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What all commands share: the database, output, and the way to a running server.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{BoolishValueParser, PossibleValuesParser, TypedValueParser};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::error::Error;
@@ -30,29 +31,13 @@ pub const DEFAULT_DB: &str = "chat.sqlite";
 #[derive(Args)]
 pub struct Output {
     /// Print JSON instead of text.
-    #[arg(long, env = "TEAMCHAT_JSON")]
+    #[arg(long, env = "TEAMCHAT_JSON", value_parser = BoolishValueParser::new())]
     pub json: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub enum RoleName {
-    Owner,
-    Administrator,
-    Moderator,
-    Member,
-    Guest,
-}
-
-impl From<RoleName> for Role {
-    fn from(name: RoleName) -> Self {
-        match name {
-            RoleName::Owner => Self::Owner,
-            RoleName::Administrator => Self::Administrator,
-            RoleName::Moderator => Self::Moderator,
-            RoleName::Member => Self::Member,
-            RoleName::Guest => Self::Guest,
-        }
-    }
+/// Reads a role by its name.
+pub fn role() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.map(Role::name)).try_map(|name| name.parse::<Role>())
 }
 
 impl Output {

@@ -9,8 +9,9 @@ mod test_flags;
 mod test_server;
 
 use accounts::{Account, PasswordCommand, RoleCommand, random_password, read_password};
+use clap::builder::BoolishValueParser;
 use clap::{Args, Parser, Subcommand};
-use common::{DEFAULT_DB, Failure, File, Output, RoleName, Style, run_command};
+use common::{DEFAULT_DB, Failure, File, Output, Style, role, run_command};
 use serde_json::Value;
 use serve::DEFAULT_ADDRESS;
 use std::io::Write;
@@ -19,6 +20,7 @@ use std::process::ExitCode;
 use teamchat::api::control::{Command, CreatedUser, CreatedWebhookBot, ListedUser};
 use teamchat::domain::keys::KeyRecord;
 use teamchat::store::Database;
+use teamchat::types::Role;
 
 /// A team chat server in one binary and one SQLite file.
 ///
@@ -148,13 +150,13 @@ struct Create {
     #[arg(long, env = "TEAMCHAT_FULL_NAME", value_name = "NAME")]
     full_name: String,
     /// The role in the organization.
-    #[arg(long, env = "TEAMCHAT_ROLE", value_enum, default_value = "member")]
-    role: RoleName,
+    #[arg(long, env = "TEAMCHAT_ROLE", value_parser = role(), default_value = "member")]
+    role: Role,
     /// Create a bot that belongs to this person.
     #[arg(long, env = "TEAMCHAT_BOT_OWNER", value_name = "EMAIL", conflicts_with = "password_stdin")]
     bot_owner: Option<String>,
     /// Read the password from the first line of standard input.
-    #[arg(long, env = "TEAMCHAT_PASSWORD_STDIN")]
+    #[arg(long, env = "TEAMCHAT_PASSWORD_STDIN", value_parser = BoolishValueParser::new())]
     password_stdin: bool,
     #[command(flatten)]
     output: Output,
@@ -308,7 +310,7 @@ impl Create {
         let command = Command::CreateUser {
             email: self.email,
             full_name: self.full_name,
-            role: self.role.into(),
+            role: self.role,
             bot_owner: self.bot_owner,
             password: password.clone(),
         };

@@ -2,6 +2,7 @@
 
 use super::common::{Failure, File, Output, Style, run_on_server};
 use super::{serve_options, test_flags};
+use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use std::io::{IsTerminal, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -51,7 +52,7 @@ pub struct Serve {
     #[arg(long, env = "TEAMCHAT_WEBHOOK_HOSTS", value_name = "HOST[:PORT]", value_delimiter = ',', value_parser = serve_options::parse_webhook_host)]
     pub webhook_hosts: Vec<String>,
     /// Leave out the web client: no page is served but those of invitations.
-    #[arg(long, env = "TEAMCHAT_NO_WEB", conflicts_with = "web_dir")]
+    #[arg(long, env = "TEAMCHAT_NO_WEB", value_parser = BoolishValueParser::new(), conflicts_with = "web_dir")]
     pub no_web: bool,
     /// Serve the web client from a folder instead of from the program, for people who work on it.
     #[arg(long, env = "TEAMCHAT_WEB_DIR", value_name = "FOLDER")]

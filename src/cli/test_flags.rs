@@ -1,6 +1,7 @@
 //! Flags of `serve` for authors of clients and bots, and `teamchat fixtures`.
 
 use super::common::{Failure, File};
+use clap::builder::BoolishValueParser;
 use clap::{Args, Subcommand};
 use std::error::Error;
 use std::io::Write;
@@ -13,7 +14,7 @@ use teamchat::testing::{Fixtures, dump};
 #[command(next_help_heading = "For tests of clients and bots")]
 pub struct Flags {
     /// Keep nothing on the disk: all data is gone when the server ends, however it ends.
-    #[arg(long, env = "TEAMCHAT_EPHEMERAL", conflicts_with = "db")]
+    #[arg(long, env = "TEAMCHAT_EPHEMERAL", value_parser = BoolishValueParser::new(), conflicts_with = "db")]
     pub ephemeral: bool,
     /// Users with API keys, channels and messages to start with, as JSON. Only for a new database.
     #[arg(long, env = "TEAMCHAT_FIXTURES", value_name = "FILE")]
@@ -25,7 +26,7 @@ pub struct Flags {
     #[arg(long, env = "TEAMCHAT_RECORD", value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Hand out API keys without passwords: POST /dev_fetch_api_key and GET /dev_list_users. Only on a loopback address.
-    #[arg(long, env = "TEAMCHAT_DEV")]
+    #[arg(long, env = "TEAMCHAT_DEV", value_parser = BoolishValueParser::new())]
     pub dev: bool,
 }
 

@@ -60,9 +60,7 @@ pub use double::{ClockState, Restart};
 #[doc(hidden)]
 pub use double::{DoubleError, Settings};
 pub use faults::{Cut, Fault};
-pub use fixtures::{
-    Channel, Date, FixtureError, Fixtures, Group, Message, Reaction, RoleName, StartClock, User,
-};
+pub use fixtures::{Channel, Date, FixtureError, Fixtures, Group, Message, Reaction, StartClock, User};
 pub use level::Level;
 #[doc(hidden)]
 pub use program::{Program, dump};
@@ -70,3 +68,5 @@ pub use requests::{Pattern, RecordedRequest, RequestFilter};
 #[doc(hidden)]
 pub use server::runtime;
 pub use server::{TestError, TestServer};
+
+pub use crate::types::Role;

@@ -2,9 +2,10 @@
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
 /// The role of a user in the organization. On the wire and in SQL it is the number of the spec.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub enum Role {
     /// 100: may do everything. Only owners appoint and remove owners.
@@ -14,6 +15,7 @@ pub enum Role {
     /// 300: a member with the permissions that the organization gives to moderators.
     Moderator,
     /// 400: the default role.
+    #[default]
     Member,
     /// 600: sees only the channels that they are subscribed to.
     Guest,
@@ -34,7 +36,7 @@ impl Role {
         }
     }
 
-    /// The role's name, as the command line spells it.
+    /// The role's name, as the command line and the fixtures of a test server spell it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Owner => "owner",
@@ -67,6 +69,15 @@ impl TryFrom<i64> for Role {
 
     fn try_from(code: i64) -> Result<Self, Self::Error> {
         Self::ALL.into_iter().find(|role| role.code() == code).ok_or("Invalid {}")
+    }
+}
+
+impl FromStr for Role {
+    type Err = &'static str;
+
+    /// Reads a [`name`](Self::name).
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|role| role.name() == name).ok_or("not a role")
     }
 }
 

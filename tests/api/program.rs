@@ -74,6 +74,23 @@ async fn values_that_cannot_work_are_refused() {
 }
 
 #[tokio::test]
+async fn flags_are_variables_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    let create = ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--json"];
+    assert!(run(&db, &create).status.success());
+    for (value, is_json) in [("1", true), ("true", true), ("yes", true), ("0", false), ("false", false)] {
+        let listed = program(&db, &["user", "list"]).env("TEAMCHAT_JSON", value).output().unwrap();
+        assert!(listed.status.success(), "{value}: {listed:?}");
+        assert_eq!(serde_json::from_slice::<Value>(&listed.stdout).is_ok(), is_json, "{value}: {listed:?}");
+    }
+    let role =
+        program(&db, &["user", "role", "--email", "ada@example.com"]).env("TEAMCHAT_ROLE", "king").output();
+    let error = String::from_utf8(role.unwrap().stderr).unwrap();
+    assert!(error.contains("[possible values: owner, administrator, moderator, member, guest]"), "{error}");
+}
+
+#[tokio::test]
 async fn a_port_in_use_makes_no_database() {
     let folder = tempfile::tempdir().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

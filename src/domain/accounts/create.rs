@@ -36,7 +36,7 @@ pub fn check_new_user(connection: &Connection, email: &str, full_name: &str) -> 
     names::check_unique(connection, &full_name, None)?;
     let email = email.trim();
     if !names::is_email(email) {
-        return Err(ApiError::bad_request("Bad name or username"));
+        return Err(ApiError::bad_request("Enter a valid email address."));
     }
     if users_sql::by_delivery_email(connection, email)?.is_some() {
         return Err(ApiError::bad_request("Email is already in use."));

@@ -103,7 +103,7 @@ async fn what_is_no_account_is_refused() {
     let mut queue = admin.register(json!({"event_types": ["realm_user"]})).await;
     let cases = [
         ("email", json!("ADA@example.com"), "Email is already in use."),
-        ("email", json!("nowhere"), "Bad name or username"),
+        ("email", json!("nowhere"), "Enter a valid email address."),
         ("full_name", json!(" "), "Name too short!"),
         ("full_name", json!("x".repeat(101)), "Name too long!"),
         ("full_name", json!("N*w"), "Invalid characters in name!"),
