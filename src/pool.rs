@@ -4,7 +4,9 @@
 //! limits how much of it runs and how much waits:
 //! - its permits belong to the work and not to the caller that waits, so a client that hangs up frees nothing early;
 //! - the work of one user takes at most half of the permits, so that the others always find some;
-//! - a queue that is full refuses more work, and a caller that waited too long is refused.
+//! - a queue that is full refuses more work, and a caller that waited too long is refused;
+//! - its threads have a lower priority than the others where the system has one for each thread, so that requests that are
+//!   quick stay quick on a machine with few cores.
 
 use crate::error::{ApiError, ApiResult};
 use crate::types::UserId;
@@ -122,6 +124,7 @@ impl Pool {
             let admission = self.admit(user).await?;
             let done = tokio::task::spawn_blocking(move || {
                 let _until_the_end = admission;
+                lower_priority();
                 work()
             });
             done.await.map_err(|panic| ApiError::internal(format_args!("work in a pool failed: {panic}")))
@@ -178,6 +181,27 @@ impl Pool {
     /// The limits.
     pub fn limits(&self) -> Limits {
         self.limits
+    }
+}
+
+/// How much lower the priority of pools is, as a nice value: threads that serve requests get ten times as much of a core
+/// that both want.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 10;
+
+/// Gives this thread, and those that it starts, the priority of pools. It keeps it: the blocking threads of the runtime run
+/// nothing else, and raising it again would take a privilege.
+fn lower_priority() {
+    #[cfg(target_os = "linux")]
+    {
+        thread_local! {
+            static IS_LOWERED: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+        }
+        if !IS_LOWERED.replace(true)
+            && let Err(error) = rustix::process::nice(NICENESS)
+        {
+            tracing::warn!(%error, "slow work has the priority of requests");
+        }
     }
 }
 
@@ -291,5 +315,17 @@ mod tests {
         let failed = pool.run::<()>(ADA, || panic!("a mistake")).await.unwrap_err();
         assert_eq!(failed.status(), 500);
         pool.run(ADA, || ()).await.unwrap();
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn work_gives_way_to_requests() {
+        let niceness = || rustix::process::nice(0).unwrap();
+        let of_requests = niceness();
+        let pool = pool(1, 1);
+        for _ in 0..3 {
+            assert_eq!(pool.run(ADA, niceness).await.unwrap(), (of_requests + NICENESS).min(19));
+        }
+        assert_eq!(niceness(), of_requests);
     }
 }

@@ -229,8 +229,8 @@ pub(super) fn connect(path: &Path, read_only: bool) -> rusqlite::Result<Connecti
 }
 
 /// Sets the pragmas of a connection. An acknowledged change is on the disk (`synchronous=FULL`), and readers never wait
-/// for the writer (`WAL`). A reader's page cache has room for what a busy channel needs at a time; the writer's also
-/// for the pages that a job changes in a whole topic. Caches take memory only as they fill.
+/// for the writer (`WAL`). A reader's page cache has room for what a busy channel needs at a time, the writer's for what a
+/// group of jobs changes; a larger job spills to the log before its end. Caches take memory only as they fill.
 pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
@@ -248,7 +248,7 @@ pub(super) fn prepare(connection: &Connection, read_only: bool) -> rusqlite::Res
         // SQLite walks from its start after each statement, so a large job would take quadratic time. The file has no
         // name. It is in the system's temporary directory, or in the working directory.
         connection.pragma_update(None, "temp_store", "file")?;
-        connection.pragma_update(None, "cache_size", -16 * 1024)?;
+        connection.pragma_update(None, "cache_size", -4 * 1024)?;
         connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
         connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "wal_autocheckpoint", 1000)?;

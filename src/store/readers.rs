@@ -45,7 +45,7 @@ impl Readers {
     pub fn open(database: &Database, size: u32, blocking: u32) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let inner = SqliteConnectionManager::file(database.path()).with_flags(flags);
-        let mut builder = Pool::builder().min_idle(Some(1));
+        let mut builder = Pool::builder().min_idle(Some(0));
         if database.is_ephemeral() {
             builder = builder.min_idle(Some(size + blocking)).idle_timeout(None).max_lifetime(None);
         }

@@ -246,13 +246,15 @@ fn guard<T>(work: impl FnOnce() -> T) -> Result<T, StoreError> {
 
 /// The writer's thread.
 struct WriterThread<S> {
-    connection: Connection,
     identity: FileIdentity,
     caches: WriterCaches,
     sink: S,
     clock: Clock,
     update_hook: UpdateHook,
     task_wakeup: watch::Sender<()>,
+    /// Dropped last, after the readers that the sink may hold: the last connection to close removes the files beside the
+    /// database, and readers cannot.
+    connection: Connection,
 }
 
 impl<S: CommitSink> WriterThread<S> {

@@ -91,6 +91,18 @@ async fn flags_are_variables_too() {
 }
 
 #[tokio::test]
+async fn a_clean_stop_leaves_one_file_and_its_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("chat.sqlite");
+    let create = ["user", "create", "--email", "ada@example.com", "--full-name", "Ada"];
+    assert!(run(&db, &create).status.success());
+    let mut names: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["chat.sqlite", "chat.sqlite.lock"]);
+}
+
+#[tokio::test]
 async fn a_port_in_use_makes_no_database() {
     let folder = tempfile::tempdir().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
