@@ -185,7 +185,8 @@ async fn set_typing_status_for_edit(call: Call<User>, params: EditTypingParams) 
     let now = call.app.clock.seconds();
     let told = call.app.readers.read(|snapshot| {
         let caller = &call.caller;
-        let message = MessageViewer::new(snapshot, caller, now).find(params.message_id)?;
+        let (message, _channel) =
+            MessageViewer::new(snapshot, caller, now).find_to_change(params.message_id)?;
         let facts = EditFacts {
             editing_allowed: realm::settings::ALLOW_MESSAGE_EDITING.get(snapshot)?,
             limit_seconds: realm::settings::MESSAGE_CONTENT_EDIT_LIMIT_SECONDS.get(snapshot)?,

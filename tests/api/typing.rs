@@ -276,6 +276,10 @@ async fn only_who_may_edit_a_message_types_in_it() {
     };
     refused(&bob, in_channel, "You don't have permission to edit this message").await;
     refused(&ada, 9999, "Invalid message(s)").await;
+    let archived = server.channel("archive", &[&ada]).await;
+    let in_archive = ada.send(archived, "x", "hello").await;
+    server.owner().await.delete(&format!("/streams/{archived}"), ()).await.ok();
+    refused(&ada, in_archive, "Invalid message(s)").await;
     let answer = ada.post(&format!("/messages/{direct}/typing"), &[("op", "x")]).await;
     answer.error(400, "BAD_REQUEST", "Invalid op");
     let answer = ada.post(&format!("/messages/{direct}/typing"), ()).await;

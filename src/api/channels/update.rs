@@ -165,7 +165,9 @@ fn check_privacy(
         if !viewer.can_read(old)? {
             return Err(content_access_required());
         }
-        permissions::require(&viewer, RealmGroup::to_create_channel(is_private))?;
+        if after != before {
+            permissions::require(&viewer, RealmGroup::to_create_channel(is_private))?;
+        }
     }
     if params.is_web_public == Some(true) {
         permissions::require_web_public(&viewer)?;
