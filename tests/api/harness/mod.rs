@@ -45,7 +45,7 @@ use teamchat::domain::realm::DUMMY_DOMAIN;
 use teamchat::domain::users::passwords;
 use teamchat::http::ApiResult;
 use teamchat::server::{Engine, Server};
-use teamchat::store::{StoreError, Tx};
+use teamchat::store::{DatabaseCopy, StoreError, Tx};
 use teamchat::types::{BotType, Clock, Role, UserId};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
@@ -197,6 +197,17 @@ impl TestServer {
         std::fs::read(self.database()).unwrap()
     }
 
+    /// What is in the file now, to go back to.
+    pub async fn copy(&self) -> Arc<DatabaseCopy> {
+        Arc::new(self.app().writer.copy().await.unwrap())
+    }
+
+    /// Goes back to what was in the file. Queues are gone.
+    pub async fn restore(&self, copy: &Arc<DatabaseCopy>) {
+        let hub = Arc::clone(&self.app().hub);
+        self.app().writer.restore(Arc::clone(copy), move || hub.clear()).await.unwrap();
+    }
+
     /// The client of a user of another server, on whose file this one runs.
     pub fn client_of(&self, other: &Client) -> Client {
         other.at(Arc::clone(&self.endpoint))
@@ -237,6 +248,11 @@ impl TestServer {
         self.user(name, Role::Member, Some(owner), None).await
     }
 
+    /// A new bot that only sends.
+    pub async fn webhook_bot(&self, name: &str, owner: &Client) -> Client {
+        self.create(name, Role::Member, Some((BotType::IncomingWebhook, UserId(owner.user_id))), None).await
+    }
+
     /// A new user, without the greeting that the command line and the interface send: tests count messages. Passwords are
     /// slow to hash: only tests about passwords give one.
     pub async fn user(
@@ -246,13 +262,24 @@ impl TestServer {
         bot_owner: Option<&Client>,
         password: Option<&str>,
     ) -> Client {
+        let bot = bot_owner.map(|owner| (BotType::Generic, UserId(owner.user_id)));
+        self.create(name, role, bot, password).await
+    }
+
+    async fn create(
+        &self,
+        name: &str,
+        role: Role,
+        bot: Option<(BotType, UserId)>,
+        password: Option<&str>,
+    ) -> Client {
         let mut letters = name.chars();
         let capital = letters.next().into_iter().flat_map(char::to_uppercase);
         let new = NewUser {
             email: format!("{name}@example.com"),
             full_name: capital.chain(letters).collect(),
             role,
-            bot: bot_owner.map(|owner| (BotType::Generic, UserId(owner.user_id))),
+            bot,
             password_hash: password.map(|password| passwords::hash(password).unwrap()),
         };
         let job = move |tx: &mut Tx<'_>| -> ApiResult<CreatedUser> {

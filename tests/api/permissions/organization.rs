@@ -1,137 +1,64 @@
 //! The organization in which the table is tried: somebody of each kind, and a channel of each kind.
 
+use super::people::{Change, ChannelKind, Relation, Situation, Who};
+use super::settings::{Holders, Of};
 use crate::harness::pictures::png;
-use crate::harness::{Client, START, TestServer};
+use crate::harness::{Answer, Client, START, TestServer};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use teamchat::app::Options;
-use teamchat::types::{Clock, Role};
+use teamchat::domain::groups::system::SystemGroup;
+use teamchat::domain::keys;
+use teamchat::types::{Clock, Role, UserId};
 
-/// Who calls: a column of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Who {
-    Owner,
-    Administrator,
-    Moderator,
-    FullMember,
-    /// Joined within the waiting period of three days.
-    NewMember,
-    Guest,
-    /// A generic bot; its owner is a full member.
-    Bot,
-    Deactivated,
-    /// Without an account.
-    Outsider,
-}
-
-impl Who {
-    pub const ALL: [Self; 9] = [
-        Self::Owner,
-        Self::Administrator,
-        Self::Moderator,
-        Self::FullMember,
-        Self::NewMember,
-        Self::Guest,
-        Self::Bot,
-        Self::Deactivated,
-        Self::Outsider,
-    ];
-
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Owner => "owner",
-            Self::Administrator => "administrator",
-            Self::Moderator => "moderator",
-            Self::FullMember => "full member",
-            Self::NewMember => "new member",
-            Self::Guest => "guest",
-            Self::Bot => "bot",
-            Self::Deactivated => "deactivated",
-            Self::Outsider => "outsider",
-        }
-    }
-
-    fn role(self) -> Role {
-        match self {
-            Self::Owner => Role::Owner,
-            Self::Administrator => Role::Administrator,
-            Self::Moderator => Role::Moderator,
-            Self::Guest => Role::Guest,
-            Self::FullMember | Self::NewMember | Self::Bot | Self::Deactivated | Self::Outsider => {
-                Role::Member
-            }
-        }
-    }
-}
-
-/// What kind of channel it is about: with subscription or without, a row of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ChannelKind {
-    Public,
-    WebPublic,
-    PrivateShared,
-    PrivateProtected,
-    Archived,
-}
-
-impl ChannelKind {
-    pub const ALL: [Self; 5] =
-        [Self::Public, Self::WebPublic, Self::PrivateShared, Self::PrivateProtected, Self::Archived];
-
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Public => "public",
-            Self::WebPublic => "web-public",
-            Self::PrivateShared => "private, shared history",
-            Self::PrivateProtected => "private, protected history",
-            Self::Archived => "archived",
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Public => "square",
-            Self::WebPublic => "window",
-            Self::PrivateShared => "club",
-            Self::PrivateProtected => "vault",
-            Self::Archived => "cellar",
-        }
-    }
-}
+/// Beside the people of the table: with them a channel has more than 15 subscribers.
+const CROWD: [&str; 8] = ["ann", "bea", "cid", "dot", "eli", "flo", "gus", "hal"];
 
 /// The file from which every try starts, and what is in it.
 pub struct Organization {
     file: Vec<u8>,
     clock: i64,
-    people: HashMap<(Who, bool), Client>,
+    people: HashMap<(Who, Relation), Client>,
     channels: HashMap<ChannelKind, i64>,
-    /// The first message of a channel, by its creator.
+    /// The first message of a channel, by the founder.
     first_messages: HashMap<ChannelKind, i64>,
-    /// What each subscriber said in each channel.
-    own_messages: HashMap<(ChannelKind, Who), i64>,
+    /// A poll in each channel, by the founder.
+    polls: HashMap<ChannelKind, i64>,
+    /// What everybody who was there said in each channel.
+    own_messages: HashMap<(ChannelKind, Who, Relation), i64>,
     /// A direct message to each person.
-    direct_messages: HashMap<(Who, bool), i64>,
-    founder: i64,
+    direct_messages: HashMap<(Who, Relation), i64>,
+    founder: Client,
     bystander: Client,
     things: Things,
 }
 
-/// Ids of what is there once, all made by the founder.
+/// Ids of what is there once. What members can make is the maker's.
 #[derive(Default)]
 pub struct Things {
+    /// A group of the bystander.
     pub group: i64,
+    /// A group of nobody in the crew.
+    pub inner_group: i64,
+    /// A group of everybody.
+    pub crew: i64,
     pub folder: i64,
     pub profile_field: i64,
     pub linkifier: i64,
     pub playground: i64,
+    /// A link for many.
     pub invite: i64,
+    /// An invitation by email.
+    pub invitation: i64,
     pub bot: i64,
     pub draft: i64,
     pub saved_snippet: i64,
     pub scheduled_message: i64,
     pub reminder: i64,
     pub attachment: i64,
+    pub api_key: i64,
+    pub queue: String,
     pub default_stream_group: i64,
     /// A channel that exists for being named in parameters.
     pub other_channel: i64,
@@ -140,9 +67,7 @@ pub struct Things {
 /// One try: who calls, about what.
 pub struct Case<'o> {
     pub organization: &'o Organization,
-    pub who: Who,
-    pub subscribed: bool,
-    pub kind: ChannelKind,
+    pub situation: Situation,
 }
 
 /// A request.
@@ -155,38 +80,56 @@ pub struct Request {
     pub with_image: bool,
 }
 
+impl Request {
+    pub async fn send(self, caller: &Client) -> Answer {
+        let request = caller.request(self.method, &self.path);
+        let request = if self.with_image {
+            request.multipart(self.parameters, &[("file", "image.png", &png(8, 8))])
+        } else {
+            request.form(self.parameters)
+        };
+        request.send().await
+    }
+}
+
 impl Case<'_> {
     /// The channel.
     pub fn channel(&self) -> i64 {
-        self.organization.channels[&self.kind]
+        self.organization.channels[&self.situation.kind]
     }
 
     /// The channel's name.
     pub fn channel_name(&self) -> &'static str {
-        self.kind.name()
+        self.situation.kind.name()
     }
 
     /// The caller's own message there, or the founder's if the caller was never there.
     pub fn own_message(&self) -> i64 {
-        let own =
-            self.subscribed.then(|| self.organization.own_messages.get(&(self.kind, self.who))).flatten();
+        let Situation { who, relation, kind, .. } = self.situation;
+        let own = self.organization.own_messages.get(&(kind, who, relation));
         own.copied().unwrap_or(self.others_message())
     }
 
     /// The founder's message there.
     pub fn others_message(&self) -> i64 {
-        self.organization.first_messages[&self.kind]
+        self.organization.first_messages[&self.situation.kind]
+    }
+
+    /// The founder's poll there.
+    pub fn poll(&self) -> i64 {
+        self.organization.polls[&self.situation.kind]
     }
 
     /// A direct message that the caller got; for those without an account somebody else's.
     pub fn direct_message(&self) -> i64 {
-        let mine = self.organization.direct_messages.get(&(self.who, self.subscribed));
-        mine.copied().unwrap_or(self.organization.direct_messages[&(Who::Owner, true)])
+        let messages = &self.organization.direct_messages;
+        let mine = messages.get(&(self.situation.who, self.situation.relation));
+        mine.copied().unwrap_or(messages[&(Who::Owner, Relation::In)])
     }
 
-    /// The owner who made everything.
+    /// The owner who made the channels and what else is for administrators to make.
     pub fn founder(&self) -> i64 {
-        self.organization.founder
+        self.organization.founder.user_id
     }
 
     /// A member who is in no channel but the other one.
@@ -196,7 +139,13 @@ impl Case<'_> {
 
     /// Somebody whose account is deactivated.
     pub fn deactivated(&self) -> i64 {
-        self.organization.people[&(Who::Deactivated, true)].user_id
+        self.organization.people[&(Who::Deactivated, Relation::In)].user_id
+    }
+
+    /// Who calls; 0 without an account.
+    pub fn caller_id(&self) -> i64 {
+        let caller = self.organization.people.get(&(self.situation.who, self.situation.relation));
+        caller.map_or(0, |caller| caller.user_id)
     }
 
     pub fn things(&self) -> &Things {
@@ -209,31 +158,31 @@ impl Organization {
     pub async fn make() -> Self {
         let server = TestServer::start().await;
         server.set_realm_setting("waiting_period_threshold", json!(3)).await;
+        server.set_realm_setting("enable_spectator_access", json!(true)).await;
         let founder = server.user("founder", Role::Owner, None, None).await;
         let bystander = server.member("bystander").await;
         let mut people = HashMap::new();
         let mut latecomers = Vec::new();
         for who in Who::ALL {
-            for there in [true, false] {
-                let name = format!("{:?}-{}", who, if there { "inside" } else { "outside" }).to_lowercase();
-                match who {
-                    Who::Outsider => {}
-                    Who::NewMember => latecomers.push((there, name)),
-                    Who::Bot => {
-                        let owner = &people[&(Who::FullMember, there)];
-                        let bot = server.bot(&name, owner).await;
-                        people.insert((who, there), bot);
+            for relation in Relation::ALL {
+                let name = format!("{who:?}-{relation:?}").to_lowercase();
+                let owner = people.get(&(Who::FullMember, relation));
+                let user = match who {
+                    Who::Outsider => continue,
+                    Who::NewMember => {
+                        latecomers.push((relation, name));
+                        continue;
                     }
-                    _ => {
-                        let user = server.user(&name, who.role(), None, None).await;
-                        people.insert((who, there), user);
-                    }
-                }
+                    Who::Bot => server.bot(&name, owner.unwrap()).await,
+                    Who::WebhookBot => server.webhook_bot(&name, owner.unwrap()).await,
+                    _ => server.user(&name, who.role(), None, None).await,
+                };
+                people.insert((who, relation), user);
             }
         }
         server.clock.advance(10 * 24 * 60 * 60);
-        for (there, name) in latecomers {
-            people.insert((Who::NewMember, there), server.member(&name).await);
+        for (relation, name) in latecomers {
+            people.insert((Who::NewMember, relation), server.member(&name).await);
         }
         let mut organization = Self {
             file: Vec::new(),
@@ -241,129 +190,196 @@ impl Organization {
             people,
             channels: HashMap::new(),
             first_messages: HashMap::new(),
+            polls: HashMap::new(),
             own_messages: HashMap::new(),
             direct_messages: HashMap::new(),
-            founder: founder.user_id,
+            founder,
             bystander,
             things: Things::default(),
         };
-        organization.fill(&server, &founder).await;
+        organization.fill(&server).await;
         organization.file = server.into_file().await;
         organization
     }
 
-    async fn fill(&mut self, server: &TestServer, founder: &Client) {
-        let mut subscribers: Vec<i64> =
-            self.people.iter().filter(|((_, there), _)| *there).map(|(_, user)| user.user_id).collect();
+    /// The people of a kind, however they stand to channels.
+    fn ids(&self, chosen: impl Fn(Who, Relation) -> bool) -> Vec<i64> {
+        let mut ids: Vec<i64> = self
+            .people
+            .iter()
+            .filter(|((who, relation), _)| chosen(*who, *relation))
+            .map(|(_, user)| user.user_id)
+            .collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    async fn fill(&mut self, server: &TestServer) {
+        let founder = self.founder.clone();
+        let mut subscribers = self.ids(|_, relation| relation != Relation::Never);
         subscribers.push(founder.user_id);
-        subscribers.sort_unstable();
+        for name in CROWD {
+            subscribers.push(server.member(name).await.user_id);
+        }
         for kind in ChannelKind::ALL {
-            let parameters = json!({
-                "name": kind.name(),
-                "subscribers": subscribers,
-                "invite_only": matches!(kind, ChannelKind::PrivateShared | ChannelKind::PrivateProtected),
-                "history_public_to_subscribers": kind != ChannelKind::PrivateProtected,
-            });
-            let id = founder.post("/channels/create", parameters).await.ok()["id"].as_i64().unwrap();
-            self.channels.insert(kind, id);
-            self.first_messages.insert(kind, founder.send(id, "plans", "Welcome").await);
-            for who in Who::ALL {
-                if let Some(user) = self.people.get(&(who, true)) {
-                    self.own_messages.insert((kind, who), user.send(id, "plans", "Good morning").await);
-                }
-            }
+            self.make_channel(kind, &subscribers).await;
         }
-        for who in Who::ALL {
-            for there in [true, false] {
-                if let Some(user) = self.people.get(&(who, there)) {
-                    let id = founder.send_direct(&[user], "Good morning").await;
-                    self.direct_messages.insert((who, there), id);
-                }
-            }
+        for (person, user) in &self.people {
+            let id = founder.send_direct(&[user], "Good morning").await;
+            self.direct_messages.insert(*person, id);
         }
-        let parameters = json!({"name": "other", "subscribers": [founder.user_id, self.bystander.user_id]});
-        self.things.other_channel =
-            founder.post("/channels/create", parameters).await.ok()["id"].as_i64().unwrap();
-        self.make_things(founder).await;
-        let window = self.channels[&ChannelKind::WebPublic];
-        server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {window}")).await;
+        self.make_things_of_founder().await;
+        self.make_things_of_maker(server).await;
         founder.delete(&format!("/streams/{}", self.channels[&ChannelKind::Archived]), ()).await.ok();
-        for there in [true, false] {
-            let id = self.people[&(Who::Deactivated, there)].user_id;
-            server.sql(&format!("UPDATE user SET is_active = 0 WHERE user_id = {id}")).await;
+        for id in self.ids(|who, _| who == Who::Deactivated) {
+            founder.delete(&format!("/users/{id}"), ()).await.ok();
         }
     }
 
-    async fn make_things(&mut self, founder: &Client) {
+    async fn make_channel(&mut self, kind: ChannelKind, subscribers: &[i64]) {
+        let makers = self.ids(|who, _| who == Who::Maker);
+        let parameters = json!({
+            "name": kind.name(),
+            "subscribers": subscribers,
+            "invite_only": kind.is_private(),
+            "is_web_public": kind == ChannelKind::WebPublic,
+            "history_public_to_subscribers": kind != ChannelKind::PrivateProtected,
+            "can_administer_channel_group": {"direct_members": makers, "direct_subgroups": []},
+        });
+        let founder = &self.founder;
+        let id = founder.post("/channels/create", parameters).await.ok()["id"].as_i64().unwrap();
+        self.channels.insert(kind, id);
+        let first = founder.send(id, "plans", "Welcome").await;
+        self.first_messages.insert(kind, first);
+        self.polls.insert(kind, founder.send(id, "lunch", "/poll Soup?\nyes\nno").await);
+        for ((who, relation), user) in &self.people {
+            if *relation == Relation::Never {
+                continue;
+            }
+            self.own_messages.insert((kind, *who, *relation), user.send(id, "plans", "Good morning").await);
+            if *who != Who::WebhookBot {
+                let path = format!("/messages/{first}/reactions");
+                user.post(&path, json!({"emoji_name": "heart"})).await.ok();
+            }
+        }
+        let left = self.ids(|_, relation| relation == Relation::Left);
+        let parameters = json!({"subscriptions": [kind.name()], "principals": left});
+        founder.delete("/users/me/subscriptions", parameters).await.ok();
+    }
+
+    async fn make_things_of_founder(&mut self) {
+        let founder = &self.founder;
+        let to = [founder.user_id, self.bystander.user_id];
+        let template = "https://example.com/{id}";
+        let playground = json!({
+            "name": "Sandbox", "pygments_language": "Python", "url_template": "https://example.com/{code}",
+        });
+        let things = &mut self.things;
+        let made = [
+            (
+                "/channels/create",
+                json!({"name": "other", "subscribers": to}),
+                "id",
+                &mut things.other_channel,
+            ),
+            (
+                "/channel_folders/create",
+                json!({"name": "Folder", "description": ""}),
+                "channel_folder_id",
+                &mut things.folder,
+            ),
+            (
+                "/realm/profile_fields",
+                json!({"name": "Phone", "field_type": 1}),
+                "id",
+                &mut things.profile_field,
+            ),
+            (
+                "/realm/filters",
+                json!({"pattern": "#(?P<id>[0-9]+)", "url_template": template}),
+                "id",
+                &mut things.linkifier,
+            ),
+            ("/realm/playgrounds", playground, "id", &mut things.playground),
+        ];
+        make_all(founder, made).await;
+        let domain = json!({"domain": "example.com", "allow_subdomains": false});
+        founder.post("/realm/domains", domain).await.ok();
+        let group = json!({"group_name": "Start", "description": "", "stream_names": ["other"]});
+        founder.post("/default_stream_groups/create", group).await.ok();
+        let words = json!({"fetch_event_types": ["default_stream_groups"]});
+        let state = founder.post("/register", words).await.ok();
+        things.default_stream_group = state["realm_default_stream_groups"][0]["id"].as_i64().unwrap();
+        let reports = json!({"name": "reports", "subscribers": [founder.user_id], "invite_only": true});
+        let reports = founder.post("/channels/create", reports).await.ok()["id"].clone();
+        founder.patch("/realm", json!({"moderation_request_channel_id": reports})).await.ok();
+    }
+
+    async fn make_things_of_maker(&mut self, server: &TestServer) {
+        let maker = self.people[&(Who::Maker, Relation::In)].clone();
+        let everybody = self.ids(|_, _| true);
         let later = 1_900_000_000;
         let to = [self.bystander.user_id];
         let message = self.first_messages[&ChannelKind::Public];
         let scheduled =
             json!({"type": "direct", "to": to, "content": "Hi", "scheduled_delivery_timestamp": later});
         let draft = json!({"type": "private", "to": to, "topic": "", "content": "Hi"});
-        let template = "https://example.com/{id}";
-        let playground = json!({
-            "name": "Sandbox", "pygments_language": "Python", "url_template": "https://example.com/{code}",
-        });
-        let group = json!({"name": "team", "description": "", "members": to});
         let reminder = json!({"message_id": message, "scheduled_delivery_timestamp": later});
-        let bot = json!({"full_name": "Helper", "short_name": "helper"});
+        let group = json!({"name": "team", "description": "", "members": to});
+        let crew = json!({"name": "crew", "description": "", "members": everybody});
+        let inner = json!({"name": "inner", "description": "", "members": []});
+        let snippet = json!({"title": "Hi", "content": "Hi"});
+        let things = &mut self.things;
         let made = [
-            ("/user_groups/create", group, "group_id", &mut self.things.group),
-            (
-                "/channel_folders/create",
-                json!({"name": "Folder", "description": ""}),
-                "channel_folder_id",
-                &mut self.things.folder,
-            ),
-            (
-                "/realm/profile_fields",
-                json!({"name": "Phone", "field_type": 1}),
-                "id",
-                &mut self.things.profile_field,
-            ),
-            (
-                "/realm/filters",
-                json!({"pattern": "#(?P<id>[0-9]+)", "url_template": template}),
-                "id",
-                &mut self.things.linkifier,
-            ),
-            ("/realm/playgrounds", playground, "id", &mut self.things.playground),
-            ("/bots", bot, "user_id", &mut self.things.bot),
-            (
-                "/saved_snippets",
-                json!({"title": "Hi", "content": "Hi"}),
-                "saved_snippet_id",
-                &mut self.things.saved_snippet,
-            ),
-            ("/scheduled_messages", scheduled, "scheduled_message_id", &mut self.things.scheduled_message),
-            ("/reminders", reminder, "reminder_id", &mut self.things.reminder),
+            ("/user_groups/create", group, "group_id", &mut things.group),
+            ("/user_groups/create", inner, "group_id", &mut things.inner_group),
+            ("/user_groups/create", crew, "group_id", &mut things.crew),
+            ("/bots", json!({"full_name": "Helper", "short_name": "helper"}), "user_id", &mut things.bot),
+            ("/saved_snippets", snippet, "saved_snippet_id", &mut things.saved_snippet),
+            ("/scheduled_messages", scheduled, "scheduled_message_id", &mut things.scheduled_message),
+            ("/reminders", reminder, "reminder_id", &mut things.reminder),
         ];
-        for (path, parameters, name, place) in made {
-            *place = founder.post(path, parameters).await.ok()[name].as_i64().unwrap();
-        }
-        let drafts = founder.post("/drafts", json!({"drafts": [draft]})).await.ok();
-        self.things.draft = drafts["ids"][0].as_i64().unwrap();
-        founder.post("/invites/multiuse", ()).await.ok();
-        self.things.invite = founder.get("/invites", ()).await.ok()["invites"][0]["id"].as_i64().unwrap();
-        founder
-            .post("/realm/domains", json!({"domain": "example.com", "allow_subdomains": false}))
-            .await
-            .ok();
-        let view = json!({"fragment": "inbox", "is_pinned": true});
-        founder.post("/navigation_views", view).await.ok();
-        for (path, file) in [("/user_uploads", "a.png"), ("/realm/emoji/rose", "rose.png")] {
-            let sent =
-                founder.request(Method::POST, path).multipart((), &[("file", file, &png(8, 8))]).send();
+        make_all(&maker, made).await;
+        let inner = json!({"add": [things.inner_group]});
+        maker.post(&format!("/user_groups/{}/subgroups", things.crew), inner).await.ok();
+        let drafts = maker.post("/drafts", json!({"drafts": [draft]})).await.ok();
+        things.draft = drafts["ids"][0].as_i64().unwrap();
+        maker.post("/navigation_views", json!({"fragment": "inbox", "is_pinned": true})).await.ok();
+        maker.post(&format!("/users/me/muted_users/{}", self.founder.user_id), ()).await.ok();
+        for (path, file) in [("/user_uploads", "a.png"), ("/realm/emoji/our_logo", "logo.png")] {
+            let sent = maker.request(Method::POST, path).multipart((), &[("file", file, &png(8, 8))]).send();
             sent.await.ok();
         }
-        let group = json!({"group_name": "Start", "description": "", "stream_names": ["other"]});
-        founder.post("/default_stream_groups/create", group).await.ok();
-        let words = json!({"fetch_event_types": ["default_stream_groups"]});
-        let state = founder.post("/register", words).await.ok();
-        self.things.default_stream_group = state["realm_default_stream_groups"][0]["id"].as_i64().unwrap();
-        let attachments = founder.get("/attachments", ()).await.ok();
-        self.things.attachment = attachments["attachments"][0]["id"].as_i64().unwrap();
+        let attachments = maker.get("/attachments", ()).await.ok();
+        things.attachment = attachments["attachments"][0]["id"].as_i64().unwrap();
+        let id = maker.user_id;
+        server.app().writer.run(move |tx| keys::mint(tx, UserId(id), "phone")).await.unwrap();
+        let known = maker.get("/users/me/api_keys", ()).await.ok();
+        let known = known["api_keys"].as_array().unwrap().iter();
+        things.api_key = known.map(|key| key["id"].as_i64().unwrap()).max().unwrap();
+        things.queue = maker.post("/register", json!({"event_types": []})).await.ok()["queue_id"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        self.make_invitations(&maker).await;
+    }
+
+    async fn make_invitations(&mut self, maker: &Client) {
+        let allowed = json!({"create_multiuse_invite_group": {"new": SystemGroup::Members.id()}});
+        self.founder.patch("/realm", allowed).await.ok();
+        maker.post("/invites/multiuse", ()).await.ok();
+        let invitation = json!({"invitee_emails": "later@example.com", "stream_ids": []});
+        maker.post("/invites", invitation).await.ok();
+        let default = json!({"create_multiuse_invite_group": {"new": SystemGroup::Administrators.id()}});
+        self.founder.patch("/realm", default).await.ok();
+        for invite in maker.get("/invites", ()).await.ok()["invites"].as_array().unwrap() {
+            let id = invite["id"].as_i64().unwrap();
+            if invite["is_multiuse"] == true {
+                self.things.invite = id;
+            } else {
+                self.things.invitation = id;
+            }
+        }
     }
 
     /// A server on a copy of the organization.
@@ -371,9 +387,44 @@ impl Organization {
         TestServer::start_on(&self.file, Clock::manual(self.clock), Options::default()).await
     }
 
+    /// Gives a setting another value, of all channels or groups if it is one of these.
+    pub async fn change(&self, server: &TestServer, (setting, holders): Change) {
+        let value = match holders {
+            Holders::Nobody => json!(SystemGroup::Nobody.id()),
+            Holders::Owners => json!(SystemGroup::Owners.id()),
+            Holders::Administrators => json!(SystemGroup::Administrators.id()),
+            Holders::Moderators => json!(SystemGroup::Moderators.id()),
+            Holders::FullMembers => json!(SystemGroup::FullMembers.id()),
+            Holders::Members => json!(SystemGroup::Members.id()),
+            Holders::Everyone => json!(SystemGroup::Everyone.id()),
+            Holders::Maker => panic!("nobody is made a maker"),
+            Holders::Named => {
+                let named = self.ids(|who, _| matches!(who, Who::FullMember | Who::Guest));
+                json!({"direct_members": named, "direct_subgroups": []})
+            }
+        };
+        let paths = match setting.of {
+            Of::Organization => vec!["/realm".to_owned()],
+            Of::Channel => self.channels.values().map(|id| format!("/streams/{id}")).collect(),
+            Of::Group => {
+                [self.things.group, self.things.crew].map(|id| format!("/user_groups/{id}")).to_vec()
+            }
+        };
+        let founder = server.client_of(&self.founder);
+        for path in paths {
+            founder.patch(&path, json!({setting.name: {"new": value}})).await.ok();
+        }
+    }
+
     /// The caller of a case, at this server.
-    pub fn caller(&self, server: &TestServer, case: &Case<'_>) -> Client {
-        let known = self.people.get(&(case.who, case.subscribed));
+    pub fn caller(&self, server: &TestServer, situation: &Situation) -> Client {
+        let known = self.people.get(&(situation.who, situation.relation));
         known.map_or_else(|| server.anonymous(), |user| server.client_of(user))
+    }
+}
+
+async fn make_all<const N: usize>(maker: &Client, made: [(&str, Value, &str, &mut i64); N]) {
+    for (path, parameters, name, place) in made {
+        *place = maker.post(path, parameters).await.ok()[name].as_i64().unwrap();
     }
 }

@@ -1,114 +1,142 @@
-//! The page: Markdown tables, and the errors by letter.
+//! The page: Markdown tables of what the rules say, and the errors by number.
 
-use super::Tried;
-use super::actions::Scope;
-use super::organization::{Case, ChannelKind, Who};
-use crate::harness::Answer;
+use super::actions::{self, Action, Scope};
+use super::people::{ChannelKind, Relation, Situation, Who};
+use super::rules::{Refusal, judge};
 use std::fmt::Write;
 
-/// What a try answered.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
-    /// Status 200, and nobody was left out.
-    Allowed,
-    /// Status, code and text, ids and names taken out.
-    Refused(u16, String, String),
-}
+const HEAD: &str = "\
+# Who may do what
 
-impl Outcome {
-    /// Reads an answer.
-    pub fn of(answer: &Answer, case: &Case<'_>) -> Self {
-        assert!(answer.status < 500, "{answer}");
-        if answer.status == 200 {
-            return Self::Allowed;
-        }
-        let text = answer["msg"].as_str().unwrap_or_else(|| panic!("{answer}"));
-        let text = text
-            .replace(&case.channel().to_string(), "{id}")
-            .replace(case.channel_name(), "{name}")
-            .replace(&case.others_message().to_string(), "{id}");
-        Self::Refused(answer.status, answer["code"].as_str().unwrap_or_default().to_owned(), text)
-    }
-}
+Every operation that changes something, for everybody in an organization with the settings of a new one: `yes`, or the
+error, by its number in the list at the end. The rule stands beside it: what has to hold, in this order, and the error
+where it does not. A test (`tests/api/permissions`) has the rules, writes this page from them, and lets everybody try
+everything, also with every group setting that a rule names at other values; it fails when the server does something
+else.
 
-const HEAD: &str = "# Who may do what
-
-Every operation that changes something, tried by everybody in an organization with the settings of a new one: `yes`, or
-the error, by its number in the list at the end. This page is a test (`tests/api/permissions`): it is written by trying,
-and the test fails when the server does something else than it says.
-
-Somebody is a *new member* for the waiting period, here three days. The *bot* belongs to a full member. The *outsider*
-has no account. Who is *in* a channel is subscribed to it; the others never were. All channels belong to another owner.
+Somebody is a *new member* for the waiting period, here three days. The *maker* is a full member who made the thing that
+it is about and who administers the channels. The *bot* and the *webhook bot*, which only sends, belong to a full member.
+The *outsider* has no account. Who is *in* a channel is subscribed to it and who *left* was, when it was new; the others
+never were. Channels can be web-public here.
 ";
 
+/// What the rule of an action says, as a cell of the page.
+type Outcome = Result<(), Refusal>;
+
+/// The situations of an action, row by row.
+pub fn situations(scope: Scope) -> Vec<Situation> {
+    let rows: Vec<(ChannelKind, Relation)> = match scope {
+        Scope::Organization => vec![(ChannelKind::Public, Relation::In)],
+        Scope::Channel => ChannelKind::ALL
+            .into_iter()
+            .flat_map(|kind| Relation::ALL.map(|relation| (kind, relation)))
+            .collect(),
+    };
+    let row = |(kind, relation)| Who::ALL.map(|who| Situation { who, relation, kind, change: None });
+    rows.into_iter().flat_map(row).collect()
+}
+
 /// Writes the page.
-pub fn write(tried: &[Tried]) -> String {
-    let mut errors = Vec::new();
+pub fn write() -> String {
+    let mut errors = Errors(Vec::new());
     let mut page = HEAD.to_owned();
-    for (scope, title) in [(Scope::Organization, "In the organization"), (Scope::Channel, "In channels")] {
-        let _ = write!(page, "\n## {title}\n");
-        let of_scope: Vec<&Tried> = tried.iter().filter(|tried| tried.action.scope == scope).collect();
-        match scope {
-            Scope::Organization => {
-                page.push_str(&head("operation"));
-                for tried in of_scope {
-                    page.push_str(&row(tried.action.name, &tried.outcomes, &mut errors));
-                }
-            }
-            Scope::Channel => {
-                for tried in of_scope {
-                    let _ = write!(page, "\n### {}\n", tried.action.name);
-                    page.push_str(&head("channel"));
-                    for (titles, outcomes) in rows_of_channels(&tried.outcomes) {
-                        page.push_str(&row(&titles, &outcomes, &mut errors));
-                    }
-                }
-            }
+    page.push_str("\n## In the organization\n");
+    page.push_str(&head("operation", "who"));
+    for action in actions::all().filter(|action| action.scope == Scope::Organization) {
+        let cells = errors.cells(&outcomes(action));
+        let _ = writeln!(page, "| {} | {} | {cells} |", action.name, errors.rule(action));
+    }
+    page.push_str("\n## In channels\n");
+    for action in actions::all().filter(|action| action.scope == Scope::Channel) {
+        let _ = write!(page, "\n### {}\n\nWho {}.\n", action.name, errors.rule(action));
+        page.push_str(&head("channel", "caller"));
+        for (kinds, relations, outcomes) in rows_of_channels(&outcomes(action)) {
+            let _ = writeln!(page, "| {kinds} | {relations} | {} |", errors.cells(&outcomes));
         }
     }
     page.push_str("\n## Errors\n\n| | status | code | `msg` |\n|---|---|---|---|\n");
-    for (index, (status, code, text)) in errors.iter().enumerate() {
-        let _ = writeln!(page, "| {} | {status} | {code} | {} |", index + 1, text.replace('|', "\\|"));
+    for (index, Refusal { status, code, msg }) in errors.0.iter().enumerate() {
+        let _ = writeln!(page, "| {} | {status} | {code} | {} |", index + 1, msg.replace('|', "\\|"));
     }
     page
 }
 
-fn head(first: &str) -> String {
+fn outcomes(action: &Action) -> Vec<Outcome> {
+    let judge = |situation| judge(action.rule, action.is_for_webhooks, &situation);
+    situations(action.scope).into_iter().map(judge).collect()
+}
+
+fn head(first: &str, second: &str) -> String {
     let titles: Vec<&str> = Who::ALL.iter().map(|who| who.title()).collect();
-    format!("\n| {first} | {} |\n|---|{}\n", titles.join(" | "), "---|".repeat(titles.len()))
+    format!("\n| {first} | {second} | {} |\n|---|---|{}\n", titles.join(" | "), "---|".repeat(titles.len()))
 }
 
-fn row(title: &str, outcomes: &[Outcome], errors: &mut Vec<(u16, String, String)>) -> String {
-    let cells: Vec<String> = outcomes
-        .iter()
-        .map(|outcome| match outcome {
-            Outcome::Allowed => "yes".to_owned(),
-            Outcome::Refused(status, code, text) => {
-                let error = (*status, code.clone(), text.clone());
-                let index = errors.iter().position(|known| *known == error).unwrap_or_else(|| {
-                    errors.push(error);
-                    errors.len() - 1
-                });
-                (index + 1).to_string()
-            }
-        })
-        .collect();
-    format!("| {title} | {} |\n", cells.join(" | "))
+/// The errors, in the order in which they are first mentioned.
+struct Errors(Vec<Refusal>);
+
+impl Errors {
+    fn number(&mut self, refusal: Refusal) -> usize {
+        let known = self.0.iter().position(|known| *known == refusal);
+        known.unwrap_or_else(|| {
+            self.0.push(refusal);
+            self.0.len() - 1
+        }) + 1
+    }
+
+    fn cells(&mut self, outcomes: &[Outcome]) -> String {
+        let cell = |outcome: &Outcome| match outcome {
+            Ok(()) => "yes".to_owned(),
+            Err(refusal) => self.number(*refusal).to_string(),
+        };
+        outcomes.iter().map(cell).collect::<Vec<_>>().join(" | ")
+    }
+
+    /// The rule in words.
+    fn rule(&mut self, action: &Action) -> String {
+        if action.rule.is_empty() {
+            return "has an account".to_owned();
+        }
+        let step = |(condition, refusal): &(super::rules::Condition, Refusal)| {
+            format!("{} ({})", condition.words(), self.number(*refusal))
+        };
+        action.rule.iter().map(step).collect::<Vec<_>>().join(", ")
+    }
 }
 
-/// The rows of kinds of channels; those with the same outcomes become one.
-fn rows_of_channels(outcomes: &[Outcome]) -> Vec<(String, Vec<Outcome>)> {
-    let mut rows: Vec<(Vec<String>, Vec<Outcome>)> = Vec::new();
-    let titles = ChannelKind::ALL.into_iter().flat_map(|kind| {
-        [true, false].map(|there| format!("{}, {}", kind.title(), if there { "in" } else { "not in" }))
-    });
-    for (title, outcomes) in titles.zip(outcomes.chunks(Who::ALL.len())) {
-        match rows.iter_mut().find(|(_, known)| known == outcomes) {
-            Some((titles, _)) => titles.push(title),
-            None => rows.push((vec![title], outcomes.to_vec())),
+/// The rows of kinds of channels and relations to them; those with the same outcomes become one.
+fn rows_of_channels(outcomes: &[Outcome]) -> Vec<(String, String, Vec<Outcome>)> {
+    let of_kind: Vec<&[Outcome]> = outcomes.chunks(Relation::ALL.len() * Who::ALL.len()).collect();
+    let mut seen: Vec<&[Outcome]> = Vec::new();
+    let mut rows = Vec::new();
+    for outcomes in &of_kind {
+        if seen.contains(outcomes) {
+            continue;
+        }
+        seen.push(outcomes);
+        let kinds: Vec<&str> = ChannelKind::ALL
+            .iter()
+            .zip(&of_kind)
+            .filter(|(_, other)| *other == outcomes)
+            .map(|(kind, _)| kind.title())
+            .collect();
+        let all = kinds.len() == ChannelKind::ALL.len();
+        let kinds = if all { "any".to_owned() } else { kinds.join("; ") };
+        for (relations, outcomes) in rows_of_relations(outcomes) {
+            rows.push((kinds.clone(), relations, outcomes));
         }
     }
-    let all = 2 * ChannelKind::ALL.len();
-    let name = |titles: Vec<String>| if titles.len() == all { "any".to_owned() } else { titles.join("; ") };
+    rows
+}
+
+fn rows_of_relations(outcomes: &[Outcome]) -> Vec<(String, Vec<Outcome>)> {
+    let mut rows: Vec<(Vec<&str>, Vec<Outcome>)> = Vec::new();
+    for (relation, outcomes) in Relation::ALL.into_iter().zip(outcomes.chunks(Who::ALL.len())) {
+        match rows.iter_mut().find(|(_, known)| known == outcomes) {
+            Some((titles, _)) => titles.push(relation.title()),
+            None => rows.push((vec![relation.title()], outcomes.to_vec())),
+        }
+    }
+    let all = Relation::ALL.len();
+    let name = |titles: Vec<&str>| if titles.len() == all { "any".to_owned() } else { titles.join(", ") };
     rows.into_iter().map(|(titles, outcomes)| (name(titles), outcomes)).collect()
 }
