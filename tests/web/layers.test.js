@@ -30,6 +30,20 @@ it("imports only go down", () => {
   assert.deepEqual(wrong, []);
 });
 
+it("no module imports itself by way of others", () => {
+  /** Modules whose imports have been followed to the end. */
+  const done = new Set();
+  const circles = [];
+  const follow = (path, way) => {
+    if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(" -> "));
+    if (way.includes(path) || done.has(path)) return;
+    for (const target of importsOf(path)) follow(join(dirname(path), target), [...way, path]);
+    done.add(path);
+  };
+  for (const path of FILES) follow(path, []);
+  assert.deepEqual(circles, []);
+});
+
 it("only the api asks the server, and only views have elements", () => {
   const wrong = [];
   for (const path of FILES) {

@@ -5,7 +5,7 @@
  */
 
 import { channelByName, channelOf, isTopicMuted } from "../store/channels.js";
-import { directKey, otherIds, recipientIds } from "../store/store.js";
+import { directKey, otherIds, recipientIds } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
 
 /** @typedef {import("../../types/api.js").Term} Term */

@@ -4,7 +4,7 @@
  */
 
 import { channelOf, FOLLOWED, isTopicMuted, MUTED, policyOf, UNMUTED } from "../store/channels.js";
-import { topicKey } from "../store/store.js";
+import { topicKey } from "../store/conversations.js";
 import { unreadCount, unreadDirects, unreadTopics } from "../store/unread.js";
 import { presenceOf, userOf } from "../store/users.js";
 

@@ -4,7 +4,7 @@
  */
 
 import { dayName, dayOf } from "../lib/time.js";
-import { conversationKey } from "../store/store.js";
+import { conversationKey } from "../store/conversations.js";
 
 /** @typedef {import("../../types/api.js").Message} Message */
 /** @typedef {import("../store/store.js").Store} Store */

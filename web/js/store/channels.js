@@ -3,7 +3,7 @@
  * @module
  */
 
-import { topicKey } from "./store.js";
+import { topicKey } from "./conversations.js";
 
 /** @typedef {import("./store.js").Store} Store */
 /** @typedef {import("../../types/api.js").State} State */

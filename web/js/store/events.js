@@ -4,8 +4,8 @@
  */
 
 import { bumpTopic, channelReducers } from "./channels.js";
+import { conversationKey, directKey, otherIds, recipientIds, topicKey } from "./conversations.js";
 import { listReducers } from "./lists.js";
-import { conversationKey, directKey, otherIds, recipientIds, topicKey } from "./store.js";
 import { addUnread, moveUnread, removeUnread, restoreUnread } from "./unread.js";
 import { setTyping, userReducers } from "./users.js";
 

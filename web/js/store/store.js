@@ -8,6 +8,7 @@
 
 import { signal } from "../lib/signal.js";
 import { resetChannels } from "./channels.js";
+import { directKey, otherIds } from "./conversations.js";
 import { createMessages } from "./messages.js";
 import { resetUnread } from "./unread.js";
 import { resetUsers } from "./users.js";
@@ -137,31 +138,3 @@ const TAKEN = [
   "starred_messages",
   "recent_private_conversations",
 ];
-
-/** The key of a direct conversation. @param {{ selfId: number }} store @param {number[]} userIds */
-export function directKey(store, userIds) {
-  return `dm/${otherIds(store, userIds).join(",")}`;
-}
-
-/** The people of a direct conversation without oneself, or oneself alone, ascending.
- * @param {{ selfId: number }} store @param {number[]} userIds @returns {number[]} */
-export function otherIds(store, userIds) {
-  const others = [...new Set(userIds)].filter((id) => id !== store.selfId).sort((a, b) => a - b);
-  return others.length > 0 ? others : [store.selfId];
-}
-
-/** The key of a topic. Topics differ in more than their case. @param {number} streamId @param {string} topic */
-export function topicKey(streamId, topic) {
-  return `channel/${streamId}/${topic.toLowerCase()}`;
-}
-
-/** The conversation that a message is in. @param {Store} store @param {import("../../types/api.js").Message} message */
-export function conversationKey(store, message) {
-  if (message.type === "stream") return topicKey(Number(message.stream_id), message.subject);
-  return directKey(store, recipientIds(message));
-}
-
-/** @param {import("../../types/api.js").Message} message @returns {number[]} */
-export function recipientIds(message) {
-  return Array.isArray(message.display_recipient) ? message.display_recipient.map((user) => user.id) : [];
-}

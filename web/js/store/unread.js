@@ -4,7 +4,7 @@
  */
 
 import { channelOf, FOLLOWED, isTopicMuted, policyOf } from "./channels.js";
-import { directKey, topicKey } from "./store.js";
+import { directKey, topicKey } from "./conversations.js";
 
 /** @typedef {import("./store.js").Store} Store */
 /** @typedef {import("../../types/api.js").State} State */

@@ -10,7 +10,7 @@ import { conversationTerms } from "../selectors/narrow.js";
 import { namesOf } from "../selectors/sidebar_items.js";
 import { titleCount, topicName } from "../selectors/title.js";
 import { channelOf, FOLLOWED, isTopicMuted, MUTED, policyOf } from "../store/channels.js";
-import { conversationKey, recipientIds } from "../store/store.js";
+import { conversationKey, recipientIds } from "../store/conversations.js";
 import { unreadCount, unreadCounts } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { textOf } from "./message_content.js";

@@ -4,7 +4,7 @@
  */
 
 import { h } from "../lib/dom.js";
-import { conversationKey } from "../store/store.js";
+import { conversationKey } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
 import { textOf } from "./message_content.js";
 

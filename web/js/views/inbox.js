@@ -12,7 +12,7 @@ import { conversationTerms } from "../selectors/narrow.js";
 import { inboxSections, namesOf } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf, FOLLOWED, isTopicMuted, policyOf } from "../store/channels.js";
-import { conversationKey, otherIds, recipientIds } from "../store/store.js";
+import { conversationKey, otherIds, recipientIds } from "../store/conversations.js";
 import { unreadCount } from "../store/unread.js";
 import { userOf } from "../store/users.js";
 import { avatar, channelIcon, countBadge, select } from "./parts.js";

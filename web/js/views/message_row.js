@@ -9,7 +9,7 @@ import { conversationTerms } from "../selectors/narrow.js";
 import { namesOf } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
-import { otherIds, recipientIds } from "../store/store.js";
+import { otherIds, recipientIds } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
 import { contentElement } from "./message_content.js";
 import { avatar, channelIcon } from "./parts.js";

@@ -8,7 +8,7 @@ import { keyedList } from "../lib/keyed_list.js";
 import { effect, signal } from "../lib/signal.js";
 import { bind } from "../platform/keyboard.js";
 import { peopleItems } from "../selectors/sidebar_items.js";
-import { directKey } from "../store/store.js";
+import { directKey } from "../store/conversations.js";
 import { unreadCount } from "../store/unread.js";
 import { avatar, countBadge, emojiElement, presenceDot } from "./parts.js";
 import { showUserCard } from "./user_card.js";

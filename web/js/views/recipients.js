@@ -5,7 +5,7 @@
 
 import { fill, h } from "../lib/dom.js";
 import { topicName } from "../selectors/title.js";
-import { otherIds } from "../store/store.js";
+import { otherIds } from "../store/conversations.js";
 import { select } from "./parts.js";
 import { userPicker } from "./pickers.js";
 

@@ -1,0 +1,35 @@
+/**
+ * Conversations: the keys under which the store has what belongs to a topic or to a group of people.
+ * @module
+ */
+
+/** @typedef {import("../../types/api.js").Message} Message */
+/** @typedef {{ selfId: number }} Self Who the user is. */
+
+/** The key of a direct conversation. @param {Self} store @param {number[]} userIds */
+export function directKey(store, userIds) {
+  return `dm/${otherIds(store, userIds).join(",")}`;
+}
+
+/** The people of a direct conversation without oneself, or oneself alone, ascending.
+ * @param {Self} store @param {number[]} userIds @returns {number[]} */
+export function otherIds(store, userIds) {
+  const others = [...new Set(userIds)].filter((id) => id !== store.selfId).sort((a, b) => a - b);
+  return others.length > 0 ? others : [store.selfId];
+}
+
+/** The key of a topic. Topics whose names differ in case alone are the same. @param {number} streamId @param {string} topic */
+export function topicKey(streamId, topic) {
+  return `channel/${streamId}/${topic.toLowerCase()}`;
+}
+
+/** The conversation that a message is in. @param {Self} store @param {Message} message */
+export function conversationKey(store, message) {
+  if (message.type === "stream") return topicKey(Number(message.stream_id), message.subject);
+  return directKey(store, recipientIds(message));
+}
+
+/** The people who got a direct message, oneself included. @param {Message} message @returns {number[]} */
+export function recipientIds(message) {
+  return Array.isArray(message.display_recipient) ? message.display_recipient.map((user) => user.id) : [];
+}
