@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { axeViolations, clickText, compose, setUp, until, untilText } from "./harness.js";
+import { axeViolations, clickText, compose, press, setUp, until, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -48,9 +48,7 @@ describe("a conversation", () => {
     await ada.keyboard.press("H");
     await untilText(ada, "dialog .version", "First");
     await ada.keyboard.press("Escape");
-    await ada.keyboard.down("Control");
-    await ada.keyboard.press("s");
-    await ada.keyboard.up("Control");
+    await press(ada, "Control+s");
     await ada.waitForSelector(`[data-id="${id}"][data-starred]`);
     await bench.server.call("Ada", "DELETE", `/messages/${id}`);
     for (const page of [ada, bob]) await until(page, (gone) => !document.querySelector(`[data-id="${gone}"]`), id);
@@ -198,9 +196,7 @@ describe("reading", () => {
     await ada.keyboard.press("Enter");
     await untilText(ada, ".message-row .highlight", "mauve");
     await ada.keyboard.press("Escape");
-    await ada.keyboard.down("Control");
-    await ada.keyboard.press("k");
-    await ada.keyboard.up("Control");
+    await press(ada, "Control+k");
     await ada.keyboard.type("design");
     await ada.keyboard.press("Enter");
     await untilText(ada, ".header h1", "design");
@@ -403,9 +399,7 @@ describe("everybody", () => {
     await ada.keyboard.press("r");
     await until(ada, () => document.activeElement.classList.contains("editor__text"));
     await ada.keyboard.type("By keys alone");
-    await ada.keyboard.down("Control");
-    await ada.keyboard.press("Enter");
-    await ada.keyboard.up("Control");
+    await press(ada, "Control+Enter");
     await untilText(ada, ".header h1", "keys");
     await untilText(ada, ".message-row", "By keys alone");
     await until(ada, () => document.activeElement.classList.contains("editor__text"));

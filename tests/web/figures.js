@@ -5,7 +5,7 @@
  * time from a send in one browser to its picture in another, against a bare page that polls and prints.
  */
 
-import { launchBrowser, logIn, openPage, startServer, until } from "./harness.js";
+import { launchBrowser, logIn, openPage, press, startServer, until } from "./harness.js";
 
 const MESSAGES = Number(process.argv[2] ?? 100_000);
 const CHANNELS = Number(process.argv[3] ?? 200);
@@ -98,9 +98,7 @@ for (let round = 0; round < 15; round++) {
   await ada.focus(".composer .editor__text");
   await ada.$eval(".composer .editor__text", (area, value) => { area.value = value; area.dispatchEvent(new Event("input")); }, text);
   const started = performance.now();
-  await ada.keyboard.down("Control");
-  await ada.keyboard.press("Enter");
-  await ada.keyboard.up("Control");
+  await press(ada, "Control+Enter");
   await arrived;
   ours.push(performance.now() - started);
 }

@@ -141,9 +141,7 @@ export async function compose(page, text) {
   await page.waitForSelector(".composer .editor__text", { visible: true });
   await page.focus(".composer .editor__text");
   await page.type(".composer .editor__text", text);
-  await page.keyboard.down("Control");
-  await page.keyboard.press("Enter");
-  await page.keyboard.up("Control");
+  await press(page, "Control+Enter");
 }
 
 /** Presses keys together, as in `Control+k`. */

@@ -2,7 +2,7 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { launchBrowser, logIn, openPage, startServer } from "./harness.js";
+import { launchBrowser, logIn, openPage, press, startServer } from "./harness.js";
 
 const out = process.argv[2] ?? new URL("out", import.meta.url).pathname;
 mkdirSync(out, { recursive: true });
@@ -111,9 +111,7 @@ for (const [width, height, dark] of [[1440, 900, false], [1024, 768, false], [39
       await settle();
       await page.screenshot({ path: join(out, `${name}-card.png`) });
       await page.keyboard.press("Escape");
-      await page.keyboard.down("Control");
-      await page.keyboard.press("k");
-      await page.keyboard.up("Control");
+      await press(page, "Control+k");
       await settle();
       await page.screenshot({ path: join(out, `${name}-palette.png`) });
       await page.keyboard.press("Escape");

@@ -36,6 +36,16 @@ const IN_EVENT = {
   realm_default_stream_groups: "default_stream_groups",
 };
 
+/** Events that put records into a list or take one out: type and member, area, the key of a record, and what the record
+ * and the key of a removed one are called in the event. @type {[string, Area, string, string, string][]} */
+const LISTS = [
+  ["drafts", "drafts", "id", "draft", "draft_id"],
+  ["scheduled_messages", "scheduled", "scheduled_message_id", "scheduled_message", "scheduled_message_id"],
+  ["reminders", "scheduled", "reminder_id", "reminder", "reminder_id"],
+  ["saved_snippets", "settings", "id", "saved_snippet", "saved_snippet_id"],
+  ["realm_domains", "realm", "domain", "realm_domain", "domain"],
+];
+
 /** @type {Record<string, (store: Store, event: Event) => void>} */
 export const listReducers = {
   user_settings(store, { property, value }) {
@@ -56,40 +66,6 @@ export const listReducers = {
   realm_user_settings_defaults(store, { property, value }) {
     store.state.realm_user_settings_defaults[property] = value;
     store.touch("realm");
-  },
-
-  drafts(store, event) {
-    let drafts = store.state.drafts ?? [];
-    if (event.op === "add") for (const draft of event.drafts) drafts = replaced(drafts, draft, "id");
-    else if (event.op === "update") drafts = replaced(drafts, event.draft, "id");
-    else drafts = without(drafts, "id", event.draft_id);
-    store.state.drafts = drafts;
-    store.touch("drafts");
-  },
-
-  scheduled_messages(store, event) {
-    let list = store.state.scheduled_messages ?? [];
-    const key = "scheduled_message_id";
-    if (event.op === "add") for (const one of event.scheduled_messages) list = replaced(list, one, key);
-    else if (event.op === "update") list = replaced(list, event.scheduled_message, key);
-    else list = without(list, key, event.scheduled_message_id);
-    store.state.scheduled_messages = list;
-    store.touch("scheduled");
-  },
-
-  reminders(store, event) {
-    let list = store.state.reminders ?? [];
-    if (event.op === "add") for (const one of event.reminders) list = replaced(list, one, "reminder_id");
-    else list = without(list, "reminder_id", event.reminder_id);
-    store.state.reminders = list;
-    store.touch("scheduled");
-  },
-
-  saved_snippets(store, event) {
-    const list = store.state.saved_snippets ?? [];
-    store.state.saved_snippets =
-      event.op === "remove" ? without(list, "id", event.saved_snippet_id) : replaced(list, event.saved_snippet, "id");
-    store.touch("settings");
   },
 
   navigation_view(store, event) {
@@ -121,13 +97,6 @@ export const listReducers = {
     store.touch("users");
   },
 
-  realm_domains(store, event) {
-    const list = store.state.realm_domains ?? [];
-    store.state.realm_domains =
-      event.op === "remove" ? without(list, "domain", event.domain) : replaced(list, event.realm_domain, "domain");
-    store.touch("realm");
-  },
-
   user_group(store, event) {
     /** @type {any[]} */
     let groups = store.state.realm_user_groups ?? [];
@@ -151,6 +120,23 @@ export const listReducers = {
     store.state.realm_user_groups = groups;
     store.touch("groups");
   },
+
+  ...Object.fromEntries(
+    LISTS.map(([type, area, key, record, removed]) => [
+      type,
+      (/** @type {Store} */ store, /** @type {Event} */ event) => {
+        const list = store.state[type] ?? [];
+        store.state[type] =
+          event.op === "remove"
+            ? without(list, key, event[removed])
+            : (event[`${record}s`] ?? [event[record]]).reduce(
+                (/** @type {any[]} */ records, /** @type {any} */ one) => replaced(records, one, key),
+                list,
+              );
+        store.touch(area);
+      },
+    ]),
+  ),
 
   ...Object.fromEntries(
     WHOLE.map(([type, member, area]) => [

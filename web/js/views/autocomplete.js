@@ -3,10 +3,11 @@
  * @module
  */
 
-import { fill, h, icon } from "../lib/dom.js";
+import { h, icon } from "../lib/dom.js";
 import { isComposing } from "../platform/keyboard.js";
 import { completionsFor, triggerAt } from "../selectors/completions.js";
 import { channelByName } from "../store/channels.js";
+import { choiceText, createChoices } from "./choices.js";
 import { allEmoji, asReaction, loadEmoji } from "./emoji_picker.js";
 import { avatar, channelIcon, emojiElement } from "./parts.js";
 
@@ -18,11 +19,12 @@ import { avatar, channelIcon, emojiElement } from "./parts.js";
 export function attachAutocomplete(app, textarea, context, { replace, chooseTime }) {
   const id = `completions-${Math.random().toString(36).slice(2)}`;
   const list = h("div", { class: "completions", role: "listbox", id, "aria-label": "Completions" });
-  /** @type {Completion[]} */
-  let items = [];
+  const choices = createChoices(textarea, list, {
+    render: (/** @type {Completion} */ item) => [picture(item), choiceText(item.label, item.detail)],
+    choose,
+  });
   /** @type {import("../selectors/completions.js").Trigger | null} */
   let trigger = null;
-  let at = 0;
   textarea.setAttribute("aria-autocomplete", "list");
 
   function close() {
@@ -31,9 +33,8 @@ export function attachAutocomplete(app, textarea, context, { replace, chooseTime
   }
 
   function hide() {
+    choices.set([]);
     list.remove();
-    items = [];
-    textarea.removeAttribute("aria-activedescendant");
     textarea.removeAttribute("aria-controls");
   }
 
@@ -51,33 +52,11 @@ export function attachAutocomplete(app, textarea, context, { replace, chooseTime
   function show() {
     if (!trigger) return;
     const emoji = trigger.kind === "emoji" ? allEmoji(app) : [];
-    items = completionsFor(app.store, trigger, { ...context, recent: app.recentSenders(), emoji });
+    const items = completionsFor(app.store, trigger, { ...context, recent: app.recentSenders(), emoji });
     if (items.length === 0) return hide();
-    at = 0;
-    fill(
-      list,
-      items.map((item, index) =>
-        h(
-          "div",
-          {
-            class: "completion",
-            role: "option",
-            id: `${id}-${index}`,
-            "aria-selected": "false",
-            onpointerdown: (/** @type {Event} */ event) => {
-              event.preventDefault();
-              choose(index);
-            },
-          },
-          picture(item),
-          h("span", { class: "completion__label" }, item.label),
-          item.detail && h("span", { class: "completion__detail" }, item.detail),
-        ),
-      ),
-    );
     if (!list.isConnected) textarea.after(list);
     textarea.setAttribute("aria-controls", id);
-    mark();
+    choices.set(items);
   }
 
   /** @param {Completion} item */
@@ -88,19 +67,10 @@ export function attachAutocomplete(app, textarea, context, { replace, chooseTime
     return icon(kind === "group" || kind === "wildcard" ? "group" : kind === "time" ? "clock" : "chevron");
   }
 
-  function mark() {
-    [...list.children].forEach((option, index) => {
-      option.setAttribute("aria-selected", String(index === at));
-      if (index === at) option.scrollIntoView({ block: "nearest" });
-    });
-    textarea.setAttribute("aria-activedescendant", `${id}-${at}`);
-  }
-
-  /** @param {number} index */
-  function choose(index) {
-    const item = items[index];
+  /** @param {Completion} item */
+  function choose(item) {
     const current = trigger;
-    if (!item || !current) return;
+    if (!current) return;
     const cursor = textarea.selectionStart;
     close();
     if (item.kind === "time") {
@@ -115,22 +85,20 @@ export function attachAutocomplete(app, textarea, context, { replace, chooseTime
   textarea.addEventListener("click", update);
   textarea.addEventListener("blur", () => setTimeout(close, 150));
   textarea.addEventListener("keydown", (event) => {
-    if (isComposing(event) || items.length === 0) return;
+    const current = choices.current();
+    if (isComposing(event) || !current) return;
     const { key } = event;
-    if (key === "ArrowDown") at = (at + 1) % items.length;
-    else if (key === "ArrowUp") at = (at - 1 + items.length) % items.length;
-    else if ((key === "Enter" && !event.ctrlKey && !event.metaKey) || key === "Tab") choose(at);
-    else if (key === ">" && items[at].kind === "channel" && items[at].channel) {
-      const [name, start, cursor] = [items[at].channel?.name, trigger?.start ?? 0, textarea.selectionStart];
+    if ((key === "Enter" && !event.ctrlKey && !event.metaKey) || key === "Tab") choose(current);
+    else if (key === ">" && current.kind === "channel" && current.channel) {
+      const [start, cursor] = [trigger?.start ?? 0, textarea.selectionStart];
       close();
-      replace(start, cursor, `#**${name}>`);
+      replace(start, cursor, `#**${current.channel.name}>`);
       update();
     } else if (key === "Escape") close();
-    else return;
+    else if (!choices.key(event)) return;
     event.preventDefault();
     event.stopPropagation();
-    if (items.length > 0) mark();
   });
 
-  return { isOpen: () => items.length > 0, close };
+  return { isOpen: () => !choices.isEmpty(), close };
 }

@@ -5,12 +5,12 @@
 
 import * as api from "../api/endpoints.js";
 import { debounce, fill, h, icon } from "../lib/dom.js";
-import { effect, scope } from "../lib/signal.js";
+import { effect } from "../lib/signal.js";
 import { may } from "../store/lists.js";
 import { channelSettings, KINDS, kindParams, subscriptionButton } from "./channel_settings.js";
+import { showRoutedDialog } from "./panes.js";
 import { channelIcon, checkbox, field, form, keepFocus, select } from "./parts.js";
 import { userPicker } from "./pickers.js";
-import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -26,34 +26,13 @@ export function showChannels(app, parts, onClose) {
   const { store } = app;
   const mayCreate = may(store, "can_create_public_channel_group") || may(store, "can_create_private_channel_group");
   const body = h("div", { class: "channels" });
-  let end = () => {};
-  const dialog = showDialog("Channels", () => [body], {
-    class: "dialog--full",
-    onClose: () => {
-      end();
-      onClose();
-    },
-  });
-
-  /** @param {string[]} next */
-  function show([first, , section]) {
-    end();
-    end = scope(() => {
-      if (first === "new" && mayCreate) createForm(app, body);
-      else if (store.channels.has(Number(first))) channelSettings(app, body, Number(first), section ?? "general");
-      else browse(app, body, first === "available" ? "notsubscribed" : first, mayCreate);
-    });
+  /** @param {string[]} parts */
+  function draw([first, , section]) {
+    if (first === "new" && mayCreate) createForm(app, body);
+    else if (store.channels.has(Number(first))) channelSettings(app, body, Number(first), section ?? "general");
+    else browse(app, body, first === "available" ? "notsubscribed" : first, mayCreate);
   }
-  dialog.addEventListener("route", (event) => {
-    event.preventDefault();
-    show(
-      /** @type {CustomEvent} */ (event).detail
-        .split("/")
-        .slice(1),
-    );
-  });
-  show(parts);
-  return dialog;
+  return showRoutedDialog("Channels", body, "dialog--full", draw, parts, onClose);
 }
 
 /** @param {App} app @param {HTMLElement} body @param {string} wantedTab @param {boolean} mayCreate */

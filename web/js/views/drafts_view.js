@@ -10,6 +10,7 @@ import { fullTime, relativeTime } from "../lib/time.js";
 import { namesOf } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
 import { channelOf } from "../store/channels.js";
+import { actionRow } from "./parts.js";
 import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -35,135 +36,112 @@ function arrowKeys(list) {
   });
 }
 
-/** @type {import("./overlays.js").ShowOverlay} */
-export function showDrafts(app, _parts, onClose) {
-  const { store, session } = app;
+/** A dialog with a list that is drawn anew when what `items` reads has changed. @param {string} title @param {() => import("../lib/dom.js").Child} items @param {() => void} onClose */
+function showList(title, items, onClose) {
   const list = h("ul", { class: "rows" });
   arrowKeys(list);
-  const end = scope(() =>
-    effect(() => {
-      store.on("drafts");
-      const drafts = session.drafts.all();
-      fill(
-        list,
-        drafts.length === 0 && h("li", { class: "empty" }, icon("draft"), h("p", null, "There are no drafts.")),
-        drafts.map((draft) =>
-          h(
-            "li",
-            { class: "row" },
-            h(
-              "button",
-              {
-                type: "button",
-                class: "row__main",
-                onclick: () => {
-                  dialog.close();
-                  app.goConversation(draft.destination);
-                  app.composer.open(draft.destination, { content: draft.content });
-                },
-              },
-              h("strong", null, placeName(app, draft.destination)),
-              h("span", { class: "row__text" }, draft.content.slice(0, 200)),
-              h("span", { class: "muted" }, relativeTime(draft.timestamp, Boolean(store.setting("twenty_four_hour_time")))),
-            ),
-            iconButton("trash", "Delete the draft", {
-              onclick: () => {
-                session.drafts.remove(draft.destination);
-                store.touch("drafts");
-              },
-            }),
-          ),
-        ),
-      );
-    }),
-  );
-  const dialog = showDialog("Drafts", () => [list], {
+  const end = scope(() => effect(() => fill(list, items())));
+  return showDialog(title, () => [list], {
     onClose: () => {
       end();
       onClose();
     },
   });
+}
+
+/** The icon of what is missing, and a sentence. @param {keyof import("../lib/icons.js")["icons"]} iconName @param {string} text */
+const empty = (iconName, text) => h("li", { class: "empty" }, icon(iconName), h("p", null, text));
+
+/** What a row says. @param {string} title @param {string} content @param {string} when @param {string} [look] */
+const rowText = (title, content, when, look = "muted") => [
+  h("strong", null, title),
+  h("span", { class: "row__text" }, content.slice(0, 200)),
+  h("span", { class: look }, when),
+];
+
+/** @type {import("./overlays.js").ShowOverlay} */
+export function showDrafts(app, _parts, onClose) {
+  const { store, session } = app;
+  const dialog = showList(
+    "Drafts",
+    () => {
+      store.on("drafts");
+      const drafts = session.drafts.all();
+      if (drafts.length === 0) return empty("draft", "There are no drafts.");
+      return drafts.map(({ destination, content, timestamp }) => {
+        const write = () => {
+          dialog.close();
+          app.goConversation(destination);
+          app.composer.open(destination, { content });
+        };
+        const remove = () => {
+          session.drafts.remove(destination);
+          store.touch("drafts");
+        };
+        const when = relativeTime(timestamp, Boolean(store.setting("twenty_four_hour_time")));
+        return actionRow(
+          write,
+          rowText(placeName(app, destination), content, when),
+          iconButton("trash", "Delete the draft", { onclick: remove }),
+        );
+      });
+    },
+    onClose,
+  );
   return dialog;
 }
 
 /** @type {import("./overlays.js").ShowOverlay} */
 export function showScheduled(app, _parts, onClose) {
   const { store, session } = app;
-  const list = h("ul", { class: "rows" });
-  arrowKeys(list);
   const is24 = Boolean(store.setting("twenty_four_hour_time"));
-  const end = scope(() =>
-    effect(() => {
+  const timeOf = (/** @type {any} */ { scheduled_delivery_timestamp }) => fullTime(scheduled_delivery_timestamp, is24);
+
+  /** @param {any} message */
+  function messageRow(message) {
+    const { scheduled_message_id: id, content, failed, to, topic } = message;
+    /** @type {Destination} */
+    const destination = message.type === "stream" ? { type: "stream", to: [to], topic } : { type: "direct", to, topic: "" };
+    const takeBack = async () => {
+      if (!(await session.attempt(deleteScheduled(id)))) return;
+      dialog.close();
+      app.goConversation(destination);
+      app.composer.open(destination, { content });
+    };
+    const [when, look] = failed ? ["It could not be sent.", "error-text"] : [`To be sent ${timeOf(message)}`, "muted"];
+    return actionRow(
+      takeBack,
+      rowText(placeName(app, destination), content, when, look),
+      iconButton("trash", "Delete", { onclick: () => void session.attempt(deleteScheduled(id)) }),
+      "Take back and edit",
+    );
+  }
+
+  /** @param {any} reminder */
+  function reminderRow(reminder) {
+    const show = () => {
+      dialog.close();
+      app.goNarrow([{ operator: "id", operand: reminder.reminder_target_message_id }]);
+    };
+    return actionRow(
+      show,
+      rowText("Reminder", reminder.content, timeOf(reminder)),
+      iconButton("trash", "Delete the reminder", { onclick: () => void session.attempt(deleteReminder(reminder.reminder_id)) }),
+    );
+  }
+
+  const dialog = showList(
+    "Scheduled",
+    () => {
       store.on("scheduled");
       const scheduled = (store.state.scheduled_messages ?? []).toSorted(
         (/** @type {any} */ a, /** @type {any} */ b) => a.scheduled_delivery_timestamp - b.scheduled_delivery_timestamp,
       );
       const reminders = store.state.reminders ?? [];
-      fill(
-        list,
-        scheduled.length + reminders.length === 0 && h("li", { class: "empty" }, icon("clock"), h("p", null, "Nothing is scheduled.")),
-        scheduled.map((/** @type {any} */ message) => {
-          /** @type {Destination} */
-          const destination =
-            message.type === "stream"
-              ? { type: "stream", to: [message.to], topic: message.topic }
-              : { type: "direct", to: message.to, topic: "" };
-          return h(
-            "li",
-            { class: "row" },
-            h(
-              "button",
-              {
-                type: "button",
-                class: "row__main",
-                title: "Take back and edit",
-                onclick: async () => {
-                  if (!(await session.attempt(deleteScheduled(message.scheduled_message_id)))) return;
-                  dialog.close();
-                  app.goConversation(destination);
-                  app.composer.open(destination, { content: message.content });
-                },
-              },
-              h("strong", null, placeName(app, destination)),
-              h("span", { class: "row__text" }, message.content.slice(0, 200)),
-              h(
-                "span",
-                { class: message.failed ? "error-text" : "muted" },
-                message.failed ? "It could not be sent." : `To be sent ${fullTime(message.scheduled_delivery_timestamp, is24)}`,
-              ),
-            ),
-            iconButton("trash", "Delete", { onclick: () => void session.attempt(deleteScheduled(message.scheduled_message_id)) }),
-          );
-        }),
-        reminders.map((/** @type {any} */ reminder) =>
-          h(
-            "li",
-            { class: "row" },
-            h(
-              "button",
-              {
-                type: "button",
-                class: "row__main",
-                onclick: () => {
-                  dialog.close();
-                  app.goNarrow([{ operator: "id", operand: reminder.reminder_target_message_id }]);
-                },
-              },
-              h("strong", null, "Reminder"),
-              h("span", { class: "row__text" }, reminder.content.slice(0, 200)),
-              h("span", { class: "muted" }, fullTime(reminder.scheduled_delivery_timestamp, is24)),
-            ),
-            iconButton("trash", "Delete the reminder", { onclick: () => void session.attempt(deleteReminder(reminder.reminder_id)) }),
-          ),
-        ),
-      );
-    }),
-  );
-  const dialog = showDialog("Scheduled", () => [list], {
-    onClose: () => {
-      end();
-      onClose();
+      if (scheduled.length + reminders.length === 0) return empty("clock", "Nothing is scheduled.");
+      return [scheduled.map(messageRow), reminders.map(reminderRow)];
     },
-  });
+    onClose,
+  );
   return dialog;
 }

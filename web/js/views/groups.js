@@ -5,13 +5,14 @@
 
 import * as api from "../api/endpoints.js";
 import { fill, h, icon, iconButton } from "../lib/dom.js";
-import { effect, scope } from "../lib/signal.js";
+import { effect } from "../lib/signal.js";
 import { go } from "../platform/router.js";
 import { may } from "../store/lists.js";
 import { userOf } from "../store/users.js";
+import { showRoutedDialog } from "./panes.js";
 import { avatar, field } from "./parts.js";
 import { userPicker } from "./pickers.js";
-import { confirm, showDialog } from "./popover.js";
+import { confirm } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -19,56 +20,45 @@ import { confirm, showDialog } from "./popover.js";
 export function showGroups(app, parts, onClose) {
   const { store, session } = app;
   const body = h("div", { class: "form" });
-  let end = () => {};
-  const dialog = showDialog("Groups", () => [body], {
-    class: "dialog--wide",
-    onClose: () => {
-      end();
-      onClose();
-    },
-  });
 
-  /** @param {string[]} next */
-  function show(next) {
-    end();
-    end = scope(() =>
-      effect(() => {
-        store.on("groups");
-        const groups = (store.state.realm_user_groups ?? []).filter(
-          (/** @type {any} */ group) => !group.is_system_group && !group.deactivated,
-        );
-        const group = groups.find((/** @type {any} */ one) => one.id === Number(next[0]));
-        if (group) return one(group);
-        if (next[0] === "new") return create();
-        fill(
-          body,
-          may(store, "can_create_groups") &&
-            h("div", null, h("a", { class: "button button--primary", href: "#groups/new" }, icon("plus"), "Create a group")),
-          groups.length === 0
-            ? h("p", { class: "muted" }, "There are no groups yet. A group can be mentioned as a whole, and permissions can name it.")
-            : h(
-                "ul",
-                { class: "rows" },
-                groups.map((/** @type {any} */ entry) =>
+  /** @param {string[]} shown */
+  function draw(shown) {
+    effect(() => {
+      store.on("groups");
+      const groups = (store.state.realm_user_groups ?? []).filter(
+        (/** @type {any} */ group) => !group.is_system_group && !group.deactivated,
+      );
+      const group = groups.find((/** @type {any} */ one) => one.id === Number(shown[0]));
+      if (group) return one(group);
+      if (shown[0] === "new") return create();
+      fill(
+        body,
+        may(store, "can_create_groups") &&
+          h("div", null, h("a", { class: "button button--primary", href: "#groups/new" }, icon("plus"), "Create a group")),
+        groups.length === 0
+          ? h("p", { class: "muted" }, "There are no groups yet. A group can be mentioned as a whole, and permissions can name it.")
+          : h(
+              "ul",
+              { class: "rows" },
+              groups.map((/** @type {any} */ entry) =>
+                h(
+                  "li",
+                  { class: "row" },
                   h(
-                    "li",
-                    { class: "row" },
+                    "a",
+                    { class: "row__main", href: `#groups/${entry.id}/${encodeURIComponent(entry.name)}/general` },
+                    h("strong", null, entry.name),
                     h(
-                      "a",
-                      { class: "row__main", href: `#groups/${entry.id}/${encodeURIComponent(entry.name)}/general` },
-                      h("strong", null, entry.name),
-                      h(
-                        "span",
-                        { class: "muted" },
-                        `${entry.description} ${entry.members.length} ${entry.members.length === 1 ? "member" : "members"}`,
-                      ),
+                      "span",
+                      { class: "muted" },
+                      `${entry.description} ${entry.members.length} ${entry.members.length === 1 ? "member" : "members"}`,
                     ),
                   ),
                 ),
               ),
-        );
-      }),
-    );
+            ),
+      );
+    });
   }
 
   /** @param {any} group */
@@ -185,14 +175,5 @@ export function showGroups(app, parts, onClose) {
     name.focus();
   }
 
-  dialog.addEventListener("route", (event) => {
-    event.preventDefault();
-    show(
-      /** @type {CustomEvent} */ (event).detail
-        .split("/")
-        .slice(1),
-    );
-  });
-  show(parts);
-  return dialog;
+  return showRoutedDialog("Groups", body, "dialog--wide", draw, parts, onClose);
 }

@@ -34,6 +34,15 @@ export function bindListKeys(element) {
   onEnd(bind({ keys: ["ArrowUp", "k"], label: "Previous row", group: "Reading", run: () => move(-1) }));
 }
 
+/** @param {string} label @param {import("../lib/signal.js").Signal<string>} text Gets what is written. */
+function filterInput(label, text) {
+  const oninput = () => {
+    text.value = input.value;
+  };
+  const input = h("input", { type: "search", placeholder: "Filter", "aria-label": label, oninput });
+  return input;
+}
+
 /** @param {App} app */
 export function createInbox(app) {
   const { store, session } = app;
@@ -43,14 +52,7 @@ export function createInbox(app) {
   const foldedSections = new Set();
   const folds = signal(0);
   const list = h("div", { class: "inbox__list" });
-  const filter = h("input", {
-    type: "search",
-    placeholder: "Filter",
-    "aria-label": "Filter the inbox",
-    oninput: () => {
-      text.value = filter.value;
-    },
-  });
+  const filter = filterInput("Filter the inbox", text);
   const which = select(
     [
       ["unmuted", "Unmuted topics"],
@@ -175,14 +177,7 @@ export function createRecent(app) {
   const only = signal(/** @type {Set<string>} */ (new Set(JSON.parse(localStorage.getItem("teamchat/recent") ?? '["dm"]'))));
   const range = store.messages.range("recent", [{ operator: "in", operand: "all" }]);
   const list = h("ul", { class: "recent" });
-  const filter = h("input", {
-    type: "search",
-    placeholder: "Filter",
-    "aria-label": "Filter recent conversations",
-    oninput: () => {
-      text.value = filter.value;
-    },
-  });
+  const filter = filterInput("Filter recent conversations", text);
   const toggles = /** @type {[string, string][]} */ ([
     ["dm", "Direct messages"],
     ["unread", "Unread"],

@@ -4,14 +4,13 @@
  */
 
 import * as api from "../api/endpoints.js";
-import { upload } from "../api/upload.js";
 import { h } from "../lib/dom.js";
 import { groupSelect } from "./group_select.js";
 import { channelFolders, customEmoji, defaultChannels, linkifiers, playgrounds, profileFields } from "./organization_lists.js";
 import { bots, people } from "./organization_people.js";
 import { showPanes } from "./panes.js";
 import { button, checkbox, field, form, live, ownPath, select, submitButton } from "./parts.js";
-import { NOTIFICATIONS, PREFERENCES, PRIVACY, settingControls } from "./setting_controls.js";
+import { NOTIFICATIONS, PREFERENCES, PRIVACY, pictureInput, settingControls } from "./setting_controls.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 
@@ -153,15 +152,7 @@ function nameAndIcon({ store, session }, set) {
   const disabled = !store.state.is_admin;
   const name = h("input", { type: "text", value: store.state.realm_name, maxlength: 40, disabled });
   const description = h("textarea", { rows: 4, value: store.state.realm_description ?? "", maxlength: 1000, disabled });
-  const picture = h("input", {
-    type: "file",
-    accept: "image/*",
-    hidden: true,
-    onchange: () => {
-      const file = picture.files?.[0];
-      if (file) void session.attempt(upload(file, undefined, { path: "/realm/icon" }).done);
-    },
-  });
+  const picture = pictureInput(session, "/realm/icon");
   return [
     live(() => {
       store.on("realm");

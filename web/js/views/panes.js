@@ -1,5 +1,5 @@
 /**
- * A large dialog with a list of sections at the left, each with its own fragment.
+ * Dialogs of which each part has its own fragment; and large ones with a list of their sections at the left.
  * @module
  */
 
@@ -11,6 +11,33 @@ import { showDialog } from "./popover.js";
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {{ key: string, title: string, render: (rest: string[]) => import("../lib/dom.js").Child[] }} Pane */
 
+/** Shows a dialog whose content is drawn by `draw` for the parts of the fragment behind its name, and anew when those
+ * change. Effects of what was drawn end with it.
+ * @param {string} title @param {HTMLElement} content @param {string} look A class. @param {(parts: string[]) => void} draw
+ * @param {string[]} parts @param {() => void} onClose */
+export function showRoutedDialog(title, content, look, draw, parts, onClose) {
+  let end = () => {};
+  const dialog = showDialog(title, () => [content], {
+    class: look,
+    onClose: () => {
+      end();
+      onClose();
+    },
+  });
+  /** @param {string[]} next */
+  const show = (next) => {
+    end();
+    end = scope(() => draw(next));
+  };
+  dialog.addEventListener("route", (event) => {
+    event.preventDefault();
+    const [, ...next] = /** @type {CustomEvent<string>} */ (event).detail.split("/");
+    show(next);
+  });
+  show(parts);
+  return dialog;
+}
+
 /** @param {string} title @param {string} prefix Of the fragments. @param {(Pane | { heading: string } | null | false)[]} panes @param {string[]} parts @param {() => void} onClose
  * @returns {HTMLDialogElement} */
 export function showPanes(title, prefix, panes, parts, onClose) {
@@ -18,10 +45,9 @@ export function showPanes(title, prefix, panes, parts, onClose) {
   const all = /** @type {Pane[]} */ (entries.filter((entry) => "key" in entry));
   const nav = h("nav", { class: "panes__nav", "aria-label": title });
   const body = h("div", { class: "panes__body", tabindex: "-1" });
-  let end = () => {};
 
   /** @param {string[]} next */
-  function show(next) {
+  function draw(next) {
     const pane = all.find(({ key }) => key === next[0]) ?? all[0];
     fill(
       nav,
@@ -32,33 +58,14 @@ export function showPanes(title, prefix, panes, parts, onClose) {
       ),
     );
     nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-    end();
-    end = scope(() =>
-      effect(() => {
-        const top = body.scrollTop;
-        const children = pane.render(next.slice(1));
-        keepFocus(body, () => fill(body, h("h2", null, pane.title), ...children));
-        body.scrollTop = top;
-      }),
-    );
+    body.scrollTop = 0;
+    effect(() => {
+      const top = body.scrollTop;
+      const children = pane.render(next.slice(1));
+      keepFocus(body, () => fill(body, h("h2", null, pane.title), ...children));
+      body.scrollTop = top;
+    });
   }
 
-  const dialog = showDialog(title, () => [h("div", { class: "panes" }, nav, body)], {
-    class: "dialog--full",
-    onClose: () => {
-      end();
-      onClose();
-    },
-  });
-  dialog.addEventListener("route", (event) => {
-    event.preventDefault();
-    body.scrollTop = 0;
-    show(
-      /** @type {CustomEvent} */ (event).detail
-        .split("/")
-        .slice(1),
-    );
-  });
-  show(parts);
-  return dialog;
+  return showRoutedDialog(title, h("div", { class: "panes" }, nav, body), "dialog--full", draw, parts, onClose);
 }

@@ -130,6 +130,15 @@ export const row = (title, detail, ...controls) =>
     controls,
   );
 
+/** A row of a list that does something when it is clicked. @param {() => unknown} run @param {Child[]} content @param {Child} controls @param {string} [tooltip] */
+export const actionRow = (run, content, controls, tooltip) =>
+  h(
+    "li",
+    { class: "row" },
+    h("button", { type: "button", class: "row__main", title: tooltip, onclick: () => void run() }, content),
+    controls,
+  );
+
 /** Rows that can be moved up and down. @template T
  * @param {T[]} items @param {(item: T) => number} idOf @param {(item: T) => HTMLElement} render @param {((ids: number[]) => unknown) | false} reorder False: they cannot. */
 export function orderedRows(items, idOf, render, reorder) {

@@ -6,6 +6,7 @@
 import { fill, h, iconButton } from "../lib/dom.js";
 import { ranked } from "../selectors/completions.js";
 import { userOf } from "../store/users.js";
+import { choiceText, createChoices } from "./choices.js";
 import { avatar } from "./parts.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -14,9 +15,6 @@ import { avatar } from "./parts.js";
 export function userPicker(app, { label, chosen, onChange, withBots = true }) {
   const { store } = app;
   let ids = [...chosen];
-  let at = 0;
-  /** @type {import("../../types/api.js").User[]} */
-  let found = [];
   const id = `picker-${Math.random().toString(36).slice(2)}`;
   const input = h("input", {
     type: "text",
@@ -31,6 +29,10 @@ export function userPicker(app, { label, chosen, onChange, withBots = true }) {
   const list = h("div", { class: "completions completions--below", role: "listbox", id, "aria-label": "People", hidden: true });
   const pills = h("span", { class: "pills" });
   const element = h("div", { class: "picker" }, pills, input, list);
+  const choices = createChoices(input, list, {
+    render: (/** @type {import("../../types/api.js").User} */ user) => [avatar(user, 20), choiceText(user.full_name, user.delivery_email)],
+    choose,
+  });
 
   function renderPills() {
     fill(
@@ -59,7 +61,7 @@ export function userPicker(app, { label, chosen, onChange, withBots = true }) {
     const users = [...store.users.values()].filter(
       (user) => user.is_active !== false && !ids.includes(user.user_id) && (withBots || !user.is_bot),
     );
-    found =
+    choices.set(
       query === ""
         ? []
         : ranked(
@@ -67,38 +69,13 @@ export function userPicker(app, { label, chosen, onChange, withBots = true }) {
             query,
             (user) => [user.full_name, user.delivery_email],
             (user) => Number(user.is_bot),
-          ).slice(0, 8);
-    at = 0;
-    list.hidden = found.length === 0;
-    input.setAttribute("aria-expanded", String(found.length > 0));
-    fill(
-      list,
-      found.map((user, index) =>
-        h(
-          "div",
-          {
-            class: "completion",
-            role: "option",
-            id: `${id}-${index}`,
-            "aria-selected": String(index === at),
-            onpointerdown: (/** @type {Event} */ event) => {
-              event.preventDefault();
-              choose(user.user_id);
-            },
-          },
-          avatar(user, 20),
-          h("span", { class: "completion__label" }, user.full_name),
-          user.delivery_email && h("span", { class: "completion__detail" }, user.delivery_email),
-        ),
-      ),
+          ).slice(0, 8),
     );
-    if (found.length > 0) input.setAttribute("aria-activedescendant", `${id}-0`);
-    else input.removeAttribute("aria-activedescendant");
   }
 
-  /** @param {number} userId */
-  function choose(userId) {
-    ids = [...ids, userId];
+  /** @param {import("../../types/api.js").User} user */
+  function choose(user) {
+    ids = [...ids, user.user_id];
     input.value = "";
     renderPills();
     show();
@@ -106,26 +83,20 @@ export function userPicker(app, { label, chosen, onChange, withBots = true }) {
   }
 
   input.addEventListener("input", show);
-  input.addEventListener("blur", () => {
-    list.hidden = true;
-  });
+  input.addEventListener("blur", () => choices.set([]));
   input.addEventListener("keydown", (event) => {
+    const current = choices.current();
     if (event.key === "Backspace" && input.value === "" && ids.length > 0) {
       ids = ids.slice(0, -1);
       renderPills();
       onChange(ids);
-    } else if (found.length > 0 && !list.hidden) {
-      if (event.key === "ArrowDown") at = (at + 1) % found.length;
-      else if (event.key === "ArrowUp") at = (at - 1 + found.length) % found.length;
-      else if (event.key === "Enter" || event.key === "Tab" || event.key === ",")
-        return void (event.preventDefault(), choose(found[at].user_id));
+    } else if (current) {
+      if (event.key === "Enter" || event.key === "Tab" || event.key === ",") choose(current);
       else if (event.key === "Escape") {
-        list.hidden = true;
+        choices.set([]);
         event.stopPropagation();
-      } else return;
+      } else if (!choices.key(event)) return;
       event.preventDefault();
-      [...list.children].forEach((option, index) => option.setAttribute("aria-selected", String(index === at)));
-      input.setAttribute("aria-activedescendant", `${id}-${at}`);
     } else if (event.key === "Enter" && input.value === "") {
       event.preventDefault();
     }

@@ -7,7 +7,7 @@ import { del, post } from "../api/client.js";
 import { createReminder, scheduleMessage } from "../api/endpoints.js";
 import { h, iconButton } from "../lib/dom.js";
 import { fullTime, localInputValue } from "../lib/time.js";
-import { field } from "./parts.js";
+import { actionRow, field } from "./parts.js";
 import { ask, showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
@@ -105,35 +105,28 @@ export function showReminder(app, message) {
 /** Texts that were saved, to be inserted again. @param {App} app @param {import("../../types/app.js").Editor} editor */
 export function showSnippets(app, editor) {
   const { store, session } = app;
+  /** @param {any} snippet @param {() => void} close */
+  function snippetRow(snippet, close) {
+    const insert = () => {
+      close();
+      editor.insertBlock(snippet.content);
+    };
+    const remove = async (/** @type {Event} */ event) => {
+      const row = /** @type {HTMLElement} */ (event.currentTarget).closest("li");
+      if (await session.attempt(del(`/saved_snippets/${snippet.id}`))) row?.remove();
+    };
+    return actionRow(
+      insert,
+      [h("strong", null, snippet.title), h("span", { class: "muted" }, snippet.content.slice(0, 80))],
+      iconButton("trash", `Delete ${snippet.title}`, { onclick: remove }),
+    );
+  }
+
   showDialog("Saved texts", (close) => [
     h(
       "ul",
       { class: "rows" },
-      (store.state.saved_snippets ?? []).map((/** @type {any} */ snippet) =>
-        h(
-          "li",
-          { class: "row" },
-          h(
-            "button",
-            {
-              type: "button",
-              class: "row__main",
-              onclick: () => {
-                close();
-                editor.insertBlock(snippet.content);
-              },
-            },
-            h("strong", null, snippet.title),
-            h("span", { class: "muted" }, snippet.content.slice(0, 80)),
-          ),
-          iconButton("trash", `Delete ${snippet.title}`, {
-            onclick: async (/** @type {Event} */ event) => {
-              const row = /** @type {HTMLElement} */ (event.currentTarget).closest("li");
-              if (await session.attempt(del(`/saved_snippets/${snippet.id}`))) row?.remove();
-            },
-          }),
-        ),
-      ),
+      (store.state.saved_snippets ?? []).map((/** @type {any} */ snippet) => snippetRow(snippet, close)),
     ),
     h(
       "div",

@@ -3,73 +3,18 @@
  * @module
  */
 
-import { fill, h, icon } from "../lib/dom.js";
+import { h, icon } from "../lib/dom.js";
 import { effect } from "../lib/signal.js";
 import { isComposing } from "../platform/keyboard.js";
 import { ranked } from "../selectors/completions.js";
 import { parseSearch, searchText, suggestions } from "../selectors/search_terms.js";
 import { directItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
+import { choiceText, createChoices } from "./choices.js";
 import { avatar, channelIcon } from "./parts.js";
 import { showDialog } from "./popover.js";
 
 /** @typedef {import("../../types/app.js").App} App */
-
-/** A list of choices below an input. @template T
- * @param {HTMLInputElement} input @param {HTMLElement} list @param {{ render: (item: T) => import("../lib/dom.js").Child[], choose: (item: T) => void }} how */
-function choices(input, list, { render, choose }) {
-  /** @type {T[]} */
-  let items = [];
-  let at = -1;
-  const id = list.id;
-  const mark = () => {
-    [...list.children].forEach((option, index) => {
-      option.setAttribute("aria-selected", String(index === at));
-      if (index === at) option.scrollIntoView({ block: "nearest" });
-    });
-    if (at >= 0) input.setAttribute("aria-activedescendant", `${id}-${at}`);
-    else input.removeAttribute("aria-activedescendant");
-  };
-  return {
-    /** @param {T[]} next @param {number} [first] */
-    set(next, first = -1) {
-      items = next;
-      at = Math.min(first, items.length - 1);
-      fill(
-        list,
-        items.map((item, index) =>
-          h(
-            "div",
-            {
-              class: "completion",
-              role: "option",
-              id: `${id}-${index}`,
-              "aria-selected": "false",
-              onpointerdown: (/** @type {Event} */ event) => {
-                event.preventDefault();
-                choose(item);
-              },
-            },
-            render(item),
-          ),
-        ),
-      );
-      list.hidden = items.length === 0;
-      input.setAttribute("aria-expanded", String(items.length > 0));
-      mark();
-    },
-    current: () => items[at],
-    /** @param {KeyboardEvent} event @returns {boolean} whether it was for the list */
-    key(event) {
-      if (event.key === "ArrowDown" && items.length > 0) at = Math.min(items.length - 1, at + 1);
-      else if (event.key === "ArrowUp" && items.length > 0) at = Math.max(-1, at - 1);
-      else return false;
-      event.preventDefault();
-      mark();
-      return true;
-    },
-  };
-}
 
 /** @param {App} app */
 export function createSearch(app) {
@@ -106,11 +51,8 @@ export function createSearch(app) {
     input,
     list,
   );
-  const choice = choices(input, list, {
-    render: (/** @type {import("../selectors/search_terms.js").Suggestion} */ { label, detail }) => [
-      h("span", { class: "completion__label" }, label),
-      h("span", { class: "completion__detail" }, detail),
-    ],
+  const choices = createChoices(input, list, {
+    render: (/** @type {import("../selectors/search_terms.js").Suggestion} */ { label, detail }) => choiceText(label, detail),
     choose(suggestion) {
       input.value = suggestion.text;
       input.focus();
@@ -120,12 +62,12 @@ export function createSearch(app) {
   });
 
   function update() {
-    choice.set(suggestions(store, input.value).slice(0, 12));
+    choices.set(suggestions(store, input.value).slice(0, 12), -1);
   }
 
   function submit() {
     const terms = parseSearch(store, input.value.trim());
-    choice.set([]);
+    choices.set([]);
     if (terms.length === 0) return app.goHome();
     input.blur();
     app.goNarrow(terms);
@@ -133,10 +75,10 @@ export function createSearch(app) {
 
   input.addEventListener("input", update);
   input.addEventListener("focus", update);
-  input.addEventListener("blur", () => choice.set([]));
+  input.addEventListener("blur", () => choices.set([]));
   input.addEventListener("keydown", (event) => {
-    if (isComposing(event) || choice.key(event)) return;
-    const current = choice.current();
+    if (isComposing(event) || choices.key(event)) return;
+    const current = choices.current();
     if ((event.key === "Enter" || event.key === "Tab") && current) {
       event.preventDefault();
       input.value = current.text;
@@ -259,19 +201,15 @@ export function showPalette(app) {
     autofocus: true,
   });
   const dialog = showDialog("Go to", () => [input, list], { class: "dialog--palette" });
-  const choice = choices(input, list, {
-    render: (/** @type {Place} */ { name, detail, picture }) => [
-      picture,
-      h("span", { class: "completion__label" }, name),
-      h("span", { class: "completion__detail" }, detail),
-    ],
+  const choices = createChoices(input, list, {
+    render: (/** @type {Place} */ { name, detail, picture }) => [picture, choiceText(name, detail)],
     choose(place) {
       dialog.close();
       place.run();
     },
   });
   const update = () =>
-    choice.set(
+    choices.set(
       (input.value.trim()
         ? ranked(
             all,
@@ -281,13 +219,12 @@ export function showPalette(app) {
           )
         : all.filter(({ detail }) => detail === "View" || detail === "Channel")
       ).slice(0, 12),
-      0,
     );
   input.addEventListener("input", update);
   input.addEventListener("keydown", (event) => {
-    if (choice.key(event) || event.key !== "Enter") return;
+    if (choices.key(event) || event.key !== "Enter") return;
     event.preventDefault();
-    const place = choice.current();
+    const place = choices.current();
     if (!place) return;
     dialog.close();
     place.run();

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { upload } from "../api/upload.js";
 import { h } from "../lib/dom.js";
 import { checkbox, field, select } from "./parts.js";
 
@@ -184,4 +185,19 @@ export function settingControls(settings, values, change, { disabled = false } =
     );
     return field(label, chosen);
   });
+}
+
+/** A hidden field for a picture, which is sent to a path of the interface once it is chosen.
+ * @param {import("../store/session.js").Session} session @param {string} path */
+export function pictureInput(session, path) {
+  const input = h("input", {
+    type: "file",
+    accept: "image/*",
+    hidden: true,
+    onchange: () => {
+      const file = input.files?.[0];
+      if (file) void session.attempt(upload(file, undefined, { path }).done);
+    },
+  });
+  return input;
 }

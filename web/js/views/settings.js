@@ -4,7 +4,6 @@
  */
 
 import * as api from "../api/endpoints.js";
-import { upload } from "../api/upload.js";
 import { h } from "../lib/dom.js";
 import { askPermission, permission, playSound } from "../platform/notifications.js";
 import { account, devices } from "./account.js";
@@ -12,7 +11,7 @@ import { showBots } from "./bots.js";
 import { showPanes } from "./panes.js";
 import { avatar, button, field, form, live, select, submitButton } from "./parts.js";
 import { userPicker } from "./pickers.js";
-import { NOTIFICATIONS, PREFERENCES, PRIVACY, settingControls } from "./setting_controls.js";
+import { NOTIFICATIONS, PREFERENCES, PRIVACY, pictureInput, settingControls } from "./setting_controls.js";
 import { alertWords, mutedUsers, topics, uploadedFiles } from "./settings_lists.js";
 import { showStatusDialog } from "./status.js";
 
@@ -60,15 +59,7 @@ export function showSettings(app, parts, onClose) {
 function profile(app) {
   const { store, session } = app;
   const name = h("input", { type: "text", value: store.self.full_name, maxlength: 100, autocomplete: "name" });
-  const picture = h("input", {
-    type: "file",
-    accept: "image/*",
-    hidden: true,
-    onchange: () => {
-      const file = picture.files?.[0];
-      if (file) void session.attempt(upload(file, undefined, { path: "/users/me/avatar" }).done);
-    },
-  });
+  const picture = pictureInput(session, "/users/me/avatar");
   const buttons = live(() => {
     store.on("users");
     return h(
