@@ -7,11 +7,13 @@ import { completionsFor, triggerAt } from "../../web/js/selectors/completions.js
 import { parseSearch, searchText } from "../../web/js/selectors/search_terms.js";
 import { timelineRows } from "../../web/js/selectors/timeline_rows.js";
 import { channelSections, directItems } from "../../web/js/selectors/sidebar_items.js";
+import { Range } from "../../web/js/store/messages.js";
 import { createOutbox } from "../../web/js/store/outbox.js";
 import { createDrafts } from "../../web/js/store/drafts.js";
 import { applyEvents } from "../../web/js/store/events.js";
 import { createStore, reset } from "../../web/js/store/store.js";
 import { unreadCounts } from "../../web/js/store/unread.js";
+import { createMessageWindow } from "../../web/js/views/message_window.js";
 import { startServer } from "./harness.js";
 
 let server;
@@ -160,6 +162,45 @@ describe("rows", () => {
     assert.deepEqual(rows.map(({ isFirstUnread }) => isFirstUnread), [false, true, false, false, false, false]);
     const plain = timelineRows(store, [1, 2, 3], { isMixed: false, firstUnread: null, revealed: new Set() });
     assert.deepEqual(plain.map(({ showsSender }) => showsSender), [true, false, true]);
+  });
+});
+
+describe("the window of a timeline", () => {
+  const runOf = (count) => Object.assign(new Range("key", []), { ids: Array.from({ length: count }, (_, index) => index + 1), hasNewest: true });
+  const endsOf = (shown) => [shown.ids()[0], shown.ids().at(-1), shown.ids().length];
+
+  it("moves over a run in both directions, and has no more rows than the page bears", () => {
+    const range = runOf(1000);
+    const shown = createMessageWindow(range);
+    shown.toNewest();
+    assert.deepEqual([endsOf(shown), shown.hasNewest()], [[701, 1000, 300], true]);
+    assert.ok(shown.moveBack());
+    assert.deepEqual([endsOf(shown), shown.hasNewest()], [[601, 900, 300], false]);
+    while (shown.moveBack());
+    assert.deepEqual([endsOf(shown), shown.hasOldest()], [[1, 300, 300], false]);
+    range.hasOldest = true;
+    assert.ok(shown.hasOldest());
+    assert.ok(shown.moveOn());
+    assert.deepEqual(endsOf(shown), [101, 400, 300]);
+    while (shown.moveOn());
+    assert.deepEqual([endsOf(shown), shown.hasNewest()], [[701, 1000, 300], true]);
+    shown.around(500);
+    assert.deepEqual(endsOf(shown), [350, 650, 301]);
+    shown.around(2000);
+    assert.deepEqual(endsOf(shown), [701, 1000, 300]);
+  });
+
+  it("takes in what arrives only at its newest end, until that is too long", () => {
+    const range = runOf(400);
+    const shown = createMessageWindow(range);
+    shown.toNewest();
+    range.merge(Array.from({ length: 150 }, (_, index) => 401 + index));
+    assert.deepEqual([endsOf(shown), shown.isLong()], [[101, 550, 450], true]);
+    shown.toNewest();
+    assert.deepEqual([endsOf(shown), shown.isLong()], [[251, 550, 300], false]);
+    shown.moveBack();
+    range.merge([551]);
+    assert.equal(shown.ids().at(-1), 450);
   });
 });
 

@@ -1,9 +1,11 @@
 /**
- * Telling others that one writes to them.
+ * Telling others that one writes to them, and seeing who does.
  * @module
  */
 
 import { sendTyping } from "../api/endpoints.js";
+import { onEnd } from "../lib/signal.js";
+import { typistsOf, userOf } from "../store/users.js";
 
 /** @typedef {import("../store/outbox.js").Destination} Destination */
 
@@ -41,4 +43,21 @@ export function createTypingNotices(store) {
       timer = setTimeout(stop, store.state.server_typing_stopped_wait_period_milliseconds ?? 12_000);
     },
   };
+}
+
+/** Says who writes in a conversation, and no longer than they do. @param {HTMLElement} line @param {import("../store/store.js").Store} store @param {string} conversation Its key. */
+export function showTypists(line, store, conversation) {
+  store.on("typing");
+  const names = typistsOf(store, conversation).map((id) => userOf(store, id).full_name);
+  line.textContent = sentence(names);
+  if (names.length === 0) return;
+  const timer = setTimeout(() => showTypists(line, store, conversation), 5000);
+  onEnd(() => clearTimeout(timer));
+}
+
+/** @param {string[]} names */
+function sentence(names) {
+  if (names.length === 0) return "";
+  if (names.length === 1) return `${names[0]} is typing…`;
+  return names.length < 4 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)} are typing…` : "Several people are typing…";
 }
