@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { REGISTRATION } from "../../web/js/api/endpoints.js";
 import { fragmentOf, matches, narrowKey, parseNarrow } from "../../web/js/selectors/narrow.js";
 import { completionsFor, triggerAt } from "../../web/js/selectors/completions.js";
 import { parseSearch, searchText } from "../../web/js/selectors/search_terms.js";
@@ -27,10 +28,7 @@ before(async () => {
 
 after(() => server?.close());
 
-const register = (name) => server.call(name, "POST", "/register", {
-  apply_markdown: true, client_gravatar: false, slim_presence: true, include_subscribers: false,
-  client_capabilities: { notification_settings_null: true, bulk_message_deletion: true, user_avatar_url_field_optional: false, stream_typing_notifications: true, user_settings_object: true, linkifier_url_template: true, user_list_incomplete: true, include_deactivated_groups: true, archived_channels: true, empty_topic_name: true },
-});
+const register = (name) => server.call(name, "POST", "/register", REGISTRATION);
 
 function storeOf(state) {
   const store = createStore();
@@ -41,7 +39,7 @@ function storeOf(state) {
 /** What can be compared: not times of presence, and nothing of the queue. */
 function snapshot(store) {
   const sorted = (map) => Object.fromEntries([...map].map(([key, value]) => [key, value instanceof Set ? [...value].sort() : value]).sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)));
-  const skipped = /^(queue_id|last_event_id|max_message_id|server_timestamp|presence|event_queue|.*_count$|realm_user_groups|onboarding)/;
+  const skipped = /^(queue_id|last_event_id|max_message_id|server_timestamp|presence|event_queue|.*_count$|realm_user_groups)/;
   const state = Object.fromEntries(Object.entries(store.state).filter(([name]) => !skipped.test(name)));
   const channels = sorted(new Map([...store.channels].map(([id, { subscriber_count: _c, stream_weekly_traffic: _t, is_recently_active: _a, email_address: _e, subscribers: _s, partial_subscribers: _p, ...channel }]) => [id, channel])));
   const groups = (store.state.realm_user_groups ?? []).toSorted((a, b) => a.id - b.id);

@@ -21,16 +21,52 @@ const CAPABILITIES = {
   empty_topic_name: true,
 };
 
+/** The parts of the state that the client shows. `stream` is not among them: `subscription` has every channel, too. What is
+ * unread takes `message` and `update_message_flags`. */
+const STATE = [
+  "alert_words",
+  "channel_folders",
+  "custom_profile_fields",
+  "default_streams",
+  "drafts",
+  "message",
+  "muted_users",
+  "navigation_views",
+  "presence",
+  "realm",
+  "realm_bot",
+  "realm_domains",
+  "realm_emoji",
+  "realm_linkifiers",
+  "realm_playgrounds",
+  "realm_user",
+  "realm_user_groups",
+  "realm_user_settings_defaults",
+  "recent_private_conversations",
+  "reminders",
+  "saved_snippets",
+  "scheduled_messages",
+  "starred_messages",
+  "subscription",
+  "update_message_flags",
+  "user_settings",
+  "user_status",
+  "user_topic",
+];
+
+/** What is registered: all events, and the state from which they go on. */
+export const REGISTRATION = {
+  apply_markdown: true,
+  client_gravatar: false,
+  slim_presence: true,
+  include_subscribers: false,
+  presence_history_limit_days: 14,
+  client_capabilities: CAPABILITIES,
+  fetch_event_types: STATE,
+};
+
 /** @returns {Promise<import("../../types/api.js").State>} */
-export const register = () =>
-  post("/register", {
-    apply_markdown: true,
-    client_gravatar: false,
-    slim_presence: true,
-    include_subscribers: false,
-    presence_history_limit_days: 14,
-    client_capabilities: CAPABILITIES,
-  });
+export const register = () => post("/register", REGISTRATION);
 
 /** @param {Params} params @param {AbortSignal} signal */
 export const getEvents = (params, signal) => get("/events", params, { signal });

@@ -22,18 +22,15 @@ const WHOLE = [
   ["alert_words", "alert_words", "settings"],
   ["custom_profile_fields", "custom_profile_fields", "realm"],
   ["default_streams", "realm_default_streams", "realm"],
-  ["default_stream_groups", "realm_default_stream_groups", "realm"],
   ["realm_linkifiers", "realm_linkifiers", "realm"],
   ["realm_playgrounds", "realm_playgrounds", "realm"],
   ["realm_emoji", "realm_emoji", "emoji"],
-  ["onboarding_steps", "onboarding_steps", "settings"],
 ];
 
 /** What the member is called in the event, where it is not called as in the state. @type {Record<string, string>} */
 const IN_EVENT = {
   custom_profile_fields: "fields",
   realm_default_streams: "default_streams",
-  realm_default_stream_groups: "default_stream_groups",
 };
 
 /** Events that put records into a list or take one out: type and member, area, the key of a record, and what the record

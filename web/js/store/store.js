@@ -130,7 +130,6 @@ const TAKEN = [
   "user_status",
   "muted_users",
   "subscriptions",
-  "streams",
   "unsubscribed",
   "never_subscribed",
   "user_topics",
