@@ -17,8 +17,9 @@ import { applyPresences } from "./store/users.js";
 import { startAlerts } from "./views/alerts.js";
 import { createApp } from "./views/app.js";
 import { applyAppearance } from "./views/appearance.js";
+import { showUnreachable } from "./views/banner.js";
 import { leave } from "./views/header.js";
-import { showLogin, showUnreachable } from "./views/login.js";
+import { loadOnDemand } from "./views/on_demand.js";
 import { loadOverlays } from "./views/overlays.js";
 
 /** When the page has come to rest after the start, in milliseconds. */
@@ -39,6 +40,7 @@ async function start() {
   let isLoggedIn = true;
   const session = createSession({ matches, requestTerms });
   const login = async () => {
+    const { showLogin } = await import("./views/login.js");
     await showLogin(root);
     history.replaceState(null, "", nextPath());
     location.reload();
@@ -74,7 +76,7 @@ async function start() {
   });
   startPresence();
   registerWorker();
-  setTimeout(() => void loadOverlays().catch(() => {}), REST);
+  setTimeout(() => void Promise.all([loadOnDemand(), loadOverlays()]).catch(() => {}), REST);
 
   let lastUpdate = -1;
   /** @param {boolean} isPing */

@@ -1,5 +1,5 @@
 /**
- * The line that says that there is no connection, or that notifications are blocked.
+ * The line that says that there is no connection, or that notifications are blocked; and the page without a connection at the start.
  * @module
  */
 
@@ -58,4 +58,23 @@ export function createBanner({ session, store }) {
     }
   });
   return element;
+}
+
+/** Shows that the server does not answer at the start, and lets the user try again.
+ * @param {HTMLElement} root @param {() => void} retry */
+export function showUnreachable(root, retry) {
+  const again = h("button", { type: "button", class: "button button--primary", onclick: retry }, "Try again");
+  root.replaceChildren(
+    h(
+      "main",
+      { class: "login" },
+      h(
+        "div",
+        { class: "login__box", role: "alert" },
+        h("h1", null, "No connection"),
+        h("p", null, "The server cannot be reached. This page goes on by itself as soon as it can."),
+        again,
+      ),
+    ),
+  );
 }

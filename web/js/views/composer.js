@@ -16,10 +16,9 @@ import { draftKey } from "../store/drafts.js";
 import { isInGroup } from "../store/lists.js";
 import { createEditor } from "./editor.js";
 import { quotation } from "./message_actions.js";
+import { showSchedule, showSnippets, toggleResolved } from "./on_demand.js";
 import { confirm, showMenu } from "./popover.js";
 import { channelFields, peopleField } from "./recipients.js";
-import { showSchedule, showSnippets } from "./schedule.js";
-import { toggleResolved } from "./topic_actions.js";
 import { createTypingNotices } from "./typing_notices.js";
 
 /** @typedef {import("../../types/app.js").App} App */

@@ -11,11 +11,10 @@ import { narrowName, topicName } from "../selectors/title.js";
 import { channelOf, FOLLOWED, isTopicMuted, policyOf } from "../store/channels.js";
 import { presenceOf, userOf } from "../store/users.js";
 import { contentElement } from "./message_content.js";
+import { setTopicPolicy, showChannelMenu, showStatusDialog, showTopicMenu, toggleResolved } from "./on_demand.js";
 import { avatar, channelIcon, presenceDot } from "./parts.js";
 import { showMenu } from "./popover.js";
 import { createSearch } from "./search.js";
-import { showStatusDialog } from "./status.js";
-import { setTopicPolicy, showChannelMenu, showTopicMenu, toggleResolved } from "./topic_actions.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 

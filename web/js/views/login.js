@@ -69,22 +69,3 @@ export async function showLogin(root) {
 
 /** @param {string} question @param {string} answer */
 const hint = (question, answer) => h("details", { class: "login__hint" }, h("summary", null, question), h("p", null, answer));
-
-/** Shows that the server does not answer at the start, and lets the user try again.
- * @param {HTMLElement} root @param {() => void} retry */
-export function showUnreachable(root, retry) {
-  const again = h("button", { type: "button", class: "button button--primary", onclick: retry }, "Try again");
-  root.replaceChildren(
-    h(
-      "main",
-      { class: "login" },
-      h(
-        "div",
-        { class: "login__box", role: "alert" },
-        h("h1", null, "No connection"),
-        h("p", null, "The server cannot be reached. This page goes on by itself as soon as it can."),
-        again,
-      ),
-    ),
-  );
-}

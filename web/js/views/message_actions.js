@@ -13,12 +13,19 @@ import { channelOf, FOLLOWED, INHERIT, MUTED, policyOf, UNMUTED } from "../store
 import { may } from "../store/lists.js";
 import { userOf } from "../store/users.js";
 import { showEmojiPicker } from "./emoji_picker.js";
-import { confirmDelete, editMessage, showHistory, showMove, showReceipts, showSource } from "./message_dialogs.js";
+import {
+  confirmDelete,
+  editMessage,
+  setTopicPolicy,
+  showHistory,
+  showMove,
+  showReceipts,
+  showReminder,
+  showSource,
+  showUserCard,
+} from "./on_demand.js";
 import { ask, closePopover, showMenu } from "./popover.js";
 import { toggleReaction } from "./reactions.js";
-import { showReminder } from "./schedule.js";
-import { setTopicPolicy } from "./topic_actions.js";
-import { showUserCard } from "./user_card.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/app.js").Timeline} Timeline */

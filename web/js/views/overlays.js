@@ -5,7 +5,6 @@
  */
 
 import { leaveOverlay } from "../platform/router.js";
-import { showProfile } from "./user_card.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {(app: App, parts: string[], onClose: () => void) => HTMLDialogElement} ShowOverlay */
@@ -16,7 +15,10 @@ const OVERLAYS = {
   organization: async () => (await import("./organization.js")).showOrganization,
   channels: async () => (await import("./channels.js")).showChannels,
   groups: async () => (await import("./groups.js")).showGroups,
-  user: async () => (app, parts, onClose) => showProfile(app, Number(parts[0]), onClose),
+  user: async () => {
+    const { showProfile } = await import("./user_card.js");
+    return (app, parts, onClose) => showProfile(app, Number(parts[0]), onClose);
+  },
   drafts: async () => (await import("./drafts_view.js")).showDrafts,
   scheduled: async () => (await import("./drafts_view.js")).showScheduled,
   invite: async () => (await import("./invite.js")).showInvite,

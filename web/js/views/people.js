@@ -10,8 +10,8 @@ import { bind } from "../platform/keyboard.js";
 import { peopleItems } from "../selectors/sidebar_items.js";
 import { directKey } from "../store/conversations.js";
 import { unreadCount } from "../store/unread.js";
+import { showUserCard } from "./on_demand.js";
 import { avatar, countBadge, emojiElement, presenceDot } from "./parts.js";
-import { showUserCard } from "./user_card.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 

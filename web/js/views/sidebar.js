@@ -13,9 +13,9 @@ import { directKey } from "../store/conversations.js";
 import { may } from "../store/lists.js";
 import { unreadCounts } from "../store/unread.js";
 import { presenceOf, userOf } from "../store/users.js";
+import { showChannelMenu, showTopicMenu } from "./on_demand.js";
 import { avatar, channelIcon, countBadge, presenceDot } from "./parts.js";
 import { showMenu } from "./popover.js";
-import { showChannelMenu, showTopicMenu } from "./topic_actions.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 

@@ -8,8 +8,8 @@ import { effect, signal } from "../lib/signal.js";
 import { topicItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
 import { bindListKeys } from "./inbox.js";
+import { showTopicMenu } from "./on_demand.js";
 import { button, countBadge } from "./parts.js";
-import { showTopicMenu } from "./topic_actions.js";
 
 /** @param {import("../../types/app.js").App} app @param {number} streamId */
 export function createTopics(app, streamId) {
