@@ -1,5 +1,6 @@
 //! The control of a test server: JSON over HTTP, on an address of its own. `docs/testing.md` describes it.
 
+use super::act::Act;
 use super::double::{Double, DoubleError, Restart};
 use super::fixtures::Date;
 use super::level::Level;
@@ -15,9 +16,9 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -133,7 +134,7 @@ async fn handle(double: &Double, request: Request<Incoming>) -> ApiResult<Value>
             double.restart(how).await.map_err(restart_error)?;
             success()
         }
-        (&Method::POST, "/act") => act(double, read(&body)?).await?,
+        (&Method::POST, "/act") => read::<Act>(&body)?.run(double).await?,
         (&Method::GET, "/fixtures") => serde_json::to_value(double.dump().await?)?,
         (method, path) => return Err(unknown(method, path)),
     };
@@ -230,110 +231,4 @@ struct ClockChange {
 struct Expire {
     #[serde(default)]
     user: Option<String>,
-}
-
-/// `POST /act`: what a user does. Either an endpoint with its parameters, or a message, a reaction or a typing notice in
-/// the words of fixtures.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Act {
-    user: String,
-    #[serde(default)]
-    method: Option<String>,
-    #[serde(default)]
-    path: Option<String>,
-    #[serde(default)]
-    form: Map<String, Value>,
-    #[serde(default)]
-    channel: Option<String>,
-    #[serde(default)]
-    topic: Option<String>,
-    #[serde(default, deserialize_with = "one_or_many")]
-    to: Option<Vec<String>>,
-    #[serde(default)]
-    content: Option<String>,
-    #[serde(default)]
-    react: Option<String>,
-    #[serde(default)]
-    message: Option<i64>,
-    #[serde(default)]
-    typing: Option<String>,
-}
-
-fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged, expecting = "expected an email or a list of emails")]
-    enum Written {
-        One(String),
-        Many(Vec<String>),
-    }
-    Ok(Some(match Written::deserialize(deserializer)? {
-        Written::One(one) => vec![one],
-        Written::Many(many) => many,
-    }))
-}
-
-async fn act(double: &Double, act: Act) -> ApiResult<Value> {
-    let ask = |what: &str| ApiError::bad_request(what.to_owned());
-    let Act { user, method, path, form, channel, topic, to, content, react, message, typing } = act;
-    let mut parameters = Map::new();
-    let mut add = |name: &str, value: Value| parameters.insert(name.to_owned(), value);
-    let (method, path) = match (path, content, react, typing) {
-        (Some(path), None, None, None) => {
-            parameters = form;
-            let method = method.unwrap_or_else(|| "POST".to_owned()).to_uppercase();
-            let method = method.parse().map_err(|_| ask("\"method\" is not a method"))?;
-            (method, path.strip_prefix("/api/v1").map_or(path.clone(), str::to_owned))
-        }
-        (None, Some(content), None, None) => {
-            add("content", content.into());
-            match (channel, to) {
-                (Some(channel), None) => {
-                    add("type", "channel".into());
-                    add("to", json!([channel]));
-                    add("topic", topic.unwrap_or_default().into());
-                }
-                (None, Some(to)) => {
-                    add("type", "direct".into());
-                    add("to", json!(to));
-                }
-                _ => return Err(ask("a message needs either \"channel\" and \"topic\", or \"to\"")),
-            }
-            (Method::POST, "/messages".to_owned())
-        }
-        (None, None, Some(emoji_name), None) => {
-            add("emoji_name", emoji_name.into());
-            let message = message.ok_or_else(|| ask("a reaction needs the id of a \"message\""))?;
-            (Method::POST, format!("/messages/{message}/reactions"))
-        }
-        (None, None, None, Some(op)) => {
-            add("op", op.into());
-            match (channel, to) {
-                (Some(channel), None) => {
-                    let mut of_channel = Map::new();
-                    of_channel.insert("stream".to_owned(), channel.into());
-                    let found = double.call(&user, &Method::GET, "/get_stream_id", &of_channel).await?;
-                    add("type", "channel".into());
-                    add("stream_id", found["stream_id"].clone());
-                    add("topic", topic.unwrap_or_default().into());
-                }
-                (None, Some(to)) => {
-                    add("type", "direct".into());
-                    let mut ids = Vec::with_capacity(to.len());
-                    for email in &to {
-                        let path = format!("/users/{email}");
-                        let found = double.call(&user, &Method::GET, &path, &Map::new()).await?;
-                        ids.push(found["user"]["user_id"].clone());
-                    }
-                    add("to", json!(ids));
-                }
-                _ => return Err(ask("\"typing\" needs either \"channel\" and \"topic\", or \"to\"")),
-            }
-            (Method::POST, "/typing".to_owned())
-        }
-        _ => return Err(ask("give one of \"content\", \"react\", \"typing\" or \"path\"")),
-    };
-    let mut answer = double.call(&user, &method, &path, &parameters).await?;
-    answer["result"] = "success".into();
-    Ok(answer)
 }

@@ -1,10 +1,10 @@
 //! A running test server, and what can be done to it.
 
-use super::acting;
 use super::ephemeral::{self, Folder};
 use super::faults::Fault;
 use super::fixtures::{self, Date, FixtureError, Fixtures, PasswordCost, StartClock};
 use super::har::Har;
+use super::in_process;
 use super::level::Level;
 use super::monitor::Monitor;
 use crate::app::{App, Options};
@@ -383,7 +383,7 @@ impl Double {
         };
         let user_id = self.user_id(&app, email).await?;
         let caller: Caller = app.readers.read(|snapshot| user_rows::caller(snapshot, user_id)).await?;
-        acting::call(&app, service.router(), caller, method, path, parameters).await
+        in_process::call(&app, service.router(), caller, method, path, parameters).await
     }
 
     async fn user_id(&self, app: &App, email: &str) -> ApiResult<UserId> {

@@ -43,13 +43,14 @@
 #[doc = include_str!("../../docs/testing.md")]
 struct Page;
 
-mod acting;
+mod act;
 pub(crate) mod control;
 pub(crate) mod double;
 pub(crate) mod ephemeral;
 mod faults;
 mod fixtures;
 mod har;
+mod in_process;
 mod level;
 mod monitor;
 mod program;
