@@ -479,7 +479,6 @@ fn escape(text: &str, quotes: bool, output: &mut String) {
 mod tests {
     use super::*;
 
-    // conformance: md-29
     #[test]
     fn text_and_attributes_cannot_leave_their_place() {
         let link = Element::new(Tag::Anchor, vec![text("</a><script>\"&")])

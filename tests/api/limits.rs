@@ -354,3 +354,169 @@ async fn the_newest_messages_that_link_to_a_file_are_shown() {
     assert_eq!((ids.len(), ids[0]), (count as usize, first + 1));
     assert!(ids.is_sorted());
 }
+
+/// The lengths are those that requests are held against: the last that is kept as it is, and the first that is not.
+// conformance: conv-39
+#[tokio::test]
+async fn lengths_that_clients_are_told_are_those_that_hold() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let channel = server.channel("channel", &[&owner]).await;
+    let message_id = owner.send(channel, "topic", "hello").await;
+    let state = owner.post("/register", json!({"fetch_event_types": ["realm"]})).await.ok();
+    let told = |name: &str| usize::try_from(state[name].as_i64().unwrap()).unwrap();
+    let later = START + 3600;
+    type Form = fn(&str, i64) -> Value;
+    let requests: [(&str, usize, &str, Form, &str); 5] = [
+        (
+            "max_stream_name_length",
+            60,
+            "/channels/create",
+            |text, _| json!({"name": text, "subscribers": []}),
+            "Channel name too long (limit: 60 characters).",
+        ),
+        (
+            "max_stream_description_length",
+            1024,
+            "/channels/create",
+            |text, _| json!({"name": "described", "description": text, "subscribers": []}),
+            "description is too long (limit: 1024 characters)",
+        ),
+        (
+            "max_channel_folder_name_length",
+            60,
+            "/channel_folders/create",
+            |text, _| json!({"name": text, "description": ""}),
+            "name is too long (limit: 60 characters)",
+        ),
+        (
+            "max_channel_folder_description_length",
+            1024,
+            "/channel_folders/create",
+            |text, _| json!({"name": "Described", "description": text}),
+            "description is too long (limit: 1024 characters)",
+        ),
+        (
+            "max_reminder_note_length",
+            1000,
+            "/reminders",
+            |text, message_id| json!({"message_id": message_id, "note": text}),
+            "Maximum reminder note length: 1000 characters",
+        ),
+    ];
+    for (name, published, path, form, msg) in requests {
+        assert_eq!(told(name), published, "{name}");
+        let request = |length: usize| {
+            let mut form = form(&"é".repeat(length), message_id);
+            if path == "/reminders" {
+                form["scheduled_delivery_timestamp"] = later.into();
+            }
+            form
+        };
+        owner.post(path, request(published + 1)).await.error(400, "BAD_REQUEST", msg);
+        owner.post(path, request(published)).await.ok();
+    }
+    // These are shortened.
+    for (name, published, ending) in
+        [("max_topic_length", 60, "..."), ("max_message_length", 10_000, "\n[message truncated]")]
+    {
+        assert_eq!(told(name), published, "{name}");
+        for length in [published, published + 1] {
+            let (long, field) = ("é".repeat(length), if published == 60 { "topic" } else { "content" });
+            let mut message = json!({"type": "channel", "to": channel, "topic": "topic", "content": "hello"});
+            message[field] = json!(long);
+            let id = owner.post("/messages", message).await.ok()["id"].clone();
+            let found = owner.get(&format!("/messages/{id}"), ()).await.ok();
+            let kept = if published == 60 { &found["message"]["subject"] } else { &found["raw_content"] };
+            let short = "é".repeat(published - ending.chars().count()) + ending;
+            assert_eq!(*kept, if length == published { long } else { short }, "{name}");
+        }
+    }
+    // These are bytes.
+    for (name, path) in [
+        ("max_avatar_file_size_mib", "/users/me/avatar"),
+        ("max_icon_file_size_mib", "/realm/icon"),
+        ("max_logo_file_size_mib", "/realm/logo"),
+    ] {
+        assert_eq!(told(name), 5, "{name}");
+        let picture = crate::harness::pictures::png(8, 8);
+        for (length, fits) in [(5 << 20, true), ((5 << 20) + 1, false)] {
+            // What follows the last chunk of a PNG is no part of the picture.
+            let mut file = picture.clone();
+            file.resize(length, 0);
+            let request = owner.request(reqwest::Method::POST, path);
+            let answer =
+                request.multipart(json!({"night": false}), &[("file", "picture.png", &file)]).send().await;
+            assert_eq!(answer.status == 200, fits, "{name}: {answer}");
+        }
+    }
+}
+
+/// The times are those that requests are held against; some are for clients alone.
+// conformance: conv-39
+#[tokio::test]
+async fn times_that_clients_are_told_are_those_that_hold() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let (garden, shed) = (server.channel("garden", &[&ada]).await, server.channel("shed", &[&ada]).await);
+    let state = ada.post("/register", json!({"fetch_event_types": ["realm"]})).await.ok();
+    for (name, published) in [
+        ("event_queue_longpoll_timeout_seconds", 90),
+        ("server_presence_ping_interval_seconds", 60),
+        ("server_presence_offline_threshold_seconds", 200),
+        ("server_typing_started_expiry_period_milliseconds", 45_000),
+        ("server_typing_started_wait_period_milliseconds", 30_000),
+        ("server_typing_stopped_wait_period_milliseconds", 12_000),
+    ] {
+        assert_eq!(state[name], published, "{name}");
+    }
+    let day = 24 * 60 * 60;
+    let message = async || ada.send(garden, "plans", "hello").await;
+    let path = |id: i64| format!("/messages/{id}");
+    // An edit that was begun in time may take twenty seconds more.
+    for (name, published, grace, change, msg) in [
+        (
+            "realm_message_content_edit_limit_seconds",
+            600,
+            20,
+            Some(json!({"content": "changed"})),
+            "The time limit for editing this message has passed",
+        ),
+        (
+            "realm_message_content_delete_limit_seconds",
+            600,
+            0,
+            None,
+            "The time limit for deleting this message has passed",
+        ),
+        (
+            "realm_move_messages_within_stream_limit_seconds",
+            7 * day,
+            20,
+            Some(json!({"topic": "others"})),
+            "The time limit for editing this message's topic has passed.",
+        ),
+        (
+            "realm_move_messages_between_streams_limit_seconds",
+            7 * day,
+            20,
+            Some(json!({"stream_id": shed})),
+            "The time limit for editing this message's channel has passed",
+        ),
+    ] {
+        assert_eq!(state[name], published, "{name}");
+        for (age, fits) in [(published, true), (published + grace + 1, false)] {
+            let id = message().await;
+            server.clock.advance(age);
+            let answer = match &change {
+                Some(change) => ada.patch(&path(id), change).await,
+                None => ada.delete(&path(id), ()).await,
+            };
+            if fits {
+                answer.ok();
+            } else {
+                answer.error(400, "BAD_REQUEST", msg);
+            }
+        }
+    }
+}

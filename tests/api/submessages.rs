@@ -100,6 +100,34 @@ async fn what_no_client_could_read_is_refused() {
     add(&bob, plain, &json!({"move": "e4"})).await.ok();
 }
 
+// conformance: sub-14
+#[tokio::test]
+async fn data_of_unknown_kinds_are_kept_as_they_are() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let (game, _) = widget(&ada, general, "chess?").await;
+    let mut events = bob.register(json!({"event_types": ["submessage"]})).await;
+    let sent = [
+        (&ada, r#"{"widget_type":  "game", "zeta": 1.50, "alpha": [null, {"b": "\u00e9", "a": true}]}"#),
+        (&bob, r#"["anything", {"z": 1, "a": 2}]"#),
+        (&bob, "17"),
+        (&ada, r#" "a text" "#),
+    ];
+    for (author, content) in sent {
+        let parameters = json!({"message_id": game, "msg_type": "widget", "content": content});
+        author.post("/submessage", parameters).await.ok();
+    }
+    let kept = ada.message(game).await["submessages"].clone();
+    let told = events.expect_kinds(&["submessage"; 4]).await;
+    assert_eq!(kept.as_array().unwrap().len(), sent.len());
+    for (index, (author, content)) in sent.into_iter().enumerate() {
+        let expected = (&json!(author.user_id), &json!(content));
+        assert_eq!((&kept[index]["sender_id"], &kept[index]["content"]), expected, "stored");
+        assert_eq!((&told[index]["sender_id"], &told[index]["content"]), expected, "told");
+    }
+}
+
 // conformance: delete-13, edit-28, sub-7
 #[tokio::test]
 async fn widgets_are_not_edited_but_can_be_deleted() {

@@ -4,7 +4,44 @@ use proptest::prelude::*;
 
 use super::*;
 
-// conformance: md-26, md-29, md-57, md-63
+// conformance: md-29
+#[test]
+fn addresses_of_harmless_schemes_are_linked_and_others_stay_text() {
+    let linked = [
+        "http://e.example/a",
+        "https://e.example/a",
+        "ftp://e.example/a",
+        "mailto:a@e.example",
+        "news:comp.lang.misc",
+        "bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
+        "sms:+15550100",
+        "tel:+15550100",
+        "/user_uploads/a",
+        "#narrow/is/starred",
+    ];
+    for address in linked {
+        let expected = format!("<p><a href=\"{address}\">x</a></p>");
+        assert_eq!(html_of(&format!("[x]({address})")), expected, "{address}");
+    }
+    let others = [
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "vbscript:x",
+        "file:///etc/passwd",
+        "ssh://e.example",
+        "gopher://e.example",
+        "ftps://e.example",
+        "blob:https://e.example/x",
+        "//e.example",
+    ];
+    for address in others {
+        let typed = format!("[x]({address})");
+        assert!(!html_of(&typed).contains("<a"), "{address}: {}", html_of(&typed));
+        assert!(html_of(&typed).contains(address), "{address}: {}", html_of(&typed));
+    }
+}
+
+// conformance: md-26, md-57, md-63
 #[test]
 fn hostile_texts_stay_text() {
     for markdown in [

@@ -42,6 +42,33 @@ async fn who_may_delete_a_message() {
     ada.delete(&path(by_bob), ()).await.ok();
 }
 
+/// Whoever may delete anything is not told either what there is.
+// conformance: delete-8
+#[tokio::test]
+async fn a_message_that_one_cannot_see_is_not_deleted() {
+    let Place { owner, server, .. } = Place::new().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let vault = server.private_channel("vault", &[&ada]).await;
+    let (secret, direct) = (say(&ada, vault, "plans", "x").await, ada.send_direct(&[&bob], "x").await);
+    let deleted = say(&ada, vault, "plans", "y").await;
+    ada.delete(&format!("/messages/{deleted}"), ()).await.ok();
+    for (caller, id) in [
+        (&owner, secret),
+        (&bob, secret),
+        (&owner, direct),
+        (&ada, deleted),
+        (&owner, deleted),
+        (&ada, 999_999),
+        (&owner, 999_999),
+    ] {
+        let refused = caller.delete(&format!("/messages/{id}"), ()).await;
+        refused.error(400, "BAD_REQUEST", "Invalid message(s)");
+    }
+    for id in [secret, direct] {
+        assert_eq!(ada.message(id).await["id"], id, "it is still there");
+    }
+}
+
 // conformance: delete-16, delete-17, delete-19, delete-27, delete-28, delete-29, delete-30, queue-35
 #[tokio::test]
 async fn a_deletion_is_told_in_the_form_that_clients_know() {

@@ -140,6 +140,27 @@ async fn a_guest_has_only_powers_that_may_be_everyones() {
     }
 }
 
+/// Neither where everybody may, which only the file can say, nor by name.
+// conformance: delete-5
+#[tokio::test]
+async fn a_guest_deletes_what_others_wrote_by_no_group() {
+    let Place { server, owner, garden, shed } = Place::new().await;
+    let (ada, bob, gus) = (server.member("ada").await, server.member("bob").await, server.guest("gus").await);
+    subscribe(&owner, "garden", &[&ada, &bob, &gus]).await;
+    let power = POWERS.iter().find(|power| power.name == "delete another's").unwrap();
+    let path = format!("/streams/{garden}");
+    for place in ["/realm", &path] {
+        owner.patch(place, json!({power.realm: only(&[&ada, &gus])})).await.ok();
+        check(attempt(power, &ada, &bob, garden, shed).await, true, power.refusal);
+        check(attempt(power, &gus, &bob, garden, shed).await, false, power.refusal);
+        owner.patch(place, json!({power.realm: {"new": SystemGroup::Nobody.id()}})).await.ok();
+        check(attempt(power, &ada, &bob, garden, shed).await, false, power.refusal);
+    }
+    set_realm_group(&server, power.realm, SystemGroup::Everyone).await;
+    check(attempt(power, &ada, &bob, garden, shed).await, true, power.refusal);
+    check(attempt(power, &gus, &bob, garden, shed).await, false, power.refusal);
+}
+
 // conformance: move-19
 #[tokio::test]
 async fn the_channel_that_a_message_goes_to_gives_its_topic_too() {

@@ -76,6 +76,38 @@ async fn a_value_is_told_to_everybody_and_shown_wherever_users_are() {
     assert_eq!(profile(&guest, &ada).await, json!({}));
 }
 
+/// That a field is required is for clients to remind people of.
+// conformance: profile-21
+#[tokio::test]
+async fn a_required_field_may_have_no_value() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let ada = server.member("ada").await;
+    let phone = field(&owner, json!({"name": "Phone", "field_type": 1, "required": true})).await;
+    let town = field(&owner, json!({"name": "Town", "field_type": 1})).await;
+    // Another field is filled in first.
+    set(&ada, town, json!("Turin")).await.ok();
+    let only_town = json!({town.to_string(): {"value": "Turin", "rendered_value": "<p>Turin</p>"}});
+    assert_eq!(profile(&owner, &ada).await, only_town);
+    // The value goes in each of the three ways.
+    let path = format!("/users/{}", ada.user_id);
+    for way in ["empty", "deleted", "by an administrator"] {
+        set(&ada, phone, json!("123")).await.ok();
+        assert_eq!(profile(&owner, &ada).await[phone.to_string()]["value"], "123", "{way}");
+        match way {
+            "empty" => set(&ada, phone, json!("")).await.ok(),
+            "deleted" => ada.delete("/users/me/profile_data", json!({"data": [phone]})).await.ok(),
+            _ => owner.patch(&path, json!({"profile_data": [{"id": phone, "value": ""}]})).await.ok(),
+        };
+        assert_eq!(profile(&owner, &ada).await, only_town, "{way}");
+    }
+    // Those who come and those who fill in their profile later need not say it either.
+    let new = json!({"email": "bob@example.com", "password": "long enough, surely", "full_name": "Bob"});
+    owner.post("/users", new).await.ok();
+    owner.patch(&format!("/realm/profile_fields/{town}"), json!({"required": true})).await.ok();
+    assert_eq!(profile(&owner, &ada).await, only_town);
+}
+
 // conformance: profile-16, profile-17, profile-19
 #[tokio::test]
 async fn each_type_has_its_values() {

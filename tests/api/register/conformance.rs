@@ -267,7 +267,7 @@ fn check(state: &Value, table: &[(&'static str, Shape)]) {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-// conformance: conv-39, queue-26
+// conformance: queue-26
 #[tokio::test]
 async fn the_mobile_app_finds_what_it_needs() {
     let server = TestServer::start().await;
@@ -363,7 +363,7 @@ async fn words_bring_their_fields_and_no_others() {
     }
 }
 
-// conformance: conv-39, queue-26
+// conformance: queue-26
 #[tokio::test]
 async fn the_organization_is_as_published() {
     let server = TestServer::start().await;

@@ -41,6 +41,62 @@ async fn channels_are_made_and_joined_in_one_answer() {
     assert!(answer.get("new_subscription_messages_sent").is_none(), "{answer}");
 }
 
+// conformance: subscribe-32
+#[tokio::test]
+async fn a_channel_that_is_there_stays_as_it_is() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    server.set_realm_setting("enable_spectator_access", json!(true)).await;
+    let id = channel(&owner, "verona").await;
+    let path = format!("/streams/{id}");
+    let before = owner.get(&path, ()).await.ok()["stream"].clone();
+    let group = SystemGroup::Administrators.id();
+    let mut parameters = json!({
+        "subscriptions": [{"name": "verona", "description": "Another description"}, {"name": "rome"}],
+        "invite_only": true,
+        "is_web_public": false,
+        "is_default_stream": false,
+        "history_public_to_subscribers": true,
+        "message_retention_days": 7,
+        "topics_policy": "disable_empty_topic",
+    });
+    let groups: Vec<String> =
+        before.as_object().unwrap().keys().filter(|name| name.starts_with("can_")).cloned().collect();
+    assert_eq!(groups.len(), 10, "{groups:?}");
+    for name in &groups {
+        parameters[name.as_str()] = json!(group);
+    }
+    let answer = owner.post("/users/me/subscriptions", &parameters).await.ok();
+    assert_eq!(answer["already_subscribed"], json!({owner.user_id.to_string(): ["verona"]}));
+    assert_eq!(owner.get(&path, ()).await.ok()["stream"], before);
+    // The parameters are understood: a channel of the same request has them.
+    let streams = owner.get("/streams", ()).await.ok();
+    let rome = streams["streams"].as_array().unwrap().iter().find(|stream| stream["name"] == "rome").unwrap();
+    let told = ["invite_only", "message_retention_days", "topics_policy"].map(|name| rome[name].clone());
+    assert_eq!(told, [json!(true), json!(7), json!("disable_empty_topic")]);
+    for name in &groups {
+        assert_eq!(rome[name], json!(group), "{name}");
+    }
+    // So who may not create such a channel may join.
+    for (name, value) in [
+        ("invite_only", json!(true)),
+        ("is_web_public", json!(true)),
+        ("is_default_stream", json!(true)),
+        ("message_retention_days", json!(7)),
+        ("topics_policy", json!("disable_empty_topic")),
+        ("can_delete_any_message_group", json!(group)),
+    ] {
+        set_realm_group(&server, "can_create_private_channel_group", SystemGroup::Nobody).await;
+        set_realm_group(&server, "can_set_topics_policy_group", SystemGroup::Nobody).await;
+        let joined = subscribe(&ada, "verona", json!({name: value})).await.ok();
+        assert_eq!(joined["subscribed"], json!({ada.user_id.to_string(): ["verona"]}), "{name}");
+        ada.delete("/users/me/subscriptions", json!({"subscriptions": ["verona"]})).await.ok();
+    }
+    let mut after = owner.get(&path, ()).await.ok()["stream"].clone();
+    after["subscriber_count"] = before["subscriber_count"].clone();
+    assert_eq!(after, before);
+}
+
 // conformance: subscribe-3
 #[tokio::test]
 async fn principals_are_ids_or_api_emails() {

@@ -100,6 +100,44 @@ async fn an_owner_changes_an_email() {
     queue.ignore();
 }
 
+// conformance: user-44
+#[tokio::test]
+async fn a_user_is_changed_by_the_email_that_the_caller_may_see() {
+    let server = TestServer::start().await;
+    let (owner, admin) = (server.owner().await, server.administrator("admin").await);
+    let ada = server.member("ada").await;
+    let stand_in = format!("/users/user{}@bots.invalid", ada.user_id);
+    let change = |name: &str| json!({"full_name": name});
+    let name =
+        async || owner.get(&path(&ada), ()).await.ok()["user"]["full_name"].as_str().unwrap().to_owned();
+    // Shown to administrators: by either.
+    ada.patch("/settings", json!({"email_address_visibility": 3})).await.ok();
+    admin.patch("/users/ADA@example.com", change("Ada One")).await.ok();
+    assert_eq!(name().await, "Ada One");
+    admin.patch(&stand_in, change("Ada Two")).await.ok();
+    assert_eq!(name().await, "Ada Two");
+    // Shown to nobody: the real one is as none, also for owners.
+    ada.patch("/settings", json!({"email_address_visibility": 4})).await.ok();
+    for caller in [&owner, &admin] {
+        for email in ["ada@example.com", "nobody@example.com", "user9999@bots.invalid"] {
+            let refused = caller.patch(&format!("/users/{email}"), change("Ada Three")).await;
+            refused.error(400, "BAD_REQUEST", "No such user");
+        }
+    }
+    assert_eq!(name().await, "Ada Two");
+    admin.patch(&stand_in, change("Ada Four")).await.ok();
+    assert_eq!(name().await, "Ada Four");
+    // Who changes nobody does not learn either whether it is right.
+    let bob = server.member("bob").await;
+    for email in ["admin@example.com", "owner@example.com"] {
+        bob.patch(&format!("/users/{email}"), change("Bob")).await.error(
+            400,
+            "BAD_REQUEST",
+            "Insufficient permission",
+        );
+    }
+}
+
 // conformance: user-24
 #[tokio::test]
 async fn the_state_follows_names_and_emails() {
