@@ -3,6 +3,8 @@
 use crate::domain::access::messages as message_access;
 use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::emoji::resolve::{UNICODE, canonical_code, check, complete};
+use crate::domain::limits;
+use crate::domain::limits::MAX_REACTIONS_OF_USER;
 use crate::domain::messages::receipts::late;
 use crate::domain::messages::record::{MessageRow, Reaction, attribute};
 use crate::domain::messages::viewer::MessageViewer;
@@ -111,13 +113,14 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     let (code, kind) = complete(tx, &name, params.emoji_code, params.reaction_type)?;
     // A reaction with an emoji that the message has already takes its name, which may be an alias or the name of a
     // deactivated emoji.
-    let alike: Vec<Reaction> = messages::reactions(tx, message.id)?
+    let (alike, others): (Vec<Reaction>, Vec<Reaction>) = messages::reactions(tx, message.id)?
         .into_iter()
-        .filter(|there| there.emoji_code == code && there.reaction_type == kind)
-        .collect();
+        .partition(|there| there.emoji_code == code && there.reaction_type == kind);
     if alike.iter().any(|there| there.user_id == caller.user_id) {
         return Err(ApiError::new(400, "REACTION_ALREADY_EXISTS", "Reaction already exists."));
     }
+    let own = others.iter().filter(|there| there.user_id == caller.user_id).count();
+    limits::check("reactions", own + 1, MAX_REACTIONS_OF_USER)?;
     let reaction = match alike.into_iter().next() {
         Some(there) => Reaction { user_id: caller.user_id, ..there },
         None => {

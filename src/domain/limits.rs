@@ -59,6 +59,9 @@ pub const MAX_RENDERED_DESCRIPTION_LENGTH: usize = 32 << 10;
 /// How many topics of a channel clients get, the newest. Everybody who may post can begin one with each message.
 pub const MAX_SHOWN_TOPICS: usize = 10_000;
 
+/// How many of their uploaded files users get, the newest. Empty ones count nothing against the quota.
+pub const MAX_SHOWN_ATTACHMENTS: u32 = 10_000;
+
 /// How many of the messages that link to an uploaded file its owner is told, the newest.
 pub const MAX_SHOWN_LINKING_MESSAGES: u32 = 100;
 
@@ -134,6 +137,9 @@ pub const MAX_SUBMESSAGES_OF_SENDER: usize = 500;
 
 /// The maximum length of all submessages of a message together, in characters: whoever loads the message gets all of them.
 pub const MAX_SUBMESSAGES_LENGTH: usize = 500_000;
+
+/// How many reactions one user may add to a message: whoever loads the message gets all of them.
+pub const MAX_REACTIONS_OF_USER: usize = 100;
 
 /// How many drafts a user may have.
 pub const MAX_DRAFTS: usize = 2000;

@@ -2,6 +2,7 @@
 
 use crate::harness::{Answer, Client, TestServer};
 use serde_json::{Value, json};
+use teamchat::markdown::emoji::{self, Emoji};
 
 async fn react(client: &Client, id: i64, parameters: Value) -> Answer {
     client.post(&format!("/messages/{id}/reactions"), parameters).await
@@ -190,4 +191,26 @@ async fn who_may_see_a_message_may_react_to_it_unless_its_channel_is_archived() 
     owner.delete(&format!("/streams/{garden}"), ()).await.ok();
     react(&ada, id, json!({"emoji_name": "tada"})).await.error(400, "BAD_REQUEST", missing);
     unreact(&eve, id, json!({"emoji_name": "tada"})).await.error(400, "BAD_REQUEST", missing);
+}
+
+#[tokio::test]
+async fn one_user_adds_so_many_to_a_message_and_others_still_can() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let bob = server.member("bob").await;
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let id = ada.send(general, "t", "hello").await;
+    let names: Vec<_> = emoji::all().take(101).map(Emoji::canonical_name).collect();
+    for name in &names[..100] {
+        react(&ada, id, json!({"emoji_name": name})).await.ok();
+    }
+    react(&ada, id, json!({"emoji_name": names[100]})).await.error(
+        400,
+        "BAD_REQUEST",
+        "Too many reactions (limit: 100)",
+    );
+    react(&bob, id, json!({"emoji_name": names[100]})).await.ok();
+    unreact(&ada, id, json!({"emoji_name": names[0]})).await.ok();
+    react(&ada, id, json!({"emoji_name": names[100]})).await.ok();
+    assert_eq!(reactions(&ada, id).await.as_array().unwrap().len(), 101);
 }

@@ -16,7 +16,7 @@ pub struct Attachments {
     upload_space_used: u64,
 }
 
-/// `GET /attachments`: the caller's files, the oldest first.
+/// `GET /attachments`: the caller's newest files, ascending.
 pub fn get_attachments(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Attachments>> {
     let rows = sql::of_user(read, read.caller.user_id)?;
     let attachments = rows.into_iter().map(|row| AttachmentRecord::load(read, row));

@@ -1,6 +1,6 @@
 //! Statements on uploaded files. Those on their contents are in [`super::blobs`].
 
-use crate::domain::limits::MAX_SHOWN_LINKING_MESSAGES;
+use crate::domain::limits::{MAX_SHOWN_ATTACHMENTS, MAX_SHOWN_LINKING_MESSAGES};
 use crate::types::{MessageId, RecipientId, UserId};
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -130,12 +130,17 @@ pub fn by_path_id(connection: &Connection, path_id: &str) -> rusqlite::Result<Op
         .optional()
 }
 
-/// A user's files, the oldest first.
+/// A user's newest files, ascending.
 pub fn of_user(connection: &Connection, user_id: UserId) -> rusqlite::Result<Vec<AttachmentRow>> {
-    connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM attachment WHERE user_id = ?1 ORDER BY id"))?
+    let statement = format!(
+        "SELECT {COLUMNS} FROM attachment WHERE user_id = ?1 ORDER BY id DESC LIMIT {MAX_SHOWN_ATTACHMENTS}"
+    );
+    let mut files: Vec<_> = connection
+        .prepare_cached(&statement)?
         .query_map([user_id], AttachmentRow::read)?
-        .collect()
+        .collect::<Result<_, _>>()?;
+    files.reverse();
+    Ok(files)
 }
 
 /// The newest messages that link to a file, ascending, with their times in UNIX seconds.

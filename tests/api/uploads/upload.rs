@@ -172,3 +172,28 @@ async fn names_beyond_ascii_are_kept_and_found() {
     }
     assert_eq!(load(&bob, &encoded).await.bytes, b"hello");
 }
+
+#[tokio::test]
+async fn the_newest_files_are_listed() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let oldest = upload(&ada, "oldest", b"").await;
+    server
+        .sql(&format!(
+            "WITH RECURSIVE file (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM file WHERE number < 9999)
+             INSERT INTO upload_content (content_id) SELECT 1000 + number FROM file;
+             INSERT INTO attachment (user_id, path_id, name, content_type, size, create_time, content_id)
+             SELECT {}, content_id, 'file', 'text/plain', 0, 0, content_id FROM upload_content WHERE content_id > 1000;",
+            ada.user_id
+        ))
+        .await;
+    let listed = attachments(&ada).await;
+    let paths: Vec<_> =
+        listed.as_array().unwrap().iter().map(|file| file["path_id"].as_str().unwrap()).collect();
+    assert_eq!((paths.len(), format!("/user_uploads/{}", paths[0])), (10_000, oldest));
+    let newest = upload(&ada, "newest", b"").await;
+    let listed = attachments(&ada).await;
+    assert_eq!(listed.as_array().unwrap().len(), 10_000);
+    assert_eq!(listed[0]["path_id"], "1001");
+    assert_eq!(format!("/user_uploads/{}", listed[9999]["path_id"].as_str().unwrap()), newest);
+}
