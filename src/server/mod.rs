@@ -18,6 +18,8 @@ use crate::http::{ApiError, Interceptor, Router};
 use crate::pool::Pools;
 use crate::store::{Database, OpenError, Readers, Snapshot, StoreError, Writer};
 use crate::types::{Clock, JumpDetector};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -213,9 +215,9 @@ impl Server {
         let mut tasks = JoinSet::new();
         tasks.spawn(connections.accept(listener, stopped.clone()));
         tasks.spawn(maintain(Arc::clone(app), stopped.clone()));
-        for task in api::background_tasks() {
-            tasks.spawn(task(Arc::clone(app), stopped.clone()));
-        }
+        // Together on one thread: all of them read when the server starts, and each would need a connection.
+        let background = api::background_tasks().map(|task| task(Arc::clone(app), stopped.clone()));
+        tasks.spawn(background.collect::<FuturesUnordered<_>>().collect::<()>());
         // An ephemeral database has no place for the socket, and no command finds it.
         #[cfg(unix)]
         if !engine.database.is_ephemeral() {
