@@ -86,6 +86,8 @@ impl Default for KnownWords {
 
 impl KnownWords {
     fn put(&mut self, connection: &Connection, text: &str) -> rusqlite::Result<()> {
+        let mut insert =
+            connection.prepare_cached("INSERT OR IGNORE INTO search_word (word, stem) VALUES (?1, ?2)")?;
         for range in words(text) {
             self.folded.clear();
             fold_into(&text[range], &mut self.folded);
@@ -94,9 +96,7 @@ impl KnownWords {
             let digest = hasher.finish() | 1;
             let slot = (digest >> 32) as usize % self.digests.len();
             if self.digests[slot] != digest {
-                connection
-                    .prepare_cached("INSERT OR IGNORE INTO search_word (word, stem) VALUES (?1, ?2)")?
-                    .execute((&self.folded, stem(&self.folded)))?;
+                insert.execute((&self.folded, stem(&self.folded)))?;
                 self.digests[slot] = digest;
             }
         }

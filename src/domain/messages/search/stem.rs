@@ -151,7 +151,11 @@ fn final_e(letters: &mut Vec<u8>) {
 
 /// Replaces the longest ending that fits, if the stem before it meets the condition.
 fn replace(letters: &mut Vec<u8>, endings: Endings, wanted: impl Fn(&[u8]) -> bool) {
-    let fits = |ending: &str| letters.len() > ending.len() && letters.ends_with(ending.as_bytes());
+    // Few endings have the last letter of the word: the others need no comparison.
+    let last = letters.last().copied();
+    let fits = |ending: &str| {
+        ending.bytes().last() == last && letters.len() > ending.len() && letters.ends_with(ending.as_bytes())
+    };
     let longest = endings.iter().filter(|(ending, _)| fits(ending)).max_by_key(|(ending, _)| ending.len());
     let Some((ending, instead)) = longest else { return };
     let kept = letters.len() - ending.len() + common(ending, instead);
