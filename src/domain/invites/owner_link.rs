@@ -6,6 +6,12 @@ use crate::domain::users::sql as users;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::Role;
+use rusqlite::Connection;
+
+/// Returns whether [`create`] has something to do: nobody can log in, or there is a link that was not used.
+pub fn is_due(connection: &Connection) -> ApiResult<bool> {
+    Ok(!users::can_anyone_log_in(connection)? || sql::has_unused_owner_link(connection)?)
+}
 
 /// Creates the link of the first owner and returns its path; `None` if anyone can log in already. The previous link
 /// stops working, so that one printed long ago does not give access. One that was used stays, so that opening it again

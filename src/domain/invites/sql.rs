@@ -139,6 +139,12 @@ pub fn revoke_all_of(connection: &Connection, user_id: UserId, now: i64) -> rusq
     Ok(had_usable)
 }
 
+/// Returns whether there is a link of the first owner that was not used.
+pub fn has_unused_owner_link(connection: &Connection) -> rusqlite::Result<bool> {
+    let query = "SELECT EXISTS (SELECT 1 FROM invite WHERE invited_by_user_id IS NULL AND NOT is_revoked)";
+    connection.prepare_cached(query)?.query_row([], |row| row.get(0))
+}
+
 /// Deletes the links of the first owner that were not used.
 pub fn delete_unused_owner_links(connection: &Connection) -> rusqlite::Result<()> {
     let statement = "DELETE FROM invite WHERE invited_by_user_id IS NULL AND NOT is_revoked";
