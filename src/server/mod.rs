@@ -100,20 +100,21 @@ impl Engine {
         Self::on(Database::open(path)?, clock, options).await
     }
 
-    /// Runs on an open database, which gets its organization if it is new.
+    /// Runs on an open database, which gets its organization if it is new. The readers of an ephemeral one may still be
+    /// opening its files: see [`Readers::wait_until_open`].
     pub async fn on(database: Database, clock: Clock, options: Options) -> Result<Self, StartError> {
-        let readers = Arc::new(Readers::open(&database, reader_count(), Pools::READERS)?);
-        let hub = readers.read_now(|snapshot| {
-            let now = clock.monotonic();
-            Hub::load(snapshot, &api::events::EVENTS, Arc::clone(&readers), now)
-        })?;
+        let readers = Arc::new(Readers::open(&database, reader_count(), Pools::READERS));
+        // Beside the readers, which are being opened on other threads.
+        let connection = database.connect_writer()?;
+        let hub = Hub::load(&connection, &api::events::EVENTS, Arc::clone(&readers), clock.monotonic())?;
         let hub = Arc::new(hub);
         if is_older_copy(&database, &hub) {
             tracing::warn!("the database is an older copy; all clients register anew");
             hub.expire_all();
         }
         let sink = EventSink::new(Arc::clone(&hub));
-        let (writer, writer_thread) = Writer::start(&database, clock.clone(), ApiKeyOwner::TABLES, sink)?;
+        let (writer, writer_thread) =
+            Writer::start(&database, connection, clock.clone(), ApiKeyOwner::TABLES, sink)?;
         writer.run(api::set_up).await?;
         events::save_queues(&hub, &writer).await;
         let started_at = clock.seconds();

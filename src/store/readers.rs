@@ -6,7 +6,7 @@ use r2d2::{ManageConnection, Pool};
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Connection, OpenFlags};
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -21,6 +21,8 @@ const STEPS_PER_CHECK: i32 = 50_000;
 /// The pool of read-only connections.
 pub struct Readers {
     pool: Pool<Manager>,
+    /// Connections that are opened at once.
+    opened_at_once: u32,
     /// One permit for each connection that [`Readers::read`] may use, so that waiting for one does not block a thread.
     permits: Semaphore,
     watchdog: Watchdog,
@@ -42,19 +44,31 @@ impl Deref for Snapshot<'_> {
 impl Readers {
     /// Creates a pool of at most `size` connections for [`read`](Self::read) and `blocking` more for
     /// [`read_now`](Self::read_now). They are opened when first needed; those of an ephemeral database at once and for good.
-    pub fn open(database: &Database, size: u32, blocking: u32) -> Result<Self, StoreError> {
+    /// This does not wait for them; see [`wait_until_open`](Self::wait_until_open).
+    pub fn open(database: &Database, size: u32, blocking: u32) -> Self {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let inner = SqliteConnectionManager::file(database.path()).with_flags(flags);
-        let mut builder = Pool::builder().min_idle(Some(0));
+        let mut builder = Pool::builder();
+        let mut opened_at_once = 0;
         if database.is_ephemeral() {
-            builder = builder.min_idle(Some(size + blocking)).idle_timeout(None).max_lifetime(None);
+            opened_at_once = size + blocking;
+            builder = builder.idle_timeout(None).max_lifetime(None);
         }
         let pool = builder
+            .min_idle(Some(opened_at_once))
             .max_size(size + blocking)
             .test_on_check_out(false)
             .connection_timeout(Duration::from_secs(10))
-            .build(Manager(inner))?;
-        Ok(Self { pool, permits: Semaphore::new(size as usize), watchdog: Watchdog::start() })
+            .build_unchecked(Manager { inner, warmed: opened_at_once, opened: AtomicU32::new(0) });
+        Self { pool, opened_at_once, permits: Semaphore::new(size as usize), watchdog: Watchdog::start() }
+    }
+
+    /// Waits until the connections that are opened at once are open.
+    pub fn wait_until_open(&self) -> Result<(), StoreError> {
+        let opened = (0..self.opened_at_once).map(|_| self.pool.get()).collect::<Result<Vec<_>, _>>()?;
+        // The pool is a stack: in this order, the first to be used stays the first.
+        opened.into_iter().rev().for_each(drop);
+        Ok(())
     }
 
     /// Runs `work` on a snapshot, on the calling thread. A read from the system's page cache takes well under a
@@ -142,17 +156,26 @@ struct PooledConnection {
 }
 
 /// Opens connections for the pool with the pragmas of [`prepare`](super::open::prepare).
-struct Manager(SqliteConnectionManager);
+struct Manager {
+    inner: SqliteConnectionManager,
+    /// Which connection reads the schema before it is used: the last of those that are opened at once, which is the first to
+    /// be used.
+    warmed: u32,
+    opened: AtomicU32,
+}
 
 impl ManageConnection for Manager {
     type Connection = PooledConnection;
     type Error = rusqlite::Error;
 
     fn connect(&self) -> Result<PooledConnection, rusqlite::Error> {
-        let connection = self.0.connect()?;
+        let connection = self.inner.connect()?;
         super::open::prepare(&connection, true)?;
         // Opens the files, which may be unlinked later.
         connection.pragma_query_value(None, "user_version", |_| Ok(()))?;
+        if self.opened.fetch_add(1, Ordering::Relaxed) + 1 == self.warmed {
+            connection.prepare("SELECT 1 FROM sqlite_schema")?;
+        }
         let deadline = Deadline::default();
         let of_statements = deadline.clone();
         connection.progress_handler(STEPS_PER_CHECK, Some(move || of_statements.is_over()))?;
@@ -160,7 +183,7 @@ impl ManageConnection for Manager {
     }
 
     fn is_valid(&self, pooled: &mut PooledConnection) -> Result<(), rusqlite::Error> {
-        self.0.is_valid(&mut pooled.connection)
+        self.inner.is_valid(&mut pooled.connection)
     }
 
     fn has_broken(&self, pooled: &mut PooledConnection) -> bool {
@@ -181,7 +204,7 @@ mod tests {
     fn a_statement_ends_at_its_deadline() {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::open(&folder.path().join("chat.sqlite")).unwrap();
-        let readers = Readers::open(&database, 1, 0).unwrap();
+        let readers = Readers::open(&database, 1, 0);
         let endless =
             "WITH RECURSIVE one (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM one) SELECT max(n) FROM one";
         let count = |snapshot: &Snapshot<'_>, statement: &str| -> Result<i64, StoreError> {
@@ -231,7 +254,7 @@ mod tests {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(3).enable_all().build().unwrap();
         let entered = runtime.enter();
-        let readers = Arc::new(Readers::open(&database, 2, 0).unwrap());
+        let readers = Arc::new(Readers::open(&database, 2, 0));
         drop(entered);
         let (open, gate) = mpsc::channel();
         let (started, has_started) = mpsc::channel();

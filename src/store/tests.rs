@@ -65,10 +65,12 @@ struct Bench {
 impl Bench {
     fn open(path: &Path) -> Self {
         let database = Database::open(path).unwrap();
-        let readers = Readers::open(&database, 2, 0).unwrap();
+        let readers = Readers::open(&database, 2, 0);
         let sink = ListSink::default();
         let published = Arc::clone(&sink.published);
-        let (writer, thread) = Writer::start(&database, Clock::manual(0), &["realm"], sink).unwrap();
+        let connection = database.connect_writer().unwrap();
+        let (writer, thread) =
+            Writer::start(&database, connection, Clock::manual(0), &["realm"], sink).unwrap();
         Self { writer, thread, readers, published, _database: database }
     }
 

@@ -79,15 +79,15 @@ struct Group {
 }
 
 impl Writer {
-    /// Starts the thread. Outboxes go to the `sink`. Commits that change the `watched` tables are counted
-    /// ([`Writer::table_version`]).
+    /// Starts the thread, with the connection for writing. Outboxes go to the `sink`. Commits that change the `watched`
+    /// tables are counted ([`Writer::table_version`]).
     pub fn start(
         database: &Database,
+        connection: Connection,
         clock: Clock,
         watched: &'static [&'static str],
         sink: impl CommitSink,
     ) -> Result<(Self, std::thread::JoinHandle<()>), StoreError> {
-        let connection = database.connect_writer()?;
         let (tasks, queue) = mpsc::unbounded_channel();
         let table_version = TableVersion::default();
         let update_hook = UpdateHook::install(&connection, watched, table_version.clone())?;

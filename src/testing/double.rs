@@ -156,8 +156,7 @@ impl Double {
         if double.settings.is_controlled {
             double.pristine = Some(Arc::new(engine.app.writer.copy().await?));
         }
-        drop(folder);
-        double.serve(engine).await?;
+        double.serve(engine, folder).await?;
         Ok(double)
     }
 
@@ -199,7 +198,10 @@ impl Double {
         Ok(fixtures::load(&engine.app, &router, fixtures, cost).await?)
     }
 
-    async fn serve(&self, engine: Engine) -> Result<(), DoubleError> {
+    /// Serves a database. Its folder is removed as soon as all have opened what is in it.
+    async fn serve(&self, engine: Engine, folder: Option<Folder>) -> Result<(), DoubleError> {
+        engine.app.readers.wait_until_open()?;
+        drop(folder);
         let refused = |source| StartError::Listen { address: self.address, source };
         let listener = self.listener.try_clone().and_then(TcpListener::from_std).map_err(refused)?;
         let server = Server::serve_intercepted(engine, listener, self.interceptor.clone())?;
@@ -266,9 +268,8 @@ impl Double {
             // Connections would otherwise wait until the server is back.
             let _ended = tokio::time::timeout(down, self.refuse_connections()).await;
         }
-        drop(folder);
         drop(running);
-        self.serve(engine).await
+        self.serve(engine, folder).await
     }
 
     async fn refuse_connections(&self) {

@@ -108,13 +108,12 @@ struct Bench {
 impl Bench {
     async fn open(path: &Path) -> Self {
         let database = Database::open(path).unwrap();
-        let readers = Arc::new(Readers::open(&database, 2, 0).unwrap());
+        let readers = Arc::new(Readers::open(&database, 2, 0));
         let clock = Clock::manual(0);
-        let hub =
-            readers.read_now(|snapshot| Hub::load(snapshot, &REGISTRY, Arc::clone(&readers), 0)).unwrap();
-        let hub = Arc::new(hub);
+        let connection = database.connect_writer().unwrap();
+        let hub = Arc::new(Hub::load(&connection, &REGISTRY, Arc::clone(&readers), 0).unwrap());
         let sink = EventSink::new(Arc::clone(&hub));
-        let (writer, thread) = Writer::start(&database, clock.clone(), &[], sink).unwrap();
+        let (writer, thread) = Writer::start(&database, connection, clock.clone(), &[], sink).unwrap();
         let bench = Self { hub, writer, thread, readers, clock, _database: database };
         for user_id in [ADA, BOB] {
             bench.execute(&format!("INSERT OR IGNORE INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, date_joined) VALUES ({user_id}, '{user_id}', '{user_id}', '{user_id}', '', 400, 0)")).await;
