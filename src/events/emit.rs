@@ -46,7 +46,7 @@ impl Tx<'_> {
     /// }
     /// ```
     pub fn emit<E: Registered>(&mut self, event: impl Into<Routed<E>>, audience: Audience) {
-        if audience.is_empty() {
+        if audience.is_empty() || self.is_muted() {
             return;
         }
         let routed = event.into();

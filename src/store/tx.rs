@@ -19,6 +19,7 @@ pub struct Tx<'c> {
     caches: &'c mut WriterCaches,
     now: i64,
     pub(super) left: Leftovers,
+    is_muted: bool,
     failure: Option<StoreError>,
 }
 
@@ -41,7 +42,7 @@ impl Deref for Tx<'_> {
 
 impl<'c> Tx<'c> {
     pub(super) fn new(connection: &'c Connection, caches: &'c mut WriterCaches, now: i64) -> Self {
-        Self { connection, caches, now, left: Leftovers::default(), failure: None }
+        Self { connection, caches, now, left: Leftovers::default(), is_muted: false, failure: None }
     }
 
     /// Returns the time in UNIX seconds, the same for the whole job.
@@ -54,14 +55,21 @@ impl<'c> Tx<'c> {
         self.now = now;
     }
 
-    /// Drops what is in the outbox: the rows are the first of a new database, and nobody was told of anything before.
-    pub fn clear_outbox(&mut self) {
-        self.left.outbox.clear();
+    /// Keeps the outbox empty: the rows are the first of a new database, and nobody was told of anything before.
+    pub fn mute(&mut self) {
+        self.is_muted = true;
+    }
+
+    /// Returns whether nothing that is added to the outbox stays there.
+    pub fn is_muted(&self) -> bool {
+        self.is_muted
     }
 
     /// Adds an item to the outbox: the sink writes it with the job's rows and publishes it after the commit.
     pub fn push_outbox(&mut self, item: OutboxItem) {
-        self.left.outbox.push(item);
+        if !self.is_muted {
+            self.left.outbox.push(item);
+        }
     }
 
     /// Makes the job fail with this error even if it returns a success. For steps that are too common to return a

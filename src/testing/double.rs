@@ -183,19 +183,18 @@ impl Double {
     }
 
     async fn load(&self, engine: &Engine, fixtures: &Arc<Fixtures>) -> Result<(), DoubleError> {
-        let has_users =
-            engine.app.readers.read(|snapshot| users::count_people(snapshot).map_err(StoreError::from));
-        if has_users.await? != (0, 0)
-            && let Some(path) = &self.settings.database
-        {
-            return Err(DoubleError::NotNew(path.clone()));
+        if let Some(path) = &self.settings.database {
+            let count =
+                engine.app.readers.read(|snapshot| users::count_people(snapshot).map_err(StoreError::from));
+            if count.await? != (0, 0) {
+                return Err(DoubleError::NotNew(path.clone()));
+            }
         }
         let cost = match self.settings.database {
             Some(_) => PasswordCost::Full,
             None => PasswordCost::Least,
         };
-        let router = crate::http::Router::new(crate::api::routes()).map_err(StartError::from)?;
-        Ok(fixtures::load(&engine.app, &router, fixtures, cost).await?)
+        Ok(fixtures::load(&engine.app, fixtures, cost).await?)
     }
 
     /// Serves a database. Its folder is removed as soon as all have opened what is in it.
