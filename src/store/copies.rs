@@ -6,21 +6,25 @@ use rusqlite::backup::Backup;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// A copy of the database in memory.
-pub struct DatabaseCopy(Mutex<Connection>);
+/// A copy of the database in memory, once the writer has made it.
+#[derive(Default)]
+pub struct DatabaseCopy(Mutex<Option<Connection>>);
 
 impl DatabaseCopy {
     /// Copies what is committed.
-    pub(super) fn of(connection: &Connection) -> Result<Self, StoreError> {
+    pub(super) fn fill(&self, connection: &Connection) -> Result<(), StoreError> {
         let mut copy = Connection::open_in_memory()?;
         copy_all(connection, &mut copy)?;
-        Ok(Self(Mutex::new(copy)))
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(copy);
+        Ok(())
     }
 
     /// Replaces the contents of a database with the copy, in one transaction. Other connections see all of it or nothing.
     pub(super) fn restore_to(&self, connection: &mut Connection) -> Result<(), StoreError> {
-        let copy = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        copy_all(&copy, connection)
+        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(copy) => copy_all(copy, connection),
+            None => Err(StoreError::NotCommitted(Cause::Program, "the database was not copied".to_owned())),
+        }
     }
 }
 

@@ -189,9 +189,18 @@ impl Writer {
         receiver
     }
 
-    /// Copies the database into memory.
-    pub async fn copy(&self) -> Result<DatabaseCopy, StoreError> {
-        self.run_exclusively(|connection| (DatabaseCopy::of(connection), false), || {}).await
+    /// Copies the database into memory, after the jobs before this and before those after it.
+    pub fn copy(&self) -> Arc<DatabaseCopy> {
+        let copy = Arc::new(DatabaseCopy::default());
+        let filled = Arc::clone(&copy);
+        let exclusive: Exclusive = Box::new(move |connection| {
+            if let Err(error) = filled.fill(connection) {
+                tracing::error!(%error, "the database was not copied");
+            }
+            None
+        });
+        let _stopped = self.tasks.send(Task::Exclusive(exclusive));
+        copy
     }
 
     /// Writes a copy of the database to a new file.

@@ -154,7 +154,7 @@ impl Double {
             return Err(error);
         }
         if double.settings.is_controlled {
-            double.pristine = Some(Arc::new(engine.app.writer.copy().await?));
+            double.pristine = Some(engine.app.writer.copy());
         }
         double.serve(engine, folder).await?;
         Ok(double)

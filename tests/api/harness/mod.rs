@@ -198,8 +198,8 @@ impl TestServer {
     }
 
     /// What is in the file now, to go back to.
-    pub async fn copy(&self) -> Arc<DatabaseCopy> {
-        Arc::new(self.app().writer.copy().await.unwrap())
+    pub fn copy(&self) -> Arc<DatabaseCopy> {
+        self.app().writer.copy()
     }
 
     /// Goes back to what was in the file. Queues are gone.

@@ -163,14 +163,14 @@ async fn try_part(part: usize) {
 /// before the next one.
 async fn try_all(organization: &Organization, action: &'static Action) -> Vec<String> {
     let server = organization.server().await;
-    let made = server.copy().await;
+    let made = server.copy();
     let mut wrong = Vec::new();
     for (change, situations) in tries(action) {
         if let Some(change) = change {
             server.restore(&made).await;
             organization.change(&server, change).await;
         }
-        let start = server.copy().await;
+        let start = server.copy();
         for situation in situations {
             let case = Case { organization, situation };
             let request = (action.request)(&case);
