@@ -76,7 +76,8 @@ pub struct LockedFile {
     pub identity: FileIdentity,
     /// Whether it was made just now.
     pub is_new: bool,
-    _file: File,
+    /// The descriptor that holds the lock.
+    pub file: File,
 }
 
 /// Returns the path without symbolic links, so that all names of a file lead to one lock. The file itself may be
@@ -125,7 +126,7 @@ pub fn open_locked(path: &Path) -> Result<LockedFile, OpenError> {
         check_mode(path, &metadata)?;
     }
     lock_inode(path, &file)?;
-    Ok(LockedFile { identity: FileIdentity::of(path, &metadata), is_new, _file: file })
+    Ok(LockedFile { identity: FileIdentity::of(path, &metadata), is_new, file })
 }
 
 /// Locks the file itself: in two containers, one file may have two paths. These locks are apart from those of SQLite on

@@ -16,6 +16,7 @@ pub mod bitmap;
 mod copies;
 mod error;
 mod file;
+mod new_database;
 pub mod open;
 mod readers;
 mod sink;

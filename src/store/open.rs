@@ -2,7 +2,7 @@
 //! migrations.
 
 use super::file::{self, FileIdentity, LockedFile, beside};
-use super::{OpenError, StoreError};
+use super::{OpenError, StoreError, new_database};
 use rusqlite::config::DbConfig;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::{Connection, OpenFlags};
@@ -71,6 +71,10 @@ impl Database {
         let (lock, last_announcement) = take_lock(path)?;
         let mut file = file::open_locked(path)?;
         let mut upgraded_from = None;
+        if is_ephemeral && file.is_new {
+            let written = new_database::write(&file.file);
+            written.map_err(|error| file::unwritable(path, &error.to_string()))?;
+        }
         let mut connection = connect(path, false).map_err(|source| explain(path, source))?;
         if is_ephemeral {
             file.identity.set_unlinked();
