@@ -281,7 +281,7 @@ impl CreateBot {
         value["url"] = url.as_str().into();
         self.output.print(&value, |out, style| {
             let (name, owner) = (style.bold(&bot.full_name), &bot.owner);
-            writeln!(out, "{} {name} for {}, owned by {owner}", style.green("Created"), bot.integration)?;
+            writeln!(out, "{} the bot {name}, owned by {owner}", style.green("Created"))?;
             writeln!(out, "\n  {}\n", style.bold(&url))?;
             let note = "Whoever knows this address can post. docs/integrations.md says where it goes.";
             writeln!(out, "{}", style.dim(note))

@@ -5,7 +5,7 @@ use super::{serve_options, test_flags};
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use std::io::{IsTerminal, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use teamchat::api::control::Command;
 use teamchat::app::{ClientFiles, Options};
@@ -156,12 +156,7 @@ impl Serve {
         let style = Style::stdout();
         let mut out = std::io::stdout();
         let listening = format!("http://{}", server.address());
-        // No browser opens `0.0.0.0`; this machine's does with the address that means itself.
-        let mut here = server.address();
-        if here.ip().is_unspecified() {
-            here.set_ip(if here.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
-        }
-        let here = format!("http://{here}");
+        let here = format!("http://{}", server.address_here());
         let url = self.public_url.as_ref().unwrap_or(&here);
         let db = self.file.db.display();
         writeln!(out, "{} {}", style.bold("teamchat"), style.dim(env!("CARGO_PKG_VERSION")))?;

@@ -20,7 +20,7 @@ use crate::store::{Database, OpenError, Readers, Snapshot, StoreError, Writer};
 use crate::types::{Clock, JumpDetector};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -222,7 +222,7 @@ impl Server {
         // An ephemeral database has no place for the socket, and no command finds it.
         #[cfg(unix)]
         if !engine.database.is_ephemeral() {
-            match open_control_socket(&mut engine) {
+            match open_control_socket(&mut engine, here(address)) {
                 Ok(socket) => drop(tasks.spawn(socket.serve(Arc::clone(&engine.app), stopped))),
                 Err(error) => {
                     tracing::warn!(%error, "commands such as `user create` will not reach this server");
@@ -235,6 +235,11 @@ impl Server {
     /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The address at which programs on this machine reach it.
+    pub fn address_here(&self) -> SocketAddr {
+        here(self.address)
     }
 
     /// The shared state.
@@ -295,11 +300,24 @@ impl Server {
     }
 }
 
-/// Listens for commands, and writes into the lock file where.
+/// The address at which programs on this machine reach a server: none connects to `0.0.0.0`.
+fn here(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(if address.is_ipv4() {
+            Ipv4Addr::LOCALHOST.into()
+        } else {
+            Ipv6Addr::LOCALHOST.into()
+        });
+    }
+    address
+}
+
+/// Listens for commands, and writes into the lock file where, and where the server listens for requests.
 #[cfg(unix)]
-fn open_control_socket(engine: &mut Engine) -> std::io::Result<ControlSocket> {
+fn open_control_socket(engine: &mut Engine, address: SocketAddr) -> std::io::Result<ControlSocket> {
     let socket = ControlSocket::bind(engine.database.path())?;
-    let announcement = serde_json::json!({ "pid": std::process::id(), "control": socket.path() });
+    let announcement =
+        serde_json::json!({ "pid": std::process::id(), "control": socket.path(), "address": address });
     engine.database.announce(&announcement.to_string())?;
     Ok(socket)
 }

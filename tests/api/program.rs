@@ -197,6 +197,29 @@ async fn commands_reach_a_server_over_a_private_socket() {
     over_http.form(&[("command", "\"list_users\"")]).send().await.error(404, "BAD_REQUEST", "Not found");
 }
 
+/// The other program may run elsewhere, but the address has the port at which the server is.
+#[cfg(unix)]
+#[tokio::test]
+async fn the_address_of_a_webhook_leads_to_the_server_that_runs() {
+    for (arguments, origin) in [
+        (&[][..], None),
+        (&["--listen", "0.0.0.0:0"], None),
+        (&["--public-url", "https://chat.example.com"], Some("https://chat.example.com")),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let db = folder.path().join("chat.sqlite");
+        let serving = Serving::start(&db, arguments);
+        let owner = ["user", "create", "--email", "ada@example.com", "--full-name", "Ada", "--role", "owner"];
+        assert!(run(&db, &owner).status.success());
+        let bot = ["bot", "create", "--integration", "grafana", "--channel", "general", "--json"];
+        let bot: Value = serde_json::from_slice(&run(&db, &bot).stdout).unwrap();
+        let listening = serving.value("listening").replace("0.0.0.0", "127.0.0.1");
+        let expected = format!("{}/api/v1/external/grafana?api_key=", origin.unwrap_or(&listening));
+        assert!(bot["url"].as_str().unwrap().starts_with(&expected), "{bot} begins with {expected}");
+        serving.stop();
+    }
+}
+
 #[tokio::test]
 async fn a_socket_that_a_killed_server_left_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
