@@ -445,6 +445,19 @@ describe("everybody", () => {
     await clickText(ada, ".sidebar a", "Inbox");
     await untilText(ada, ".header h1", "Inbox");
   });
+
+  it("sees on a phone where it is and the button to send, also while the buttons to format are there", async () => {
+    const ada = await as("Ada", await at("general", "phone"), { width: 390, height: 780, touch: true });
+    await ada.waitForSelector(".composer .editor__text", { visible: true });
+    assert.ok(await ada.$eval(".header__channel > span", (name) => name.scrollWidth <= name.clientWidth), "the channel's name is whole");
+    await ada.focus(".composer .editor__text");
+    await ada.waitForSelector(".composer .editor__format", { visible: true });
+    const isInSight = await ada.$eval(".composer__send", (button) => {
+      const { left, right, top, height } = button.getBoundingClientRect();
+      return right <= innerWidth && button.contains(document.elementFromPoint((left + right) / 2, top + height / 2));
+    });
+    assert.ok(isInSight);
+  });
 });
 
 describe("the session", () => {
