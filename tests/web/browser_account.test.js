@@ -116,6 +116,12 @@ describe("an invitation", () => {
     await untilText(dora, "h1", "Welcome, Dora");
     await clickText(dora, "a", "Start chatting");
     await dora.waitForSelector(".app");
+    // Where nothing is unread, the page leads to the channels, and the only one is chosen for a message.
+    await clickText(dora, ".page__tools button", "Mark all as read");
+    await untilText(dora, ".empty a", "general");
+    await clickText(dora, ".composer__closed button", "New message");
+    assert.equal(await dora.$eval(".composer__to select", (channel) => channel.selectedOptions[0].textContent), "#general");
+    await clickButton(dora, "Close");
     await go(dora, await at("general", "hello"));
     await compose(dora, "Here I am");
     await go(ada, await at("general", "hello"));

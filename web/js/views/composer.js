@@ -10,7 +10,7 @@ import { keyName } from "../platform/keyboard.js";
 import { isTouch } from "../platform/viewport.js";
 import { channelOfRoute } from "../selectors/narrow.js";
 import { namesOf } from "../selectors/sidebar_items.js";
-import { channelOf } from "../store/channels.js";
+import { channelOf, subscribedChannels } from "../store/channels.js";
 import { otherIds, recipientIds } from "../store/conversations.js";
 import { draftKey } from "../store/drafts.js";
 import { isInGroup } from "../store/lists.js";
@@ -71,10 +71,12 @@ export function createComposer(app) {
   );
   const element = h("section", { class: "composer", "aria-label": "Compose" }, closed, form);
 
-  /** The channel that is open, if one is. @returns {number[]} */
+  /** The channel that is open, or else the only one there is to choose. @returns {number[]} */
   const channelHere = () => {
     const streamId = channelOfRoute(app.route.peek());
-    return streamId === null ? [] : [streamId];
+    if (streamId !== null) return [streamId];
+    const ids = subscribedChannels(store).map((channel) => channel.stream_id);
+    return ids.length === 1 ? ids : [];
   };
   /** Whether messages of the chosen channel need a topic. */
   const needsTopic = () => {

@@ -11,7 +11,7 @@ import { bind } from "../platform/keyboard.js";
 import { conversationTerms } from "../selectors/narrow.js";
 import { inboxSections, namesOf } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
-import { channelOf, FOLLOWED, isTopicMuted, policyOf } from "../store/channels.js";
+import { channelOf, FOLLOWED, isTopicMuted, policyOf, subscribedChannels } from "../store/channels.js";
 import { conversationKey, otherIds, recipientIds } from "../store/conversations.js";
 import { unreadCount } from "../store/unread.js";
 import { userOf } from "../store/users.js";
@@ -33,6 +33,9 @@ export function bindListKeys(element) {
   onEnd(bind({ keys: ["ArrowDown", "j"], label: "Next row", group: "Reading", run: () => move(1) }));
   onEnd(bind({ keys: ["ArrowUp", "k"], label: "Previous row", group: "Reading", run: () => move(-1) }));
 }
+
+/** How many channels an empty inbox leads to. */
+const SUGGESTED = 8;
 
 /** @param {string} label @param {import("../lib/signal.js").Signal<string>} text Gets what is written. */
 function filterInput(label, text) {
@@ -104,7 +107,18 @@ export function createInbox(app) {
               { class: "empty" },
               icon("inbox"),
               h("p", null, text.value ? "Nothing fits." : "You have read everything."),
-              h("p", { class: "muted" }, "New messages appear here, by conversation. Choose a channel on the left to look around."),
+              !text.value && [
+                h("p", { class: "muted" }, "New messages appear here, by conversation. Look around in the channels meanwhile:"),
+                h(
+                  "p",
+                  { class: "choices" },
+                  subscribedChannels(store)
+                    .slice(0, SUGGESTED)
+                    .map((channel) =>
+                      h("a", { class: "button", href: `#${app.channelFragment(channel.stream_id)}` }, channelIcon(channel), channel.name),
+                    ),
+                ),
+              ],
             ),
           sections.map((section) => {
             const isFolded = foldedSections.has(section.key);

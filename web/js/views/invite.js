@@ -6,6 +6,7 @@
 import { createInviteLink, listInvites, revokeInvite } from "../api/endpoints.js";
 import { fill, h, iconButton } from "../lib/dom.js";
 import { fullTime } from "../lib/time.js";
+import { channelOf, subscribedChannels } from "../store/channels.js";
 import { checkbox, field, select } from "./parts.js";
 import { linkField } from "./password_link.js";
 import { showDialog } from "./popover.js";
@@ -32,9 +33,8 @@ export function showInvite(app, _parts, onClose) {
     ],
     604_800,
   );
-  const channels = [...store.channels.values()]
-    .filter((channel) => channel.subscribed && !channel.is_archived)
-    .sort((a, b) => a.name.localeCompare(b.name));
+  /** @type {number[]} */
+  const defaults = store.state.realm_default_streams ?? [];
   /** @type {Set<number>} */
   const chosen = new Set();
   let withDefaults = true;
@@ -71,10 +71,12 @@ export function showInvite(app, _parts, onClose) {
           "fieldset",
           null,
           h("legend", null, "Channels they are added to"),
-          checkbox("The default channels", true, (is) => {
+          checkbox(`The default channels: ${defaults.map((id) => channelOf(store, id).name).join(", ") || "none"}`, true, (is) => {
             withDefaults = is;
           }),
-          channels.map((channel) => checkbox(channel.name, false, (is) => void chosen[is ? "add" : "delete"](channel.stream_id))),
+          subscribedChannels(store).map((channel) =>
+            checkbox(channel.name, false, (is) => void chosen[is ? "add" : "delete"](channel.stream_id)),
+          ),
         ),
         h("div", { class: "dialog__buttons" }, h("button", { type: "submit", class: "button button--primary" }, "Create link")),
       ),

@@ -3,7 +3,7 @@
  * @module
  */
 
-import { closest, debounce, h } from "../lib/dom.js";
+import { closest, debounce, h, icon } from "../lib/dom.js";
 import { keyedList } from "../lib/keyed_list.js";
 import { effect, signal } from "../lib/signal.js";
 import { bind } from "../platform/keyboard.js";
@@ -32,7 +32,12 @@ export function createPeople(app) {
   }, 80);
   input.oninput = () => filterSoon();
   const list = h("ul", { class: "side-list" });
-  const invite = h("a", { class: "side-item", href: "#invite", hidden: true }, "Invite people");
+  const invite = h(
+    "a",
+    { class: "side-item", href: "#invite", hidden: true },
+    icon("plus"),
+    h("span", { class: "side-item__name" }, "Invite people"),
+  );
   const element = h(
     "aside",
     { class: "people", "aria-label": "People" },

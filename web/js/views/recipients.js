@@ -5,6 +5,7 @@
 
 import { fill, h } from "../lib/dom.js";
 import { topicName } from "../selectors/title.js";
+import { subscribedChannels } from "../store/channels.js";
 import { otherIds } from "../store/conversations.js";
 import { select } from "./parts.js";
 import { userPicker } from "./pickers.js";
@@ -15,13 +16,10 @@ import { userPicker } from "./pickers.js";
 
 /** @param {App} app @param {Destination} destination @param {Change} change @param {() => boolean} needsTopic */
 export function channelFields({ store, session }, destination, change, needsTopic) {
-  const channels = [...store.channels.values()]
-    .filter((channel) => channel.subscribed && !channel.is_archived)
-    .sort((a, b) => a.name.localeCompare(b.name));
   /** @type {[string | number, string][]} */
   const options = [
     ["", "Choose a channel"],
-    ...channels.map((channel) => /** @type {[number, string]} */ ([channel.stream_id, `#${channel.name}`])),
+    ...subscribedChannels(store).map((channel) => /** @type {[number, string]} */ ([channel.stream_id, `#${channel.name}`])),
   ];
   const channel = select(options, destination.to[0] ?? "", (value) => change({ to: value ? [Number(value)] : [] }), { label: "Channel" });
   channel.dataset.first = "";

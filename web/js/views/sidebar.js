@@ -112,7 +112,8 @@ export function createSidebar(app) {
         {
           class: "side-item",
           href: `#${href}`,
-          "aria-current": app.currentFragment() === href ? "page" : null,
+          // The home view has an empty fragment, too.
+          "aria-current": app.currentFragment() === href || app.route.peek().kind === href ? "page" : null,
           title: key ? `${label} (${key})` : label,
         },
         icon(name),

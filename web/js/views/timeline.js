@@ -25,6 +25,12 @@ import { showTypists } from "./typing_notices.js";
 /** @typedef {import("../store/outbox.js").OutgoingMessage} OutgoingMessage */
 /** @typedef {import("../../types/app.js").Timeline} Timeline */
 
+/** What is said where there are no messages with a flag. @type {Record<string, string>} */
+const NONE_YET = {
+  mentioned: "Messages that mention you appear here.",
+  starred: "Messages that you star appear here. Nobody else sees which.",
+};
+
 /** Where each narrow was left. @type {Map<string, { id: number, fraction: number } | "end">} */
 const places = new Map();
 
@@ -134,7 +140,8 @@ export function createTimeline(app, terms) {
     if (kind.kind === "dm") return "There are no messages here yet. Write the first one below.";
     if (kind.kind === "topic" || kind.kind === "channel") return "There are no messages here yet. Begin the conversation below.";
     if (terms.some(({ operator }) => operator === "search")) return "Nothing was found.";
-    return "There are no messages here.";
+    const [{ operator, operand, negated }] = terms;
+    return (terms.length === 1 && operator === "is" && !negated && NONE_YET[String(operand)]) || "There are no messages here.";
   }
 
   /** Moves the window or fetches further messages where an end of the rows is near; updates what depends on the place. */
