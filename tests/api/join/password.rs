@@ -1,0 +1,65 @@
+//! Links with which somebody sets a new password.
+
+use super::{Page, text};
+use crate::harness::{Client, START, TestServer};
+use hyper::Method;
+use serde_json::json;
+use teamchat::types::Role;
+
+#[tokio::test]
+async fn a_forgotten_password_is_set_anew_by_a_link() {
+    let server = TestServer::start().await;
+    let (owner, admin) = (server.owner().await, server.administrator("admin").await);
+    let ada = server.user("ada", Role::Member, None, Some("first password")).await;
+    let bot = server.bot("helper", &ada).await;
+    let path = |user: &Client| format!("/users/{}/password_reset", user.user_id);
+    for (caller, user, code, msg) in [
+        (&ada, &ada, "UNAUTHORIZED_PRINCIPAL", "Must be an organization administrator"),
+        (&admin, &owner, "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner"),
+        (&admin, &bot, "BAD_REQUEST", "No such user"),
+    ] {
+        caller.post(&path(user), ()).await.error(400, code, msg);
+    }
+    admin.post("/users/9999/password_reset", ()).await.error(400, "BAD_REQUEST", "No such user");
+    let answer = admin.post(&path(&ada), ()).await.ok();
+    assert_eq!(answer["expiry_date"], START + 24 * 60 * 60);
+    let first = answer["password_reset_link"].as_str().unwrap().to_owned();
+    let second = admin.post(&path(&ada), ()).await.ok()["password_reset_link"].as_str().unwrap().to_owned();
+    ada.get("/users/me", ()).await.ok();
+
+    let open = async |link: &str| {
+        let path = link.strip_prefix(&format!("http://{}", server.address())).unwrap().to_owned();
+        server.anonymous().request_outside(Method::GET, &path).send().await.status
+    };
+    assert_eq!((open(&first).await, open(&second).await), (404, 200), "the second replaces the first");
+    let page = Page::open(&server, &second).await;
+    let wrong = page.send(json!({"password": "12345"})).await;
+    assert!(wrong.status == 400 && text(&wrong).contains("A password has 6 to 100 characters."), "{wrong}");
+    let wrong = page.send(json!({"password": "second password", "token": "x"})).await;
+    assert!(wrong.status == 400 && text(&wrong).contains("open for too long"), "{wrong}");
+    let done = page.send(json!({"password": "second password"})).await;
+    assert!(done.status == 200 && text(&done).contains("<h1>Your password is set</h1>"), "{done}");
+    assert!(text(&done).contains("Start chatting"), "it leads into the web client: {done}");
+    assert!(done.header("set-cookie").starts_with("sessionid="), "where the session has begun: {done}");
+    ada.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    let log_in = async |password: &str| {
+        let fields = json!({"username": "ada@example.com", "password": password});
+        server.anonymous().post("/fetch_api_key", fields).await.status
+    };
+    assert_eq!((log_in("first password").await, log_in("second password").await), (401, 200));
+    assert_eq!(page.send(json!({"password": "third password"})).await.status, 404, "it works once");
+
+    // It ends with its day, with the role of whoever made it, and while the organization is closed.
+    let make =
+        async || admin.post(&path(&ada), ()).await.ok()["password_reset_link"].as_str().unwrap().to_owned();
+    let late = make().await;
+    server.clock.advance(24 * 60 * 60);
+    assert_eq!(open(&late).await, 404);
+    let other = make().await;
+    assert_eq!(open(&other).await, 200);
+    server.sql("UPDATE realm SET deactivated = 1").await;
+    assert_eq!(open(&other).await, 404);
+    server.sql("UPDATE realm SET deactivated = 0").await;
+    owner.patch(&format!("/users/{}", admin.user_id), json!({"role": 400})).await.ok();
+    assert_eq!(open(&other).await, 404);
+}
