@@ -325,9 +325,12 @@ fn open_control_socket(engine: &mut Engine, address: SocketAddr) -> std::io::Res
 /// Returns the free space of a file in MiB if it is a quarter of the file and worth a word.
 fn free_mib(snapshot: &Snapshot<'_>) -> Result<Option<u64>, StoreError> {
     let pragma = |name: &str| snapshot.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let (free, all, size) = (pragma("freelist_count")?, pragma("page_count")?, pragma("page_size")?);
-    let mib = (free * size) >> 20;
-    Ok((free * 4 >= all && mib >= MIN_FREE_MIB).then_some(mib as u64))
+    Ok(worth_a_word(pragma("freelist_count")?, pragma("page_count")?, pragma("page_size")?))
+}
+
+fn worth_a_word(free: i64, all: i64, page_size: i64) -> Option<u64> {
+    let mib = (free * page_size) >> 20;
+    (free * 4 >= all && mib >= MIN_FREE_MIB).then_some(mib as u64)
 }
 
 /// Periodic work: expiry of queues and of counted attempts.
@@ -342,6 +345,25 @@ async fn maintain(app: Arc<App>, mut stopped: watch::Receiver<bool>) {
                 events::run_maintenance(&app.hub, &app.writer, &app.clock).await;
             }
             _ = stopped.changed() => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_space_is_worth_a_word_from_a_quarter_of_the_file_and_64_mib_on() {
+        let pages = |mib: i64| mib << 8;
+        for (free, all, expected) in [
+            (pages(64), pages(256), Some(64)),
+            (pages(64), pages(256) + 1, None),
+            (pages(64) - 1, pages(128), None),
+            (pages(1000), pages(1001), Some(1000)),
+            (0, 0, None),
+        ] {
+            assert_eq!(worth_a_word(free, all, 4096), expected, "{free} of {all}");
         }
     }
 }

@@ -150,6 +150,77 @@ async fn a_server_that_others_reach_by_any_name_says_so() {
     assert_eq!(logged, "");
 }
 
+/// Whoever starts a server as root makes no file that the owner of the folder could not open.
+#[cfg(unix)]
+#[tokio::test]
+async fn all_files_belong_to_the_owner_of_the_folder_and_to_nobody_else() {
+    use std::os::unix::fs::{MetadataExt, chown};
+
+    let folder = tempfile::tempdir().unwrap();
+    // Only root can give it away, and only then it matters.
+    let _refused = chown(folder.path(), Some(12_345), Some(23_456));
+    let owner = std::fs::metadata(folder.path()).unwrap();
+    let owner = (owner.uid(), owner.gid());
+    let db = folder.path().join("chat.sqlite");
+    let files = || {
+        let mut files: Vec<_> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(Result::unwrap)
+            // The control socket is gone with the server.
+            .filter(|file| file.file_type().unwrap().is_file())
+            .map(|file| {
+                let metadata = file.metadata().unwrap();
+                let name = file.file_name().into_string().unwrap();
+                (name, (metadata.uid(), metadata.gid()), metadata.mode() & 0o777)
+            })
+            .filter(|(name, ..)| name.starts_with("chat.sqlite"))
+            .collect();
+        files.sort();
+        files
+    };
+    let expected = |names: &[&str]| -> Vec<_> {
+        names.iter().map(|name| (format!("chat.sqlite{name}"), owner, 0o600)).collect()
+    };
+    let serving = Serving::start(&db, &[]);
+    assert_eq!(files(), expected(&["", "-shm", "-wal", ".lock"]));
+    serving.stop();
+    // What is there is left to whoever has it.
+    let _refused = chown(&db, Some(0), Some(0));
+    let before = files();
+    let listed = run(&db, &["user", "list"]);
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    assert_eq!(files()[0], before[0]);
+}
+
+/// Removed messages and files leave room that SQLite keeps.
+#[tokio::test]
+async fn a_file_of_which_much_is_unused_is_named() {
+    let table = |mib: u32| {
+        format!(
+            "CREATE TABLE past AS
+             WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {mib})
+             SELECT zeroblob(1 << 20) AS content FROM one"
+        )
+    };
+    for (free, is_named) in [(2, false), (66, true)] {
+        let server = TestServer::start().await;
+        server.sql(&table(free)).await;
+        server.sql("DROP TABLE past").await;
+        let folder = tempfile::tempdir().unwrap();
+        let db = folder.path().join("chat.sqlite");
+        std::fs::write(&db, server.into_file().await).unwrap();
+        let serving = Serving::start(&db, &[]);
+        let hint = format!(
+            "\n  unused     {free} MiB of the file are free and will be used again; to shrink it, stop the\n             \
+             server and run: sqlite3 {} VACUUM\n",
+            db.display()
+        );
+        assert_eq!(serving.printed.contains(&hint), is_named, "{free}: {}", serving.printed);
+        assert_eq!(serving.printed.contains("unused"), is_named, "{free}: {}", serving.printed);
+        serving.stop();
+    }
+}
+
 /// Only the account that runs the server may connect, and no request over HTTP does what the commands do.
 #[cfg(unix)]
 #[tokio::test]

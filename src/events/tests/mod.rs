@@ -1,5 +1,6 @@
 //! Events from the writer to a queue, on a file.
 
+mod log;
 mod queues;
 
 use super::event::Members;

@@ -8,7 +8,7 @@ mod write;
 
 use std::{
     sync::{
-        Arc, LazyLock, Mutex, PoisonError, Weak,
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak,
         mpsc::{self, Receiver, Sender},
     },
     thread,
@@ -52,8 +52,12 @@ const DEFINITIONS: [&str; 11] = [
     "\\xdef",
 ];
 
-/// Typesetters that did not end in time. Each of them lives as long as its thread.
-static LATE: Mutex<Vec<Weak<()>>> = Mutex::new(Vec::new());
+/// Threads that did not end in time. Each value lives as long as its thread.
+#[derive(Default)]
+struct LateThreads(Mutex<Vec<Weak<()>>>);
+
+/// Those of the process.
+static LATE: LateThreads = LateThreads(Mutex::new(Vec::new()));
 
 /// A typeset formula. Its HTML is well-formed and has only the tags and attributes of `write`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +82,7 @@ impl Formula {
 pub struct Typesetter {
     time_left: Duration,
     thread: Option<Thread>,
+    late: &'static LateThreads,
 }
 
 /// A thread that typesets formulas until the sender is dropped.
@@ -96,7 +101,7 @@ impl Default for Typesetter {
 impl Typesetter {
     /// Returns a typesetter with another limit of time.
     pub fn with_time(time_left: Duration) -> Self {
-        Self { time_left, thread: None }
+        Self { time_left, thread: None, late: &LATE }
     }
 
     /// Typesets TeX; `None` if it has errors or is beyond a limit.
@@ -106,7 +111,8 @@ impl Typesetter {
         }
         let thread = match &mut self.thread {
             Some(thread) => thread,
-            none => none.insert(Thread::start()?),
+            none if self.late.lock().len() < MAX_LATE => none.insert(Thread::start()?),
+            _ => return None,
         };
         thread.sources.send((tex.to_owned(), display_mode)).ok()?;
         let started = Instant::now();
@@ -116,7 +122,7 @@ impl Typesetter {
             Ok(formula) => formula,
             // It takes too long, or it panicked. The thread is left alone, never waited for.
             Err(_) => {
-                late().extend(self.thread.take().map(|thread| thread.is_alive));
+                self.late.lock().extend(self.thread.take().map(|thread| thread.is_alive));
                 None
             }
         }
@@ -125,9 +131,6 @@ impl Typesetter {
 
 impl Thread {
     fn start() -> Option<Self> {
-        if late().len() >= MAX_LATE {
-            return None;
-        }
         let (sources, to_typeset) = mpsc::channel::<(String, bool)>();
         let (done, formulas) = mpsc::channel();
         let alive = Arc::new(());
@@ -146,11 +149,13 @@ impl Thread {
     }
 }
 
-/// Locks the list of late typesetters, without those that have ended.
-fn late() -> std::sync::MutexGuard<'static, Vec<Weak<()>>> {
-    let mut late = LATE.lock().unwrap_or_else(PoisonError::into_inner);
-    late.retain(|alive| alive.strong_count() > 0);
-    late
+impl LateThreads {
+    /// Locks the list, without those that have ended.
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<()>>> {
+        let mut late = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        late.retain(|alive| alive.strong_count() > 0);
+        late
+    }
 }
 
 fn typeset(source: String, display_mode: bool) -> Option<Formula> {
@@ -241,6 +246,38 @@ mod tests {
         let mut typesetter = Typesetter::with_time(Duration::ZERO);
         assert_eq!(typesetter.typeset("x", false), None);
         assert!(typesetter.thread.is_none());
+    }
+
+    /// The thread is left alone and counted until it ends; the message gets no other.
+    // conformance: md-66
+    #[test]
+    fn a_thread_that_is_late_is_given_up() {
+        let late: &'static LateThreads = Box::leak(Box::default());
+        let mut typesetter = Typesetter { late, ..Typesetter::with_time(Duration::from_nanos(1)) };
+        assert_eq!(typesetter.typeset(&"+".repeat(MAX_SYMBOLS), false), None);
+        assert!(typesetter.thread.is_none());
+        assert_eq!(late.0.lock().unwrap().len(), 1);
+        assert_eq!(typesetter.typeset("x", false), None);
+        assert!(typesetter.thread.is_none(), "no time is left");
+        while !late.lock().is_empty() {
+            thread::yield_now();
+        }
+        let mut typesetter = Typesetter { late, ..Typesetter::default() };
+        assert!(typesetter.typeset("x", false).is_some());
+    }
+
+    /// Others go on without formulas until one of the threads ends.
+    // conformance: md-66
+    #[test]
+    fn late_threads_have_a_limit() {
+        let late: &'static LateThreads = Box::leak(Box::default());
+        let mut threads: Vec<Arc<()>> = (0..MAX_LATE).map(|_| Arc::new(())).collect();
+        late.lock().extend(threads.iter().map(Arc::downgrade));
+        let mut typesetter = Typesetter { late, ..Typesetter::default() };
+        assert_eq!(typesetter.typeset("x", false), None);
+        assert!(typesetter.thread.is_none());
+        threads.pop();
+        assert!(typesetter.typeset("x", false).is_some());
     }
 
     // conformance: md-66

@@ -1,0 +1,48 @@
+//! The log in the file.
+
+use super::*;
+
+/// Steps of SQLite's machine that it takes to trim a log, of which each event has an audience of its own.
+async fn steps_to_trim(events: usize) -> usize {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("events.sqlite");
+    let bench = Bench::open(&path).await;
+    bench
+        .execute(&format!(
+            "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {events})
+             INSERT INTO event_audience (id, user_ids) SELECT number, x'3A30000000000000' FROM one;
+             INSERT INTO event (id, type, name, version, audience_id, also_public, payload)
+             SELECT id, 'ping', 'ping', 3, id, 0, '{{}}' FROM event_audience;"
+        ))
+        .await;
+    bench.close();
+    let bench = Bench::open(&path).await;
+    let counter = Arc::new(AtomicUsize::new(0));
+    let steps_of_writer = Arc::clone(&counter);
+    let count = move |tx: &mut Tx<'_>| -> Result<(), StoreError> {
+        Ok(tx.progress_handler(
+            1,
+            Some(move || {
+                steps_of_writer.fetch_add(1, Ordering::Relaxed);
+                false
+            }),
+        )?)
+    };
+    bench.writer.run(count).await.unwrap();
+    run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
+    let steps = counter.load(Ordering::Relaxed);
+    // The newest event stays, with its audience.
+    let newest = i64::try_from(events).unwrap();
+    assert_eq!(bench.value::<i64>("SELECT sum(id) FROM event"), newest);
+    assert_eq!(bench.value::<i64>("SELECT sum(id) FROM event_audience"), newest);
+    bench.close();
+    steps
+}
+
+/// Each row is looked at a number of times that does not depend on the others.
+#[tokio::test]
+async fn a_log_is_trimmed_in_steps_that_grow_as_the_log() {
+    let (short, long) = (steps_to_trim(4_000).await, steps_to_trim(20_000).await);
+    assert!(short > 4_000, "{short} steps");
+    assert!(long < 6 * short, "{short} steps for 4,000 events, {long} for 20,000");
+}
