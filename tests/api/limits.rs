@@ -366,8 +366,7 @@ async fn lengths_that_clients_are_told_are_those_that_hold() {
     let state = owner.post("/register", json!({"fetch_event_types": ["realm"]})).await.ok();
     let told = |name: &str| usize::try_from(state[name].as_i64().unwrap()).unwrap();
     let later = START + 3600;
-    type Form = fn(&str, i64) -> Value;
-    let requests: [(&str, usize, &str, Form, &str); 5] = [
+    let requests: [(&str, usize, &str, fn(&str, i64) -> Value, &str); 5] = [
         (
             "max_stream_name_length",
             60,

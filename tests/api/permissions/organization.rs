@@ -357,10 +357,8 @@ impl Organization {
         let known = maker.get("/users/me/api_keys", ()).await.ok();
         let known = known["api_keys"].as_array().unwrap().iter();
         things.api_key = known.map(|key| key["id"].as_i64().unwrap()).max().unwrap();
-        things.queue = maker.post("/register", json!({"event_types": []})).await.ok()["queue_id"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let queue = maker.post("/register", json!({"event_types": []})).await.ok();
+        queue["queue_id"].as_str().unwrap().clone_into(&mut things.queue);
         self.make_invitations(&maker).await;
     }
 
