@@ -109,8 +109,9 @@ pub(super) struct PollResult {
 }
 
 impl Hub {
-    /// Loads the queues of the file, each where it was, and the newest part of the log. A queue whose registration cannot
-    /// be read expires: its client registers again. `now` is monotonic, in milliseconds, here and in all other methods.
+    /// Loads the queues of the file, each where it was, and the newest events that they may need. A queue whose
+    /// registration cannot be read expires: its client registers again. `now` is monotonic, in milliseconds, here and in
+    /// all other methods.
     pub fn load(
         connection: &Connection,
         registry: &'static Registry,
@@ -118,11 +119,15 @@ impl Hub {
         now: i64,
     ) -> Result<Self, StoreError> {
         let ids = EventIdAllocator::load(connection)?;
-        let rows = log::read_newest(connection, MAX_EVENTS_PER_POLL)?;
-        let base = rows.first().map_or(EventId(0), |row| EventId(row.id.0 - 1));
+        let head = ids.last();
+        let stored = queue_store::load(connection)?;
+        // Nobody asks for events that all queues have: without a queue, none is read.
+        let oldest = stored.iter().map(|queue| queue.acknowledged).min().unwrap_or(head);
+        let rows = log::read_newest(connection, oldest, MAX_EVENTS_PER_POLL)?;
+        let base = rows.first().map_or(oldest, |row| EventId(row.id.0 - 1));
         let mut state = State {
             buffer: EventBuffer::after(base),
-            head: ids.last(),
+            head,
             queues: HashMap::new(),
             by_user: HashMap::new(),
             listening: RoaringBitmap::new(),
@@ -133,7 +138,7 @@ impl Hub {
         for row in rows {
             state.buffer.push(Arc::new(BufferedEvent::logged(row, registry)));
         }
-        for stored in queue_store::load(connection)? {
+        for stored in stored {
             let registration = match stored.registration {
                 Ok(registration) => Arc::new(registration),
                 Err(error) => {

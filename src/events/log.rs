@@ -146,15 +146,15 @@ pub fn read(
         .collect()
 }
 
-/// Returns the newest `limit` events, the oldest first.
-pub fn read_newest(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<LogRow>> {
+/// Returns the newest events after one, at most `limit`, the oldest first.
+pub fn read_newest(connection: &Connection, after: EventId, limit: usize) -> rusqlite::Result<Vec<LogRow>> {
     let mut rows: Vec<_> = connection
         .prepare_cached(
             "SELECT event.id, type, name, version, coalesce(audience, user_ids), also_public, payload, routing
              FROM event LEFT JOIN event_audience ON event_audience.id = audience_id
-             ORDER BY event.id DESC LIMIT ?1",
+             WHERE event.id > ?1 ORDER BY event.id DESC LIMIT ?2",
         )?
-        .query_map([limit as i64], row)?
+        .query_map((after, limit as i64), row)?
         .collect::<Result<_, _>>()?;
     rows.reverse();
     Ok(rows)

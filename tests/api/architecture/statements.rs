@@ -50,10 +50,6 @@ const WALKS: &[(&str, &str)] = &[
     ("SELECT queue_id, user_id, registration, acknowledged FROM event_queue", "the start reads all queues"),
     ("DELETE FROM event_audience WHERE id NOT IN", "maintenance, on what the log still has"),
     (
-        "SELECT event.id, type, name, version, coalesce(audience, user_ids)",
-        "the end of the log, by its key, with a limit",
-    ),
-    (
         "SELECT user_id FROM user WHERE is_active AND (bot_type IS NOT NULL OR date_joined",
         "who has a queue, once",
     ),
