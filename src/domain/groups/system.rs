@@ -134,19 +134,18 @@ pub fn set_up(tx: &mut Tx<'_>) -> ApiResult<()> {
 
 /// Inserts the system groups and what they include.
 pub fn insert_rows(connection: &Connection, now: i64) -> ApiResult<()> {
+    let mut insert = connection.prepare(
+        "INSERT INTO user_group (id, kind, name, name_key, description, date_created)
+         VALUES (?1, 'system', ?2, ?2, ?3, ?4)",
+    )?;
     for group in SystemGroup::ALL {
-        connection.execute(
-            "INSERT INTO user_group (id, kind, name, name_key, description, date_created)
-             VALUES (?1, 'system', ?2, ?2, ?3, ?4)",
-            (group.id(), group.name(), group.description(), now),
-        )?;
+        insert.execute((group.id(), group.name(), group.description(), now))?;
     }
+    let mut include =
+        connection.prepare("INSERT INTO user_group_subgroup (group_id, subgroup_id) VALUES (?1, ?2)")?;
     for group in SystemGroup::ALL {
         if let Some(included) = group.includes() {
-            connection.execute(
-                "INSERT INTO user_group_subgroup (group_id, subgroup_id) VALUES (?1, ?2)",
-                (group.id(), included.id()),
-            )?;
+            include.execute((group.id(), included.id()))?;
         }
     }
     Ok(())
