@@ -156,6 +156,22 @@ fn files_that_people_paste_have_colours() {
             "query Q($id: ID!) { a @skip(if: true) }",
             "k«query» nf«Q» nv«$id» kt«ID» nd«@skip» kc«true»",
         ),
+        (
+            "Dart",
+            "@a class B { final c = \"$d ${e}\"; } // f",
+            "nd«@a» kd«class» nc«B» k«final» si«$d» si«${» c1«// f»",
+        ),
+        (
+            "Elixir",
+            "defmodule A do\n  @b :c\n  def ok?(d), do: \"#{d}\" # e\nend",
+            "kd«defmodule» nc«A» k«do» na«@b» ss«:c» nf«ok?» si«#{» c1«# e» k«end»",
+        ),
+        ("Groovy", "@A def b = \"$c\" + 'd' // e", "nd«@A» kd«def» si«$c» s1«'d'» c1«// e»"),
+        (
+            "Haskell",
+            "import A\nf' :: Int -> String -- b\n{- c -}",
+            "kn«import» n«f'» ow«::» kt«Int» ow«->» c1«-- b» cm«{- c -}»",
+        ),
         ("INI", "[a b]\n; c\nkey = value", "k«[a b]» c1«; c» na«key» o«=» s«value»"),
         ("Kotlin", "@A fun f(x: Int) = \"${x}\" // c", "nd«@A» kd«fun» nf«f» kt«Int» si«${» c1«// c»"),
         (
@@ -171,6 +187,11 @@ fn files_that_people_paste_have_colours() {
         ),
         ("Nix", "let a = \"${b}\"; in import ./c # d", "k«let» si«${» k«in» nb«import» c1«# d»"),
         (
+            "Perl",
+            "use strict; sub a { my ($b, @c) = @_; print \"$b\\n\" } # d",
+            "kn«use» nn«strict» k«sub» nf«a» k«my» nv«$b» nv«@c» nb«print» se«\\n» c1«# d»",
+        ),
+        (
             "PowerShell",
             "if ($a -eq 1) { Get-Item 'x' } # c",
             "k«if» nv«$a» o«-eq» mi«1» nb«Get-Item» s1«'x'» c1«# c»",
@@ -179,6 +200,12 @@ fn files_that_people_paste_have_colours() {
             "Protocol Buffer",
             "message A { repeated int32 b = 1; }",
             "k«message» nc«A» k«repeated» kt«int32» mi«1»",
+        ),
+        ("S", "a.b <- function(x) NULL # c", "n«a.b» o«<-» kr«function» kc«NULL» c1«# c»"),
+        (
+            "Scala",
+            "object A { def b: Int = s\"$c\" } // d",
+            "kd«object» nc«A» kd«def» nf«b» kt«Int» si«$c» c1«// d»",
         ),
         (
             "Swift",
