@@ -38,6 +38,7 @@ const MAX_WORD_LENGTH: usize = 100;
 /// `alert_words`: all of the user's words.
 #[derive(Serialize, Deserialize)]
 pub struct AlertWordsChanged {
+    /// All words of the user, as they were written.
     alert_words: Vec<String>,
 }
 

@@ -16,7 +16,6 @@ use crate::types::is_forbidden_in_names;
 use hyper::Method;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 /// Channel folders.
 pub const RESOURCE: Resource = Resource { name: "channel_folders", routes, state: STATE, ..Resource::EMPTY };
@@ -151,17 +150,14 @@ fn update_folder(tx: &mut Tx<'_>, params: UpdateParams, rendered: Option<String>
     }
     channel_folders::update(tx, &folder)?;
     if is_renamed {
-        emit_updated(tx, folder.id, json!({"name": folder.name}))?;
+        emit_updated(tx, folder.id, FolderChange::Name(folder.name))?;
     }
     if folder.description != before.description {
-        let data = json!({
-            "description": folder.description,
-            "rendered_description": folder.rendered_description,
-        });
-        emit_updated(tx, folder.id, data)?;
+        let (description, rendered_description) = (folder.description, folder.rendered_description);
+        emit_updated(tx, folder.id, FolderChange::Description { description, rendered_description })?;
     }
     if folder.is_archived != before.is_archived {
-        emit_updated(tx, folder.id, json!({"is_archived": folder.is_archived}))?;
+        emit_updated(tx, folder.id, FolderChange::IsArchived(folder.is_archived))?;
     }
     Ok(())
 }
@@ -222,9 +218,28 @@ uniform_event!(FolderAdded: "channel_folder", op "add", version 1);
 /// `channel_folder`, `op: update`.
 #[derive(Serialize, Deserialize)]
 pub struct FolderUpdated {
+    /// The folder that changed.
     channel_folder_id: i64,
-    /// The changed properties.
-    data: Value,
+    /// What is new.
+    data: FolderChange,
+}
+
+/// What is new about a folder: members of its record.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum FolderChange {
+    /// The new name.
+    Name(String),
+    /// Whether the folder is archived.
+    IsArchived(bool),
+    /// The description.
+    #[serde(untagged)]
+    Description {
+        /// Markdown.
+        description: String,
+        /// The description as HTML.
+        rendered_description: String,
+    },
 }
 
 uniform_event!(FolderUpdated: "channel_folder", op "update", version 1);
@@ -244,7 +259,7 @@ fn emit_added(tx: &mut Tx<'_>, channel_folder: ChannelFolder) -> ApiResult<()> {
     Ok(())
 }
 
-fn emit_updated(tx: &mut Tx<'_>, channel_folder_id: i64, data: Value) -> ApiResult<()> {
+fn emit_updated(tx: &mut Tx<'_>, channel_folder_id: i64, data: FolderChange) -> ApiResult<()> {
     let audience = everyone(tx)?;
     tx.emit(FolderUpdated { channel_folder_id, data }, audience);
     Ok(())

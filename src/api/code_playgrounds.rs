@@ -31,6 +31,7 @@ const MAX_LANGUAGE_LENGTH: usize = 40;
 /// A playground on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Playground {
+    /// Identifies the playground.
     id: i64,
     /// What people choose it by.
     name: String,

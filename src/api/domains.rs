@@ -115,7 +115,9 @@ fn not_found(domain: &str) -> ApiError {
 /// `realm_domains`, `op: add` and `change`.
 #[derive(Serialize, Deserialize)]
 pub struct DomainChanged {
+    /// `add` for a new domain, `change` for one whose subdomains are treated in another way.
     op: Cow<'static, str>,
+    /// The domain as it is now.
     realm_domain: RealmDomain,
 }
 
@@ -124,6 +126,7 @@ uniform_event!(DomainChanged: "realm_domains", name "realm_domains/change", vers
 /// `realm_domains`, `op: remove`.
 #[derive(Serialize, Deserialize)]
 pub struct DomainRemoved {
+    /// Its name.
     domain: String,
 }
 

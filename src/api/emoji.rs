@@ -181,12 +181,15 @@ fn check_deactivate(caller: &Caller, emoji: &RealmEmoji) -> ApiResult<()> {
 struct EmojiRecord {
     /// The id as a text.
     id: String,
+    /// What stands between colons in messages; of those in use no two have the same.
     name: String,
     /// Relative to the organization's address.
     source_url: String,
     /// Null unless it is animated.
     still_url: Option<String>,
+    /// Whether it can no longer be used. Old messages and reactions still show it.
     deactivated: bool,
+    /// Who uploaded it; null if nobody recorded did.
     author_id: Option<UserId>,
 }
 

@@ -26,6 +26,7 @@ use crate::domain::channels::events::{
 };
 use crate::domain::files::record::{AttachmentChanged, AttachmentRemoved};
 use crate::domain::groups::events::{GroupAdded, GroupUpdated, MembersChanged, SubgroupsChanged};
+use crate::domain::groups::realm_settings::RealmPermissionUpdated;
 use crate::domain::invites::events::InvitesChanged;
 use crate::domain::messages::events::{FlagsChanged, MessageEdited, MessageSent, MessagesDeleted};
 use crate::domain::presence::PresenceChanged;
@@ -82,6 +83,7 @@ register_events! {
         PresenceChanged,
         ReactionChanged,
         RealmDeactivated,
+        RealmPermissionUpdated,
         RealmUpdated,
         RealmUpdatedDict,
         Restarted,

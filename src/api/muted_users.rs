@@ -29,6 +29,7 @@ fn routes() -> Vec<Route> {
 /// A muted user on the wire.
 #[derive(Serialize, Deserialize)]
 pub struct MutedUser {
+    /// Who is muted.
     id: UserId,
     /// Since when, UNIX seconds.
     timestamp: i64,

@@ -60,7 +60,9 @@ uniform_event!(ViewAdded: "navigation_view", op "add", version 1);
 /// `navigation_view`, `op: update`.
 #[derive(Serialize, Deserialize)]
 pub struct ViewChanged {
+    /// The view that changed.
     fragment: String,
+    /// What is new.
     data: ChangedParts,
 }
 
@@ -68,8 +70,10 @@ uniform_event!(ViewChanged: "navigation_view", op "update", version 1);
 
 #[derive(Serialize, Deserialize)]
 struct ChangedParts {
+    /// The new name; absent if it is the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
+    /// Whether it is in the sidebar from now on; absent if that is the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_pinned: Option<bool>,
 }
@@ -77,6 +81,7 @@ struct ChangedParts {
 /// `navigation_view`, `op: remove`.
 #[derive(Serialize, Deserialize)]
 pub struct ViewRemoved {
+    /// The view that is gone.
     fragment: String,
 }
 

@@ -41,7 +41,9 @@ const VIDEO: &str = "navigation_tour_video";
 /// A step, in responses and events.
 #[derive(Serialize, Deserialize)]
 pub struct OnboardingStep {
+    /// `one_time_notice` for a hint to show, `one_time_action` for something that happens once.
     r#type: Cow<'static, str>,
+    /// Identifies the step; clients know what to show.
     name: Cow<'static, str>,
 }
 

@@ -38,7 +38,7 @@ pub struct UserParams {
 /// The reply to `GET /users/{user_id_or_email}/presence`.
 #[derive(Serialize)]
 struct UserPresence {
-    /// The presence.
+    /// When they were last there, and whether they were active.
     presence: ClientPresences,
 }
 

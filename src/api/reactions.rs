@@ -46,7 +46,9 @@ pub struct ReactionParams {
 /// `reaction`, `op: add` or `remove`.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ReactionChanged {
+    /// `add` or `remove`.
     op: Cow<'static, str>,
+    /// The message.
     message_id: MessageId,
     #[serde(flatten)]
     reaction: Reaction,
@@ -56,8 +58,11 @@ pub struct ReactionChanged {
 
 #[derive(Clone, Serialize, Deserialize)]
 struct ReactingUser {
+    /// Identifies the user.
     user_id: UserId,
+    /// Their API email.
     email: String,
+    /// Their name.
     full_name: String,
 }
 

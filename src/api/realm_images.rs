@@ -126,8 +126,13 @@ fn set_image(tx: &mut Tx<'_>, image: RealmImage, file: Option<&[u8]>) -> ApiResu
     settings::set(tx, &image.source(), &json!(source))?;
     settings::set(tx, image.version().name(), &json!(version + 1))?;
     let url = image.url(&settings::all(tx)?);
-    let data = [(format!("{}_url", image.name()), json!(url)), (image.source(), json!(source))];
-    let event = RealmUpdatedDict::new(image.name(), data);
+    let event = match image {
+        RealmImage::Icon => RealmUpdatedDict::Icon { icon_url: url.clone(), icon_source: source.into() },
+        RealmImage::Logo => RealmUpdatedDict::Logo { logo_url: url.clone(), logo_source: source.into() },
+        RealmImage::NightLogo => {
+            RealmUpdatedDict::NightLogo { night_logo_url: url.clone(), night_logo_source: source.into() }
+        }
+    };
     let audience = everyone(tx)?;
     tx.emit(event, audience);
     Ok(url)

@@ -46,7 +46,9 @@ pub struct SavedSnippet {
 /// `saved_snippets`, `op: add` and `update`.
 #[derive(Serialize, Deserialize)]
 pub struct SnippetChanged {
+    /// `add` for a new snippet, `update` for a changed one.
     op: Cow<'static, str>,
+    /// The snippet as it is now.
     saved_snippet: SavedSnippet,
 }
 
@@ -55,6 +57,7 @@ uniform_event!(SnippetChanged: "saved_snippets", name "saved_snippets/change", v
 /// `saved_snippets`, `op: remove`.
 #[derive(Serialize, Deserialize)]
 pub struct SnippetRemoved {
+    /// The snippet that is gone.
     saved_snippet_id: i64,
 }
 

@@ -73,7 +73,9 @@ pub struct TypingParams {
 /// `typing`.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Typing {
+    /// Whether they start or stop.
     op: Op,
+    /// Who is typing.
     sender: Person,
     #[serde(flatten)]
     place: Place,
@@ -81,15 +83,25 @@ pub struct Typing {
 
 #[derive(Clone, Serialize, Deserialize)]
 struct Person {
+    /// Identifies the user.
     user_id: UserId,
+    /// Their API email.
     email: String,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(tag = "message_type", rename_all = "lowercase")]
 enum Place {
-    Stream { stream_id: StreamId, topic: String },
-    Direct { recipients: Vec<Person> },
+    Stream {
+        /// The channel.
+        stream_id: StreamId,
+        /// The topic in it.
+        topic: String,
+    },
+    Direct {
+        /// Everybody in the conversation, the typing user included.
+        recipients: Vec<Person>,
+    },
 }
 
 impl Event for Typing {
@@ -122,17 +134,29 @@ impl Event for Typing {
 /// `typing_edit_message`.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct TypingEdit {
+    /// Whether they start or stop.
     op: Op,
+    /// Who is editing.
     sender_id: UserId,
+    /// The message that they edit.
     message_id: MessageId,
+    /// Where the message is.
     recipient: EditPlace,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum EditPlace {
-    Channel { channel_id: StreamId, topic: String },
-    Direct { user_ids: Vec<UserId> },
+    Channel {
+        /// The channel.
+        channel_id: StreamId,
+        /// The topic in it.
+        topic: String,
+    },
+    Direct {
+        /// Everybody in the conversation, the editing user included, ascending.
+        user_ids: Vec<UserId>,
+    },
 }
 
 impl Event for TypingEdit {

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 /// A folder on the wire, in lists, events and the state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelFolder {
-    /// The id.
+    /// Identifies the folder.
     pub id: i64,
-    /// The name.
+    /// Unique among the folders that are not archived, upper and lower case alike.
     pub name: String,
     /// Markdown.
     pub description: String,

@@ -297,7 +297,9 @@ pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
 /// `presence`: somebody is back, or wants to be seen, or not any more. The older form.
 #[derive(Serialize, Deserialize)]
 pub struct PresenceChanged {
+    /// Whose presence it is.
     user_id: UserId,
+    /// Their API email.
     email: String,
     /// UNIX seconds, with a fraction.
     server_timestamp: f64,

@@ -132,13 +132,10 @@ impl<'a> Members<'a> {
         Self { out, error: None }
     }
 
-    /// Adds a member. `docs/openapi.yaml` describes it by the type argument, so each call names it.
-    pub fn add<T: Serialize>(&mut self, name: &str, value: &T) {
-        match serde_json::to_string(value) {
-            Ok(value) => {
-                // Writing to a string cannot fail.
-                let _infallible = write!(self.out, ",\"{name}\":{value}");
-            }
+    /// Adds the members of an object. `docs/openapi.yaml` describes them by its type.
+    pub fn add(&mut self, object: &impl Serialize) {
+        match serde_json::to_string(object) {
+            Ok(object) => push_members(&object, self.out),
             Err(error) => self.error = Some(error),
         }
     }

@@ -17,6 +17,6 @@ pub use clock::{Clock, JumpDetector};
 pub use email_visibility::EmailVisibility;
 pub use ids::{ClientId, EventId, GroupId, MessageId, RecipientId, StreamId, TopicId, UserId};
 pub use network::{Network, NetworkError, address_block, is_public};
-pub use property::{Kind, Property, Setting, SettingValue, Shape, Values};
+pub use property::{Kind, Property, Setting, SettingTable, SettingUpdate, SettingValue, Shape, Values};
 pub use role::Role;
 pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, EmptyTopic, Topic, fold, is_forbidden_in_names, shown_topic};

@@ -1,6 +1,7 @@
 //! Settings as rows of a table: name on the wire, allowed values, default.
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 
@@ -11,6 +12,8 @@ pub struct Property {
     pub name: &'static str,
     /// The allowed values, and the default.
     pub kind: Kind,
+    /// What it decides: one sentence, for the description of the interface.
+    pub about: &'static str,
 }
 
 /// The allowed values of a setting, and its default.
@@ -145,6 +148,47 @@ impl<T: SettingValue> Setting<T> {
     }
 }
 
+/// The settings that an event of changes can be about.
+pub trait SettingTable {
+    /// The members of the event that have the name and the value.
+    const MEMBERS: [&'static str; 2] = ["property", "value"];
+
+    /// The row of a setting.
+    fn property(name: &str) -> Option<&'static Property>;
+}
+
+/// A setting of a table and its new value, which is one that it may have. On the wire, two members of an event.
+#[derive(Debug)]
+pub struct SettingUpdate<T> {
+    property: &'static Property,
+    value: Value,
+    table: PhantomData<fn() -> T>,
+}
+
+impl<T: SettingTable> SettingUpdate<T> {
+    /// The new value of a setting. `None` if the table has no such setting, or the setting no such value.
+    pub fn new(name: &str, value: &Value) -> Option<Self> {
+        let property = T::property(name).filter(|property| property.allows(value))?;
+        Some(Self { property, value: value.clone(), table: PhantomData })
+    }
+}
+
+impl<T: SettingTable> Serialize for SettingUpdate<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = Value::from(self.property.name);
+        serializer.collect_map(T::MEMBERS.into_iter().zip([&name, &self.value]))
+    }
+}
+
+impl<'de, T: SettingTable> Deserialize<'de> for SettingUpdate<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let members = Map::<String, Value>::deserialize(deserializer)?;
+        let [name, value] = T::MEMBERS.map(|name| members.get(name));
+        let update = name.and_then(Value::as_str).zip(value).and_then(|(name, value)| Self::new(name, value));
+        update.ok_or_else(|| D::Error::custom("no setting of the table with a value that it may have"))
+    }
+}
+
 const fn is_equal(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut index = 0;
@@ -188,9 +232,38 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    #[derive(Debug)]
+    struct Table;
+
+    impl SettingTable for Table {
+        const MEMBERS: [&'static str; 2] = ["setting_name", "setting"];
+
+        fn property(name: &str) -> Option<&'static Property> {
+            const ROW: &Property =
+                &Property { name: "color_scheme", kind: Kind::NumberOf(&[1, 2], 1), about: "" };
+            (name == ROW.name).then_some(ROW)
+        }
+    }
+
+    #[test]
+    fn an_update_has_a_setting_of_the_table_and_a_value_of_the_setting() {
+        let read = |update: &Value| serde_json::from_value::<SettingUpdate<Table>>(update.clone());
+        let right = json!({"setting_name": "color_scheme", "setting": 2});
+        assert_eq!(serde_json::to_value(read(&right).unwrap()).unwrap(), right);
+        for wrong in [
+            json!({"setting_name": "color_scheme", "setting": 3}),
+            json!({"setting_name": "color_scheme", "setting": "2"}),
+            json!({"setting_name": "color", "setting": 2}),
+            json!({"property": "color_scheme", "value": 2}),
+            json!({"setting_name": "color_scheme"}),
+        ] {
+            assert!(read(&wrong).is_err(), "{wrong}");
+        }
+    }
+
     #[test]
     fn values_are_held_to_their_kind() {
-        let property = |kind| Property { name: "x", kind };
+        let property = |kind| Property { name: "x", kind, about: "" };
         let cases = [
             (Kind::Bool(true), json!(false), true),
             (Kind::Bool(true), json!("false"), false),

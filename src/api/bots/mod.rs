@@ -3,6 +3,7 @@
 mod create;
 mod update;
 
+use crate::domain::bots::events::BotChange;
 use crate::domain::bots::record::OwnBotRecord;
 use crate::domain::bots::{change, events, rules, sql};
 use crate::domain::images::upload::BODY_LIMIT;
@@ -72,7 +73,7 @@ fn get_bot_api_key(tx: &mut Tx<'_>, caller: &User, params: BotKeyParams) -> ApiR
         Some(api_key) => api_key,
         None => {
             let api_key = change::mint_key(tx, bot.user_id)?;
-            events::emit_updated(tx, &bot, "api_key", api_key.as_str())?;
+            events::emit_updated(tx, &bot, BotChange::ApiKey(api_key.clone()))?;
             api_key
         }
     };

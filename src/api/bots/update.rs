@@ -4,6 +4,7 @@ use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::avatar::AvatarImage;
 use crate::domain::accounts::{avatar, change as change_user, deactivation, role};
+use crate::domain::bots::events::BotChange;
 use crate::domain::bots::record::ServiceRecord;
 use crate::domain::bots::{change, events, rules, sql};
 use crate::domain::users::{names, rules as users_rules};
@@ -102,18 +103,19 @@ fn update(
         sql::set_default_sending_stream(tx, bot.user_id, stream_id)?;
         let row = sql::load(tx, bot.user_id)?
             .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
-        events::emit_updated(tx, &bot, "default_sending_stream", row.default_sending_stream)?;
+        events::emit_updated(tx, &bot, BotChange::DefaultSendingStream(row.default_sending_stream))?;
     }
     if let Some(name) = &params.default_events_register_stream {
         let stream_id = rules::find_default_channel(tx, caller, tx.now(), name)?;
         sql::set_default_events_register_stream(tx, bot.user_id, stream_id)?;
         let row = sql::load(tx, bot.user_id)?
             .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
-        events::emit_updated(tx, &bot, "default_events_register_stream", row.default_events_register_stream)?;
+        let change = BotChange::DefaultEventsRegisterStream(row.default_events_register_stream);
+        events::emit_updated(tx, &bot, change)?;
     }
     if let Some(on) = params.default_all_public_streams {
         sql::set_default_all_public_streams(tx, bot.user_id, on)?;
-        events::emit_updated(tx, &bot, "default_all_public_streams", on)?;
+        events::emit_updated(tx, &bot, BotChange::DefaultAllPublicStreams(on))?;
     }
     let mut service_payload_url = None;
     if let Some(url) = params.service_payload_url {
@@ -178,8 +180,7 @@ fn change_service(tx: &mut Tx<'_>, bot: &UserRow, url: &str, interface: i64) -> 
     sql::set_service(tx, bot.user_id, url, interface)?;
     let row = sql::load(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
-    let services = serde_json::to_value(ServiceRecord::list(row.service.as_ref()))?;
-    events::emit_updated(tx, bot, "services", services)
+    events::emit_updated(tx, bot, BotChange::Services(ServiceRecord::list(row.service.as_ref())))
 }
 
 /// Parameters of `DELETE /bots/{bot_id}`.

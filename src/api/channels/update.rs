@@ -7,7 +7,7 @@ use crate::domain::access::channel_viewers::users_who_can_see;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::{channels, permissions};
 use crate::domain::channel_folders;
-use crate::domain::channels::events::StreamUpdated;
+use crate::domain::channels::events::{StreamChange, StreamUpdated};
 use crate::domain::channels::group_params::GroupParams;
 use crate::domain::channels::record::is_announcement_only;
 use crate::domain::channels::rules::Privacy;
@@ -30,7 +30,6 @@ use crate::markdown::Words;
 use crate::store::Tx;
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, GroupId, StreamId, fold};
 use serde::Deserialize;
-use serde_json::Value;
 
 /// Parameters of `PATCH /streams/{stream_id}`, beside the group settings. Absent properties do not change.
 #[derive(Deserialize)]
@@ -190,8 +189,8 @@ struct ChannelChange<'a> {
 }
 
 impl ChannelChange<'_> {
-    fn push(&mut self, property: &'static str, value: impl Into<Value>) {
-        self.updates.push(StreamUpdated::new(self.old, property, value));
+    fn push(&mut self, change: StreamChange) {
+        self.updates.push(StreamUpdated::new(self.old, change));
     }
 
     fn set_privacy(&mut self, privacy: Option<Privacy>) {
@@ -199,10 +198,11 @@ impl ChannelChange<'_> {
         self.new.invite_only = privacy.invite_only;
         self.new.is_web_public = privacy.is_web_public;
         self.new.history_public_to_subscribers = privacy.history_public_to_subscribers;
-        let update = StreamUpdated::new(self.old, "invite_only", privacy.invite_only)
-            .with("history_public_to_subscribers", privacy.history_public_to_subscribers)
-            .with("is_web_public", privacy.is_web_public);
-        self.updates.push(update);
+        self.push(StreamChange::InviteOnly {
+            value: privacy.invite_only,
+            history_public_to_subscribers: privacy.history_public_to_subscribers,
+            is_web_public: privacy.is_web_public,
+        });
         self.notices.push(channel_notices::privacy_changed(self.old, &self.new, &self.by));
     }
 
@@ -212,7 +212,7 @@ impl ChannelChange<'_> {
         let days = rules::retention(value)?;
         if days != self.new.message_retention_days {
             self.new.message_retention_days = days;
-            self.push("message_retention_days", days);
+            self.push(StreamChange::MessageRetentionDays { value: days });
             let realm_days = realm::settings::MESSAGE_RETENTION_DAYS.get(tx)?;
             let notice = channel_notices::retention_changed(self.old, &self.new, realm_days, &self.by);
             self.notices.extend(notice);
@@ -233,7 +233,7 @@ impl ChannelChange<'_> {
             )));
         }
         self.new.topics_policy = policy;
-        self.push("topics_policy", policy.name());
+        self.push(StreamChange::TopicsPolicy { value: policy });
         self.notices.push(channel_notices::topics_policy_changed(self.old, &self.new, &self.by));
         Ok(())
     }
@@ -243,9 +243,8 @@ impl ChannelChange<'_> {
         if text == self.new.description {
             return;
         }
-        let update = StreamUpdated::new(self.old, "description", text.as_str())
-            .with("rendered_description", html.as_str());
-        self.updates.push(update);
+        let (value, rendered_description) = (text.clone(), html.clone());
+        self.push(StreamChange::Description { value, rendered_description });
         self.new.description = text;
         self.new.rendered_description = html;
         self.notices.push(channel_notices::description_changed(self.old, &self.new, &self.by));
@@ -260,7 +259,7 @@ impl ChannelChange<'_> {
         if fold(&name) != fold(&self.new.name) && sql::by_name(tx, &name)?.is_some() {
             return Err(ApiError::bad_request("Channel name is already in use."));
         }
-        self.push("name", name.as_str());
+        self.push(StreamChange::Name { value: name.clone() });
         self.new.name = name;
         self.notices.push(channel_notices::renamed(&self.new, &self.old.name, &self.by));
         Ok(())
@@ -271,7 +270,7 @@ impl ChannelChange<'_> {
         channel_folders::check_usable(tx, folder_id)?;
         if folder_id != self.new.folder_id {
             self.new.folder_id = folder_id;
-            self.push("folder_id", folder_id);
+            self.push(StreamChange::FolderId { value: folder_id });
         }
         Ok(())
     }
@@ -296,7 +295,7 @@ impl ChannelChange<'_> {
         let before = setting::to_wire(tx, old_group)?;
         let group = setting.parse(tx, &after)?;
         setting::set(tx, Owner::Stream(stream_id.0), setting.name(), group)?;
-        self.push(setting.name(), serde_json::to_value(&after)?);
+        self.push(StreamChange::Permission { property: setting, value: after.clone() });
         if setting == StreamSetting::CanSendMessage {
             self.push_post_policy(old_group, group);
             let before = channel_notices::group_mentions(tx, &before)?;
@@ -311,8 +310,8 @@ impl ChannelChange<'_> {
         let before = rules::stream_post_policy(Some(old_group));
         let after = rules::stream_post_policy(Some(group));
         if before != after {
-            self.push("stream_post_policy", after);
-            self.push("is_announcement_only", is_announcement_only(after));
+            self.push(StreamChange::StreamPostPolicy { value: after });
+            self.push(StreamChange::IsAnnouncementOnly { value: is_announcement_only(after) });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `PATCH /user_groups/{user_group_id}`.
 
-use crate::domain::groups::events::GroupUpdated;
+use crate::domain::groups::events::{GroupChange, GroupUpdated};
 use crate::domain::groups::permission::UserGroupSetting;
 use crate::domain::groups::rules::Manager;
 use crate::domain::groups::setting::{Owner, SettingChange};
@@ -72,11 +72,11 @@ pub fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult
         rules::check_name(name)?;
         rules::check_unique(tx, name, Some(group.id))?;
         group.name.clone_from(name);
-        save(tx, &group, "name", name)?;
+        save(tx, &group, GroupChange::Name(name.clone()))?;
     }
     if let Some(description) = params.description.as_ref().filter(|text| **text != group.description) {
         group.description.clone_from(description);
-        save(tx, &group, "description", description)?;
+        save(tx, &group, GroupChange::Description(description.clone()))?;
     }
     if params.deactivated == Some(false) && group.deactivated {
         group.deactivated = false;
@@ -90,10 +90,10 @@ pub fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult
     Ok(Reply::ok())
 }
 
-fn save(tx: &mut Tx<'_>, group: &GroupRow, property: &str, value: &str) -> ApiResult<()> {
+fn save(tx: &mut Tx<'_>, group: &GroupRow, change: GroupChange) -> ApiResult<()> {
     sql::update(tx, group)?;
     let audience = everyone(tx)?;
-    tx.emit(GroupUpdated::new(group, property, value), audience);
+    tx.emit(GroupUpdated::new(group, change), audience);
     Ok(())
 }
 
@@ -119,6 +119,6 @@ fn set(
     let after = setting::parse(tx, setting.name(), &setting.permission(), &value)?;
     setting::set(tx, owner, setting.name(), after)?;
     let audience = everyone(tx)?;
-    tx.emit(GroupUpdated::new(group, setting.name(), serde_json::to_value(&value)?), audience);
+    tx.emit(GroupUpdated::new(group, GroupChange::permission(setting, value)), audience);
     Ok(())
 }

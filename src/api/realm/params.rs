@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for RealmChangesVisitor {
             if let Some(property) = PROPERTIES.iter().find(|property| property.name == name) {
                 let value = map.next_value_seed(ValueSeed(property))?;
                 changes.values.extend(value.map(|value| (property, value)));
-            } else if let Some(group) = RealmGroup::ALL.into_iter().find(|group| group.name() == name) {
+            } else if let Some(group) = RealmGroup::named(name) {
                 let change = map.next_value::<Option<SettingChange>>()?;
                 changes.groups.extend(change.map(|change| (group, change)));
             } else {
@@ -94,7 +94,7 @@ impl<'de> DeserializeSeed<'de> for ValueSeed {
     type Value = Option<Value>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<Value>, D::Error> {
-        let Property { name, kind } = *self.0;
+        let Property { name, kind, .. } = *self.0;
         if is_limit(name) {
             return read_json(deserializer, "{} is not an integer", |value| {
                 value.is_i64() || value.is_string()

@@ -4,7 +4,7 @@ use crate::api::realm::params::RealmChanges;
 use crate::api::realm::rules;
 use crate::auth::Ctx;
 use crate::domain::access::channels;
-use crate::domain::groups::realm_settings::{RealmGroup, permission_changed};
+use crate::domain::groups::realm_settings::{RealmGroup, RealmPermissionUpdated};
 use crate::domain::groups::setting::{Owner, SettingChange};
 use crate::domain::groups::{realm_settings, setting};
 use crate::domain::realm::settings::MODERATION_REQUEST_CHANNEL_ID;
@@ -127,9 +127,8 @@ fn set_group(tx: &mut Tx<'_>, permission: RealmGroup, change: &SettingChange) ->
     let value = serde_json::to_value(&after)?;
     let set = |tx: &mut Tx<'_>| {
         setting::set(tx, Owner::Realm, permission.name(), group)?;
-        let event = permission_changed(permission.name().to_owned(), value.clone());
         let everyone = users::everyone(tx)?;
-        tx.emit(event, everyone);
+        tx.emit(RealmPermissionUpdated::new(permission, after), everyone);
         Ok(())
     };
     match permission {

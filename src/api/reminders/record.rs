@@ -32,13 +32,21 @@ pub struct ReminderRow {
 /// A reminder on the wire. It has the members of a scheduled message to oneself.
 #[derive(Serialize, Deserialize)]
 pub struct ReminderRecord {
+    /// Identifies the reminder.
     reminder_id: i64,
+    /// Always `private`.
     r#type: MessageType,
+    /// The user who is reminded.
     to: [UserId; 1],
+    /// The text of the reminder, in Markdown.
     content: String,
+    /// The text as HTML.
     rendered_content: String,
+    /// When it is sent, in UNIX seconds.
     scheduled_delivery_timestamp: i64,
+    /// Whether it could not be sent at its time; it is not tried again.
     failed: bool,
+    /// The message that it reminds of.
     reminder_target_message_id: MessageId,
 }
 
@@ -69,6 +77,7 @@ uniform_event!(ReminderAdded: "reminders", op "add", version 1);
 /// `reminders`, `op: remove`.
 #[derive(Serialize, Deserialize)]
 pub struct ReminderRemoved {
+    /// The reminder that was sent or deleted.
     reminder_id: i64,
 }
 

@@ -46,15 +46,22 @@ pub enum Target {
 /// A scheduled message on the wire.
 #[derive(Serialize, Deserialize)]
 pub struct ScheduledMessageRecord {
+    /// Identifies the scheduled message.
     scheduled_message_id: i64,
+    /// `stream` for a message to a channel, `private` for a direct one.
     r#type: MessageType,
+    /// The channel; or the recipients of a direct message, without the sender unless there is nobody else.
     to: To,
     /// Channel messages only.
     #[serde(skip_serializing_if = "Option::is_none")]
     topic: Option<String>,
+    /// The text, in Markdown.
     content: String,
+    /// The text as HTML.
     rendered_content: String,
+    /// When it is sent, in UNIX seconds.
     scheduled_delivery_timestamp: i64,
+    /// Whether it could not be sent at its time; it is not tried again until it is changed.
     failed: bool,
 }
 
@@ -113,6 +120,7 @@ uniform_event!(ScheduledMessageChanged: "scheduled_messages", op "update", versi
 /// `scheduled_messages`, `op: remove`.
 #[derive(Serialize, Deserialize)]
 pub struct ScheduledMessageRemoved {
+    /// The message that was sent or deleted.
     scheduled_message_id: i64,
 }
 

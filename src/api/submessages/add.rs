@@ -32,10 +32,15 @@ pub struct SubmessageParams {
 /// `submessage`.
 #[derive(Serialize, Deserialize)]
 pub struct SubmessageAdded {
+    /// `widget`.
     msg_type: String,
+    /// The message with the poll or list.
     message_id: MessageId,
+    /// Identifies the submessage; later ones have greater ids.
     submessage_id: i64,
+    /// Who sent it.
     sender_id: UserId,
+    /// The data, as JSON in a text.
     content: String,
 }
 

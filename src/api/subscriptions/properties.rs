@@ -17,8 +17,11 @@ use serde_json::Value;
 /// An element of `subscription_data`.
 #[derive(Deserialize)]
 struct PropertyChange {
+    /// A channel that the caller is subscribed to.
     stream_id: StreamId,
+    /// `color`, `is_muted`, `in_home_view`, `pin_to_top`, or the name of a notification setting.
     property: String,
+    /// A colour for `color`, a boolean for the others.
     value: Value,
 }
 

@@ -49,7 +49,9 @@ fn update_defaults(tx: &mut Tx<'_>, _caller: &Administrator, settings: SettingVa
 /// Whether a user consents to exports of their private data.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Consent {
+    /// Identifies the user.
     user_id: UserId,
+    /// Whether their private data may be exported.
     consented: bool,
 }
 

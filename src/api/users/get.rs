@@ -79,7 +79,7 @@ pub fn list_users(read: &Read<'_, User>, params: UserParams) -> ApiResult<Reply<
 /// The reply to `GET /users/{user_id}`.
 #[derive(Serialize)]
 pub struct OneUser {
-    /// The user.
+    /// The account that was asked for.
     pub user: UserRecord,
 }
 

@@ -7,6 +7,7 @@ use crate::app::App;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users;
 use crate::domain::bots;
+use crate::domain::bots::events::BotChange;
 use crate::domain::images::avatar::{Avatar, MEDIUM_SIDE, SIDE};
 use crate::domain::images::decoding::{ImageError, decode};
 use crate::domain::images::scaling::{cover, to_png};
@@ -72,7 +73,7 @@ pub fn set(tx: &mut Tx<'_>, user: &UserRow, image: Option<&AvatarImage>) -> ApiR
         avatar_url_medium: avatar.medium_url(),
         avatar_version: avatar.version,
     };
-    bots::events::emit_updated(tx, user, "avatar_url", avatar.url())?;
+    bots::events::emit_updated(tx, user, BotChange::AvatarUrl(avatar.url()))?;
     let audience = users::audience(tx, user)?;
     tx.emit(UserUpdated::new(user.user_id, change), audience);
     Ok(avatar)

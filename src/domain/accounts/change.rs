@@ -2,6 +2,7 @@
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users;
+use crate::domain::bots::events::BotChange;
 use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::users::{names, sql};
 use crate::domain::{bots, drafts, presence, user_settings, user_status};
@@ -19,7 +20,7 @@ pub fn set_full_name(tx: &mut Tx<'_>, user: &UserRow, full_name: &str) -> ApiRes
     sql::set_full_name(tx, user.user_id, &full_name)?;
     let audience = users::audience(tx, user)?;
     tx.emit(UserUpdated::new(user.user_id, UserChange::FullName { full_name: full_name.clone() }), audience);
-    bots::events::emit_updated(tx, user, "full_name", full_name)?;
+    bots::events::emit_updated(tx, user, BotChange::FullName(full_name.clone()))?;
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use crate::domain::access::channel_rows;
 use crate::domain::access::channel_viewers::ChannelViewers;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{user_rows, users};
+use crate::domain::bots::events::BotChange;
 use crate::domain::channels::events::PeersChanged;
 use crate::domain::groups::roles::Among;
 use crate::domain::subscriptions::sql as subscriptions;
@@ -45,7 +46,7 @@ fn deactivate_one(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
         let after = UserRow { is_active: false, ..user.clone() };
         let who = users::users_with_access_to(tx, &after)?;
         tx.emit(activity(user.user_id, false), Audience::set(who));
-        bots::events::emit_updated(tx, user, "is_active", false)
+        bots::events::emit_updated(tx, user, BotChange::IsActive(false))
     })
 }
 
@@ -96,7 +97,7 @@ pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: UserId) -> ApiResult<()> 
         // Clients do not keep these of deactivated users.
         user_status::introduce(tx, &user, &who)?;
         presence::introduce(tx, user.user_id, &who)?;
-        bots::events::emit_updated(tx, &user, "is_active", true)?;
+        bots::events::emit_updated(tx, &user, BotChange::IsActive(true))?;
         if user.is_bot() {
             return give_to_active_owner(tx, &user, by);
         }

@@ -2,6 +2,7 @@
 
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users as access;
+use crate::domain::bots::events::BotChange;
 use crate::domain::bots::{events, sql};
 use crate::domain::keys;
 use crate::domain::users::events::{UserChange, UserUpdated};
@@ -30,7 +31,7 @@ pub fn insert_key(tx: &Tx<'_>, bot_id: UserId, api_key: &str) -> ApiResult<()> {
 pub fn regenerate_key(tx: &mut Tx<'_>, bot: &UserRow) -> ApiResult<String> {
     keys::delete_all(tx, bot.user_id)?;
     let api_key = mint_key(tx, bot.user_id)?;
-    events::emit_updated(tx, bot, "api_key", api_key.as_str())?;
+    events::emit_updated(tx, bot, BotChange::ApiKey(api_key.clone()))?;
     Ok(api_key)
 }
 

@@ -1,7 +1,7 @@
 //! `realm_bot` events, for a bot's owner and for administrators, and the bots in the answer of `POST /register`.
 
 use crate::domain::access::user_rows::UserRow;
-use crate::domain::bots::record::BotRecord;
+use crate::domain::bots::record::{BotRecord, ServiceRecord};
 use crate::domain::bots::sql;
 use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, uniform_event};
@@ -11,7 +11,6 @@ use crate::types::UserId;
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 /// `realm_bot`, `op: add`: a bot that the receivers can administer now.
 #[derive(Serialize, Deserialize)]
@@ -24,7 +23,40 @@ uniform_event!(BotAdded: "realm_bot", op "add", version 1);
 /// `realm_bot`, `op: update`: `user_id` and what is new.
 #[derive(Serialize, Deserialize)]
 pub struct BotUpdated {
-    bot: Map<String, Value>,
+    /// The bot, and what is new about it.
+    bot: ChangedBot,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ChangedBot {
+    /// Identifies the bot.
+    user_id: UserId,
+    #[serde(flatten)]
+    change: BotChange,
+}
+
+/// What is new about a bot: a member of its record.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BotChange {
+    /// The key with which it authenticates.
+    ApiKey(String),
+    /// The address of its image.
+    AvatarUrl(String),
+    /// Whether it receives events of all public channels by default.
+    DefaultAllPublicStreams(bool),
+    /// The name of its default channel for events; null for none.
+    DefaultEventsRegisterStream(Option<String>),
+    /// The name of its default channel to send to; null for none.
+    DefaultSendingStream(Option<String>),
+    /// Its name.
+    FullName(String),
+    /// Whether it is in use.
+    IsActive(bool),
+    /// Who owns it; null for nobody.
+    OwnerId(Option<UserId>),
+    /// The service of an outgoing webhook.
+    Services(Vec<ServiceRecord>),
 }
 
 uniform_event!(BotUpdated: "realm_bot", op "update", version 1);
@@ -32,6 +64,7 @@ uniform_event!(BotUpdated: "realm_bot", op "update", version 1);
 /// `realm_bot`, `op: delete`: a bot that the receivers can no longer administer.
 #[derive(Serialize, Deserialize)]
 pub struct BotDeleted {
+    /// The bot that is out of reach.
     bot: DeletedBot,
 }
 
@@ -39,6 +72,7 @@ uniform_event!(BotDeleted: "realm_bot", op "delete", version 1);
 
 #[derive(Serialize, Deserialize)]
 struct DeletedBot {
+    /// Identifies the bot.
     user_id: UserId,
 }
 
@@ -68,21 +102,18 @@ pub fn emit_deleted_to(tx: &mut Tx<'_>, bot_id: UserId, user_id: UserId) {
     tx.emit(BotDeleted { bot: DeletedBot { user_id: bot_id } }, Audience::user(user_id));
 }
 
-/// Emits `realm_bot/update` for one property to all who can administer the bot. Does nothing for a person.
-pub fn emit_updated(tx: &mut Tx<'_>, bot: &UserRow, name: &str, value: impl Into<Value>) -> ApiResult<()> {
+/// Emits `realm_bot/update` to all who can administer the bot. Does nothing for a person.
+pub fn emit_updated(tx: &mut Tx<'_>, bot: &UserRow, change: BotChange) -> ApiResult<()> {
     if bot.is_bot() {
         let user_ids = administrators(tx, bot)?;
-        emit_updated_to(tx, bot, name, value.into(), user_ids);
+        emit_updated_to(tx, bot, change, user_ids);
     }
     Ok(())
 }
 
-/// Emits `realm_bot/update` for one property to `user_ids`.
-pub fn emit_updated_to(tx: &mut Tx<'_>, bot: &UserRow, name: &str, value: Value, user_ids: RoaringBitmap) {
-    let mut changed = Map::new();
-    changed.insert("user_id".to_owned(), json!(bot.user_id));
-    changed.insert(name.to_owned(), value);
-    tx.emit(BotUpdated { bot: changed }, Audience::set(user_ids));
+fn emit_updated_to(tx: &mut Tx<'_>, bot: &UserRow, change: BotChange, user_ids: RoaringBitmap) {
+    let bot = ChangedBot { user_id: bot.user_id, change };
+    tx.emit(BotUpdated { bot }, Audience::set(user_ids));
 }
 
 /// Emits the events of a new owner: `delete` to the former one, `add` to the new one, `update` to administrators, who
@@ -96,7 +127,7 @@ pub fn emit_owner_changed(tx: &mut Tx<'_>, bot: &UserRow, former: Option<UserId>
     if let Some(owner) = bot.bot_owner_id.filter(is_other) {
         emit_added_to(tx, bot, owner.bit().into_iter().collect())?;
     }
-    emit_updated_to(tx, bot, "owner_id", json!(bot.bot_owner_id), others);
+    emit_updated_to(tx, bot, BotChange::OwnerId(bot.bot_owner_id), others);
     Ok(())
 }
 

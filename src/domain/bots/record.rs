@@ -8,10 +8,15 @@ use serde::{Deserialize, Serialize};
 /// A bot in `realm_bots` and in `realm_bot` events.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BotRecord {
+    /// The API email, with which it authenticates.
     email: String,
+    /// Identifies the bot.
     user_id: UserId,
+    /// Its name.
     full_name: String,
+    /// 1 for a generic bot, 2 for an incoming webhook, 3 for an outgoing one, 4 for one inside of the server.
     bot_type: Option<BotType>,
+    /// Whether its account is in use.
     is_active: bool,
     /// Absent if it was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -20,17 +25,24 @@ pub struct BotRecord {
     default_sending_stream: Option<String>,
     /// The name of a channel.
     default_events_register_stream: Option<String>,
+    /// Whether it receives events of all public channels by default.
     default_all_public_streams: bool,
+    /// The address of its image.
     avatar_url: String,
+    /// Who owns it; null for nobody.
     owner_id: Option<UserId>,
+    /// The service of an outgoing webhook; empty for other bots.
     services: Vec<ServiceRecord>,
 }
 
 /// The service of an outgoing webhook.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ServiceRecord {
+    /// The address to which messages are posted.
     base_url: String,
+    /// The format of what is posted: 1 for the native one, 2 for that of Slack.
     interface: i64,
+    /// Sent with each request, so that the service knows who asks.
     token: String,
 }
 
@@ -75,11 +87,16 @@ pub struct OwnBotRecord {
     /// Absent in `POST /bots`.
     #[serde(skip_serializing_if = "Option::is_none")]
     full_name: Option<String>,
+    /// The key with which it authenticates; absent if it was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     api_key: Option<String>,
+    /// The address of its image.
     avatar_url: String,
+    /// The name of its default channel to send to; null for none.
     default_sending_stream: Option<String>,
+    /// The name of its default channel for events; null for none.
     default_events_register_stream: Option<String>,
+    /// Whether it receives events of all public channels by default.
     default_all_public_streams: bool,
 }
 

@@ -4,18 +4,19 @@
 //! its undoing a creation.
 
 use crate::auth::Ctx;
-use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::access::channels::Viewer;
 use crate::domain::channels::record::{ChannelRecord, Records};
 use crate::domain::channels::sql;
+use crate::domain::groups::channel_settings::StreamSetting;
+use crate::domain::groups::setting::GroupSetting;
 use crate::domain::realm::user_ids;
 use crate::events::{Audience, Event, Form, Receiver, Routed, uniform_event};
 use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
-use crate::types::{Role, StreamId, UserId};
+use crate::types::{MessageId, Role, StreamId, UserId};
 use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -55,14 +56,87 @@ uniform_event!(
 /// `stream`, `op: update`: a property changed.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct StreamUpdated {
+    /// The channel.
     stream_id: StreamId,
     /// The name, before the change if that is what changed.
     name: String,
-    property: Cow<'static, str>,
-    value: Value,
-    /// `rendered_description`, or `history_public_to_subscribers` and `is_web_public`.
     #[serde(flatten)]
-    more: Map<String, Value>,
+    change: StreamChange,
+}
+
+/// The name of a property of a channel, its new value, and what changes with it.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(tag = "property", rename_all = "snake_case")]
+pub enum StreamChange {
+    /// The description.
+    Description {
+        /// Markdown.
+        value: String,
+        /// The description as HTML.
+        rendered_description: String,
+    },
+    /// The oldest message.
+    FirstMessageId {
+        /// Null if there is none.
+        value: Option<MessageId>,
+    },
+    /// The folder.
+    FolderId {
+        /// Null for none.
+        value: Option<i64>,
+    },
+    /// Who can read the channel.
+    InviteOnly {
+        /// Whether the channel is private.
+        value: bool,
+        /// Whether subscribers can read messages that were sent before they subscribed.
+        history_public_to_subscribers: bool,
+        /// Whether it can be read without an account.
+        is_web_public: bool,
+    },
+    /// Deprecated; follows from `can_send_message_group`.
+    IsAnnouncementOnly {
+        /// Whether only administrators may post.
+        value: bool,
+    },
+    /// Whether the channel is archived.
+    IsArchived {
+        /// Nothing can be sent to an archived channel.
+        value: bool,
+    },
+    /// Whether there are recent messages.
+    IsRecentlyActive {
+        /// False if nothing was sent for half a year.
+        value: bool,
+    },
+    /// How long messages are kept.
+    MessageRetentionDays {
+        /// Days; -1 for ever, null for as long as the organization says.
+        value: Option<i64>,
+    },
+    /// The name.
+    Name {
+        /// The new one.
+        value: String,
+    },
+    /// Deprecated; follows from `can_send_message_group`.
+    StreamPostPolicy {
+        /// Who may post: 1 for everyone, 2 for administrators, 3 for full members, 4 for moderators.
+        value: i64,
+    },
+    /// The policy on topics.
+    TopicsPolicy {
+        /// Whether the empty topic may be used.
+        value: TopicsPolicy,
+    },
+    /// A permission.
+    #[serde(untagged)]
+    Permission {
+        /// Its name.
+        property: StreamSetting,
+        /// Who has it.
+        value: GroupSetting,
+    },
 }
 
 /// What decides who gets a [`StreamUpdated`], and how.
@@ -89,36 +163,21 @@ pub enum StreamUpdatedForm {
 
 impl StreamUpdated {
     /// The event for a property of a channel, which is as it was before.
-    pub fn new(stream: &StreamRow, property: &'static str, value: impl Into<Value>) -> Routed<Self> {
-        let event = Self {
-            stream_id: stream.stream_id,
-            name: stream.name.clone(),
-            property: property.into(),
-            value: value.into(),
-            more: Map::new(),
-        };
+    pub fn new(stream: &StreamRow, change: StreamChange) -> Routed<Self> {
+        let event = Self { stream_id: stream.stream_id, name: stream.name.clone(), change };
         let routing = ChannelRouting { is_archived: stream.is_archived };
         Routed { event, routing: StreamUpdatedRouting::Change(routing) }
     }
 
     /// The event for a channel that is archived, or is no longer. The record is of after the change.
     pub fn archived(stream: &StreamRow, record: ChannelRecord) -> Routed<Self> {
-        let Routed { event, .. } = Self::new(stream, "is_archived", record.is_archived);
+        let Routed { event, .. } = Self::new(stream, StreamChange::IsArchived { value: record.is_archived });
         let routing = if record.is_archived {
             StreamUpdatedRouting::Archived
         } else {
             StreamUpdatedRouting::Unarchived(Box::new(record))
         };
         Routed { event, routing }
-    }
-}
-
-impl Routed<StreamUpdated> {
-    /// Adds a member that comes with the property.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.event.more.insert(name.to_owned(), value.into());
-        self
     }
 }
 
@@ -159,11 +218,13 @@ impl Event for StreamUpdated {
 pub struct StreamDeleted {
     /// Deprecated: objects with only the id.
     streams: [DeletedStream; 1],
+    /// The channel.
     stream_ids: [StreamId; 1],
 }
 
 #[derive(Serialize, Deserialize)]
 struct DeletedStream {
+    /// The channel.
     stream_id: StreamId,
 }
 
@@ -185,6 +246,7 @@ uniform_event!(
 /// `default_streams`: which channels new users are subscribed to.
 #[derive(Serialize, Deserialize)]
 pub struct DefaultStreams {
+    /// All channels to which new users are subscribed.
     default_streams: Vec<StreamId>,
 }
 
@@ -229,8 +291,11 @@ pub fn default_streams_state(request: &StateRequest<'_>, state: &mut State) -> A
 /// `subscription`, `op: peer_add` and `peer_remove`: others came to channels or left them.
 #[derive(Serialize, Deserialize)]
 pub struct PeersChanged {
+    /// `peer_add` or `peer_remove`.
     op: Cow<'static, str>,
+    /// The channels.
     stream_ids: Vec<StreamId>,
+    /// The users who came or went, in each of the channels.
     user_ids: Vec<u32>,
 }
 

@@ -16,28 +16,43 @@ use std::collections::HashMap;
 pub struct ChannelRecord {
     /// Identifies the channel.
     pub stream_id: StreamId,
+    /// Unique among the channels, upper and lower case alike.
     name: String,
     /// Clients without the `archived_channels` capability do not get archived channels.
     pub is_archived: bool,
+    /// What the channel is for, in Markdown, one line.
     description: String,
+    /// The description as HTML.
     rendered_description: String,
+    /// When it was created, in UNIX seconds.
     date_created: i64,
+    /// Who created it; null if nobody recorded did.
     creator_id: Option<UserId>,
+    /// Whether the channel is private.
     invite_only: bool,
+    /// Whether it can be read without an account.
     is_web_public: bool,
     /// Deprecated; follows from `can_send_message_group`.
     stream_post_policy: i64,
     /// Deprecated; follows from `can_send_message_group`.
     is_announcement_only: bool,
+    /// Days for which messages are kept; -1 for ever, null for as long as the organization says.
     message_retention_days: Option<i64>,
+    /// Whether subscribers can read messages that were sent before they subscribed.
     history_public_to_subscribers: bool,
+    /// Whether the empty topic may be used.
     topics_policy: TopicsPolicy,
+    /// The oldest message; null if there is none.
     first_message_id: Option<MessageId>,
+    /// The folder that it is shown in; null for none.
     folder_id: Option<i64>,
+    /// Whether it has messages of the last half year, or is that young.
     is_recently_active: bool,
     #[serde(flatten)]
     settings: Settings,
+    /// The number of subscribers whose accounts are in use.
     subscriber_count: i64,
+    /// Messages per week, on average over four weeks; null for a channel younger than a week.
     stream_weekly_traffic: Option<i64>,
     /// Only in `GET /streams` with `include_default`.
     #[serde(skip_serializing_if = "Option::is_none")]

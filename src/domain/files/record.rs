@@ -13,6 +13,7 @@ use std::borrow::Cow;
 /// An uploaded file on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachmentRecord {
+    /// Identifies the file.
     id: i64,
     /// As the uploader called it.
     name: String,
@@ -29,6 +30,7 @@ pub struct AttachmentRecord {
 /// A message that links to an uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct LinkingMessage {
+    /// Identifies the message.
     id: MessageId,
     /// UNIX milliseconds.
     date_sent: i64,
@@ -56,7 +58,9 @@ impl AttachmentRecord {
 /// `attachment`, `op: add` and `update`.
 #[derive(Serialize, Deserialize)]
 pub struct AttachmentChanged {
+    /// `add` for a new file, `update` if other messages link to it from now on.
     op: Cow<'static, str>,
+    /// The file as it is now.
     attachment: AttachmentRecord,
     /// Bytes, of all files of the organization.
     upload_space_used: u64,
@@ -67,6 +71,7 @@ uniform_event!(AttachmentChanged: "attachment", name "attachment/change", versio
 /// `attachment`, `op: remove`.
 #[derive(Serialize, Deserialize)]
 pub struct AttachmentRemoved {
+    /// The file that is gone.
     attachment: RemovedAttachment,
     /// Bytes, of all files of the organization.
     upload_space_used: u64,
@@ -76,6 +81,7 @@ uniform_event!(AttachmentRemoved: "attachment", op "remove", version 1);
 
 #[derive(Serialize, Deserialize)]
 struct RemovedAttachment {
+    /// Identifies the file.
     id: i64,
 }
 

@@ -16,10 +16,15 @@ use std::sync::Arc;
 /// One format of thumbnails, as `server_thumbnail_formats` lists it.
 #[derive(Debug, Serialize)]
 pub struct ThumbnailFormat {
+    /// The last part of the address of a thumbnail in this format.
     name: &'static str,
+    /// In pixels.
     max_width: u32,
+    /// In pixels.
     max_height: u32,
+    /// The ending of the file's name.
     format: &'static str,
+    /// Whether thumbnails move; only animations have such.
     animated: bool,
 }
 

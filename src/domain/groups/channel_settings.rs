@@ -1,6 +1,6 @@
 //! The group settings of a channel: who may do what in it (spec, "Channel").
 
-use crate::domain::groups::permission::{DefaultGroup, Permission};
+use crate::domain::groups::permission::{DefaultGroup, Permission, named_permissions};
 use crate::domain::groups::setting;
 use crate::domain::groups::setting::{DirectGroup, GroupSetting, Owner};
 use crate::domain::groups::system::SystemGroup;
@@ -36,6 +36,8 @@ pub enum StreamSetting {
     /// May subscribe themselves, and so read.
     CanSubscribe,
 }
+
+named_permissions!(StreamSetting);
 
 impl StreamSetting {
     /// All of them, in the order of the interface's lists.
@@ -167,7 +169,7 @@ impl<'de> Visitor<'de> for SettingsVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Settings, A::Error> {
         let mut settings = Vec::new();
         while let Some(name) = members.next_key::<Cow<'_, str>>()? {
-            match StreamSetting::ALL.into_iter().find(|setting| setting.name() == name) {
+            match StreamSetting::named(&name) {
                 Some(setting) => settings.push((setting, members.next_value()?)),
                 None => drop(members.next_value::<IgnoredAny>()?),
             }

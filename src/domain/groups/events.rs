@@ -14,28 +14,33 @@ use crate::store::Tx;
 use crate::types::{GroupId, Role, UserId};
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A group on the wire.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GroupRecord {
+    /// Identifies the group.
     id: GroupId,
+    /// Unique among the groups.
     name: String,
+    /// What the group is for.
     description: String,
     /// Those that the group names itself and whose accounts are in use, ascending.
     members: Vec<UserId>,
     /// The groups that it includes itself, ascending.
     direct_subgroup_ids: Vec<GroupId>,
+    /// Whether its members follow from their roles.
     is_system_group: bool,
+    /// Who created it; null for system groups.
     creator_id: Option<UserId>,
     /// UNIX seconds.
     date_created: Option<i64>,
+    /// Whether it is out of use.
     deactivated: bool,
     /// `can_..._group`.
     #[serde(flatten)]
-    settings: Map<String, Value>,
+    settings: BTreeMap<UserGroupSetting, GroupSetting>,
 }
 
 /// What decides who gets an event about a group.
@@ -69,8 +74,11 @@ uniform_event!(GroupAdded: "user_group", op "add", version 1);
 /// `user_group`, `op: add_members` and `remove_members`.
 #[derive(Serialize, Deserialize)]
 pub struct MembersChanged {
+    /// `add_members` or `remove_members`.
     op: Cow<'static, str>,
+    /// The group.
     group_id: GroupId,
+    /// The users who came or went.
     user_ids: Vec<UserId>,
 }
 
@@ -99,8 +107,11 @@ uniform_event!(
 /// `user_group`, `op: add_subgroups` and `remove_subgroups`.
 #[derive(Serialize, Deserialize)]
 pub struct SubgroupsChanged {
+    /// `add_subgroups` or `remove_subgroups`.
     op: Cow<'static, str>,
+    /// The group.
     group_id: GroupId,
+    /// The groups that it includes from now on, or no longer.
     direct_subgroup_ids: Vec<GroupId>,
 }
 
@@ -122,13 +133,38 @@ uniform_event!(
 /// `user_group`, `op: update`. Without the `include_deactivated_groups` capability, a deactivated group is gone.
 #[derive(Serialize, Deserialize)]
 pub struct GroupUpdated {
+    /// The group.
     group_id: GroupId,
-    data: Map<String, Value>,
+    /// What is new.
+    data: GroupChange,
+}
+
+/// What is new about a group: members of its record.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupChange {
+    /// The new name.
+    Name(String),
+    /// What the group is for, in new words.
+    Description(String),
+    /// Whether the group is out of use.
+    Deactivated(bool),
+    /// A permission, and who has it.
+    #[serde(untagged)]
+    Permission(BTreeMap<UserGroupSetting, GroupSetting>),
+}
+
+impl GroupChange {
+    /// Other people have a permission.
+    pub fn permission(setting: UserGroupSetting, value: GroupSetting) -> Self {
+        Self::Permission(BTreeMap::from([(setting, value)]))
+    }
 }
 
 /// `user_group`, `op: remove`: for clients without deactivated groups, a group that was deactivated.
 #[derive(Serialize)]
 struct GroupRemoved {
+    /// The group.
     group_id: GroupId,
 }
 
@@ -156,34 +192,23 @@ pub enum GroupUpdatedForm {
 
 impl GroupUpdated {
     /// The event for a member of a group's record that changed.
-    pub fn new(group: &GroupRow, name: &str, value: impl Into<Value>) -> Routed<Self> {
+    pub fn new(group: &GroupRow, data: GroupChange) -> Routed<Self> {
         let routing = GroupRouting { is_deactivated: group.deactivated };
-        Self::with_routing(group, name, value.into(), GroupUpdatedRouting::Change(routing))
+        Routed { event: Self { group_id: group.id, data }, routing: GroupUpdatedRouting::Change(routing) }
     }
 
     /// The event for a group that is deactivated.
     pub fn deactivated(group: &GroupRow) -> Routed<Self> {
-        Self::with_routing(group, DEACTIVATED, true.into(), GroupUpdatedRouting::Deactivated)
+        let event = Self { group_id: group.id, data: GroupChange::Deactivated(true) };
+        Routed { event, routing: GroupUpdatedRouting::Deactivated }
     }
 
     /// The event for a group that is in use again.
     pub fn reactivated(group: &GroupRow, record: GroupRecord) -> Routed<Self> {
-        let routing = GroupUpdatedRouting::Reactivated(Box::new(record));
-        Self::with_routing(group, DEACTIVATED, false.into(), routing)
-    }
-
-    fn with_routing(
-        group: &GroupRow,
-        name: &str,
-        value: Value,
-        routing: GroupUpdatedRouting,
-    ) -> Routed<Self> {
-        let data = Map::from_iter([(name.to_owned(), value)]);
-        Routed { event: Self { group_id: group.id, data }, routing }
+        let event = Self { group_id: group.id, data: GroupChange::Deactivated(false) };
+        Routed { event, routing: GroupUpdatedRouting::Reactivated(Box::new(record)) }
     }
 }
-
-const DEACTIVATED: &str = "deactivated";
 
 impl Event for GroupUpdated {
     const TYPE: &'static str = "user_group";
@@ -280,15 +305,15 @@ fn record(
     })
 }
 
-fn settings(connection: &Connection, row: &GroupRow) -> ApiResult<Map<String, Value>> {
+fn settings(connection: &Connection, row: &GroupRow) -> ApiResult<BTreeMap<UserGroupSetting, GroupSetting>> {
     let changed = setting::all_of(connection, Owner::Group(row.id.0))?;
-    let mut settings = Map::new();
+    let mut settings = BTreeMap::new();
     for group_setting in UserGroupSetting::ALL {
         let value = match changed.get(group_setting.name()) {
             Some(group) => setting::to_wire(connection, *group)?,
             None => GroupSetting::Group(group_setting.default_group(row.is_system_group).id()),
         };
-        settings.insert(group_setting.name().to_owned(), serde_json::to_value(value)?);
+        settings.insert(group_setting, value);
     }
     Ok(settings)
 }

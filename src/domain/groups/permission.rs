@@ -5,6 +5,32 @@
 use crate::domain::groups::system::SystemGroup;
 use serde::{Serialize, Serializer};
 
+/// Finds the permissions of an enum by their names on the wire, and reads and writes them as these.
+macro_rules! named_permissions {
+    ($permission:ty) => {
+        impl $permission {
+            /// The permission with a name.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|permission| permission.name() == name)
+            }
+        }
+
+        impl serde::Serialize for $permission {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.name())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $permission {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = String::deserialize(deserializer)?;
+                Self::named(&name).ok_or_else(|| serde::de::Error::custom("no permission has this name"))
+            }
+        }
+    };
+}
+pub(crate) use named_permissions;
+
 /// The published rule of a group setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Permission {
@@ -117,7 +143,7 @@ impl Permission {
 }
 
 /// A setting of user groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UserGroupSetting {
     /// May add others.
     CanAddMembers,
@@ -132,6 +158,8 @@ pub enum UserGroupSetting {
     /// May remove others.
     CanRemoveMembers,
 }
+
+named_permissions!(UserGroupSetting);
 
 impl UserGroupSetting {
     /// All of them.

@@ -1,18 +1,19 @@
 //! The organization's group settings: who may do what in it.
 
 use crate::domain::groups::membership::Membership;
-use crate::domain::groups::permission::Permission;
+use crate::domain::groups::permission::{Permission, named_permissions};
 use crate::domain::groups::setting;
-use crate::domain::groups::setting::Owner;
+use crate::domain::groups::setting::{GroupSetting, Owner};
 use crate::domain::groups::system::SystemGroup;
-use crate::domain::realm::events::RealmUpdatedDict;
+use crate::events::uniform_event;
 use crate::http::{ApiResult, Caller};
 use crate::types::GroupId;
 use rusqlite::Connection;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A permission in the organization.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RealmGroup {
     /// May see all users; others see only those they share a conversation with.
     CanAccessAllUsers,
@@ -63,6 +64,8 @@ pub enum RealmGroup {
     /// At least one of them has to take part in a direct conversation.
     DirectMessagePermission,
 }
+
+named_permissions!(RealmGroup);
 
 impl RealmGroup {
     /// All of them, by name.
@@ -168,9 +171,21 @@ impl RealmGroup {
     }
 }
 
-/// `realm`, `op: update_dict`: the event for a permission that other people have from now on.
-pub fn permission_changed(name: String, value: Value) -> RealmUpdatedDict {
-    RealmUpdatedDict::new("default", [(name, value)])
+/// `realm`, `op: update_dict`: other people have a permission in the organization from now on.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "property", content = "data", rename_all = "snake_case")]
+pub enum RealmPermissionUpdated {
+    /// The permission, and who has it.
+    Default(BTreeMap<RealmGroup, GroupSetting>),
+}
+
+uniform_event!(RealmPermissionUpdated: "realm", op "update_dict", name "realm/permission", version 1);
+
+impl RealmPermissionUpdated {
+    /// The event for a permission.
+    pub fn new(permission: RealmGroup, value: GroupSetting) -> Self {
+        Self::Default(BTreeMap::from([(permission, value)]))
+    }
 }
 
 /// The group that holds a permission in the organization.

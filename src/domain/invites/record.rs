@@ -72,12 +72,19 @@ pub fn random_key() -> String {
 /// An invitation on the wire, in `GET /invites`.
 #[derive(Clone, Debug, Serialize)]
 pub struct InviteRecord {
+    /// Identifies the invitation among those of its kind.
     id: i64,
+    /// Who invites; null for the link of the first owner.
     invited_by_user_id: Option<UserId>,
+    /// When it was created, in UNIX seconds.
     invited: i64,
+    /// When it expires, in UNIX seconds; null for never.
     expiry_date: Option<i64>,
+    /// The role that the new users get.
     invited_as: Role,
+    /// Whether it is a link that many can use.
     is_multiuse: bool,
+    /// Whether the inviter is told when somebody joins.
     notify_referrer_on_join: bool,
     /// Absent for reusable links.
     #[serde(skip_serializing_if = "Option::is_none")]

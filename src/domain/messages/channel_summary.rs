@@ -4,14 +4,13 @@
 
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channel_viewers;
-use crate::domain::channels::events::StreamUpdated;
+use crate::domain::channels::events::{StreamChange, StreamUpdated};
 use crate::domain::channels::{rules, sql};
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::MessageId;
 use rusqlite::{Connection, OptionalExtension};
-use serde_json::Value;
 
 /// The derived members of a channel's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +33,9 @@ pub fn of(tx: &Tx<'_>, stream: &StreamRow) -> ApiResult<Summary> {
 pub fn emit_if_changed(tx: &mut Tx<'_>, stream: &StreamRow, before: Summary) -> ApiResult<()> {
     let now = of(tx, stream)?;
     let first = (now.first_message_id != before.first_message_id)
-        .then(|| ("first_message_id", now.first_message_id.map(|id| id.0).into()));
+        .then_some(StreamChange::FirstMessageId { value: now.first_message_id });
     let active = (now.is_recently_active != before.is_recently_active)
-        .then(|| ("is_recently_active", now.is_recently_active.into()));
+        .then_some(StreamChange::IsRecentlyActive { value: now.is_recently_active });
     emit(tx, stream, first.into_iter().chain(active).collect())
 }
 
@@ -44,9 +43,9 @@ pub fn emit_if_changed(tx: &mut Tx<'_>, stream: &StreamRow, before: Summary) -> 
 /// long time.
 pub fn emit_if_first(tx: &mut Tx<'_>, stream: &StreamRow, id: MessageId) -> ApiResult<()> {
     let previous = sql::timestamp_before(tx, stream.recipient_id, id)?;
-    let first = previous.is_none().then(|| ("first_message_id", id.0.into()));
+    let first = previous.is_none().then_some(StreamChange::FirstMessageId { value: Some(id) });
     let was_active = rules::is_recently_active(tx.now(), stream.date_created, previous);
-    let active = (!was_active).then(|| ("is_recently_active", true.into()));
+    let active = (!was_active).then_some(StreamChange::IsRecentlyActive { value: true });
     emit(tx, stream, first.into_iter().chain(active).collect())
 }
 
@@ -69,7 +68,7 @@ pub fn emit_silent(tx: &mut Tx<'_>) -> ApiResult<i64> {
             let newest = sql::newest_timestamp(tx, stream.recipient_id)?;
             let is_active_at = |time| rules::is_recently_active(time, stream.date_created, newest);
             if is_active_at(since) && !is_active_at(now) {
-                emit(tx, &stream, vec![("is_recently_active", false.into())])?;
+                emit(tx, &stream, vec![StreamChange::IsRecentlyActive { value: false }])?;
             }
         }
     }
@@ -85,13 +84,13 @@ fn looked_until(connection: &Connection) -> rusqlite::Result<Option<i64>> {
         .optional()
 }
 
-fn emit(tx: &mut Tx<'_>, stream: &StreamRow, changes: Vec<(&'static str, Value)>) -> ApiResult<()> {
+fn emit(tx: &mut Tx<'_>, stream: &StreamRow, changes: Vec<StreamChange>) -> ApiResult<()> {
     if changes.is_empty() {
         return Ok(());
     }
     let audience = Audience::set(channel_viewers::users_who_can_see(tx, tx.now(), stream)?);
-    for (property, value) in changes {
-        tx.emit(StreamUpdated::new(stream, property, value), audience.clone());
+    for change in changes {
+        tx.emit(StreamUpdated::new(stream, change), audience.clone());
     }
     Ok(())
 }

@@ -110,6 +110,23 @@ impl FlagHolders {
     }
 }
 
+/// What of a new message concerns one receiver.
+#[derive(Serialize)]
+struct OwnMembers<'a> {
+    /// The flags that the message has for the receiver.
+    flags: Vec<&'static str>,
+    /// What the receiver called the message when they sent it; only in the queue that they named then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    local_message_id: Option<&'a String>,
+}
+
+/// What of a changed message concerns one receiver.
+#[derive(Serialize)]
+struct OwnFlags {
+    /// The flags that the message has for the receiver now.
+    flags: Vec<&'static str>,
+}
+
 impl Event for MessageSent {
     const TYPE: &'static str = "message";
     const OP: Option<&'static str> = None;
@@ -167,12 +184,11 @@ impl Event for MessageSent {
     }
 
     fn personal(&self, routing: &MessageRouting, receiver: &Receiver<'_>, members: &mut Members<'_>) {
-        members.add::<Vec<&str>>("flags", &routing.flags.of(receiver.user_id));
-        if let Some((queue_id, local_id)) = &routing.echo
-            && queue_id == receiver.queue_id
-        {
-            members.add::<String>("local_message_id", local_id);
-        }
+        let echo = routing.echo.as_ref().filter(|(queue_id, _)| queue_id == receiver.queue_id);
+        members.add(&OwnMembers {
+            flags: routing.flags.of(receiver.user_id),
+            local_message_id: echo.map(|(_, local_id)| local_id),
+        });
     }
 }
 
@@ -291,7 +307,7 @@ impl Event for MessageEdited {
     }
 
     fn personal(&self, flags: &FlagHolders, receiver: &Receiver<'_>, members: &mut Members<'_>) {
-        members.add::<Vec<&str>>("flags", &flags.of(receiver.user_id));
+        members.add(&OwnFlags { flags: flags.of(receiver.user_id) });
     }
 }
 
@@ -304,9 +320,12 @@ pub struct MessagesDeleted {
     /// One of them, for clients without.
     #[serde(skip_serializing_if = "Option::is_none")]
     message_id: Option<MessageId>,
+    /// `stream` for messages of a channel, `private` for direct ones.
     message_type: MessageType,
+    /// The channel; absent for direct messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_id: Option<StreamId>,
+    /// The topic; absent for direct messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     topic: Option<String>,
 }
@@ -362,10 +381,13 @@ impl Event for MessagesDeleted {
 /// `update_message_flags`: a user's own flags on some messages changed.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct FlagsChanged {
+    /// `add` or `remove`.
     op: Cow<'static, str>,
     /// The same as `op`, for older clients.
     operation: Cow<'static, str>,
+    /// The flag, such as `read` or `starred`.
     flag: Cow<'static, str>,
+    /// The messages whose flag changed, ascending.
     messages: Vec<MessageId>,
     /// Deprecated: whether every message of the user is meant.
     all: bool,
@@ -396,7 +418,7 @@ pub enum UnreadPlace {
     Stream {
         /// The channel.
         stream_id: StreamId,
-        /// The topic.
+        /// The topic in it.
         topic: String,
         /// Whether the user has muted neither.
         unmuted_stream_msg: bool,

@@ -100,7 +100,7 @@ pub struct MessageRecord<'a> {
 /// What a message shares with no other.
 #[derive(Clone, Debug, Serialize)]
 pub struct OwnPart<'a> {
-    /// The id.
+    /// Grows from message to message, in the order of sending.
     pub id: MessageId,
     /// HTML or Markdown, as `content_type` says. `None` where it is written beside the part.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -232,9 +232,9 @@ pub struct Reaction {
 /// A piece of data that belongs to a message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Submessage {
-    /// The id.
+    /// Grows from one to the next.
     pub id: i64,
-    /// The message.
+    /// The message that it belongs to.
     pub message_id: MessageId,
     /// Who sent it.
     pub sender_id: UserId,
@@ -257,7 +257,7 @@ pub enum DisplayRecipient {
 /// Somebody in a direct conversation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Participant {
-    /// The id.
+    /// Identifies the user.
     pub id: UserId,
     /// The API email.
     pub email: String,

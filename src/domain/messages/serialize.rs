@@ -101,7 +101,9 @@ fn write_each(
 /// A message's text with the words of a search highlighted.
 #[derive(Serialize)]
 pub struct Matches {
+    /// The message's HTML, with the words that were found in `span.highlight`.
     match_content: String,
+    /// The topic as HTML, with the words that were found in `span.highlight`.
     match_subject: String,
 }
 

@@ -1,43 +1,79 @@
 //! Events about the organization.
 
+use crate::domain::realm::settings::RealmTable;
 use crate::domain::realm::{settings, user_ids as users};
 use crate::events::uniform_event;
-use crate::http::ApiResult;
+use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
+use crate::types::SettingUpdate;
 use crate::types::version::{FEATURE_LEVEL, VERSION};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// `realm`, `op: update`: the older form, for one setting.
 #[derive(Serialize, Deserialize)]
 pub struct RealmUpdated {
-    property: String,
-    value: Value,
+    #[serde(flatten)]
+    setting: SettingUpdate<RealmTable>,
 }
 
 uniform_event!(RealmUpdated: "realm", op "update", version 1);
 
-/// `realm`, `op: update_dict`: the newer form, for settings that come in company.
+/// `realm`, `op: update_dict`: the newer form, for settings that come in company. `property` is `default` for all but
+/// images, for clients from before this form.
 #[derive(Serialize, Deserialize)]
-pub struct RealmUpdatedDict {
-    /// `icon`, `logo` or `night_logo`; for other settings always `default`, for clients from before this form.
-    property: Cow<'static, str>,
-    data: Map<String, Value>,
+#[serde(tag = "property", content = "data", rename_all = "snake_case")]
+pub enum RealmUpdatedDict {
+    /// Settings and their new values.
+    Default(RealmChange),
+    /// The icon.
+    Icon {
+        /// Its address.
+        icon_url: String,
+        /// `G` for the one that every organization has at first, `U` for an uploaded one.
+        icon_source: Cow<'static, str>,
+    },
+    /// The logo.
+    Logo {
+        /// Its address.
+        logo_url: String,
+        /// `D` for the one that every organization has at first, `U` for an uploaded one.
+        logo_source: Cow<'static, str>,
+    },
+    /// The logo on a dark background.
+    NightLogo {
+        /// Its address.
+        night_logo_url: String,
+        /// `D` for the one that every organization has at first, `U` for an uploaded one.
+        night_logo_source: Cow<'static, str>,
+    },
 }
 
-uniform_event!(RealmUpdatedDict: "realm", op "update_dict", version 1);
+uniform_event!(RealmUpdatedDict: "realm", op "update_dict", version 2);
 
-impl RealmUpdatedDict {
-    /// The event for settings and their new values.
-    pub fn new(property: &'static str, data: impl IntoIterator<Item = (String, Value)>) -> Self {
-        Self { property: property.into(), data: data.into_iter().collect() }
-    }
+/// Settings of the organization that are announced by the newer form, with their new values.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RealmChange {
+    /// Whether authors may edit the text of messages.
+    AllowMessageEditing(bool),
+    /// For how many seconds they may; null for ever.
+    MessageContentEditLimitSeconds(Option<i64>),
+    /// Whether messages need a topic.
+    #[serde(untagged)]
+    TopicsPolicy {
+        /// `allow_empty_topic` or `disable_empty_topic`.
+        topics_policy: String,
+        /// Deprecated: follows from `topics_policy`.
+        mandatory_topics: bool,
+    },
 }
 
 /// `realm`, `op: deactivated`: nobody can log in any more. What waits is answered with this.
 #[derive(Serialize, Deserialize)]
 pub struct RealmDeactivated {
+    /// The organization; there is one.
     realm_id: i64,
 }
 
@@ -46,8 +82,11 @@ uniform_event!(RealmDeactivated: "realm", op "deactivated", version 1);
 /// `restart`: the server is of another version than before, so that clients may have to load their state again.
 #[derive(Serialize, Deserialize)]
 pub struct Restarted {
+    /// The version of the server.
     zulip_version: String,
+    /// The same.
     zulip_merge_base: String,
+    /// The feature level of the interface.
     zulip_feature_level: i64,
     /// The time of the start, in UNIX seconds.
     server_generation: i64,
@@ -79,30 +118,23 @@ pub fn set(tx: &mut Tx<'_>, name: &str, value: &Value) -> ApiResult<bool> {
     if !settings::set(tx, name, value)? {
         return Ok(false);
     }
-    match name {
-        "allow_message_editing" | "message_content_edit_limit_seconds" => {
-            emit_dict(tx, [(name, value.clone())])?;
-        }
-        "topics_policy" => {
-            let mandatory = (*value == "disable_empty_topic").into();
-            emit_dict(tx, [(name, value.clone()), ("mandatory_topics", mandatory)])?;
-        }
-        _ => {
-            let event = RealmUpdated { property: name.to_owned(), value: value.clone() };
-            let everyone = users::everyone(tx)?;
-            tx.emit(event, everyone);
-        }
-    }
-    Ok(true)
-}
-
-/// Emits `realm/update_dict` with these settings to everyone.
-fn emit_dict<'a>(tx: &mut Tx<'_>, data: impl IntoIterator<Item = (&'a str, Value)>) -> ApiResult<()> {
-    let data = data.into_iter().map(|(name, value)| (name.to_owned(), value));
-    let event = RealmUpdatedDict::new("default", data);
     let everyone = users::everyone(tx)?;
-    tx.emit(event, everyone);
-    Ok(())
+    let change = match name {
+        "allow_message_editing" => RealmChange::AllowMessageEditing(*value == true),
+        "message_content_edit_limit_seconds" => RealmChange::MessageContentEditLimitSeconds(value.as_i64()),
+        "topics_policy" => RealmChange::TopicsPolicy {
+            topics_policy: value.as_str().unwrap_or_default().to_owned(),
+            mandatory_topics: *value == "disable_empty_topic",
+        },
+        _ => {
+            let setting = SettingUpdate::new(name, value)
+                .ok_or_else(|| ApiError::internal(format_args!("{name} was set to {value}")))?;
+            tx.emit(RealmUpdated { setting }, everyone);
+            return Ok(true);
+        }
+    };
+    tx.emit(RealmUpdatedDict::Default(change), everyone);
+    Ok(true)
 }
 
 /// Emits `realm/deactivated` to everyone.

@@ -3,83 +3,197 @@
 
 use crate::http::{ApiError, ApiResult};
 use crate::types::Kind::{Bool, Number, NumberOf, NumberOrNull, Text, TextOrNull, WordOf};
-use crate::types::{Kind, Property, Setting, SettingValue, Values};
+use crate::types::{Kind, Property, Setting, SettingTable, SettingValue, Values};
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
 const DAY: i64 = 24 * 60 * 60;
 
-const fn row(name: &'static str, kind: Kind) -> Property {
-    Property { name, kind }
+const fn row(name: &'static str, kind: Kind, about: &'static str) -> Property {
+    Property { name, kind, about }
 }
 
 /// All of them, by the name that follows `realm_` in `POST /register`, with the defaults of a new organization.
 /// A change may be refused for reasons that a type cannot tell: that is its endpoint's.
 pub const PROPERTIES: &[Property] = &[
-    row("allow_message_editing", Bool(true)),
-    row("avatar_changes_disabled", Bool(false)),
-    row("default_code_block_language", Text("")),
-    row("default_language", Text("en")),
-    row("description", Text("")),
-    row("digest_emails_enabled", Bool(false)),
-    row("digest_weekday", NumberOf(&[0, 1, 2, 3, 4, 5, 6], 1)),
-    row("disallow_disposable_email_addresses", Bool(true)),
-    row("email_changes_disabled", Bool(false)),
-    row("emails_restricted_to_domains", Bool(false)),
-    row("enable_guest_user_dm_warning", Bool(true)),
-    row("enable_guest_user_indicator", Bool(true)),
+    row("allow_message_editing", Bool(true), "Whether authors may edit the text of their messages."),
+    row("avatar_changes_disabled", Bool(false), "Whether only administrators may change images of users."),
+    row(
+        "default_code_block_language",
+        Text(""),
+        "The language of code blocks that name none; empty for plain text.",
+    ),
+    row("default_language", Text("en"), "The language of new users and of mail, as a code such as `de`."),
+    row("description", Text(""), "What the organization is, in Markdown."),
+    row("digest_emails_enabled", Bool(false), "Whether users get a weekly digest by email."),
+    row("digest_weekday", NumberOf(&[0, 1, 2, 3, 4, 5, 6], 1), "The day of the digest, 0 for Monday."),
+    row(
+        "disallow_disposable_email_addresses",
+        Bool(true),
+        "Whether addresses of disposable mail services may not join.",
+    ),
+    row("email_changes_disabled", Bool(false), "Whether only administrators may change emails of users."),
+    row("emails_restricted_to_domains", Bool(false), "Whether only emails of the listed domains may join."),
+    row(
+        "enable_guest_user_dm_warning",
+        Bool(true),
+        "Whether clients warn before a direct message to a guest.",
+    ),
+    row("enable_guest_user_indicator", Bool(true), "Whether clients mark the names of guests."),
     // Off in the published model, but on in every new organization that people join by invitation, as this one.
-    row("enable_read_receipts", Bool(true)),
-    row("enable_spectator_access", Bool(false)),
-    row("giphy_rating", NumberOf(&[0, 1, 2, 3, 4, 5], 2)),
-    row("icon_source", WordOf(&["G", "U"], "G")),
-    row("icon_version", Number(1)),
-    row("inline_image_preview", Bool(true)),
-    row("inline_url_embed_preview", Bool(false)),
-    row("invite_required", Bool(true)),
-    row("jitsi_server_url", TextOrNull(None)),
-    row("logo_source", WordOf(&["D", "U"], "D")),
-    row("logo_version", Number(1)),
-    row("message_content_allowed_in_email_notifications", Bool(true)),
-    row("message_content_delete_limit_seconds", NumberOrNull(Some(600))),
-    row("message_content_edit_limit_seconds", NumberOrNull(Some(600))),
-    row("message_edit_history_visibility_policy", WordOf(&["all", "moves", "none"], "all")),
-    row("message_retention_days", Number(-1)),
+    row("enable_read_receipts", Bool(true), "Whether users can see who has read a message."),
+    row(
+        "enable_spectator_access",
+        Bool(false),
+        "Whether web-public channels can be read without an account.",
+    ),
+    row(
+        "giphy_rating",
+        NumberOf(&[0, 1, 2, 3, 4, 5], 2),
+        "Which pictures of GIPHY clients offer: 0 for none, 1 to 5 for those rated at most Y, G, PG, \
+         PG-13 and R.",
+    ),
+    row(
+        "icon_source",
+        WordOf(&["G", "U"], "G"),
+        "`G` for the icon that every organization has at first, `U` for an uploaded one.",
+    ),
+    row("icon_version", Number(1), "Grows when the icon changes."),
+    row("inline_image_preview", Bool(true), "Whether messages show the images that they link to."),
+    row(
+        "inline_url_embed_preview",
+        Bool(false),
+        "Whether messages show previews of the pages that they link to.",
+    ),
+    row("invite_required", Bool(true), "Whether new users need an invitation."),
+    row("jitsi_server_url", TextOrNull(None), "The server for video calls; null for none."),
+    row(
+        "logo_source",
+        WordOf(&["D", "U"], "D"),
+        "`D` for the logo that every organization has at first, `U` for an uploaded one.",
+    ),
+    row("logo_version", Number(1), "Grows when the logo changes."),
+    row(
+        "message_content_allowed_in_email_notifications",
+        Bool(true),
+        "Whether notifications by email have the text of messages.",
+    ),
+    row(
+        "message_content_delete_limit_seconds",
+        NumberOrNull(Some(600)),
+        "For how many seconds authors may delete their messages; null for ever.",
+    ),
+    row(
+        "message_content_edit_limit_seconds",
+        NumberOrNull(Some(600)),
+        "For how many seconds authors may edit the text of their messages; null for ever.",
+    ),
+    row(
+        "message_edit_history_visibility_policy",
+        WordOf(&["all", "moves", "none"], "all"),
+        "What users see of earlier versions of messages: everything, only moves, or nothing.",
+    ),
+    row(
+        "message_retention_days",
+        Number(-1),
+        "Days for which messages are kept, where a channel does not say otherwise; -1 for ever.",
+    ),
     // Channels are named by id; -1 is none.
-    row("moderation_request_channel_id", Number(-1)),
-    row("move_messages_between_streams_limit_seconds", NumberOrNull(Some(7 * DAY))),
-    row("move_messages_within_stream_limit_seconds", NumberOrNull(Some(7 * DAY))),
-    row("name", Text("Team chat")),
-    row("name_changes_disabled", Bool(false)),
-    row("new_stream_announcements_stream_id", Number(-1)),
-    row("night_logo_source", WordOf(&["D", "U"], "D")),
-    row("night_logo_version", Number(1)),
-    row("org_type", NumberOf(&[0, 10, 20, 30, 35, 40, 50, 60, 70, 80, 90, 100, 1000], 0)),
+    row(
+        "moderation_request_channel_id",
+        Number(-1),
+        "The private channel that reports of messages go to; -1 for none.",
+    ),
+    row(
+        "move_messages_between_streams_limit_seconds",
+        NumberOrNull(Some(7 * DAY)),
+        "For how many seconds messages can be moved to other channels; null for ever.",
+    ),
+    row(
+        "move_messages_within_stream_limit_seconds",
+        NumberOrNull(Some(7 * DAY)),
+        "For how many seconds messages can be moved to other topics; null for ever.",
+    ),
+    row("name", Text("Team chat"), "The name of the organization."),
+    row("name_changes_disabled", Bool(false), "Whether only administrators may change names of users."),
+    row(
+        "new_stream_announcements_stream_id",
+        Number(-1),
+        "The channel in which new channels are announced; -1 for none.",
+    ),
+    row(
+        "night_logo_source",
+        WordOf(&["D", "U"], "D"),
+        "`D` for the logo that every organization has at first, `U` for an uploaded one.",
+    ),
+    row("night_logo_version", Number(1), "Grows when the logo for dark themes changes."),
+    row(
+        "org_type",
+        NumberOf(&[0, 10, 20, 30, 35, 40, 50, 60, 70, 80, 90, 100, 1000], 0),
+        "What kind of organization it is, such as 10 for a business or 20 for an open-source project; \
+         0 if nobody said.",
+    ),
     // Published as one of `authentication_methods`; the only one here.
-    row("password_auth_enabled", Bool(true)),
-    row("presence_disabled", Bool(false)),
+    row("password_auth_enabled", Bool(true), "Whether people can log in with a password."),
+    row("presence_disabled", Bool(false), "Whether nobody sees who is online."),
     // The description as HTML, for people who have not logged in yet; follows from `description`.
-    row("rendered_description", Text("")),
-    row("require_e2ee_push_notifications", Bool(false)),
-    row("require_unique_names", Bool(false)),
-    row("send_welcome_emails", Bool(true)),
-    row("signup_announcements_stream_id", Number(-1)),
-    row("topics_policy", WordOf(&["allow_empty_topic", "disable_empty_topic"], "allow_empty_topic")),
+    row("rendered_description", Text(""), "The description as HTML."),
+    row(
+        "require_e2ee_push_notifications",
+        Bool(false),
+        "Whether notifications on phones have to be encrypted from end to end.",
+    ),
+    row("require_unique_names", Bool(false), "Whether no two users may have the same name."),
+    row("send_welcome_emails", Bool(true), "Whether new users get mails that introduce the server."),
+    row(
+        "signup_announcements_stream_id",
+        Number(-1),
+        "The channel in which new users are announced; -1 for none.",
+    ),
+    row(
+        "topics_policy",
+        WordOf(&["allow_empty_topic", "disable_empty_topic"], "allow_empty_topic"),
+        "Whether channels allow the empty topic, where they do not say otherwise.",
+    ),
     // Published as 1, which is Jitsi with a server that the operator did not choose. Here the organization names one
     // first: until then 0, none.
-    row("video_chat_provider", NumberOf(&[0, 1], 0)),
-    row("waiting_period_threshold", Number(0)),
-    row("want_advertise_in_communities_directory", Bool(false)),
-    row("welcome_message_custom_text", Text("")),
-    row("zulip_update_announcements_stream_id", Number(-1)),
+    row(
+        "video_chat_provider",
+        NumberOf(&[0, 1], 0),
+        "What makes links to video calls: 0 for nothing, 1 for Jitsi.",
+    ),
+    row("waiting_period_threshold", Number(0), "Days after which a new member becomes a full member."),
+    row(
+        "want_advertise_in_communities_directory",
+        Bool(false),
+        "Whether the organization wants to be listed in a public directory.",
+    ),
+    row(
+        "welcome_message_custom_text",
+        Text(""),
+        "What the welcome bot adds to its message to new users, in Markdown.",
+    ),
+    row(
+        "zulip_update_announcements_stream_id",
+        Number(-1),
+        "The channel in which news of the server are announced; -1 for none.",
+    ),
 ];
 
 /// The row of a setting.
 pub fn property(name: &str) -> ApiResult<&'static Property> {
-    PROPERTIES
-        .iter()
-        .find(|property| property.name == name)
+    RealmTable::property(name)
         .ok_or_else(|| ApiError::internal(format_args!("the organization has no setting {name}")))
+}
+
+/// The settings that `realm` events are about.
+#[derive(Debug)]
+pub struct RealmTable;
+
+impl SettingTable for RealmTable {
+    fn property(name: &str) -> Option<&'static Property> {
+        PROPERTIES.iter().find(|property| property.name == name)
+    }
 }
 
 /// A setting of the organization, with the type of its values.

@@ -2,12 +2,12 @@
 
 use crate::domain::channels::events::ChannelRouting;
 use crate::domain::subscriptions::record::SubscriptionRecord;
+use crate::domain::subscriptions::rules::SubscriptionValue;
 use crate::domain::subscriptions::sql::NotificationDefaults;
 use crate::events::{Event, Form, Receiver, Routed, uniform_event};
 use crate::types::{StreamId, UserId};
 use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::borrow::Cow;
 
 /// `subscription`, `op: add`: the receivers are subscribed to channels. Users who chose alike share one event.
@@ -100,12 +100,15 @@ impl Event for SubscriptionsAdded {
 /// `subscription`, `op: remove`: the receivers are no longer subscribed to channels.
 #[derive(Serialize, Deserialize)]
 pub struct SubscriptionsRemoved {
+    /// The channels.
     subscriptions: Vec<RemovedSubscription>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct RemovedSubscription {
+    /// The channel.
     stream_id: StreamId,
+    /// Its name.
     name: String,
 }
 
@@ -129,14 +132,22 @@ uniform_event!(
 /// `subscription`, `op: update`: the user chose something for a channel.
 #[derive(Serialize, Deserialize)]
 pub struct SubscriptionUpdated {
+    /// The channel.
     stream_id: StreamId,
+    /// What changed: `color`, `is_muted`, `in_home_view`, `pin_to_top`, or a notification setting.
     property: Cow<'static, str>,
-    value: Value,
+    /// The new value.
+    value: SubscriptionValue,
 }
 
 impl SubscriptionUpdated {
     /// The event for a property and its new value.
-    pub fn new(stream_id: StreamId, property: &'static str, value: Value, is_archived: bool) -> Routed<Self> {
+    pub fn new(
+        stream_id: StreamId,
+        property: &'static str,
+        value: SubscriptionValue,
+        is_archived: bool,
+    ) -> Routed<Self> {
         let event = Self { stream_id, property: property.into(), value };
         Routed { event, routing: ChannelRouting { is_archived } }
     }

@@ -22,8 +22,10 @@ pub struct SubscriptionRecord {
     /// Absent in `never_subscribed`.
     #[serde(flatten)]
     personal: Option<PersonalRecord>,
+    /// The ids of all subscribers, ascending. Absent if they were not asked for, or only in part.
     #[serde(skip_serializing_if = "Option::is_none")]
     subscribers: Option<Arc<[UserId]>>,
+    /// The ids of some subscribers, ascending; only if a part was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     partial_subscribers: Option<Arc<[UserId]>>,
 }
@@ -31,15 +33,23 @@ pub struct SubscriptionRecord {
 /// The properties that belong to the user's subscription rather than to the channel.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct PersonalRecord {
+    /// `#` and six digits.
     color: String,
+    /// Whether the user has muted the channel.
     is_muted: bool,
     /// Deprecated: the negation of `is_muted`.
     in_home_view: bool,
+    /// Whether it is shown above other channels.
     pin_to_top: bool,
+    /// Whether messages raise desktop notifications; null for what the user's settings say.
     desktop_notifications: Option<bool>,
+    /// Whether messages raise a sound; null for what the user's settings say.
     audible_notifications: Option<bool>,
+    /// Whether messages raise notifications on phones; null for what the user's settings say.
     push_notifications: Option<bool>,
+    /// Whether messages are sent by email; null for what the user's settings say.
     email_notifications: Option<bool>,
+    /// Whether mentions of everybody count as mentions; null for what the user's settings say.
     wildcard_mentions_notify: Option<bool>,
 }
 

@@ -2,6 +2,7 @@
 
 use crate::http::{ApiError, ApiResult};
 use rusqlite::types::Value as SqlValue;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The colours of new subscriptions, in the order of assignment.
@@ -91,13 +92,24 @@ impl SubscriptionProperty {
     }
 
     /// The properties and values in events. Muting has two, one for each of its names.
-    pub fn event_values(&self) -> Vec<(&'static str, Value)> {
+    pub fn event_values(&self) -> Vec<(&'static str, SubscriptionValue)> {
+        let boolean = SubscriptionValue::Boolean;
         match self {
-            Self::Color(color) => vec![("color", color.as_str().into())],
-            Self::Muted(muted) => vec![("in_home_view", (!muted).into()), ("is_muted", (*muted).into())],
-            Self::Boolean(name, on) => vec![(name, (*on).into())],
+            Self::Color(color) => vec![("color", SubscriptionValue::Color(color.clone()))],
+            Self::Muted(muted) => vec![("in_home_view", boolean(!muted)), ("is_muted", boolean(*muted))],
+            Self::Boolean(name, on) => vec![(name, boolean(*on))],
         }
     }
+}
+
+/// The value of a property of a subscription.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SubscriptionValue {
+    /// That of `color`.
+    Color(String),
+    /// That of every other property.
+    Boolean(bool),
 }
 
 #[cfg(test)]
@@ -169,7 +181,10 @@ mod tests {
     fn events_of_muting_have_both_names() {
         assert_eq!(
             SubscriptionProperty::Muted(true).event_values(),
-            [("in_home_view", json!(false)), ("is_muted", json!(true))]
+            [
+                ("in_home_view", SubscriptionValue::Boolean(false)),
+                ("is_muted", SubscriptionValue::Boolean(true))
+            ]
         );
     }
 }

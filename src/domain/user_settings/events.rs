@@ -3,13 +3,14 @@
 use crate::domain::access::user_rows;
 use crate::domain::realm::user_ids;
 use crate::domain::user_settings::table::{
-    EMOJISET_CHOICES, LEGACY_DISPLAY, LEGACY_NOTIFICATIONS, NOTIFICATION_SOUNDS,
+    Defaults, DisplayTable, EMOJISET_CHOICES, LEGACY_DISPLAY, LEGACY_NOTIFICATIONS, NOTIFICATION_SOUNDS,
+    NotificationTable, UserTable,
 };
 use crate::domain::user_settings::{all, defaults, languages};
 use crate::events::{Audience, Receiver, uniform_event};
 use crate::http::{ApiError, ApiResult, State, StateRequest};
 use crate::store::Tx;
-use crate::types::UserId;
+use crate::types::{SettingTable, SettingUpdate, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -17,8 +18,9 @@ use std::borrow::Cow;
 /// `user_settings`, `op: update`.
 #[derive(Serialize, Deserialize)]
 pub struct SettingUpdated {
-    property: String,
-    value: Value,
+    #[serde(flatten)]
+    setting: SettingUpdate<UserTable>,
+    /// The name of the language, if it is the language that changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     language_name: Option<Cow<'static, str>>,
 }
@@ -28,9 +30,11 @@ uniform_event!(SettingUpdated: "user_settings", op "update", version 1);
 /// The same for clients that do not know `user_settings`: what concerns the display.
 #[derive(Serialize, Deserialize)]
 pub struct DisplaySettingUpdated {
+    /// The user's API email.
     user: String,
-    setting_name: String,
-    setting: Value,
+    #[serde(flatten)]
+    setting: SettingUpdate<DisplayTable>,
+    /// The name of the language, if it is the language that changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     language_name: Option<Cow<'static, str>>,
 }
@@ -40,9 +44,10 @@ uniform_event!(DisplaySettingUpdated: "update_display_settings", version 1, if l
 /// The same for clients that do not know `user_settings`: what concerns notifications.
 #[derive(Serialize, Deserialize)]
 pub struct NotificationSettingUpdated {
+    /// The user's API email.
     user: String,
-    notification_name: String,
-    setting: Value,
+    #[serde(flatten)]
+    setting: SettingUpdate<NotificationTable>,
 }
 
 uniform_event!(NotificationSettingUpdated: "update_global_notifications", version 1, if lacks_user_settings);
@@ -55,8 +60,8 @@ fn lacks_user_settings(receiver: &Receiver<'_>) -> bool {
 /// `realm_user_settings_defaults`, `op: update`.
 #[derive(Serialize, Deserialize)]
 pub struct DefaultUpdated {
-    property: String,
-    value: Value,
+    #[serde(flatten)]
+    setting: SettingUpdate<Defaults>,
 }
 
 uniform_event!(DefaultUpdated: "realm_user_settings_defaults", op "update", version 1);
@@ -64,7 +69,9 @@ uniform_event!(DefaultUpdated: "realm_user_settings_defaults", op "update", vers
 /// `realm_export_consent`: whether a user's private data may be exported.
 #[derive(Serialize, Deserialize)]
 pub struct ExportConsent {
+    /// Identifies the user.
     user_id: UserId,
+    /// Whether their private data may be exported.
     consented: bool,
 }
 
@@ -82,27 +89,13 @@ pub fn emit_setting_updated(
     let audience = Audience::user(user_id);
     let is_language = property == "default_language";
     let language_name = value.as_str().filter(|_| is_language).and_then(languages::name).map(Cow::Borrowed);
-    let event = SettingUpdated {
-        property: property.to_owned(),
-        value: value.clone(),
-        language_name: language_name.clone(),
-    };
+    let event = SettingUpdated { setting: updated(property, value)?, language_name: language_name.clone() };
     tx.emit(event, audience.clone());
-    if LEGACY_NOTIFICATIONS.contains(&property) {
-        let event = NotificationSettingUpdated {
-            user: email.to_owned(),
-            notification_name: property.to_owned(),
-            setting: value.clone(),
-        };
-        tx.emit(event, audience);
-    } else if property == "timezone" || LEGACY_DISPLAY.contains(&property) {
-        let event = DisplaySettingUpdated {
-            user: email.to_owned(),
-            setting_name: property.to_owned(),
-            setting: value.clone(),
-            language_name,
-        };
-        tx.emit(event, audience);
+    let user = email.to_owned();
+    if let Some(setting) = SettingUpdate::<NotificationTable>::new(property, value) {
+        tx.emit(NotificationSettingUpdated { user, setting }, audience);
+    } else if let Some(setting) = SettingUpdate::<DisplayTable>::new(property, value) {
+        tx.emit(DisplaySettingUpdated { user, setting, language_name }, audience);
     }
     if property == "allow_private_data_export" {
         emit_export_consent(tx, user_id, *value == true)?;
@@ -121,8 +114,13 @@ pub fn emit_export_consent(tx: &mut Tx<'_>, user_id: UserId, consented: bool) ->
 /// Emits a changed default for new users to everyone.
 pub fn emit_default_updated(tx: &mut Tx<'_>, property: &str, value: &Value) -> ApiResult<()> {
     let everyone = user_ids::everyone(tx)?;
-    tx.emit(DefaultUpdated { property: property.to_owned(), value: value.clone() }, everyone);
+    tx.emit(DefaultUpdated { setting: updated(property, value)? }, everyone);
     Ok(())
+}
+
+fn updated<T: SettingTable>(name: &str, value: &Value) -> ApiResult<SettingUpdate<T>> {
+    SettingUpdate::new(name, value)
+        .ok_or_else(|| ApiError::internal(format_args!("the setting {name} was set to {value}")))
 }
 
 /// Inserts the choices for some settings, which are part of each settings object.

@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 /// `user_topic`: the policy for a topic is another one now.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct UserTopicChanged {
+    /// The channel.
     stream_id: StreamId,
+    /// The topic.
     topic_name: String,
     /// UNIX seconds.
     last_updated: i64,
@@ -41,6 +43,7 @@ impl Event for UserTopicChanged {
 /// `muted_topics`: all muted topics, for clients that do not know of policies. Deprecated since feature level 134.
 #[derive(Serialize, Deserialize)]
 pub struct MutedTopicsChanged {
+    /// All topics that the user has muted.
     muted_topics: Vec<MutedTopic>,
 }
 

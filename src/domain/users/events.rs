@@ -61,11 +61,13 @@ impl UserAdded {
 /// nine forms of the spec.
 #[derive(Serialize, Deserialize)]
 pub struct UserUpdated {
+    /// The user, and what is new about them.
     person: ChangedPerson,
 }
 
 #[derive(Serialize, Deserialize)]
 struct ChangedPerson {
+    /// Identifies the user.
     user_id: UserId,
     #[serde(flatten)]
     change: UserChange,
@@ -154,6 +156,7 @@ impl UserUpdated {
 /// `realm_user`, `op: remove`: the receivers can no longer access somebody.
 #[derive(Serialize, Deserialize)]
 pub struct UserRemoved {
+    /// The user who can no longer be accessed.
     person: Removed,
 }
 
@@ -161,7 +164,9 @@ uniform_event!(UserRemoved: "realm_user", op "remove", version 1);
 
 #[derive(Serialize, Deserialize)]
 struct Removed {
+    /// Identifies the user.
     user_id: UserId,
+    /// Always `Unknown user`.
     full_name: Cow<'static, str>,
 }
 

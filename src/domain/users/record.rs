@@ -11,19 +11,28 @@ use serde_json::{Map, Value};
 /// A user in responses and events.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UserRecord {
+    /// Identifies the user.
     user_id: UserId,
     /// Null if the receiver may not see it.
     delivery_email: Option<String>,
+    /// The API email: the real one, or a stand-in if not everybody may see that.
     email: String,
+    /// The name that is shown.
     full_name: String,
+    /// When the account was made: ISO 8601 to the minute, in UTC.
     date_joined: String,
     /// Absent in `POST /register`, which lists active and deactivated users apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     is_active: Option<bool>,
+    /// Whether their role is owner.
     is_owner: bool,
+    /// Whether their role is administrator or owner.
     is_admin: bool,
+    /// Whether their role is guest.
     is_guest: bool,
+    /// Whether it is a bot.
     is_bot: bool,
+    /// Whether it is one of the server's own bots; absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     is_system_bot: bool,
     /// Only for bots.
@@ -32,9 +41,13 @@ pub struct UserRecord {
     /// Only for bots. Null for those of the server.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "nullable")]
     bot_owner_id: Option<Option<UserId>>,
+    /// 100 for owners, 200 for administrators, 300 for moderators, 400 for members, 600 for guests.
     role: Role,
+    /// An IANA identifier; empty for none.
     timezone: String,
+    /// The address of their image, relative to the organization's address.
     avatar_url: String,
+    /// Grows when the image changes.
     avatar_version: i64,
     /// Only for people, and only if requested.
     #[serde(skip_serializing_if = "Option::is_none")]

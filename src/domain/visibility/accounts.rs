@@ -3,10 +3,11 @@
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_viewers::users_who_can_see;
 use crate::domain::access::{user_rows, users};
-use crate::domain::channels::events::{PeersChanged, StreamUpdated};
+use crate::domain::channels::events::{PeersChanged, StreamChange, StreamUpdated};
 use crate::domain::groups::channel_settings::StreamSetting;
-use crate::domain::groups::events::{GroupUpdated, MembersChanged};
-use crate::domain::groups::realm_settings::permission_changed;
+use crate::domain::groups::events::{GroupChange, GroupUpdated, MembersChanged};
+use crate::domain::groups::permission::UserGroupSetting;
+use crate::domain::groups::realm_settings::{RealmGroup, RealmPermissionUpdated};
 use crate::domain::groups::roles::ActiveUsersByRole;
 use crate::domain::groups::setting::Owner;
 use crate::domain::groups::{setting, sql};
@@ -123,22 +124,28 @@ fn emit_settings(tx: &mut Tx<'_>, users: &[UserId], receivers: &RoaringBitmap) -
         settings.extend(sql::settings_that_name(tx, *user_id)?);
     }
     for (owner, name, group) in settings {
-        let value = serde_json::to_value(setting::to_wire(tx, group)?)?;
+        let value = setting::to_wire(tx, group)?;
         match owner {
             Owner::Group(id) => {
-                if let Some(group) = sql::group(tx, GroupId(id))? {
-                    tx.emit(GroupUpdated::new(&group, &name, value), everyone.clone());
+                let group = sql::group(tx, GroupId(id))?;
+                if let (Some(group), Some(setting)) = (group, UserGroupSetting::named(&name)) {
+                    let change = GroupChange::permission(setting, value);
+                    tx.emit(GroupUpdated::new(&group, change), everyone.clone());
                 }
             }
             Owner::Stream(id) => {
                 let stream = channel_rows::by_id(tx, StreamId(id))?;
-                let setting = StreamSetting::ALL.into_iter().find(|setting| setting.name() == name);
-                if let (Some(stream), Some(setting)) = (stream, setting) {
+                if let (Some(stream), Some(property)) = (stream, StreamSetting::named(&name)) {
                     let audience = Audience::set(users_who_can_see(tx, tx.now(), &stream)? & receivers);
-                    tx.emit(StreamUpdated::new(&stream, setting.name(), value), audience);
+                    let change = StreamChange::Permission { property, value };
+                    tx.emit(StreamUpdated::new(&stream, change), audience);
                 }
             }
-            Owner::Realm => tx.emit(permission_changed(name, value), everyone.clone()),
+            Owner::Realm => {
+                if let Some(permission) = RealmGroup::named(&name) {
+                    tx.emit(RealmPermissionUpdated::new(permission, value), everyone.clone());
+                }
+            }
         }
     }
     Ok(())

@@ -72,7 +72,7 @@ impl Event for Note {
     }
 
     fn personal(&self, _routing: &NoteRouting, receiver: &Receiver<'_>, members: &mut Members<'_>) {
-        members.add("you", &receiver.user_id);
+        members.add(&serde_json::Map::from_iter([("you".to_owned(), json!(receiver.user_id))]));
     }
 }
 

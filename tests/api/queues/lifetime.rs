@@ -253,3 +253,88 @@ async fn large_audiences_are_stored_once_and_go_with_their_events() {
     assert_eq!(server.column("SELECT count(*) FROM event_audience").await, ["0"]);
     queue.expect_gone(&clients[29]).await;
 }
+
+/// What happened is told as it happens, and read back from the log after a restart: both are the same.
+#[tokio::test]
+async fn a_change_is_told_in_the_same_words_after_a_restart() {
+    let mut server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let general = server.channel("general", &[&owner, &ada]).await;
+    let bot = json!({"full_name": "Bot", "short_name": "bot", "bot_type": 1});
+    let bot = owner.post("/bots", bot).await.ok()["user_id"].clone();
+    let group = json!({"name": "group", "description": "", "members": [ada.user_id]});
+    let group = owner.post("/user_groups/create", group).await.ok()["group_id"].clone();
+    let folder = json!({"name": "folder", "description": ""});
+    let folder = owner.post("/channel_folders/create", folder).await.ok()["channel_folder_id"].clone();
+    let modern =
+        json!({"user_settings_object": true, "archived_channels": true, "include_deactivated_groups": true});
+    let mut pairs = Vec::new();
+    for capabilities in [json!({}), modern] {
+        let parameters = json!({"client_capabilities": capabilities, "fetch_event_types": []});
+        pairs.push((owner.register(parameters.clone()).await, owner.register(parameters).await));
+    }
+
+    let both = json!({"new": {"direct_members": [ada.user_id, owner.user_id], "direct_subgroups": []}});
+    let changes = [
+        (format!("/bots/{bot}"), json!({"full_name": "Robot", "default_sending_stream": "general"})),
+        (format!("/bots/{bot}"), json!({"default_sending_stream": "", "default_all_public_streams": true})),
+        (
+            format!("/bots/{bot}"),
+            json!({"default_events_register_stream": "general", "bot_owner_id": ada.user_id}),
+        ),
+        (
+            format!("/streams/{general}"),
+            json!({"new_name": "garden", "description": "*d*", "is_private": true}),
+        ),
+        (
+            format!("/streams/{general}"),
+            json!({"topics_policy": "allow_empty_topic", "message_retention_days": 7}),
+        ),
+        (format!("/streams/{general}"), json!({"folder_id": folder, "can_send_message_group": both})),
+        (
+            format!("/streams/{general}"),
+            json!({"folder_id": null, "message_retention_days": "realm_default"}),
+        ),
+        (
+            format!("/user_groups/{group}"),
+            json!({"name": "others", "description": "d", "can_mention_group": both}),
+        ),
+        (
+            format!("/channel_folders/{folder}"),
+            json!({"name": "other", "description": "*d*", "is_archived": true}),
+        ),
+        (
+            "/realm".to_owned(),
+            json!({"name": "Harbour", "waiting_period_threshold": 3, "jitsi_server_url": "\"https://j.example\""}),
+        ),
+        (
+            "/realm".to_owned(),
+            json!({"allow_message_editing": false, "message_content_edit_limit_seconds": "\"unlimited\""}),
+        ),
+        ("/realm".to_owned(), json!({"topics_policy": "disable_empty_topic", "can_create_groups": both})),
+        (
+            "/settings".to_owned(),
+            json!({"color_scheme": 2, "timezone": "Europe/Berlin", "default_language": "de"}),
+        ),
+        ("/settings".to_owned(), json!({"enable_sounds": false, "web_font_size_px": 15})),
+        ("/realm/user_settings_defaults".to_owned(), json!({"emojiset": "text"})),
+        (format!("/users/me/subscriptions/{general}"), json!({"property": "color", "value": "#00ff00"})),
+        (format!("/users/me/subscriptions/{general}"), json!({"property": "is_muted", "value": true})),
+    ];
+    for (path, change) in changes {
+        owner.patch(&path, change).await.ok();
+    }
+    owner.post(&format!("/user_groups/{group}/deactivate"), ()).await.ok();
+    owner.delete(&format!("/streams/{general}"), ()).await.ok();
+    owner.delete("/realm/icon", ()).await.ok();
+
+    let mut told = Vec::new();
+    for (live, _) in &mut pairs {
+        told.push(live.events().await);
+    }
+    server.restart().await;
+    for ((_, later), told) in pairs.iter_mut().zip(told) {
+        assert!(told.len() > 30, "{}", json!(told));
+        assert_eq!(json!(later.events().await), json!(told));
+    }
+}

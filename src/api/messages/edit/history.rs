@@ -24,21 +24,32 @@ pub struct HistoryParams {
 /// A message as it was after an edit (spec, "Message edit snapshot").
 #[derive(Serialize)]
 struct Snapshot<'a> {
+    /// The topic after the edit; empty for direct messages.
     topic: &'a str,
+    /// The text after the edit, in Markdown.
     content: &'a str,
+    /// The text after the edit, as HTML.
     rendered_content: &'a str,
+    /// When it was edited, in UNIX seconds; in the first snapshot, when it was sent.
     timestamp: i64,
+    /// Who edited it; in the first snapshot, who sent it. Null if it is not known.
     user_id: Option<UserId>,
+    /// The topic before, if it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     prev_topic: Option<&'a str>,
+    /// The channel after the edit, if it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     stream: Option<StreamId>,
+    /// The channel before, if it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     prev_stream: Option<StreamId>,
+    /// The text before, if it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     prev_content: Option<&'a str>,
+    /// The text before as HTML, if it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     prev_rendered_content: Option<&'a str>,
+    /// The text as HTML with what came and went marked, if it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     content_html_diff: Option<String>,
 }

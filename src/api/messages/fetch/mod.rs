@@ -211,7 +211,7 @@ pub struct OneParams {
 pub struct OneMessage<'a> {
     /// Markdown, whatever `apply_markdown` says.
     raw_content: &'a str,
-    /// The message.
+    /// The same as in lists of messages.
     message: MessageRecord<'a>,
 }
 

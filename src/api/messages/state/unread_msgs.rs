@@ -23,26 +23,35 @@ const MAX_UNREAD: usize = 50_000;
 pub struct UnreadMessages {
     /// The number of unread messages outside muted conversations.
     count: usize,
+    /// Direct conversations with one other user, or with oneself.
     pms: Vec<UnreadDirect>,
+    /// Topics, in subscribed channels.
     streams: Vec<UnreadTopic>,
+    /// Direct conversations of three or more.
     huddles: Vec<UnreadGroup>,
     /// Messages that mention the user, by name or through a group, or with a wildcard outside muted conversations.
     mentions: Vec<MessageId>,
+    /// Whether there are older unread messages, which are left out.
     old_unreads_missing: bool,
 }
 
 #[derive(Serialize)]
 struct UnreadDirect {
+    /// The other user; the user themselves in a conversation with oneself.
     other_user_id: UserId,
     /// Deprecated, the same. The terminal client uses it.
     sender_id: UserId,
+    /// Ascending.
     unread_message_ids: Vec<MessageId>,
 }
 
 #[derive(Serialize)]
 struct UnreadTopic {
+    /// The channel.
     stream_id: StreamId,
+    /// The topic, as clients show it.
     topic: String,
+    /// Ascending.
     unread_message_ids: Vec<MessageId>,
 }
 
@@ -50,6 +59,7 @@ struct UnreadTopic {
 struct UnreadGroup {
     /// All ids, including the user's own, ascending.
     user_ids_string: String,
+    /// Ascending.
     unread_message_ids: Vec<MessageId>,
 }
 

@@ -4,6 +4,8 @@
 //!
 //! `INSTA_UPDATE=always cargo test --test api openapi` writes it anew.
 
+mod described;
+mod tables;
 mod types;
 
 use super::source::{SourceFile, files, is_for_tests};
@@ -13,12 +15,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
+use tables::schema_of_setting;
 use teamchat::api::events::EVENTS;
 use teamchat::api::realm::{params as realm_params, state as realm_state};
 use teamchat::api::routes;
-use teamchat::domain::groups::realm_settings::RealmGroup;
 use teamchat::domain::user_settings::table as user_settings;
-use teamchat::types::{Kind, Property};
+use teamchat::types::Property;
 use types::{Members, Types, Use};
 
 /// The name of a type and its arguments: `Option<Vec<UserId>>` is `("Option", [Vec<UserId>])`.
@@ -109,8 +111,8 @@ struct Api {
     /// By the name of the struct: type and `op`.
     events: BTreeMap<String, (String, Option<String>)>,
     forms: Vec<EventForm>,
-    /// By the name of the event's struct: members that only some receivers get.
-    personal: BTreeMap<String, Vec<(String, syn::Type, bool)>>,
+    /// By the name of the event's struct: the type of the members of each receiver's own.
+    personal: BTreeMap<String, syn::Type>,
     error_codes: BTreeSet<String>,
     error_members: BTreeSet<String>,
 }
@@ -201,8 +203,6 @@ struct Items<'a> {
     event: Option<String>,
     /// The parameters of the function that is being read.
     inputs: BTreeMap<String, syn::Type>,
-    /// The number of conditions around what is being read.
-    conditions: usize,
 }
 
 impl Items<'_> {
@@ -342,8 +342,7 @@ impl<'ast> Visit<'ast> for Items<'_> {
         {
             for expression in list {
                 let (docs, inputs) = (String::new(), BTreeMap::new());
-                let mut items =
-                    Items { file: self.file, api: self.api, docs, event: None, inputs, conditions: 0 };
+                let mut items = Items { file: self.file, api: self.api, docs, event: None, inputs };
                 items.visit_expr(&expression);
             }
         }
@@ -366,12 +365,6 @@ impl<'ast> Visit<'ast> for Items<'_> {
         self.api.aliases.insert(item.ident.to_string(), text_of(&item.ty).0);
     }
 
-    fn visit_expr_if(&mut self, condition: &'ast syn::ExprIf) {
-        self.conditions += 1;
-        visit::visit_expr_if(self, condition);
-        self.conditions -= 1;
-    }
-
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
         let receiver = names_of(&call.receiver);
         let first = text_literal(call.args.first());
@@ -388,10 +381,8 @@ impl<'ast> Visit<'ast> for Items<'_> {
                 self.api.state.push(StateField { module, name: None, docs, kind });
             }
             (Some("members"), "add") if self.event.is_some() => {
-                let kind = turbofish(call.turbofish.as_ref());
-                let kind = kind.unwrap_or_else(|| panic!("{module}: `members.add` names a type"));
-                let personal = self.api.personal.entry(self.event.clone().unwrap()).or_default();
-                personal.push((first.unwrap(), kind, self.conditions == 0));
+                let kind = self.type_of(&call.args[0]);
+                self.api.personal.insert(self.event.clone().unwrap(), kind);
             }
             (_, "with") => {
                 let root = root_of(&call.receiver);
@@ -455,24 +446,9 @@ fn read() -> Api {
     }
     for (file, parsed) in files.iter().zip(&parsed) {
         let (docs, inputs) = (String::new(), BTreeMap::new());
-        Items { file, api: &mut api, docs, event: None, inputs, conditions: 0 }.visit_file(parsed);
+        Items { file, api: &mut api, docs, event: None, inputs }.visit_file(parsed);
     }
     api
-}
-
-/// The schema of a setting's values.
-fn schema_of_setting(property: &Property) -> Value {
-    let mut schema = match property.kind {
-        Kind::Bool(_) => json!({"type": "boolean"}),
-        Kind::Number(_) => json!({"type": "integer"}),
-        Kind::NumberOrNull(_) => json!({"type": ["integer", "null"]}),
-        Kind::Text(_) => json!({"type": "string"}),
-        Kind::TextOrNull(_) => json!({"type": ["string", "null"]}),
-        Kind::NumberOf(numbers, _) => json!({"type": "integer", "enum": numbers}),
-        Kind::WordOf(words, _) => json!({"type": "string", "enum": words}),
-    };
-    schema["description"] = format!("Default: {}.", property.default_value()).into();
-    schema
 }
 
 impl Api {
@@ -521,8 +497,7 @@ impl Api {
         match name {
             "SettingValues" => return user_settings::PROPERTIES.iter().map(of_setting).collect(),
             "RealmChanges" => {
-                let change = syn::parse_str("SettingChange").unwrap();
-                let change = self.types.schema(&change, "domain::groups::setting", Use::Read);
+                let changes = self.types.of_permissions("RealmGroup", "SettingChange", Use::Read);
                 let values = realm_params::settable().map(|property| {
                     let mut parameter = of_setting(property);
                     if realm_params::is_limit(property.name) {
@@ -530,9 +505,9 @@ impl Api {
                     }
                     parameter
                 });
-                let groups = RealmGroup::ALL.iter().map(|group| Parameter {
-                    name: group.name().to_owned(),
-                    schema: change.clone(),
+                let groups = changes.into_iter().map(|(name, schema)| Parameter {
+                    name: name.to_owned(),
+                    schema,
                     required: false,
                 });
                 return values.chain(groups).collect();
@@ -587,10 +562,8 @@ impl Api {
         for property in realm_state::shown() {
             state.add(&format!("realm_{}", property.name), schema_of_setting(property), false);
         }
-        let group = syn::parse_str("GroupSetting").unwrap();
-        let group = self.types.schema(&group, "domain::groups::setting", Use::Written);
-        for permission in RealmGroup::ALL {
-            state.add(&format!("realm_{}", permission.name()), group.clone(), false);
+        for (name, schema) in self.types.of_permissions("RealmGroup", "GroupSetting", Use::Written) {
+            state.add(&format!("realm_{name}"), schema, false);
         }
         let legacy = user_settings::LEGACY_DISPLAY.iter().chain(user_settings::LEGACY_NOTIFICATIONS);
         let mut settings = Members::default();
@@ -607,8 +580,12 @@ impl Api {
             settings.add(name, state.property(name), is_required);
         }
         self.types.schemas.insert("UserSettings".to_owned(), settings.schema());
-        for name in ["user_settings", "realm_user_settings_defaults"] {
-            state.add(name, json!({"$ref": "#/components/schemas/UserSettings"}), false);
+        for (name, about) in [
+            ("user_settings", "The settings of the user."),
+            ("realm_user_settings_defaults", "The settings that new users start with."),
+        ] {
+            let schema = json!({"$ref": "#/components/schemas/UserSettings", "description": about});
+            state.add(name, schema, false);
         }
         state.schema()
     }
@@ -619,12 +596,13 @@ impl Api {
         for form in std::mem::take(&mut self.forms) {
             let (kind, op) = self.events[&form.event].clone();
             let op = form.op.or(op);
-            let personal = self.personal.get(&form.event).cloned().unwrap_or_default();
+            let personal = self.personal.get(&form.event).cloned();
             let mut variants = Vec::new();
             for mut members in self.types.members_of(&form.members, &form.module, Use::Written) {
-                for (name, kind, is_required) in &personal {
-                    let schema = self.types.schema(kind, &form.module, Use::Written);
-                    members.add(name, schema, *is_required);
+                if let Some(kind) = &personal {
+                    for own in self.types.members_of(kind, &form.module, Use::Written) {
+                        members.extend(&own, true);
+                    }
                 }
                 members.add("type", json!({"type": "string", "enum": [kind]}), true);
                 if let Some(op) = &op {

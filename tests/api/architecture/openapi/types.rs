@@ -2,10 +2,10 @@
 
 use super::super::source::{SourceFile, is_for_tests};
 use super::Parameter;
+use super::tables::{forms_of_settings, permissions};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use syn::visit::{self, Visit};
-use teamchat::domain::groups::channel_settings::StreamSetting;
 
 /// Types without a definition that can be read: defined by macros, or written by code of their own.
 const KNOWN: &[(&str, &str)] = &[
@@ -212,6 +212,9 @@ impl Types {
         if let Some((_, known)) = KNOWN.iter().find(|(known, _)| *known == name) {
             return serde_json::from_str(known).unwrap();
         }
+        if let Some(names) = permissions(&name) {
+            return json!({"type": "string", "enum": names});
+        }
         match (name.as_str(), arguments.as_slice()) {
             ("Option", [inner]) => nullable(self.schema(inner, module, usage)),
             ("Box" | "Arc" | "Cow", [inner]) => self.schema(inner, module, usage),
@@ -298,10 +301,7 @@ impl Types {
         if !self.schemas.contains_key(&unique) {
             self.schemas.insert(unique.clone(), Value::Null);
             let mut schema = make(self);
-            let docs = super::docs_of(attributes);
-            if !docs.is_empty() {
-                schema["description"] = docs.into();
-            }
+            describe(&mut schema, attributes);
             self.schemas.insert(unique.clone(), schema);
         }
         json!({"$ref": format!("#/components/schemas/{unique}")})
@@ -357,10 +357,7 @@ impl Types {
                 }
             };
             let mut schema = self.schema(kind, module, usage);
-            let docs = super::docs_of(&field.attrs);
-            if !docs.is_empty() {
-                schema["description"] = docs.into();
-            }
+            describe(&mut schema, &field.attrs);
             for form in &mut forms {
                 form.add(&name, schema.clone(), is_required);
             }
@@ -380,6 +377,7 @@ impl Types {
     pub fn docs(&self, name: &str, module: &str) -> String {
         match self.find(name, module) {
             Some((_, Definition::Struct(item))) => super::docs_of(&item.attrs),
+            Some((_, Definition::Enum(item))) => super::docs_of(&item.attrs),
             _ => String::new(),
         }
     }
@@ -389,17 +387,18 @@ impl Types {
         let (name, arguments) = super::text_of(kind);
         match (name.as_str(), arguments.as_slice()) {
             ("Arc" | "Box", [inner]) => return self.flattened(inner, module, usage),
+            ("SettingUpdate", [table]) => return forms_of_settings(&super::text_of(table).0),
+            ("BTreeMap", [permission, value]) if permissions(&super::text_of(permission).0).is_some() => {
+                return vec![self.permissions(permission, value, true)];
+            }
             ("BTreeMap" | "Map", [_, value]) => {
                 let additional = Some(self.schema(value, module, usage));
                 return vec![Members { additional, ..Members::default() }];
             }
             ("Settings", _) => {
-                let setting = self.defined("GroupSetting", "domain::groups::setting", usage);
-                let mut members = Members::default();
-                for name in StreamSetting::ALL.map(StreamSetting::name) {
-                    members.add(name, setting.clone(), true);
-                }
-                return vec![members];
+                let [permission, value] =
+                    ["StreamSetting", "GroupSetting"].map(|name| syn::parse_str(name).unwrap());
+                return vec![self.permissions(&permission, &value, true)];
             }
             _ => {}
         }
@@ -423,6 +422,42 @@ impl Types {
         }
     }
 
+    /// Members that are called as permissions are.
+    fn permissions(&mut self, permission: &syn::Type, value: &syn::Type, is_required: bool) -> Members {
+        let [permission, value] = [permission, value].map(|kind| super::text_of(kind).0);
+        let mut members = Members::default();
+        for (name, schema) in self.of_permissions(&permission, &value, Use::Written) {
+            members.add(name, schema, is_required);
+        }
+        members
+    }
+
+    /// The names of the permissions of an enum, each with the schema of a type of values and the permission's documentation.
+    pub fn of_permissions(
+        &mut self,
+        permission: &str,
+        value: &str,
+        usage: Use,
+    ) -> Vec<(&'static str, Value)> {
+        let value: syn::Type = syn::parse_str(value).unwrap();
+        let schema = self.schema(&value, "domain::groups::setting", usage);
+        let names = permissions(permission).unwrap();
+        let Some((_, Definition::Enum(item))) = self.find(permission, "") else {
+            panic!("{permission} is an enum");
+        };
+        let described = |(name, variant): (&'static str, &syn::Variant)| {
+            assert!(
+                name.starts_with(&in_snake_case(&variant.ident.to_string())),
+                "{name} is {}",
+                variant.ident
+            );
+            let mut schema = schema.clone();
+            schema["description"] = format!("Who may. {}", super::docs_of(&variant.attrs)).into();
+            (name, schema)
+        };
+        names.into_iter().zip(&item.variants).map(described).collect()
+    }
+
     /// The schema of an enum with data.
     fn variants(&mut self, item: &syn::ItemEnum, module: &str, usage: Use) -> Value {
         if serde_value(&item.attrs, "untagged").is_none() {
@@ -439,29 +474,64 @@ impl Types {
         json!({"anyOf": forms})
     }
 
-    /// The members of each variant of an enum whose variants are told apart by a member.
+    /// The members of each variant of an enum: with a tag beside them, or in a member that is called as the variant, or
+    /// told apart by themselves.
     fn forms_of_variants(&mut self, item: &syn::ItemEnum, module: &str, usage: Use) -> Vec<Members> {
         let tag = serde_value(&item.attrs, "tag");
-        assert!(
-            tag.is_some() || serde_value(&item.attrs, "untagged").is_some(),
-            "{module}: {} is tagged or untagged",
-            item.ident
-        );
+        let content = serde_value(&item.attrs, "content");
         let names = names_of_variants(item);
         let mut all = Vec::new();
         for (variant, name) in item.variants.iter().zip(names) {
+            let is_untagged = [&item.attrs, &variant.attrs]
+                .iter()
+                .any(|attributes| serde_value(attributes, "untagged").is_some());
+            if let (None, false, syn::Fields::Unnamed(fields)) = (&tag, is_untagged, &variant.fields) {
+                let mut form = Members::default();
+                let mut schema = self.schema(&fields.unnamed[0].ty.clone(), module, usage);
+                describe(&mut schema, &variant.attrs);
+                form.add(&name, schema, true);
+                all.push(form);
+                continue;
+            }
             let mut forms = match &variant.fields {
-                syn::Fields::Unnamed(fields) => self.flattened(&fields.unnamed[0].ty.clone(), module, usage),
+                syn::Fields::Unnamed(fields) => {
+                    self.forms_of_one(&fields.unnamed[0].ty.clone(), module, usage)
+                }
                 fields => self.members_of_fields(fields, module, usage),
             };
+            if let Some(content) = &content {
+                let mut form = Members::default();
+                let mut schema = one_of(forms);
+                describe(&mut schema, &variant.attrs);
+                form.add(content, schema, true);
+                forms = vec![form];
+            }
             for form in &mut forms {
-                if let Some(tag) = &tag {
+                if let Some(tag) = tag.as_ref().filter(|_| !is_untagged) {
                     form.add(tag, json!({"type": "string", "enum": [name]}), true);
                 }
             }
             all.extend(forms);
         }
         all
+    }
+
+    /// The members of what a variant holds: of a map of permissions, there is one.
+    fn forms_of_one(&mut self, kind: &syn::Type, module: &str, usage: Use) -> Vec<Members> {
+        match super::text_of(kind) {
+            (name, arguments) if name == "BTreeMap" => {
+                vec![self.permissions(arguments[0], arguments[1], false)]
+            }
+            _ => self.flattened(kind, module, usage),
+        }
+    }
+}
+
+/// Adds the documentation of an item to its schema.
+fn describe(schema: &mut Value, attributes: &[syn::Attribute]) {
+    let docs = super::docs_of(attributes);
+    if !docs.is_empty() {
+        schema["description"] = docs.into();
     }
 }
 
