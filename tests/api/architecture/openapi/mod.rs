@@ -5,6 +5,7 @@
 //! `INSTA_UPDATE=always cargo test --test api openapi` writes it anew.
 
 mod described;
+mod errors;
 mod tables;
 mod types;
 
@@ -667,20 +668,26 @@ fn written() -> String {
         access.keys().cloned().collect::<Vec<_>>(),
         "every route is found once in the source"
     );
+    let mut listed = errors::listed();
     let mut described = Map::new();
     for (path, mut operations) in paths {
         operations.sort_by(|one, other| one.method.cmp(&other.method));
         let mut methods = Map::new();
+        let template = path.replace("...}", "}");
         for route in operations {
             let who = access[&(route.path.clone(), route.method.clone())];
-            methods.insert(route.method.to_ascii_lowercase(), operation(&mut api, route, who));
+            let mut operation = operation(&mut api, route, who);
+            let errors = listed.remove(&(route.method.clone(), template.clone())).unwrap_or_default();
+            errors::add(operation["responses"].as_object_mut().unwrap(), &errors);
+            methods.insert(route.method.to_ascii_lowercase(), operation);
         }
-        described.insert(path.replace("...}", "}"), methods.into());
+        described.insert(template, methods.into());
     }
+    assert!(listed.is_empty(), "errors.txt names operations that are not there: {listed:?}");
     api.add_events();
     let mut schemas = Map::new();
     schemas.insert("Success".to_owned(), success_schema());
-    schemas.insert("Error".to_owned(), error_schema(&api));
+    schemas.insert("Error".to_owned(), errors::schema(&api.error_codes, &api.error_members));
     schemas.extend(api.types.schemas);
     let error = json!({"description": "Refused",
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}});
@@ -722,18 +729,6 @@ fn success_schema() -> Value {
             },
         },
     })
-}
-
-fn error_schema(api: &Api) -> Value {
-    let mut members = Members::default();
-    members.add("result", json!({"type": "string", "enum": ["error"]}), true);
-    members.add("msg", json!({"type": "string", "description": "For people."}), true);
-    let codes: Vec<&String> = api.error_codes.iter().collect();
-    members.add("code", json!({"type": "string", "enum": codes, "description": "For programs."}), true);
-    for name in &api.error_members {
-        members.add(name, json!({"description": "Only with some codes."}), false);
-    }
-    members.schema()
 }
 
 /// Whether a parameter of a form is sent as JSON.

@@ -5,6 +5,8 @@ pub mod yaml;
 
 use serde_json::Value;
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write;
 use std::sync::LazyLock;
 
 static DESCRIPTION: LazyLock<Description> = LazyLock::new(Description::load);
@@ -27,18 +29,56 @@ type Form<'a> = Vec<&'a Value>;
 pub fn check_answer(line: &str, status: u16, answer: &Value) {
     let Some((method, path)) = line.split_once(" /api/v1") else { return };
     let path = path.split('?').next().unwrap_or_default();
-    if status >= 400 && answer["result"] == "error" {
-        return DESCRIPTION.hold(line, &DESCRIPTION.document["components"]["schemas"]["Error"], answer);
+    let operation = DESCRIPTION.operation(method, path);
+    if answer["result"] == "error" {
+        DESCRIPTION.hold(line, &DESCRIPTION.document["components"]["schemas"]["Error"], answer);
+        if let Some((path, operation)) = operation {
+            check_error(&format!("{method} {path}"), operation, status, answer["code"].as_str().unwrap());
+        }
+        return;
     }
     if answer["result"] != "success" {
         return;
     }
-    let operation = DESCRIPTION.operation(method, path);
-    let operation = operation.unwrap_or_else(|| panic!("docs/openapi.yaml has no {method} {path}"));
+    let (_, operation) = operation.unwrap_or_else(|| panic!("docs/openapi.yaml has no {method} {path}"));
     let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
     assert!(schema.is_object(), "docs/openapi.yaml has no JSON success for {method} {path}");
     DESCRIPTION.hold(line, schema, answer);
 }
+
+/// Holds the code of an error against those of the operation, and keeps it in the file that `TEAMCHAT_SEEN_ERRORS` names.
+#[track_caller]
+fn check_error(name: &str, operation: &Value, status: u16, code: &str) {
+    if GENERAL.contains(&code) {
+        return;
+    }
+    let listed = &operation["responses"][status.to_string()]["x-codes"];
+    let is_listed = listed.as_array().is_some_and(|codes| codes.iter().any(|known| known == code));
+    if let Some(path) = std::env::var_os("TEAMCHAT_SEEN_ERRORS") {
+        let mut file = File::options().append(true).create(true).open(path).unwrap();
+        // In one piece, because other tests write too. Whether they are the listed ones, a test says at the end.
+        return file.write_all(format!("{name} {status} {code}\n").as_bytes()).unwrap();
+    }
+    assert!(is_listed, "tests/api/architecture/openapi/errors.txt has no {name} {status} {code}");
+}
+
+/// Codes with which every operation can refuse: about credentials, limits, the form of the request and the server, and for a
+/// reason that has no code of its own.
+const GENERAL: [&str; 13] = [
+    "BAD_REQUEST",
+    "CSRF_FAILED",
+    "INTERNAL_SERVER_ERROR",
+    "INVALID_API_KEY",
+    "RATE_LIMIT_HIT",
+    "REALM_DEACTIVATED",
+    "REQUEST_CONFUSING_VAR",
+    "REQUEST_TIMEOUT",
+    "REQUEST_VARIABLE_MISSING",
+    "SERVICE_UNAVAILABLE",
+    "UNAUTHORIZED",
+    "UNAUTHORIZED_PRINCIPAL",
+    "USER_DEACTIVATED",
+];
 
 impl Description {
     fn load() -> Self {
@@ -56,8 +96,8 @@ impl Description {
         Self { document, events }
     }
 
-    /// The operation that a request is for. Names in a path are worth less than what it says itself.
-    fn operation(&self, method: &str, path: &str) -> Option<&Value> {
+    /// The operation that a request is for, and its path. Names in a path are worth less than what it says itself.
+    fn operation(&self, method: &str, path: &str) -> Option<(&str, &Value)> {
         let wanted: Vec<&str> = path.trim_end_matches('/').split('/').collect();
         let paths = self.document["paths"].as_object()?.iter();
         let matching = paths.filter_map(|(template, operations)| {
@@ -74,7 +114,7 @@ impl Description {
                     return None;
                 }
             }
-            fits.then_some(((parts.len() == wanted.len(), literals), operation))
+            fits.then_some(((parts.len() == wanted.len(), literals), (template.as_str(), operation)))
         });
         matching.max_by_key(|(rank, _)| *rank).map(|(_, operation)| operation)
     }
