@@ -35,11 +35,13 @@ pub fn load(connection: &Connection, user_id: UserId, recipient_id: RecipientId)
 }
 
 fn store(tx: &Tx<'_>, user_id: UserId, recipient_id: RecipientId, set: &mut ReadSet) -> ApiResult<()> {
-    tx.prepare_cached(
-        "INSERT INTO read_state (user_id, recipient_id, read_until) VALUES (?1, ?2, ?3)
-         ON CONFLICT DO UPDATE SET read_until = excluded.read_until",
-    )?
-    .execute((user_id, recipient_id, set.until()))?;
+    if let Some(until) = set.take_changed_mark() {
+        tx.prepare_cached(
+            "INSERT INTO read_state (user_id, recipient_id, read_until) VALUES (?1, ?2, ?3)
+             ON CONFLICT DO UPDATE SET read_until = excluded.read_until",
+        )?
+        .execute((user_id, recipient_id, until))?;
+    }
     for (chunk, bits) in set.take_changed() {
         if bits.is_empty() {
             tx.prepare_cached(

@@ -15,6 +15,8 @@ pub const CHUNK_BITS: u32 = 16;
 #[derive(Clone, Debug, Default)]
 pub struct ReadSet {
     until: u32,
+    /// The mark that is stored; `None` if none is.
+    stored: Option<u32>,
     /// Only ids above the mark, and never the one right above it.
     above: RoaringBitmap,
     /// Chunks that differ from those stored.
@@ -24,7 +26,7 @@ pub struct ReadSet {
 impl ReadSet {
     /// A set that was loaded.
     pub fn stored(until: u32, above: RoaringBitmap) -> Self {
-        Self { until, above, changed: BTreeSet::new() }
+        Self { until, stored: Some(until), above, changed: BTreeSet::new() }
     }
 
     /// The mark: all ids up to it are in the set.
@@ -152,6 +154,11 @@ impl ReadSet {
         let marked = *within.start()..=self.until.min(*within.end());
         let above = if within.is_empty() { self.above.range(..0) } else { self.above.range(within) };
         (Some(marked).filter(|marked| !marked.is_empty()), above)
+    }
+
+    /// Takes the mark to store, if it is not the stored one.
+    pub fn take_changed_mark(&mut self) -> Option<u32> {
+        (self.stored.replace(self.until) != Some(self.until)).then_some(self.until)
     }
 
     /// Takes the chunks to store, by number; an empty one is to be deleted.
@@ -287,8 +294,12 @@ mod tests {
             for (_, bits) in set.take_changed() {
                 stored |= bits;
             }
-            let again = ReadSet::stored(set.until(), stored);
+            prop_assert_eq!(set.take_changed_mark(), Some(set.until()), "the first is stored, whatever it is");
+            let mut again = ReadSet::stored(set.until(), stored);
             prop_assert_eq!(&again.above, &set.above);
+            prop_assert_eq!(again.take_changed_mark(), None);
+            again.insert_until(300_000);
+            prop_assert_eq!(again.take_changed_mark(), Some(again.until()));
         }
     }
 
