@@ -355,6 +355,9 @@ async fn the_newest_messages_that_link_to_a_file_are_shown() {
     assert!(ids.is_sorted());
 }
 
+/// The parameters with a text of some length, about a message.
+type Form = fn(&str, i64) -> Value;
+
 /// The lengths are those that requests are held against: the last that is kept as it is, and the first that is not.
 // conformance: conv-39
 #[tokio::test]
@@ -366,7 +369,7 @@ async fn lengths_that_clients_are_told_are_those_that_hold() {
     let state = owner.post("/register", json!({"fetch_event_types": ["realm"]})).await.ok();
     let told = |name: &str| usize::try_from(state[name].as_i64().unwrap()).unwrap();
     let later = START + 3600;
-    let requests: [(&str, usize, &str, fn(&str, i64) -> Value, &str); 5] = [
+    let requests: [(&str, usize, &str, Form, &str); 5] = [
         (
             "max_stream_name_length",
             60,
