@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { choose, clickButton, clickText, compose, eventually, fillIn, press, setUp, until, untilText } from "./harness.js";
+import { choose, clickButton, clickText, compose, eventually, fillIn, logIn, press, setUp, until, untilText } from "./harness.js";
 
 const bench = setUp();
 const { as, at, go } = bench;
@@ -200,5 +200,25 @@ describe("messages", () => {
     await press(ada, "Alt+p");
     await press(ada, "Control+Enter");
     await ada.waitForSelector(".message-row .content strong");
+  });
+});
+
+describe("a dialog that is still loading", () => {
+  it("has the keys already, so that what is typed is no command", async () => {
+    await bench.server.send("Ada", "general", "slow", "to be edited");
+    const ada = await bench.open();
+    const held = [];
+    await ada.setRequestInterception(true);
+    ada.on("request", (request) => (request.url().endsWith("/message_dialogs.js") ? held.push(request) : request.continue()));
+    await logIn(ada, bench.server, "Ada");
+    await go(ada, await at("general", "slow"));
+    await untilText(ada, ".message-row", "to be edited");
+    await ada.$$eval(".message-row", (rows) => rows.at(-1).focus());
+    await ada.keyboard.press("e");
+    await eventually(() => assert.equal(held.length, 1));
+    await ada.keyboard.press("?");
+    await held[0].continue();
+    await until(ada, () => document.querySelector(".message-row textarea")?.value === "to be edited");
+    assert.equal(await ada.$("dialog[open]"), null, "the list of keys has not opened");
   });
 });

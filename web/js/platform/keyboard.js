@@ -49,10 +49,24 @@ export const isDialogOpen = () => document.querySelector("dialog[open]") !== nul
 /** Whether an event belongs to an input method that composes a character. @param {KeyboardEvent} event */
 export const isComposing = (event) => event.isComposing || event.keyCode === 229;
 
+/** How many things are about to open. */
+let opening = 0;
+
+/** Waits for what opens. What is typed meanwhile is meant for it, and is no command. @template T @param {Promise<T>} opened */
+export async function holdKeys(opened) {
+  opening++;
+  try {
+    return await opened;
+  } finally {
+    opening--;
+  }
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || isComposing(event)) return;
   const name = keyName(event);
   const inField = isField(event.target);
+  if (opening > 0 && !inField && event.key.length === 1 && !event.ctrlKey && !event.metaKey) return;
   const inDialog = isDialogOpen();
   for (const binding of bindings.toReversed()) {
     if (!binding.keys.includes(name) || (inField && !binding.inFields) || (inDialog && !binding.inDialogs)) continue;

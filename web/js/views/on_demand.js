@@ -4,6 +4,7 @@
  * @module
  */
 
+import { holdKeys } from "../platform/keyboard.js";
 import { toast } from "./popover.js";
 
 /** @type {Set<() => Promise<unknown>>} */
@@ -13,7 +14,7 @@ const loads = new Set();
 function onDemand(load) {
   loads.add(load);
   return async (...args) => {
-    const run = await load().catch(() => toast("This could not be loaded. Please load the page again.", true));
+    const run = await holdKeys(load()).catch(() => toast("This could not be loaded. Please load the page again.", true));
     return run?.(...args);
   };
 }
