@@ -26,7 +26,7 @@ const OWNER: &str = "owner@example.com";
 /// How many people log in at the same time.
 const LOGGING_IN: u64 = 4;
 /// What the server may keep after work that has ended.
-const AFTER_WORK_MIB: f64 = 40.0;
+const AFTER_WORK_MIB: f64 = 24.0;
 
 /// What one side needs.
 struct Use {
