@@ -37,7 +37,7 @@ pub struct Output {
 
 /// Reads a role by its name.
 pub fn role() -> impl TypedValueParser<Value = Role> {
-    PossibleValuesParser::new(Role::ALL.map(Role::name)).try_map(|name| name.parse::<Role>())
+    PossibleValuesParser::new(Role::NAMES).try_map(|name| name.parse::<Role>())
 }
 
 impl Output {

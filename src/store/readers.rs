@@ -21,8 +21,6 @@ const STEPS_PER_CHECK: i32 = 50_000;
 /// The pool of read-only connections.
 pub struct Readers {
     pool: Pool<Manager>,
-    /// Connections that are opened at once.
-    opened_at_once: u32,
     /// One permit for each connection that [`Readers::read`] may use, so that waiting for one does not block a thread.
     permits: Semaphore,
     watchdog: Watchdog,
@@ -60,12 +58,13 @@ impl Readers {
             .test_on_check_out(false)
             .connection_timeout(Duration::from_secs(10))
             .build_unchecked(Manager { inner, warmed: opened_at_once, opened: AtomicU32::new(0) });
-        Self { pool, opened_at_once, permits: Semaphore::new(size as usize), watchdog: Watchdog::start() }
+        Self { pool, permits: Semaphore::new(size as usize), watchdog: Watchdog::start() }
     }
 
     /// Waits until the connections that are opened at once are open.
     pub fn wait_until_open(&self) -> Result<(), StoreError> {
-        let opened = (0..self.opened_at_once).map(|_| self.pool.get()).collect::<Result<Vec<_>, _>>()?;
+        let opened =
+            (0..self.pool.min_idle().unwrap_or(0)).map(|_| self.pool.get()).collect::<Result<Vec<_>, _>>()?;
         // The pool is a stack: in this order, the first to be used stays the first.
         opened.into_iter().rev().for_each(drop);
         Ok(())

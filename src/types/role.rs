@@ -25,6 +25,15 @@ impl Role {
     /// All roles, the most powerful first.
     pub const ALL: [Self; 5] = [Self::Owner, Self::Administrator, Self::Moderator, Self::Member, Self::Guest];
 
+    /// The names of [`ALL`](Self::ALL), in the same order.
+    pub const NAMES: [&'static str; 5] = [
+        Self::Owner.name(),
+        Self::Administrator.name(),
+        Self::Moderator.name(),
+        Self::Member.name(),
+        Self::Guest.name(),
+    ];
+
     /// The number of the spec.
     pub fn code(self) -> i64 {
         match self {
@@ -37,7 +46,7 @@ impl Role {
     }
 
     /// The role's name, as the command line and the fixtures of a test server spell it.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Owner => "owner",
             Self::Administrator => "administrator",
