@@ -2,6 +2,7 @@
 
 use crate::domain::images::decoding::{ImageError, MAX_PIXELS, check_size};
 use crate::domain::images::scaling::contain;
+use gif::DecodeOptions;
 use image::codecs::gif::{GifDecoder, GifEncoder, Repeat};
 use image::codecs::webp::WebPDecoder;
 use image::{AnimationDecoder, Frame, ImageDecoder, ImageFormat, Limits};
@@ -27,6 +28,18 @@ pub fn is_animation(file: &[u8], format: ImageFormat) -> bool {
     }
 }
 
+/// How many frames the headers of a GIF file announce, counted up to `most`. No frame is decoded.
+fn announced_frames(file: &[u8], most: u64) -> u64 {
+    let mut options = DecodeOptions::new();
+    options.skip_frame_decoding(true);
+    let Ok(mut decoder) = options.read_info(file) else { return 0 };
+    let mut count = 0;
+    while count < most && matches!(decoder.next_frame_info(), Ok(Some(_))) {
+        count += 1;
+    }
+    count
+}
+
 /// Scales all frames of a GIF file into a square, with nothing around images that are not square. Returns a GIF file,
 /// or `None` if there is only one frame. This takes up to a second: call it on a blocking thread.
 pub fn scaled(file: &[u8], side: u32) -> Result<Option<Vec<u8>>, ImageError> {
@@ -40,11 +53,15 @@ pub fn scaled(file: &[u8], side: u32) -> Result<Option<Vec<u8>>, ImageError> {
     decoder.set_limits(limits)?;
     // A small file may hold many large frames.
     let max_frames = MAX_FRAMES.min(MAX_PIXELS / pixels);
+    let announced = announced_frames(file, max_frames + 1);
+    if announced > max_frames {
+        return Err(ImageError::Size { width, height: height.saturating_mul(announced as u32) });
+    }
     let mut gif = Vec::new();
     let mut encoder = GifEncoder::new_with_speed(&mut gif, SPEED);
     encoder.set_repeat(Repeat::Infinite)?;
     let mut count = 0;
-    for frame in decoder.into_frames() {
+    for frame in decoder.into_frames().take(max_frames as usize) {
         let frame = match frame {
             Ok(frame) => frame,
             // A file that breaks off after its first frame is a still image.
@@ -52,9 +69,6 @@ pub fn scaled(file: &[u8], side: u32) -> Result<Option<Vec<u8>>, ImageError> {
             Err(error) => return Err(error.into()),
         };
         count += 1;
-        if u64::from(count) > max_frames {
-            return Err(ImageError::Size { width, height: height.saturating_mul(count) });
-        }
         let delay = frame.delay();
         encoder.encode_frame(Frame::from_parts(contain(frame.buffer(), side)?, 0, 0, delay))?;
     }
