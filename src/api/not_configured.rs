@@ -6,13 +6,17 @@
 use crate::auth::Caller;
 use crate::http::params::NoParams;
 use crate::http::{
-    ADMINISTRATOR, Administrator, ApiError, ApiResult, Read, Reply, Resource, Route, USER, User,
+    ADMINISTRATOR, Administrator, ApiError, ApiResult, Read, Reply, Resource, Route, State, StatePart,
+    StateRequest, USER, User,
 };
 use hyper::Method;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 
 /// The resource of services that are not configured.
-pub const RESOURCE: Resource = Resource { name: "not_configured", routes, ..Resource::EMPTY };
+pub const RESOURCE: Resource = Resource { name: "not_configured", routes, state: STATE, ..Resource::EMPTY };
+
+const STATE: &[StatePart] = &[StatePart { name: "push_devices", fetch: push_devices }];
 
 /// The longest device token, in characters, as published.
 const MAX_DEVICE_TOKEN_LENGTH: usize = 4096;
@@ -34,6 +38,11 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/messages/summary", USER, summary),
         Route::read(Method::POST, "/zcommand", USER, command),
     ]
+}
+
+/// State part `push_devices`: the caller's devices that get push notifications.
+fn push_devices(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
+    state.set::<HashMap<String, ()>>("push_devices", &HashMap::new())
 }
 
 fn people_only(caller: &Caller) -> ApiResult<()> {

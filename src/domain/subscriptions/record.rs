@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// A partial list of subscribers has the bots and the users who were active in this number of days.
 const PARTIAL_DAYS: i64 = 14;
 
+/// From this number of subscribers on, a part of them is all that is given to who asks for a part.
+const MIN_PARTIAL: usize = 250;
+
 /// A subscription on the wire.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SubscriptionRecord {
@@ -22,7 +25,7 @@ pub struct SubscriptionRecord {
     /// Absent in `never_subscribed`.
     #[serde(flatten)]
     personal: Option<PersonalRecord>,
-    /// The ids of all subscribers, ascending. Absent if they were not asked for, or only in part.
+    /// The ids of all subscribers, ascending. Absent if they were not asked for, or only in part and they are many.
     #[serde(skip_serializing_if = "Option::is_none")]
     subscribers: Option<Arc<[UserId]>>,
     /// The ids of some subscribers, ascending; only if a part was asked for.
@@ -105,8 +108,13 @@ pub enum SubscriberLists {
     No,
     /// All active subscribers.
     All(HashMap<StreamId, Vec<UserId>>),
-    /// Bots and recently active users.
-    Partial(HashMap<StreamId, Vec<UserId>>),
+    /// Bots and recently active users; of small channels all, too.
+    Partial {
+        /// Bots and recently active users.
+        active: HashMap<StreamId, Vec<UserId>>,
+        /// All active subscribers; null for channels with [`MIN_PARTIAL`] and more.
+        all: HashMap<StreamId, Option<Vec<UserId>>>,
+    },
 }
 
 impl SubscriberLists {
@@ -119,11 +127,13 @@ impl SubscriberLists {
         if wanted == Subscribers::All {
             return Ok(Self::All(lists));
         }
+        let few = |list: &Vec<UserId>| (list.len() < MIN_PARTIAL).then(|| list.clone());
+        let all = lists.iter().map(|(stream_id, list)| (*stream_id, few(list))).collect();
         let active = sql::active_since(connection, now - PARTIAL_DAYS * SECONDS_PER_DAY)?;
         for list in lists.values_mut() {
             list.retain(|user_id| user_id.bit().is_some_and(|bit| active.contains(bit)));
         }
-        Ok(Self::Partial(lists))
+        Ok(Self::Partial { active: lists, all })
     }
 
     /// Adds a channel's list to its record.
@@ -134,8 +144,10 @@ impl SubscriberLists {
             Self::All(lists) => {
                 record.subscribers = Some(lists.remove(&stream_id).unwrap_or_default().into());
             }
-            Self::Partial(lists) => {
-                record.partial_subscribers = Some(lists.remove(&stream_id).unwrap_or_default().into());
+            Self::Partial { active, all } => {
+                record.partial_subscribers = Some(active.remove(&stream_id).unwrap_or_default().into());
+                let all = all.remove(&stream_id).unwrap_or_else(|| Some(Vec::new()));
+                record.subscribers = all.map(Into::into);
             }
         }
     }
