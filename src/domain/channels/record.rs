@@ -59,7 +59,7 @@ pub struct ChannelRecord {
     pub is_default: Option<bool>,
 }
 
-/// Creates records; loads the statistics of all channels once.
+/// Creates records; loads statistics once.
 pub struct Records<'a> {
     connection: &'a Connection,
     now: i64,
@@ -69,15 +69,21 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Loads the statistics; `now` in UNIX seconds.
+    /// Loads the statistics of all channels; `now` in UNIX seconds.
     pub fn new(connection: &'a Connection, now: i64) -> ApiResult<Self> {
+        Self::with(connection, now, sql::subscriber_counts(connection)?)
+    }
+
+    /// The same for these channels alone, which are few.
+    pub fn of_few(connection: &'a Connection, now: i64, streams: &[StreamId]) -> ApiResult<Self> {
+        let counts = streams.iter().map(|id| Ok((*id, sql::subscriber_count(connection, *id)?)));
+        Self::with(connection, now, counts.collect::<rusqlite::Result<_>>()?)
+    }
+
+    fn with(connection: &'a Connection, now: i64, counts: HashMap<StreamId, i64>) -> ApiResult<Self> {
         let since = now - rules::TRAFFIC_DAYS * rules::SECONDS_PER_DAY;
-        Ok(Self {
-            connection,
-            now,
-            counts: sql::subscriber_counts(connection)?,
-            traffic_from: sql::first_message_since(connection, since)?,
-        })
+        let traffic_from = sql::first_message_since(connection, since)?;
+        Ok(Self { connection, now, counts, traffic_from })
     }
 
     /// The record of a row.
@@ -117,7 +123,7 @@ impl<'a> Records<'a> {
 
 /// The record of one channel.
 pub fn record(connection: &Connection, now: i64, stream: &StreamRow) -> ApiResult<ChannelRecord> {
-    Records::new(connection, now)?.of(stream)
+    Records::of_few(connection, now, &[stream.stream_id])?.of(stream)
 }
 
 /// The deprecated number for the posting permission.

@@ -265,6 +265,16 @@ pub fn subscriber_counts(connection: &Connection) -> rusqlite::Result<HashMap<St
     Ok(counts)
 }
 
+/// The number of active subscribers of a channel.
+pub fn subscriber_count(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached(
+            "SELECT count(*) FROM subscription CROSS JOIN user USING (user_id)
+             WHERE stream_id = ?1 AND active AND is_active",
+        )?
+        .query_row([stream_id], |row| row.get(0))
+}
+
 const DEACTIVATED_SUBSCRIBERS: &str =
     "SELECT stream_id, count(*) FROM user CROSS JOIN subscription USING (user_id)
      WHERE NOT is_active AND active GROUP BY stream_id";

@@ -8,7 +8,7 @@ use crate::domain::access::{channel_rows, permissions};
 use crate::domain::channel_folders;
 use crate::domain::channels::events::StreamCreated;
 use crate::domain::channels::group_params::GroupParams;
-use crate::domain::channels::record::record;
+use crate::domain::channels::record::Records;
 use crate::domain::channels::rules::Privacy;
 use crate::domain::channels::{events, rules, sql as channels_sql};
 use crate::domain::groups::channel_settings::StreamSetting;
@@ -26,6 +26,7 @@ use crate::http::params::JsonOrText;
 use crate::http::params::ParamError;
 use crate::http::{ApiError, ApiResult, Call, Caller, Parameters, User};
 use crate::store::Tx;
+use crate::types::StreamId;
 use serde::Deserialize;
 
 /// Parameters of a new channel (spec, "subscribe users to channels"). They do not apply to existing channels.
@@ -121,8 +122,10 @@ pub fn create_channels(
         created.push(insert(tx, caller, channel, params, checked)?);
     }
     let mut viewers = ChannelViewers::load(tx, Among::Everyone, tx.now())?;
-    for stream in &created {
-        let record = record(tx, tx.now(), stream)?;
+    let stream_ids: Vec<StreamId> = created.iter().map(|stream| stream.stream_id).collect();
+    let records = Records::of_few(tx, tx.now(), &stream_ids)?;
+    let records = created.iter().map(|stream| records.of(stream)).collect::<ApiResult<Vec<_>>>()?;
+    for (stream, record) in created.iter().zip(records) {
         let audience = viewers.users_who_can_see(tx, stream)?;
         tx.emit(StreamCreated::new(record), Audience::set(audience));
     }

@@ -142,7 +142,8 @@ fn emit_subscribed(
     }
     let mut records: HashMap<StreamId, (Arc<ChannelRecord>, Arc<[UserId]>)> = HashMap::new();
     let mut peers = Vec::with_capacity(joined.len());
-    let channel_records = Records::new(tx, tx.now())?;
+    let stream_ids: Vec<StreamId> = joined.iter().map(|joined| joined.stream.stream_id).collect();
+    let channel_records = Records::of_few(tx, tx.now(), &stream_ids)?;
     let mut viewers = ChannelViewers::load(tx, Among::Everyone, tx.now())?;
     for NewSubscribers { stream, users } in joined {
         let subscribers = channel_rows::subscribers(tx, stream.stream_id)?;

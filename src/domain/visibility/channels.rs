@@ -11,6 +11,7 @@ use crate::domain::groups::roles::ActiveUsersByRole;
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
+use crate::types::StreamId;
 use roaring::RoaringBitmap;
 
 /// Who can see the channels in a scope, of the users in the scope.
@@ -96,7 +97,8 @@ pub(super) fn emit_gained(tx: &mut Tx<'_>, changes: &[Change]) -> ApiResult<()> 
     if gained().next().is_none() {
         return Ok(());
     }
-    let records = Records::new(tx, tx.now())?;
+    let stream_ids: Vec<StreamId> = gained().map(|change| change.stream.stream_id).collect();
+    let records = Records::of_few(tx, tx.now(), &stream_ids)?;
     let records = gained().map(|change| records.of(&change.stream)).collect::<ApiResult<Vec<_>>>()?;
     for (Change { stream, gained, .. }, record) in gained().zip(records) {
         tx.emit(StreamCreated::new(record), Audience::set(gained.clone()));
