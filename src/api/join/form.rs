@@ -2,7 +2,7 @@
 
 use crate::domain::domains::check_may_join;
 use crate::domain::invites::record::InviteRow;
-use crate::domain::users::{names, passwords, sql as users};
+use crate::domain::users::{emails, names, passwords};
 use crate::http::{ApiError, ApiResult};
 use crate::types::is_forbidden_in_names;
 use rusqlite::Connection;
@@ -80,7 +80,7 @@ impl SignupForm {
         let email = self.email_for(invite);
         if !names::is_email(email) {
             errors.email = Some("Please enter your email address.".to_owned());
-        } else if users::by_delivery_email(connection, email)?.is_some() {
+        } else if emails::is_taken(connection, email)? {
             errors.email = Some("There is an account with this email address already.".to_owned());
         } else if let Err(refusal) = check_may_join(connection, email)? {
             errors.email = Some(refusal.reason_for_new_user(email));

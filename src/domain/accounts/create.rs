@@ -7,7 +7,7 @@ use crate::domain::bots::sql::NewBotRow;
 use crate::domain::membership::subscribe;
 use crate::domain::realm::{DUMMY_DOMAIN, user_ids};
 use crate::domain::users::events::{UserAdded, emit_added};
-use crate::domain::users::{names, sql as users_sql};
+use crate::domain::users::{emails, names, sql as users_sql};
 use crate::domain::{bots, channels, groups, user_settings};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
@@ -38,7 +38,7 @@ pub fn check_new_user(connection: &Connection, email: &str, full_name: &str) -> 
     if !names::is_email(email) {
         return Err(ApiError::bad_request("Enter a valid email address."));
     }
-    if users_sql::by_delivery_email(connection, email)?.is_some() {
+    if emails::is_taken(connection, email)? {
         return Err(ApiError::bad_request("Email is already in use."));
     }
     Ok((full_name, email.to_owned()))
@@ -93,7 +93,7 @@ pub fn create_without_channels(tx: &mut Tx<'_>, new: &NewUser, domain: &str) -> 
 fn hide_email(tx: &Tx<'_>, user_id: UserId, domain: &str) -> ApiResult<UserRow> {
     let mut user = user_rows::by_id(tx, user_id)?
         .ok_or_else(|| ApiError::internal("the user who was just made has no row"))?;
-    let api_email = user.email_visibility.api_email(user_id, &user.delivery_email, domain);
+    let api_email = emails::api_email(tx, &user, domain)?;
     if api_email != user.email {
         users_sql::set_emails(tx, user_id, &api_email, &user.delivery_email)?;
         user.email = api_email;

@@ -26,17 +26,42 @@ pub fn parse_dummy(email: &str, domain: &str) -> Option<UserId> {
     digits.parse().ok().map(UserId)
 }
 
+/// Whether an email cannot be that of a new account: it is the real one of another, or the one that stands for another, be
+/// it only in future. Otherwise what is sent to one of them would reach the other.
+pub fn is_taken(connection: &Connection, email: &str) -> ApiResult<bool> {
+    Ok(parse_dummy(&email.to_lowercase(), DUMMY_DOMAIN).is_some()
+        || users_sql::by_delivery_email(connection, email)?.is_some()
+        || users_sql::by_email(connection, email)?.is_some())
+}
+
+/// The API email of a user: the real one, or a dummy of this domain, or of [`DUMMY_DOMAIN`] if somebody has that address.
+pub fn api_email(connection: &Connection, user: &UserRow, domain: &str) -> ApiResult<String> {
+    let email = user.email_visibility.api_email(user.user_id, &user.delivery_email, domain);
+    let others =
+        [users_sql::by_email(connection, &email)?, users_sql::by_delivery_email(connection, &email)?];
+    if others.iter().flatten().any(|other| other.user_id != user.user_id) {
+        return Ok(user.email_visibility.api_email(user.user_id, &user.delivery_email, DUMMY_DOMAIN));
+    }
+    Ok(email)
+}
+
 /// Returns why a user cannot take an email that another account has, in the published words; `None` if it is free.
 pub fn find_conflict(
     connection: &Connection,
     user: &UserRow,
     new_email: &str,
 ) -> ApiResult<Option<&'static str>> {
-    let other = users_sql::by_delivery_email(connection, new_email)?;
-    let other = other.filter(|other| other.user_id != user.user_id);
-    Ok(other.map(
-        |other| if other.is_active { "Already has an account." } else { "Account has been deactivated." },
-    ))
+    let is_other = |other: &UserRow| other.user_id != user.user_id;
+    let other = match users_sql::by_delivery_email(connection, new_email)?.filter(is_other) {
+        Some(other) => Some(other),
+        None => users_sql::by_email(connection, new_email)?.filter(is_other),
+    };
+    let is_reserved = parse_dummy(&new_email.to_lowercase(), DUMMY_DOMAIN).is_some();
+    Ok(match other {
+        Some(other) if !other.is_active => Some("Account has been deactivated."),
+        Some(_) => Some("Already has an account."),
+        None => is_reserved.then_some("Already has an account."),
+    })
 }
 
 /// Changes a user's real email, and the API email if it is the real one. The caller has checked `new_email`.
@@ -85,7 +110,7 @@ pub fn apply_visibility_change(
     let shown = UserChange::DeliveryEmail { delivery_email: Some(user.delivery_email.clone()) };
     tx.emit(UserUpdated::new(user_id, shown), gained);
     tx.emit(UserUpdated::new(user_id, UserChange::DeliveryEmail { delivery_email: None }), lost);
-    let api_email = after.api_email(user_id, &user.delivery_email, domain);
+    let api_email = api_email(tx, &user, domain)?;
     if (before == EmailVisibility::Everyone) != (after == EmailVisibility::Everyone) {
         users_sql::set_emails(tx, user_id, &api_email, &user.delivery_email)?;
         emit_api_email(tx, &user, &api_email)?;

@@ -232,3 +232,25 @@ async fn a_new_email_needs_the_password_that_there_is() {
     let login = json!({"username": "lovelace@example.com", "password": "first password"});
     server.anonymous().post("/fetch_api_key", login).await.ok();
 }
+
+/// An address that stands for somebody is nobody else's: what is sent to it would not reach them.
+#[tokio::test]
+async fn nobody_takes_the_address_that_stands_for_another() {
+    let server = TestServer::start().await;
+    let (owner, ada, eve) = (server.owner().await, server.member("ada").await, server.member("eve").await);
+    ada.patch("/settings", json!({"email_address_visibility": 5})).await.ok();
+    let stand_in = format!("user{}@bots.invalid", ada.user_id);
+    // That of an account to come, too, and in any case.
+    for email in [&*stand_in, "user99@bots.invalid", "USER99@bots.invalid"] {
+        let taken = "Already has an account.";
+        eve.patch("/settings", json!({"email": email})).await.error(400, "BAD_REQUEST", taken);
+        let path = format!("/users/{}", eve.user_id);
+        let refused = format!("New email value error: {taken}");
+        owner.patch(&path, json!({"new_email": email})).await.error(400, "BAD_REQUEST", &refused);
+        let new = json!({"email": email, "full_name": "New", "password": "long enough"});
+        owner.post("/users", new).await.error(400, "BAD_REQUEST", "Email is already in use.");
+    }
+    let sent =
+        owner.post("/messages", json!({"type": "direct", "to": [stand_in], "content": "for ada"})).await;
+    assert_eq!(ada.message(sent.ok()["id"].as_i64().unwrap()).await["content"], "<p>for ada</p>");
+}
