@@ -280,6 +280,58 @@ async fn what_became_due_is_done_when_the_clock_answers() {
 }
 
 #[tokio::test]
+async fn presence_waiting_periods_and_activity_follow_the_clock() {
+    const DAY: i64 = 24 * 3600;
+    let start = 1_798_761_600;
+    let fixtures = "{\"clock\": \"2027-01-01T00:00:00Z\", \"settings\": {\"waiting_period_threshold\": 3},";
+    let server = Program::start(&SMALL.replacen('{', fixtures, 1), &[]);
+    server.control("PUT", "/clock", json!({"frozen": true, "now": start})).await;
+    let groups = server.get("/user_groups", IAGO).await["user_groups"].clone();
+    let full_members = groups.as_array().unwrap().iter().find(|group| group["name"] == "role:fullmembers");
+    let permission =
+        json!({"can_create_public_channel_group": format!("{{\"new\": {}}}", full_members.unwrap()["id"])});
+    let changed = server.request(Method::PATCH, "/realm", IAGO).form(&permission).send().await.unwrap();
+    assert_eq!(changed.status(), 200);
+    let ping = json!({"status": "active", "ping_only": "true"});
+    assert_eq!(server.post("/users/me/presence", HAMLET, ping).await["result"], "success");
+
+    let presence = async || {
+        let seen = server.get("/users/hamlet@example.com/presence", IAGO).await;
+        (
+            seen["presence"]["aggregated"]["status"].clone(),
+            seen["presence"]["aggregated"]["timestamp"].clone(),
+        )
+    };
+    let create = async || {
+        let subscribe = json!({"subscriptions": "[{\"name\": \"of hamlet\"}]"});
+        server.post("/users/me/subscriptions", HAMLET, subscribe).await["result"].clone()
+    };
+    let verona = async || {
+        let channels = server.get("/streams", HAMLET).await["streams"].clone();
+        let found = channels.as_array().unwrap().iter().find(|channel| channel["name"] == "Verona").cloned();
+        found.unwrap()["is_recently_active"].clone()
+    };
+    server.send("now").await.unwrap();
+    assert_eq!(presence().await, ("active".into(), start.into()));
+    assert_eq!((create().await, verona().await), ("error".into(), true.into()));
+
+    // One second before the period ends, and its end.
+    server.control("PUT", "/clock", json!({"advance": 3 * DAY - 1})).await;
+    assert_eq!(presence().await, ("offline".into(), start.into()));
+    assert_eq!(create().await, "error");
+    let queue = server.post("/register", HAMLET, json!({"event_types": "[\"user_group\"]"})).await;
+    server.control("PUT", "/clock", json!({"advance": 1})).await;
+    let poll = format!("/events?queue_id={}&last_event_id=-1", queue["queue_id"].as_str().unwrap());
+    let joined = server.get(&poll, HAMLET).await["events"][0].clone();
+    assert_eq!((&joined["type"], &joined["op"]), (&json!("user_group"), &json!("add_members")), "{joined}");
+    assert_eq!(joined["group_id"], full_members.unwrap()["id"]);
+    assert_eq!(create().await, "success");
+
+    server.control("PUT", "/clock", json!({"advance": 180 * DAY})).await;
+    assert_eq!(verona().await, false);
+}
+
+#[tokio::test]
 async fn an_older_server_hides_what_it_does_not_have() {
     let server = Program::start(SMALL, &[]);
     let level = server.control("PUT", "/level", json!({"feature_level": 237})).await;
