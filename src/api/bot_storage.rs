@@ -19,7 +19,7 @@ const BODY_LIMIT: usize = 32 << 20;
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::GET, "/bot_storage", USER, get_storage),
+        Route::read(Method::GET, "/bot_storage", USER, get_storage).slow(),
         Route::write(Method::PUT, "/bot_storage", USER, update_storage).body_limit(BODY_LIMIT),
         Route::write(Method::DELETE, "/bot_storage", USER, remove_storage),
     ]

@@ -3,7 +3,7 @@
 use crate::auth::Ctx;
 use crate::domain::access::{channels, user_rows as users};
 use crate::domain::limits;
-use crate::domain::limits::MAX_DRAFTS;
+use crate::domain::limits::{MAX_DRAFTS, MAX_RECIPIENTS};
 use crate::domain::messages::{destination, rules};
 use crate::domain::user_settings;
 use crate::events::{Audience, uniform_event};
@@ -26,7 +26,7 @@ const STATE: &[StatePart] = &[StatePart { name: "drafts", fetch: state }];
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::GET, "/drafts", USER, get_drafts),
+        Route::read(Method::GET, "/drafts", USER, get_drafts).slow(),
         Route::write(Method::POST, "/drafts", USER, create_drafts),
         Route::write(Method::PATCH, "/drafts/{draft_id}", USER, edit_draft),
         Route::write(Method::DELETE, "/drafts/{draft_id}", USER, delete_draft),
@@ -255,13 +255,14 @@ fn check_draft(connection: &Connection, caller: &Caller, now: i64, params: Draft
 
 /// Checks that the people exist and returns their ids ascending, without the caller unless alone.
 fn check_people(connection: &Connection, caller: &Caller, mut to: Vec<i64>) -> ApiResult<Vec<i64>> {
+    limits::check("recipients", to.len(), MAX_RECIPIENTS)?;
+    to.sort_unstable();
+    to.dedup();
     for id in &to {
         if users::by_id(connection, UserId(*id))?.is_none() {
             return Err(ApiError::bad_request(format!("Invalid user ID {id}")));
         }
     }
-    to.sort_unstable();
-    to.dedup();
     if to.len() > 1 {
         to.retain(|id| *id != caller.user_id.0);
     }

@@ -82,7 +82,7 @@ async fn upload_custom_emoji(mut call: Call<User>, params: EmojiParams) -> ApiRe
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one file.")?;
     check_override(&call.caller, &name)?;
     upload::check(&file, MAX_EMOJI_FILE_SIZE_MIB)?;
-    let image = upload::make(&call.app, call.caller.user_id, file, scale).await?;
+    let image = upload::make(&call.app, call.caller.accountable(), file, scale).await?;
     call.write(move |tx, caller| {
         check_add(tx, caller, tx.now(), &name)?;
         check_override(caller, &name)?;
@@ -154,7 +154,7 @@ fn check_add(connection: &Connection, caller: &Caller, now: i64, name: &str) -> 
         return Err(ApiError::bad_request("A custom emoji with this name already exists."));
     }
     if !caller.role.is_administrator() {
-        let statement = "SELECT count(*) FROM realm_emoji WHERE author_id = ?1 AND NOT deactivated";
+        let statement = "SELECT count(*) FROM realm_emoji WHERE author_id = ?1";
         limits::check_owned(connection, caller.user_id, "custom emoji", statement, 1, MAX_EMOJI_OF_AUTHOR)?;
     }
     Ok(())

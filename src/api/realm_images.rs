@@ -58,7 +58,7 @@ struct Icon {
 async fn upload_icon(mut call: Call<Administrator>, _params: NoParams) -> ApiResult<Reply<Icon>> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one icon.")?;
     upload::check(&file, MAX_ICON_FILE_SIZE_MIB)?;
-    let icon = upload::make(&call.app, call.caller.user_id, file, scale_icon).await?;
+    let icon = upload::make(&call.app, call.caller.accountable(), file, scale_icon).await?;
     let url = call.write(move |tx, _caller| set_image(tx, RealmImage::Icon, Some(&icon))).await?;
     Reply::data(&Icon { icon_url: url })
 }
@@ -100,7 +100,7 @@ fn get_logo(read: &Read<'_, User>, params: LogoParams) -> ApiResult<Reply<NotJso
 async fn upload_logo(mut call: Call<Administrator>, params: LogoParams) -> ApiResult<Reply> {
     let file = upload::only_file(std::mem::take(&mut call.files), "You must upload exactly one logo.")?;
     upload::check(&file, MAX_LOGO_FILE_SIZE_MIB)?;
-    let logo = upload::make(&call.app, call.caller.user_id, file, scale_logo).await?;
+    let logo = upload::make(&call.app, call.caller.accountable(), file, scale_logo).await?;
     call.write(move |tx, _caller| set_image(tx, params.image(), Some(&logo))).await?;
     Ok(Reply::ok())
 }

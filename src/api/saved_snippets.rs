@@ -20,7 +20,7 @@ const STATE: &[StatePart] = &[StatePart { name: "saved_snippets", fetch: state }
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::GET, "/saved_snippets", USER, get_saved_snippets),
+        Route::read(Method::GET, "/saved_snippets", USER, get_saved_snippets).slow(),
         Route::write(Method::POST, "/saved_snippets", USER, create_saved_snippet),
         Route::write(Method::PATCH, "/saved_snippets/{saved_snippet_id}", USER, edit_saved_snippet),
         Route::write(Method::DELETE, "/saved_snippets/{saved_snippet_id}", USER, delete_saved_snippet),

@@ -5,6 +5,7 @@ use crate::domain::access::messages as message_access;
 use crate::domain::access::{
     channel_rows as subscriptions, channels, user_rows as users, users as access_to_users,
 };
+use crate::domain::limits;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::rules::EditFacts;
 use crate::domain::messages::viewer::MessageViewer;
@@ -236,6 +237,7 @@ fn direct(connection: &Connection, caller: &Caller, to: Option<Vec<UserId>>) -> 
     if people.is_empty() {
         return Err(ApiError::bad_request("Empty 'to' list"));
     }
+    limits::check("recipients", people.len(), limits::MAX_RECIPIENTS)?;
     check_shares(connection, caller, Where::Direct)?;
     people.push(caller.user_id);
     people.sort_unstable();

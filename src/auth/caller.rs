@@ -27,6 +27,11 @@ impl Caller {
         self.bot_type.is_some()
     }
 
+    /// Who takes a part of what all share for the caller's work: for bots their owner, who may have many.
+    pub fn accountable(&self) -> UserId {
+        self.bot_owner_id.unwrap_or(self.user_id)
+    }
+
     /// Whether the caller is a guest.
     pub fn is_guest(&self) -> bool {
         self.role == Role::Guest

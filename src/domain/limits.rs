@@ -174,11 +174,19 @@ pub const MAX_BOT_STORAGE: usize = 10_000_000;
 /// How many active bots a user may own who is not an administrator.
 pub const MAX_BOTS_OF_OWNER: usize = 100;
 
-/// How many active custom emoji a user may have added who is not an administrator.
+/// How many bots a user may have made who is not an administrator, those that are deactivated included: everybody is told
+/// of all.
+pub const MAX_BOTS_EVER: usize = 500;
+
+/// How many custom emoji a user may have added who is not an administrator, those that are deactivated included.
 pub const MAX_EMOJI_OF_AUTHOR: usize = 500;
+
+/// How many people one request may write to: the recipients of a message, draft or typing notification.
+pub const MAX_RECIPIENTS: usize = 1000;
 
 /// How many terms a narrow may have.
 pub const MAX_NARROW_TERMS: usize = 100;
+
 /// The default maximum size of all uploaded files together, in MiB. `teamchat serve` can set another.
 pub const UPLOAD_QUOTA_MIB: u64 = 10 * 1024;
 

@@ -115,7 +115,7 @@ where
     let (now, origin) = (call.app.clock.seconds(), call.info.origin.clone());
     let (caller, sources) = (Caller::clone(&call.caller), texts.to_vec());
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    on_snapshot(&call.app, Some(caller.user_id), &texts, move |snapshot| {
+    on_snapshot(&call.app, Some(caller.accountable()), &texts, move |snapshot| {
         let limit = TimeLimit::start();
         let render = |text: &String| {
             limit.check()?;

@@ -353,6 +353,13 @@ impl Hub {
         }
     }
 
+    /// Skips what is before an event of the log: none of it was for the queue.
+    pub(super) fn skip_to(&self, queue_id: &QueueId, first: EventId) {
+        if let Some(queue) = self.lock().queues.get_mut(queue_id) {
+            queue.first = queue.first.max(first);
+        }
+    }
+
     /// Removes a queue that waits for an event which cannot be delivered. Its client learns that it is gone and registers
     /// again.
     pub(super) fn expire_queue(&self, queue_id: &QueueId) {

@@ -129,7 +129,10 @@ pub fn last_event_id(connection: &Connection) -> rusqlite::Result<EventId> {
     connection.prepare_cached("SELECT coalesce(max(id), 0) FROM event")?.query_row([], |row| row.get(0))
 }
 
-/// Returns up to `limit` events with `after < id <= until`, the oldest first.
+/// How many bytes of events are read at a time. An event may have as much HTML as a message.
+const MAX_READ_BYTES: usize = 4 << 20;
+
+/// Returns up to `limit` events with `after < id <= until`, the oldest first; fewer, but one at least, if they are large.
 pub fn read(
     connection: &Connection,
     after: EventId,
@@ -142,22 +145,37 @@ pub fn read(
              FROM event LEFT JOIN event_audience ON event_audience.id = audience_id
              WHERE event.id > ?1 AND event.id <= ?2 ORDER BY event.id LIMIT ?3",
         )?
-        .query_map((after, until, limit as i64), row)?
-        .collect()
+        .query_map((after, until, limit as i64), row)
+        .and_then(some)
 }
 
-/// Returns the newest events after one, at most `limit`, the oldest first.
+/// Returns the newest events after one, at most `limit`, the oldest first; fewer, but one at least, if they are large.
 pub fn read_newest(connection: &Connection, after: EventId, limit: usize) -> rusqlite::Result<Vec<LogRow>> {
-    let mut rows: Vec<_> = connection
+    let mut rows = connection
         .prepare_cached(
             "SELECT event.id, type, name, version, coalesce(audience, user_ids), also_public, payload, routing
              FROM event LEFT JOIN event_audience ON event_audience.id = audience_id
              WHERE event.id > ?1 ORDER BY event.id DESC LIMIT ?2",
         )?
-        .query_map((after, limit as i64), row)?
-        .collect::<Result<_, _>>()?;
+        .query_map((after, limit as i64), row)
+        .and_then(some)?;
     rows.reverse();
     Ok(rows)
+}
+
+/// The first of some rows: as many as may be read at a time.
+fn some(rows: impl Iterator<Item = rusqlite::Result<LogRow>>) -> rusqlite::Result<Vec<LogRow>> {
+    let mut read = Vec::new();
+    let mut bytes = 0;
+    for row in rows {
+        let row = row?;
+        bytes += row.payload.len();
+        read.push(row);
+        if bytes > MAX_READ_BYTES {
+            break;
+        }
+    }
+    Ok(read)
 }
 
 fn row(row: &Row<'_>) -> rusqlite::Result<LogRow> {

@@ -70,7 +70,7 @@ impl Hub {
                 QueueError::Unknown
             })
         };
-        let mut seen = None;
+        let (mut seen, mut first) = (None, None);
         let mut has_room = true;
         if let Some((mut after, until)) = found.behind {
             while has_room && after < until {
@@ -86,6 +86,7 @@ impl Hub {
                     let event = BufferedEvent::logged(row, self.registry);
                     seen = Some(event.id);
                     if is_for(&event, queue_id, found.user_id, &found.registration) {
+                        first = first.or(seen);
                         has_room = add(&event)?;
                     }
                     if !has_room {
@@ -110,9 +111,16 @@ impl Hub {
         {
             self.advance(queue_id, seen);
         }
+        // Polled again before these are acknowledged, it need not read again what was before them.
+        if let Some(first) = first {
+            self.skip_to(queue_id, first);
+        }
         Ok(page.out)
     }
 }
+
+/// A response with more bytes than this ends. Its client polls again for the rest.
+const MAX_BYTES_PER_POLL: usize = 4 << 20;
 
 /// The events of one response.
 #[derive(Default)]
@@ -133,6 +141,6 @@ impl Page {
         } else {
             self.out.truncate(before);
         }
-        Ok(self.events < MAX_EVENTS_PER_POLL)
+        Ok(self.events < MAX_EVENTS_PER_POLL && self.out.len() < MAX_BYTES_PER_POLL)
     }
 }

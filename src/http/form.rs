@@ -11,7 +11,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::body_budget::Reservation;
+use super::budgets::Reservation;
 use crate::error::ApiError;
 use bytes::Bytes;
 use futures_util::{FutureExt, stream};

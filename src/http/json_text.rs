@@ -4,6 +4,30 @@
 const ONES: u64 = u64::from_le_bytes([1; 8]);
 const HIGH_BITS: u64 = ONES << 7;
 
+/// How many values the JSON of a request may have. In memory, a value takes up to a hundred times what it takes in the
+/// request.
+pub const MAX_JSON_VALUES: usize = 100_000;
+
+/// Whether JSON has more than `limit` values: what stands between brackets, commas and colons outside of strings. Keys
+/// count as well.
+pub fn has_more_values(json: &[u8], limit: usize) -> bool {
+    if json.len() <= limit {
+        return false;
+    }
+    let mut values = 1;
+    let (mut is_string, mut is_escaped) = (false, false);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_string => is_escaped = true,
+            b'"' => is_string = !is_string,
+            b',' | b':' | b'[' | b'{' if !is_string => values += 1,
+            _ => {}
+        }
+    }
+    values > limit
+}
+
 /// Appends a text as a JSON string.
 pub fn write_json_text(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
@@ -61,7 +85,25 @@ fn escape(out: &mut Vec<u8>, byte: u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     use proptest::prelude::*;
+
+    #[test]
+    fn values_are_counted_outside_of_strings() {
+        let cases = [
+            ("1234", 1),
+            ("[1,2]", 3),
+            (r#"{"a": {"b": [1]}}"#, 6),
+            (r#""a,b:[{""#, 1),
+            (r#"["\\",1]"#, 3),
+            (r#"["\"",1,2]"#, 4),
+            (r#"["\",1,2"]"#, 2),
+        ];
+        for (json, values) in cases {
+            assert!(!has_more_values(json.as_bytes(), values), "{json}");
+            assert!(has_more_values(json.as_bytes(), values - 1), "{json}");
+        }
+    }
 
     fn written(text: &str) -> String {
         let mut out = Vec::new();

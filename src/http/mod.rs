@@ -2,7 +2,7 @@
 //!
 //! - [`Route`] and [`Router`]: which handler serves a request, and who may call it;
 //! - [`form`] and [`params`]: the parameters of a request, decoded and deserialized;
-//! - [`BodyBudget`]: a limit on the bytes of all bodies in memory;
+//! - [`Budget`]: limits on the bytes of all bodies and answers in memory;
 //! - [`MultipartStream`] and [`ResponseBody`]: bodies that are larger than memory should be, in both directions;
 //! - [`Reply`]: the successful result of a handler;
 //! - [`StatePart`]: what a resource adds to the state of `POST /register`;
@@ -10,7 +10,7 @@
 //! - [`service`]: one request through all of these;
 //! - [`JsonErrorIo`]: error bodies for requests that are not HTTP.
 
-mod body_budget;
+mod budgets;
 mod client_address;
 pub mod form;
 mod interceptor;
@@ -31,9 +31,9 @@ pub use crate::auth::{
     ADMINISTRATOR, ANYONE, Administrator, Anyone, Caller, OWNER, Owner, USER, User, VISITOR, Visitor,
 };
 pub use crate::error::{ApiError, ApiResult, allowed};
-pub use body_budget::BodyBudget;
+pub use budgets::Budget;
 pub use interceptor::{BodyTap, Dropped, Intercepted, Interceptor, Next};
-pub use json_text::write_json_text;
+pub use json_text::{MAX_JSON_VALUES, has_more_values, write_json_text};
 pub use malformed_request::{JsonErrorIo, write_error};
 pub use multipart_stream::{FilePart, MultipartStream};
 pub use reply::{NotJson, OtherReply, Reply, ReplyBody, StreamedReply, members_of, success_body};

@@ -10,6 +10,7 @@
 //! handler checks the caller, reads the parameters and calls it. Everything around that closure is compiled once, in
 //! [`Route::run`].
 
+use super::budgets::Reservation;
 use super::form::{Form, UploadedFile};
 use super::multipart_stream::MultipartStream;
 use super::params::ParamError;
@@ -130,11 +131,13 @@ pub struct HandlerOutput {
     pub ignored: Vec<String>,
     /// Additional headers.
     pub headers: Vec<(&'static str, String)>,
+    /// The place of a large answer in memory.
+    pub reservation: Option<Reservation>,
 }
 
 impl HandlerOutput {
     fn new(reply: ReplyBody, ignored: Vec<String>) -> Self {
-        Self { reply, ignored, headers: Vec::new() }
+        Self { reply, ignored, headers: Vec::new(), reservation: None }
     }
 }
 
@@ -470,7 +473,7 @@ impl Route {
     pub fn run(&self, request: Request) -> HandlerFuture<'_> {
         match &self.handler {
             Handler::Read(handler) if (self.is_slow)(&request.form) => Box::pin(async move {
-                let user = request.caller.as_ref().map(|caller| caller.user_id);
+                let user = request.caller.as_ref().map(Caller::accountable);
                 let (app, handler) = (Arc::clone(&request.app), Arc::clone(handler));
                 let read = move |snapshot: &Snapshot<'_>| {
                     let reply = handler(snapshot, &request);

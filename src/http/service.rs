@@ -1,6 +1,6 @@
 //! One request, from its head to the last byte of the response.
 
-use super::body_budget::{BodyBudget, Reservation};
+use super::budgets::{Budget, Reservation};
 use super::client_address::{client_address, is_forged, is_from_browser, origin, text_of};
 use super::form::Form;
 use super::interceptor::{Dropped, Interceptor, Next};
@@ -14,6 +14,7 @@ use crate::app::App;
 use crate::auth::session::{self, Provenance};
 use crate::auth::{Caller, Usage};
 use crate::error::{ApiError, ApiResult};
+use crate::types::{UserId, address_block};
 use bytes::{Bytes, BytesMut};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -51,11 +52,13 @@ const SESSION_PREFIX: &str = "/json/";
 /// The longest client name in characters, as on the published server.
 const CLIENT_NAME_LENGTH: usize = 30;
 
-/// What every request needs: the state of the server, its routes, and the budget for bodies.
+/// What every request needs: the state of the server, its routes, and the budgets for bodies and answers.
 pub struct Service {
     app: Arc<App>,
     router: Router,
-    bodies: BodyBudget,
+    bodies: Budget<UserId>,
+    bodies_of_strangers: Budget<IpAddr>,
+    answers: Budget<UserId>,
     /// Sees each exchange before the routes do. Only test servers have one.
     interceptor: Option<Arc<dyn Interceptor>>,
 }
@@ -63,7 +66,14 @@ pub struct Service {
 impl Service {
     /// A service for these routes.
     pub fn new(app: Arc<App>, router: Router, interceptor: Option<Arc<dyn Interceptor>>) -> Self {
-        Self { app, router, bodies: BodyBudget::default(), interceptor }
+        Self {
+            app,
+            router,
+            bodies: Budget::of_bodies(),
+            bodies_of_strangers: Budget::of_strangers(),
+            answers: Budget::of_answers(),
+            interceptor,
+        }
     }
 
     /// The routes.
@@ -101,7 +111,8 @@ impl Service {
         let (head, unread) = (Box::new(head), body.clone());
         let handled = async move {
             let (route, request, usage) = Box::pin(self.read_request(head, body, peer)).await?;
-            let handled = route.run(request).await;
+            let user_id = request.caller.as_ref().map(Caller::accountable);
+            let handled = route.run(request).await.and_then(|output| self.keep(output, user_id));
             match usage {
                 Some(usage) => with_headers(handled, usage.headers()),
                 None => handled,
@@ -164,7 +175,11 @@ impl Service {
         } else {
             let limit =
                 BodyLimit { bytes: route.body_limit_for(caller.as_ref()), is_known: caller.is_some() };
-            match read_body(&self.bodies, limit, &head.headers, body).await? {
+            let begin = || match &caller {
+                Some(caller) => self.bodies.begin(caller.accountable()),
+                None => self.bodies_of_strangers.begin(address_block(info.peer)),
+            };
+            match read_body(begin, limit, &head.headers, body).await? {
                 None => (Form::new(query, content_type, Bytes::new(), path_parameters)?, None),
                 Some((body, reservation)) => {
                     let content_type = content_type.filter(|_| !route.raw_body);
@@ -178,6 +193,16 @@ impl Service {
         info.client = client_name(&form, &head.headers, is_session);
         info.headers = route.raw_body.then(|| Box::new(head.headers));
         Ok((route, Request { app: Arc::clone(&self.app), info, caller, form, multipart }, usage))
+    }
+
+    /// Finds room for a large answer to a user. What strangers get is small, or streamed.
+    fn keep(&self, mut output: HandlerOutput, user_id: Option<UserId>) -> ApiResult<HandlerOutput> {
+        if let (ReplyBody::Json(members), Some(user_id)) = (&output.reply, user_id) {
+            let mut reservation = self.answers.begin(user_id);
+            reservation.grow(members.len())?;
+            output.reservation = Some(reservation);
+        }
+        Ok(output)
     }
 
     /// Counts a request for the rate limit, if it is on.
@@ -266,7 +291,7 @@ struct BodyLimit {
 
 /// Reads a body into memory, with what it takes of the budget; `None` if it is empty.
 async fn read_body(
-    bodies: &BodyBudget,
+    begin: impl FnOnce() -> Reservation,
     limit: BodyLimit,
     headers: &HeaderMap,
     body: RequestBody,
@@ -279,7 +304,7 @@ async fn read_body(
         return Ok(None);
     }
     let timeout = if limit.is_known { BODY_TIMEOUT } else { STRANGER_BODY_TIMEOUT };
-    let collected = tokio::time::timeout(timeout, collect(bodies, limit, body)).await;
+    let collected = tokio::time::timeout(timeout, collect(begin, limit, body)).await;
     collected.unwrap_or_else(|_| {
         Err(ApiError::new(408, "REQUEST_TIMEOUT", "The request body did not arrive in time"))
     })
@@ -287,7 +312,7 @@ async fn read_body(
 
 /// Most bodies are one frame, which is not copied.
 async fn collect(
-    bodies: &BodyBudget,
+    begin: impl FnOnce() -> Reservation,
     limit: BodyLimit,
     mut body: RequestBody,
 ) -> ApiResult<Option<(Bytes, Reservation)>> {
@@ -295,7 +320,8 @@ async fn collect(
     if first.len() > limit.bytes {
         return Err(ApiError::too_large());
     }
-    let mut reservation = bodies.reserve(first.len(), limit.is_known)?;
+    let mut reservation = begin();
+    reservation.grow(first.len())?;
     if body.is_end_stream() {
         return Ok(Some((first, reservation)));
     }
@@ -385,6 +411,9 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
 fn success(output: HandlerOutput, compress: bool) -> Response<ResponseBody> {
     let mut response = reply(output.reply, &output.ignored, compress);
     insert_all(response.headers_mut(), &output.headers);
+    if let (ResponseBody::Full(body), Some(reservation)) = (response.body_mut(), output.reservation) {
+        *body = reservation.keep_with(std::mem::take(body));
+    }
     response
 }
 

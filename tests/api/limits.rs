@@ -522,3 +522,61 @@ async fn times_that_clients_are_told_are_those_that_hold() {
         }
     }
 }
+
+/// JSON takes many times its length in memory, and who is written to is looked up.
+#[tokio::test]
+async fn a_request_has_a_limited_number_of_values() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let people = |count: usize| vec![ada.user_id; count];
+    let send = |count: usize| json!({"type": "direct", "to": people(count), "content": "Hi"});
+    ada.post("/messages", send(limits::MAX_RECIPIENTS)).await.ok();
+    let (what, limit) = ("recipients", limits::MAX_RECIPIENTS);
+    too_many(&ada.post("/messages", send(limit + 1)).await, what, limit);
+    let emails = vec![ada.email.as_str(); limit + 1].join(",");
+    let by_email = json!({"type": "direct", "to": emails, "content": "Hi"});
+    too_many(&ada.post("/messages", by_email).await, what, limit);
+    let typing = json!({"op": "start", "to": people(limit + 1)});
+    too_many(&ada.post("/typing", typing).await, what, limit);
+    let draft = json!({"type": "private", "to": people(limit + 1), "topic": "", "content": "Hi"});
+    too_many(&ada.post("/drafts", json!({"drafts": [draft]})).await, what, limit);
+    too_many(&ada.post("/messages", send(10_001)).await, "values in to", 10_000);
+    let flags = |count: usize| json!({"op": "add", "flag": "read", "messages": vec![9_999; count]});
+    ada.post("/messages/flags", flags(90_000)).await.ok();
+    too_many(&ada.post("/messages/flags", flags(100_001)).await, "values in messages", 100_000);
+}
+
+/// Messages with as much HTML as they may have: answers end before they are too large, and the next has the rest.
+#[tokio::test]
+async fn answers_have_a_length() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let general = server.channel("general", &[&ada, &bob]).await;
+    let queue = bob.register(json!({"event_types": ["message"], "apply_markdown": true})).await;
+    let mut ids = Vec::new();
+    for _ in 0..6 {
+        ids.push(ada.send(general, "topic", &"\u{1f600}".repeat(9_900)).await);
+    }
+    let mut last = queue.last_event_id;
+    let mut pages = Vec::new();
+    while pages.iter().sum::<usize>() < ids.len() {
+        let poll = json!({"queue_id": queue.queue_id, "last_event_id": last, "dont_block": true});
+        let events = bob.get("/events", poll).await.ok()["events"].as_array().unwrap().clone();
+        for event in &events {
+            let seen = pages.iter().sum::<usize>();
+            assert!(ids[seen..].contains(&event["message"]["id"].as_i64().unwrap()), "in order, and once");
+        }
+        last = events.last().unwrap()["id"].as_i64().unwrap();
+        pages.push(events.len());
+    }
+    assert!(pages.len() == 2 && pages[0] < ids.len(), "{pages:?}");
+
+    server.add_copies(ids[0], 20).await;
+    let all: Vec<i64> = (ids[0]..ids[0] + 26).collect();
+    let matching = |ids: &[i64]| json!({"msg_ids": ids, "narrow": []});
+    ada.get("/messages/matches_narrow", matching(&ids[..2])).await.ok();
+    let too_long = "The messages are too long together (limit: 16777216 bytes)";
+    ada.get("/messages/matches_narrow", matching(&all)).await.error(400, "BAD_REQUEST", too_long);
+    let many = "Too many messages requested (maximum 5000).";
+    ada.get("/messages/matches_narrow", matching(&vec![1; 5001])).await.error(400, "BAD_REQUEST", many);
+}

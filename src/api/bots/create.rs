@@ -8,7 +8,7 @@ use crate::domain::bots::record::OwnBotRecord;
 use crate::domain::bots::sql::{NewBotRow, Service};
 use crate::domain::bots::{rules, sql};
 use crate::domain::limits;
-use crate::domain::limits::MAX_BOTS_OF_OWNER;
+use crate::domain::limits::{MAX_BOTS_EVER, MAX_BOTS_OF_OWNER};
 use crate::domain::realm::bot_domain;
 use crate::domain::users::names;
 use crate::http::params::{JsonOrText, Trimmed};
@@ -85,6 +85,8 @@ fn create(
     if !caller.role.is_administrator() {
         let statement = "SELECT count(*) FROM user WHERE bot_owner_id = ?1 AND is_active";
         limits::check_owned(tx, caller.user_id, "bots", statement, 1, MAX_BOTS_OF_OWNER)?;
+        let statement = "SELECT count(*) FROM user WHERE bot_owner_id = ?1";
+        limits::check_owned(tx, caller.user_id, "deactivated bots", statement, 1, MAX_BOTS_EVER)?;
     }
     let full_name = names::check_full_name(&params.full_name)?;
     let email = rules::bot_email(tx, &params.short_name, domain)?;

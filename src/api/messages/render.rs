@@ -24,7 +24,7 @@ pub async fn render_message(call: Call<User>, params: RenderParams) -> ApiResult
     let content = rules::content(&params.content).unwrap_or_default();
     let (now, caller, origin) = (call.app.clock.seconds(), Caller::clone(&call.caller), call.info.origin);
     let text = content.clone();
-    let rendered = on_snapshot(&call.app, Some(caller.user_id), &[&text], move |snapshot| {
+    let rendered = on_snapshot(&call.app, Some(caller.accountable()), &[&text], move |snapshot| {
         render_for(snapshot, &caller, now, &origin, &content)
     })
     .await?;

@@ -54,7 +54,7 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
     let content = rules::content(&params.content)?;
     let text = content.clone();
     let to = params.to.clone();
-    let prepared = on_snapshot(&call.app, Some(caller.user_id), &[&text], move |snapshot| {
+    let prepared = on_snapshot(&call.app, Some(caller.accountable()), &[&text], move |snapshot| {
         let topic = params.topic.as_deref();
         let destination = destination::resolve(snapshot, &caller, now, params.r#type, &params.to, topic)?;
         let rendered = render_for(snapshot, &caller, now, &origin, &content)?;

@@ -126,7 +126,7 @@ fn check_narrow(narrow: &[(String, String)]) -> ApiResult<()> {
 /// `POST /register`.
 async fn register(call: Call<User>, params: RegisterParams, parts: StateParts) -> ApiResult<Reply<State>> {
     let registered = new_queue(&call, &params).await?;
-    let (app, user_id) = (Arc::clone(&call.app), call.caller.user_id);
+    let (app, user_id) = (Arc::clone(&call.app), call.caller.accountable());
     let is_short = params.wanted().is_some_and(<[String]>::is_empty);
     let registration = Arc::clone(&registered.registration);
     let read = move |snapshot: &Snapshot<'_>| state(snapshot, &call, &params, &registration, parts);

@@ -55,7 +55,7 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
     }
     let (caller, origin) = (Caller::clone(&call.caller), call.info.origin.clone());
     // The message that is quoted may be long.
-    let prepared = app.read_in(&app.pools.rendering, Some(caller.user_id), move |snapshot| {
+    let prepared = app.read_in(&app.pools.rendering, Some(caller.accountable()), move |snapshot| {
         let message = MessageViewer::new(snapshot, &caller, now).find(params.message_id)?;
         let note = text::note(&params.note.unwrap_or_default())?;
         let content = text::of_message(snapshot, &message, &note)?;

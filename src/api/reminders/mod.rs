@@ -24,7 +24,7 @@ const BACKGROUND: Background = |app, stopped| {
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::GET, "/reminders", USER, change::get_reminders),
+        Route::read(Method::GET, "/reminders", USER, change::get_reminders).slow(),
         Route::call(Method::POST, "/reminders", USER, change::create_reminder),
         Route::write(Method::DELETE, "/reminders/{reminder_id}", USER, change::delete_reminder),
     ]

@@ -77,7 +77,7 @@ pub async fn create_scheduled_message(
     let content = rules::content(&params.content)?;
     let text = content.clone();
     let (mut address, mut row, path_ids) =
-        on_snapshot(&app, Some(caller.user_id), &[&text], move |snapshot| {
+        on_snapshot(&app, Some(caller.accountable()), &[&text], move |snapshot| {
             let topic = params.topic.as_deref();
             let address = destination::resolve(snapshot, &caller, now, params.r#type, &to, topic)?;
             let rendered = render_for(snapshot, &caller, now, &origin, &content)?;

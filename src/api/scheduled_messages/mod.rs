@@ -31,7 +31,7 @@ const BACKGROUND: Background = |app, stopped| {
 
 fn routes() -> Vec<Route> {
     vec![
-        Route::read(Method::GET, "/scheduled_messages", USER, create::get_scheduled_messages),
+        Route::read(Method::GET, "/scheduled_messages", USER, create::get_scheduled_messages).slow(),
         Route::call(Method::POST, "/scheduled_messages", USER, create::create_scheduled_message),
         Route::call(
             Method::PATCH,

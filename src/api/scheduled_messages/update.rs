@@ -94,7 +94,7 @@ pub async fn update_scheduled_message(call: Call<User>, params: UpdateParams) ->
     let (caller, origin) = (Caller::clone(&call.caller), info.origin.clone());
     let (id, content) = (params.scheduled_message_id, params.content.clone());
     // The stored content may be long.
-    let rendering = app.read_in(&app.pools.rendering, Some(caller.user_id), move |snapshot| {
+    let rendering = app.read_in(&app.pools.rendering, Some(caller.accountable()), move |snapshot| {
         let row = find(snapshot, &caller, id)?;
         let content = match &content {
             Some(content) => rules::content(content)?,

@@ -7,7 +7,7 @@ use crate::domain::files::{blobs, media_types, names, record, sql, thumbnails};
 use crate::domain::limits::{DISK_RESERVE_MIB, MAX_FILE_UPLOAD_SIZE_MIB};
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, FilePart, MultipartStream, Reply, User};
-use crate::store::Tx;
+use crate::store::{Snapshot, Tx};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -59,10 +59,21 @@ async fn receive(
     file: &FilePart,
     content: &mut Incoming,
 ) -> ApiResult<()> {
-    let used = app.readers.read(|snapshot| Ok::<_, ApiError>(sql::space_used(snapshot)?)).await?;
+    let (content_id, now) = (content.content_id, || app.clock.seconds());
+    let (mut used, mut used_at) = (0, None);
     while let Some(piece) = files.chunk().await? {
         content.write(piece).await?;
         limits.check_size(content.size)?;
+        // What others upload at the same time counts as well.
+        if used_at.is_none_or(|size| content.size >= size + MIB) {
+            let taken = |snapshot: &Snapshot<'_>| {
+                Ok::<_, ApiError>(
+                    sql::space_used(snapshot)? + blobs::unfinished(snapshot, content_id, now())?,
+                )
+            };
+            used = app.readers.read(taken).await?;
+            used_at = Some(content.size);
+        }
         limits.check_quota(used, content.size)?;
         limits.check_disk(app.writer.free_space(), 0)?;
     }
@@ -89,7 +100,8 @@ async fn finish(
     let name = names::kept_name(&file.file_name);
     let content_type = media_types::of_upload(file.content_type.as_deref(), &name);
     let (content_id, size) = (content.content_id, content.size);
-    let made = thumbnails::make(&call.app, call.caller.user_id, content_id, size, &content_type).await?;
+    let made =
+        thumbnails::make(&call.app, call.caller.accountable(), content_id, size, &content_type).await?;
     let row = AttachmentRow {
         id: 0,
         user_id: call.caller.user_id,

@@ -119,7 +119,7 @@ async fn check_password(
         .begin(&account, call.info.peer, &app.clock)
         .await
         .map_err(|error| too_many_attempts(&error))?;
-    let right = match passwords::verify(&app.pools, Some(call.caller.user_id), password, stored).await {
+    let right = match passwords::verify(&app.pools, Some(call.caller.accountable()), password, stored).await {
         Ok(right) => right,
         Err(error) => {
             attempt.cancel();

@@ -44,7 +44,7 @@ pub async fn create_user(
         return Err(ApiError::bad_request("The password is too weak."));
     }
     let password_hash =
-        Some(passwords::hash_async(&call.app.pools, Some(call.caller.user_id), password).await?);
+        Some(passwords::hash_async(&call.app.pools, Some(call.caller.accountable()), password).await?);
     let domain = bot_domain(&call.info.origin);
     let new = NewUser { email, full_name, role: Role::Member, bot: None, password_hash };
     let job = move |tx: &mut Tx<'_>, _: &Administrator| {

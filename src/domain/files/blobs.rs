@@ -138,6 +138,16 @@ pub fn next_deletion(connection: &Connection) -> rusqlite::Result<Option<(i64, i
         .optional()
 }
 
+/// How many bytes the uploads take that are not finished, at most, but for one of them: they may have been given up.
+pub fn unfinished(connection: &Connection, but: i64, now: i64) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached(
+            "SELECT count(*) * ?3 FROM upload_content CROSS JOIN upload_piece USING (content_id)
+             WHERE removed_from > ?2 AND content_id <> ?1",
+        )?
+        .query_row((but, now, PIECE as i64), |row| Ok(row.get::<_, i64>(0)? as u64))
+}
+
 /// Cancels the deletion of a content that is complete and belongs to a file. Returns whether the content still exists.
 pub fn finish(connection: &Connection, content_id: i64, now: i64) -> rusqlite::Result<bool> {
     let kept = connection

@@ -12,6 +12,7 @@ use crate::domain::channels::sql as channels;
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::membership::Membership;
 use crate::domain::groups::system::SystemGroup;
+use crate::domain::limits;
 use crate::domain::messages::rules::direct_messages;
 use crate::domain::messages::sql;
 use crate::domain::users::sql as users;
@@ -248,6 +249,7 @@ fn direct_participants(connection: &Connection, caller: &Caller, to: &JsonOrText
     if list.is_empty() {
         return Err(ApiError::bad_request("Message must have recipients"));
     }
+    limits::check("recipients", list.len(), limits::MAX_RECIPIENTS)?;
     let (ids, emails) = (list.iter().any(Value::is_number), list.iter().any(Value::is_string));
     if ids && emails {
         let msg = "Recipient lists may contain emails or user IDs, but not both.";

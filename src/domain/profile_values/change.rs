@@ -34,7 +34,7 @@ pub async fn render(call: &Call<User>, changes: Vec<ValueChange>) -> ApiResult<R
         })
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    on_snapshot(&call.app, Some(caller.user_id), &texts, move |snapshot| {
+    on_snapshot(&call.app, Some(caller.accountable()), &texts, move |snapshot| {
         render_all(snapshot, &caller, now, changes)
     })
     .await

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Deref;
 
 use crate::error::{ApiError, ApiResult};
+use crate::http::json_text::has_more_values;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde_json::Value;
 
@@ -24,6 +25,9 @@ pub struct BoundedText<const MAX: usize>(String);
 /// errors are `x cannot be blank` and `x is too long (limit: 60 characters)`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequiredText<const MAX: usize = { usize::MAX }>(String);
+
+/// How many values a [`JsonOrText`] may have: it is kept while its request waits.
+const MAX_VALUES: usize = 10_000;
 
 /// A parameter that clients send either as JSON or as plain text, as the `to` of a message: `[9,10]`, `9`,
 /// `"Denmark"`, `Denmark`, `a@example.com,b@example.com`.
@@ -134,6 +138,9 @@ impl<'de, const MAX: usize> Deserialize<'de> for RequiredText<MAX> {
 impl<'de> Deserialize<'de> for JsonOrText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = text(deserializer)?;
+        if has_more_values(text.as_bytes(), MAX_VALUES) {
+            return Err(de::Error::custom(format_args!("Too many values in {{}} (limit: {MAX_VALUES})")));
+        }
         Ok(serde_json::from_str(&text).map_or_else(|_| Self::Text(text.into_owned()), Self::Json))
     }
 }

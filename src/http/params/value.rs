@@ -8,6 +8,7 @@ use serde::forward_to_deserialize_any;
 use serde_json::{Map, Number, Value};
 
 use super::error::DecodeError;
+use crate::http::json_text::{MAX_JSON_VALUES, has_more_values};
 
 /// A parameter, or a value inside of its JSON.
 pub(super) enum ParamValue<'de> {
@@ -39,8 +40,13 @@ impl ParamValue<'_> {
     /// The JSON value, for types that read JSON.
     fn json(self) -> Result<Value, DecodeError> {
         match self {
-            Self::Text { text, null } => serde_json::from_str(json_text(text, null)?)
-                .map_err(|_| DecodeError::text("{} is not valid JSON")),
+            Self::Text { text, null } => {
+                let text = json_text(text, null)?;
+                if has_more_values(text.as_bytes(), MAX_JSON_VALUES) {
+                    return Err(DecodeError::too_many_values(MAX_JSON_VALUES));
+                }
+                serde_json::from_str(text).map_err(|_| DecodeError::text("{} is not valid JSON"))
+            }
             Self::Json(value) => Ok(value),
         }
     }
@@ -51,6 +57,9 @@ impl ParamValue<'_> {
         match self {
             Self::Text { text, null } => {
                 let text = json_text(text, null)?;
+                if has_more_values(text.as_bytes(), 1) {
+                    return Err(not_json_or(text, problem));
+                }
                 serde_json::from_str(text).map_err(|_| not_json_or(text, problem))
             }
             Self::Json(value) => Ok(value),

@@ -298,3 +298,35 @@ async fn requests_on_one_connection_are_answered_in_order() {
         answers.split("HTTP/1.1 ").filter(|answer| !answer.is_empty()).map(|answer| &answer[..3]).collect();
     assert_eq!(statuses, ["404", "404", "200"]);
 }
+
+/// Who does not read large answers keeps them in memory: they have a budget, and each user a part of it.
+// conformance: conv-42
+#[tokio::test]
+async fn answers_in_memory_have_a_budget() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    server
+        .sql(&format!(
+            "INSERT INTO draft (user_id, topic, content, last_edit_time)
+             SELECT user_id, '', hex(zeroblob(4194304)), 0 FROM user WHERE user_id IN ({}, {})",
+            ada.user_id, bob.user_id
+        ))
+        .await;
+    let ask = |client: &Client| {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let request = format!("GET /api/v1/drafts HTTP/1.1\r\nHost: x\r\n{}\r\n", authorization(client));
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = vec![0; 12];
+        stream.read_exact(&mut answer).unwrap();
+        (stream, String::from_utf8(answer).unwrap())
+    };
+    let mut unread: Vec<_> = (0..6).map(|_| ask(&ada)).collect();
+    let statuses: Vec<_> = unread.iter().map(|(_, status)| &status[9..]).collect();
+    assert_eq!(statuses, ["200", "200", "200", "503", "503", "503"]);
+    assert_eq!(ask(&bob).1, "HTTP/1.1 200", "others have their own part");
+    ada.get("/users/me", ()).await.ok();
+    unread.clear();
+    while ask(&ada).1 != "HTTP/1.1 200" {
+        tokio::task::yield_now().await;
+    }
+}

@@ -68,7 +68,7 @@ pub struct History<'a> {
 /// first. Of many edits it shows the newest.
 pub async fn get_history(call: Call<User>, params: HistoryParams) -> ApiResult<Reply<History<'static>>> {
     let (now, caller) = (call.app.clock.seconds(), Caller::clone(&call.caller));
-    let history = call.app.read_in(&call.app.pools.rendering, Some(caller.user_id), move |snapshot| {
+    let history = call.app.read_in(&call.app.pools.rendering, Some(caller.accountable()), move |snapshot| {
         let visibility = EditHistoryVisibility::load(snapshot)?;
         if visibility == EditHistoryVisibility::None {
             return Err(ApiError::bad_request("Message edit history is disabled in this organization"));

@@ -77,7 +77,7 @@ pub async fn update_message(call: Call<User>, params: EditParams) -> ApiResult<R
     let (now, origin) = (call.app.clock.seconds(), call.info.origin.clone());
     let caller = Caller::clone(&call.caller);
     let text = params.content.clone().unwrap_or_default();
-    let (params, rendered) = on_snapshot(&call.app, Some(caller.user_id), &[&text], move |snapshot| {
+    let (params, rendered) = on_snapshot(&call.app, Some(caller.accountable()), &[&text], move |snapshot| {
         check(snapshot, &caller, now, &params)?;
         // Rendered also if it equals the stored content, which may change before the job.
         let content = params.content.as_deref().map(content::normalize).transpose()?;

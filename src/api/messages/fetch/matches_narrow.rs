@@ -1,12 +1,13 @@
 //! `GET /messages/matches_narrow`: which of some messages match a narrow.
 
+use super::{MAX_MESSAGES, MAX_PAGE_BYTES, too_many};
 use crate::api::messages::fetch::resolve_narrow::resolve;
 use crate::domain::access::messages::ALL_IDS;
 use crate::domain::messages::narrow::executor::Query;
 use crate::domain::messages::serialize::Matches;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{narrow, sql};
-use crate::http::{ApiResult, Read, Reply, User};
+use crate::http::{ApiError, ApiResult, Read, Reply, User};
 use crate::types::MessageId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,14 +34,23 @@ pub struct MatchingMessages {
 pub fn matches_narrow(read: &Read<'_, User>, params: MatchesParams) -> ApiResult<Reply<MatchingMessages>> {
     let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
     let narrow = resolve(&viewer, &narrow::parse(Some(&params.narrow))?)?;
+    if params.msg_ids.len() > MAX_MESSAGES {
+        return Err(too_many());
+    }
     let mut ids = params.msg_ids;
     ids.sort_unstable();
     ids.dedup();
     let found = Query::of_own(&viewer, &narrow, &ids)?.take(Some(*ALL_IDS.start()), ids.len())?;
     let mut messages = BTreeMap::new();
+    let mut bytes = 0;
     for id in found {
         let Some(message) = sql::by_id(read, id)? else { continue };
         let matches = Matches::of(&message.rendered_content, &message.subject, narrow.search());
+        bytes += message.rendered_content.len();
+        if bytes > MAX_PAGE_BYTES {
+            let msg = format!("The messages are too long together (limit: {MAX_PAGE_BYTES} bytes)");
+            return Err(ApiError::bad_request(msg));
+        }
         messages.insert(id, matches);
     }
     Reply::data(&MatchingMessages { messages })

@@ -75,7 +75,7 @@ pub async fn update_flags_for_narrow(
         let viewer = MessageViewer::new(snapshot, &caller, now);
         range.page(&viewer, &resolve(&viewer, &elements)?)
     };
-    let page = call.app.read_in(&call.app.pools.slow_reads, Some(call.caller.user_id), find).await?;
+    let page = call.app.read_in(&call.app.pools.slow_reads, Some(call.caller.accountable()), find).await?;
     let add = is_add(&params.op)?;
     let flag = EditableFlag::from_client(&params.flag)?;
     let job = move |tx: &mut Tx<'_>, caller: &User| {

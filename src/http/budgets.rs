@@ -1,0 +1,193 @@
+//! Limits on the bytes in memory, so that many large requests or answers at a time are refused rather than kept until the
+//! machine swaps.
+//!
+//! What a body takes is reserved while it arrives, and given back when the last part of it is dropped: a client that
+//! announces a large body and does not send it takes nothing. An answer keeps its place until its client has read it.
+
+use crate::error::{ApiError, ApiResult};
+use crate::types::UserId;
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// How many users or addresses may have a part before those without are forgotten.
+const KNOWN: usize = 1024;
+
+/// The bytes that something may take in all, and a part of them that one user or address may take, so that the others
+/// always find some.
+pub struct Budget<K> {
+    all: Arc<Semaphore>,
+    limits: Limits,
+    parts: Mutex<HashMap<K, Weak<Semaphore>>>,
+}
+
+/// The limits of a budget, in bytes.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// What all take together.
+    all: usize,
+    /// What one takes. A larger body takes as much.
+    part: usize,
+    /// What is not counted: there are not more of such bodies than connections.
+    small: usize,
+}
+
+/// The part of a budget that one body takes. Clones share it, and the last one gives it back.
+#[derive(Clone)]
+pub struct Reservation(Arc<Held>);
+
+struct Held {
+    all: Arc<Semaphore>,
+    part: Arc<Semaphore>,
+    limits: Limits,
+    bytes: usize,
+    permits: Option<[OwnedSemaphorePermit; 2]>,
+}
+
+impl Budget<UserId> {
+    /// For the bodies of users' requests. A part is the largest body.
+    pub fn of_bodies() -> Self {
+        Self::new(Limits { all: 128 << 20, part: 33 << 20, small: 64 << 10 })
+    }
+
+    /// For answers to users that are being sent: whoever does not read theirs keeps them in memory for a while.
+    pub fn of_answers() -> Self {
+        Self::new(Limits { all: 128 << 20, part: 32 << 20, small: 64 << 10 })
+    }
+}
+
+impl Budget<IpAddr> {
+    /// For the bodies of callers who are not known, by [`address_block`](crate::types::address_block).
+    pub fn of_strangers() -> Self {
+        Self::new(Limits { all: 8 << 20, part: 512 << 10, small: 4 << 10 })
+    }
+}
+
+impl<K: Eq + Hash> Budget<K> {
+    fn new(limits: Limits) -> Self {
+        Self { all: Arc::new(Semaphore::new(limits.all)), limits, parts: Mutex::default() }
+    }
+
+    /// Reserves nothing yet, for a body of this user or address.
+    pub fn begin(&self, whose: K) -> Reservation {
+        let (all, part) = (Arc::clone(&self.all), self.part_of(whose));
+        Reservation(Arc::new(Held { all, part, limits: self.limits, bytes: 0, permits: None }))
+    }
+
+    fn part_of(&self, whose: K) -> Arc<Semaphore> {
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        if parts.len() >= KNOWN {
+            parts.retain(|_, part| part.strong_count() > 0);
+        }
+        if let Some(part) = parts.get(&whose).and_then(Weak::upgrade) {
+            return part;
+        }
+        let part = Arc::new(Semaphore::new(self.limits.part));
+        parts.insert(whose, Arc::downgrade(&part));
+        part
+    }
+}
+
+impl Reservation {
+    /// Reserves more bytes for the same body. Fails with 503 if the budget is used up, or the part of it.
+    pub fn grow(&mut self, bytes: usize) -> ApiResult<()> {
+        let held = Arc::get_mut(&mut self.0)
+            .ok_or_else(|| ApiError::internal("a body grows that was read to its end"))?;
+        held.bytes = held.bytes.saturating_add(bytes);
+        if held.bytes <= held.limits.small {
+            return Ok(());
+        }
+        let taken = held.permits.as_ref().map_or(0, |[part, _]| part.num_permits());
+        let more = held.bytes.min(held.limits.part) - taken;
+        let (part, all) = (take(&held.part, more)?, take(&held.all, more)?);
+        match &mut held.permits {
+            Some([of_part, of_all]) => {
+                of_part.merge(part);
+                of_all.merge(all);
+            }
+            none => *none = Some([part, all]),
+        }
+        Ok(())
+    }
+
+    /// Ties the reservation to bytes of the body: all slices of them keep it.
+    pub fn keep_with(&self, bytes: Bytes) -> Bytes {
+        if bytes.is_empty() || self.0.permits.is_none() {
+            return bytes;
+        }
+        Bytes::from_owner(Counted { bytes, _reservation: self.clone() })
+    }
+}
+
+struct Counted {
+    bytes: Bytes,
+    _reservation: Reservation,
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+fn take(budget: &Arc<Semaphore>, bytes: usize) -> ApiResult<OwnedSemaphorePermit> {
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    Arc::clone(budget).try_acquire_many_owned(bytes).map_err(|_| ApiError::busy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget() -> Budget<u8> {
+        Budget::new(Limits { all: 100, part: 40, small: 10 })
+    }
+
+    fn reserve(budget: &Budget<u8>, whose: u8, bytes: usize) -> ApiResult<Reservation> {
+        let mut reservation = budget.begin(whose);
+        reservation.grow(bytes).map(|()| reservation)
+    }
+
+    #[test]
+    fn a_body_takes_its_place_until_its_last_part_is_gone() {
+        let budget = budget();
+        let mut reservation = reserve(&budget, 1, 20).unwrap();
+        reservation.grow(20).unwrap();
+        let refusal = reserve(&budget, 1, 11).err().unwrap();
+        assert_eq!((refusal.status(), refusal.code()), (503, "SERVICE_UNAVAILABLE"));
+        let slice = reservation.keep_with(Bytes::from_static(b"a body")).slice(2..);
+        assert!(reservation.grow(1).is_err(), "it is read");
+        drop(reservation);
+        assert!(reserve(&budget, 1, 11).is_err());
+        assert_eq!(slice, "body");
+        drop(slice);
+        reserve(&budget, 1, 40).unwrap();
+    }
+
+    #[test]
+    fn one_leaves_some_for_the_others() {
+        let budget = budget();
+        let _first = reserve(&budget, 1, 40).unwrap();
+        assert!(reserve(&budget, 1, 11).is_err());
+        let second = reserve(&budget, 2, 40).unwrap();
+        assert!(reserve(&budget, 3, 30).is_err(), "all have too much together");
+        drop(second);
+        reserve(&budget, 3, 30).unwrap();
+    }
+
+    #[test]
+    fn small_bodies_are_not_counted_and_larger_ones_than_a_part_take_all_of_it() {
+        let budget = budget();
+        let mut grown = reserve(&budget, 1, 10).unwrap();
+        let _small = (reserve(&budget, 1, 10).unwrap(), reserve(&budget, 1, 10).unwrap());
+        grown.grow(20).unwrap();
+        assert!(reserve(&budget, 1, 11).is_err(), "all of the body counts");
+        drop(grown);
+        let _large = reserve(&budget, 1, 1000).unwrap();
+        assert!(reserve(&budget, 1, 11).is_err());
+        reserve(&budget, 2, 40).unwrap();
+    }
+}
