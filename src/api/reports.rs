@@ -12,7 +12,7 @@ use crate::domain::realm;
 use crate::http::Resource;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, Route, USER, User};
-use crate::markdown::global_time;
+use crate::markdown::{global_time, normalized, silenced};
 use crate::types::{MessageId, StreamId, Topic};
 use hyper::Method;
 use rusqlite::Connection;
@@ -81,7 +81,7 @@ async fn report_message(call: Call<User>, params: ReportParams) -> ApiResult<Rep
     let (app, caller, origin) = (&call.app, Caller::clone(&call.caller), call.info.origin.clone());
     let message_id = params.message_id;
     // The message that is quoted may be long.
-    let report = app.read_in(&app.pools.rendering, Some(caller.user_id), move |snapshot| {
+    let report = app.read_in(&app.pools.rendering, Some(caller.accountable()), move |snapshot| {
         let stream = moderation_channel(snapshot)?;
         let message = MessageViewer::new(snapshot, &caller, now).find(params.message_id)?;
         let content = text(snapshot, &caller, &message, params.report_type, &params.description)?;
@@ -140,5 +140,7 @@ fn text(
     let reason = framed("quote", &reason, MAX_REASON_LENGTH);
     let begin = format!("{reporter} reported a message sent by {sender}{whereto} at {time}.\n{reason}\n\n");
     let room = MAX_MESSAGE_LENGTH.saturating_sub(begin.chars().count());
-    Ok(begin + &framed(&format!(" spoiler {original}"), &message.content, room))
+    // A spoiler is no quote: mentions in it would count.
+    let content = silenced(&normalized(&message.content));
+    Ok(begin + &framed(&format!(" spoiler {original}"), &content, room))
 }

@@ -296,9 +296,16 @@ pub fn unused_fence(text: &str) -> String {
     "`".repeat(longest_run(text).max(2) + 1)
 }
 
+/// Makes all mentions of a [`normalized`](super::normalized) text silent, those of everybody too: for what is quoted, or
+/// written by strangers.
+pub fn silenced(text: &str) -> String {
+    text.replace("@**", "@_**").replace("@*", "@_*")
+}
+
 fn longest_run(text: &str) -> usize {
     let (mut longest, mut run) = (0, 0);
-    for character in text.chars() {
+    // The renderer leaves out control characters.
+    for character in text.chars().filter(|character| !character.is_control() || *character == '\n') {
         run = if character == '`' { run + 1 } else { 0 };
         longest = longest.max(run);
     }

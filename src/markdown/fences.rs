@@ -4,7 +4,9 @@
 //! fences; code and formulas are verbatim. A fence that is not closed ends with the section around it.
 
 use super::html::MAX_DEPTH;
-use std::borrow::Cow;
+
+/// Distance of tab stops in columns.
+const TAB_WIDTH: usize = 4;
 
 /// A part of a message between fences, or the content of a fence.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,10 +62,45 @@ pub fn parse(lines: &[&str]) -> Vec<Section> {
     sections_until(lines, &mut position, None, 0)
 }
 
-/// Closes the fences that a text leaves open, so that a fence around it ends where it should.
-pub fn close_fences(text: &str) -> Cow<'_, str> {
+/// A text as the renderer reads it: lines that end alike, without control characters and with spaces for tabs. Whoever
+/// looks for marks in a text before it is rendered looks in this one, since a character that is left out hides them.
+pub fn normalized(text: &str) -> String {
+    normalized_lines(text).join("\n")
+}
+
+/// Splits a text into lines as [`normalized`] has them. Lines of spaces are empty, except for the first one.
+pub fn normalized_lines(text: &str) -> Vec<String> {
+    let is_forbidden = |c: char| c.is_control() && !matches!(c, '\t' | '\n');
+    text.replace("\r\n", "\n")
+        .replace('\r', "\n")
+        .split('\n')
+        .enumerate()
+        .map(|(index, line)| {
+            let mut expanded = String::with_capacity(line.len());
+            let mut column = 0;
+            for character in line.chars().filter(|&c| !is_forbidden(c)) {
+                if character == '\t' {
+                    let spaces = TAB_WIDTH - column % TAB_WIDTH;
+                    expanded.extend(std::iter::repeat_n(' ', spaces));
+                    column += spaces;
+                } else {
+                    expanded.push(character);
+                    column += 1;
+                }
+            }
+            if index > 0 && expanded.trim_matches(' ').is_empty() {
+                expanded.clear();
+            }
+            expanded
+        })
+        .collect()
+}
+
+/// The normalized text with the fences closed that it leaves open, so that a fence around it ends where it should.
+pub fn close_fences(text: &str) -> String {
+    let lines = normalized_lines(text);
     let mut open: Vec<(&str, bool)> = Vec::new();
-    for line in text.lines() {
+    for line in &lines {
         match open.last() {
             Some((fence, _)) if line.trim_end() == *fence => {
                 open.pop();
@@ -80,8 +117,7 @@ pub fn close_fences(text: &str) -> Cow<'_, str> {
             }
         }
     }
-    let closed = open.iter().rev().fold(String::new(), |closed, (fence, _)| closed + "\n" + fence);
-    if closed.is_empty() { text.into() } else { (text.to_owned() + &closed).into() }
+    open.iter().rev().fold(lines.join("\n"), |closed, (fence, _)| closed + "\n" + fence)
 }
 
 /// Parses sections up to and including the line that closes the fence around them.

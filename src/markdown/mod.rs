@@ -56,12 +56,12 @@ mod typeset;
 mod url;
 
 pub use channel_links::{encode_fragment, message_url, topic_url};
-pub use compose::{Composition, Words, fits_into_a_link, link_text, unused_fence};
+pub use compose::{Composition, Words, fits_into_a_link, link_text, silenced, unused_fence};
 pub use directory::{
     CustomEmoji, Directory, LinkedChannel, MentionedGroup, MentionedUser, NoDirectory, UploadedFile,
     UserQuery,
 };
-pub use fences::close_fences;
+pub use fences::{close_fences, normalized};
 pub use linkifiers::{Linkifier, LinkifierError, TopicLink, topic_links, url_template_variables};
 pub use render::{Rendered, is_cheap, render};
 pub use times::global as global_time;

@@ -11,9 +11,6 @@ use super::{
     tables::Table,
 };
 
-/// Distance of tab stops in columns.
-const TAB_WIDTH: usize = 4;
-
 /// A message as HTML, and what it contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
@@ -68,7 +65,7 @@ pub fn render(message: &str, directory: &dyn Directory) -> Rendered {
 
 /// Renders a message that may have markup.
 pub(super) fn render_markup(message: &str, directory: &dyn Directory) -> Rendered {
-    let normalized = normalized_lines(message);
+    let normalized = fences::normalized_lines(message);
     let lines: Vec<&str> = normalized.iter().map(String::as_str).collect();
     let mut context = Context::new(directory);
     let mut nodes = Vec::new();
@@ -90,36 +87,6 @@ pub(super) fn render_markup(message: &str, directory: &dyn Directory) -> Rendere
         attachment_path_ids: targets.attachment_path_ids,
         text: alertable_text(&nodes),
     }
-}
-
-/// Splits a message into lines without control characters and with spaces for tabs. Lines of spaces are empty, except for
-/// the first one.
-fn normalized_lines(message: &str) -> Vec<String> {
-    let is_forbidden = |c: char| c.is_control() && !matches!(c, '\t' | '\n');
-    message
-        .replace("\r\n", "\n")
-        .replace('\r', "\n")
-        .split('\n')
-        .enumerate()
-        .map(|(index, line)| {
-            let mut expanded = String::with_capacity(line.len());
-            let mut column = 0;
-            for character in line.chars().filter(|&c| !is_forbidden(c)) {
-                if character == '\t' {
-                    let spaces = TAB_WIDTH - column % TAB_WIDTH;
-                    expanded.extend(std::iter::repeat_n(' ', spaces));
-                    column += spaces;
-                } else {
-                    expanded.push(character);
-                    column += 1;
-                }
-            }
-            if index > 0 && expanded.trim_matches(' ').is_empty() {
-                expanded.clear();
-            }
-            expanded
-        })
-        .collect()
 }
 
 fn block_nodes(blocks: Vec<Block>, context: &mut Context<'_>) -> Vec<Node> {

@@ -156,6 +156,18 @@ async fn fences_end_where_they_should() {
         assert!(content.contains("b\n``` quote\n~~~\n````\n\n"), "{content}");
         assert!(content.ends_with(shown) && content.chars().count() <= 10_000, "{content}");
     }
+    // Nor a character that the renderer leaves out; and what is reported mentions nobody.
+    let hidden = "x\n`\u{1}`\u{1}`\n~\u{7f}~~\r```\r@\u{1}**all** @**moderator** outside";
+    let id = bob.send_direct(&[&bob], hidden).await;
+    report(&bob, id, json!({"report_type": "other", "description": hidden})).await.ok();
+    let page = json!({"anchor": "newest", "num_before": 1, "num_after": 0});
+    let message = moderator.get("/messages", page).await.ok()["messages"][0].clone();
+    assert_eq!(message["flags"], json!([]), "{message}");
+    let html = message["content"].as_str().unwrap();
+    assert_eq!(html.matches("outside").count(), 2, "{html}");
+    let (_, after_quote) = html.split_once("</blockquote>").unwrap();
+    let (between, spoiler) = after_quote.split_once("spoiler-block").unwrap();
+    assert!(!between.contains("outside") && spoiler.trim_end().ends_with("</div></div>"), "{html}");
 }
 
 // conformance: report-8, report-10

@@ -3,6 +3,7 @@
 use super::payload::Refusal;
 use super::table::Body;
 use crate::http::form::Form;
+use crate::http::{MAX_JSON_VALUES, has_more_values};
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -26,11 +27,12 @@ pub fn read(kind: Body, content_type: Option<&str>, body: &Bytes) -> Result<Valu
         Body::Json => {
             let start = body.iter().find(|byte| !byte.is_ascii_whitespace());
             let text = if matches!(start, Some(b'{' | b'[')) { None } else { field(&JSON_FIELDS) };
-            let parsed = match &text {
-                Some(text) => serde_json::from_str(text),
-                None => serde_json::from_slice(body),
-            };
-            parsed.map_err(|_| Refusal::InvalidJson)
+            let json = text.as_ref().map_or(&body[..], |text| text.as_bytes());
+            if has_more_values(json, MAX_JSON_VALUES) {
+                return Err(Refusal::Invalid("Too many values in the payload"));
+            }
+            let value = serde_json::from_slice(json).map_err(|_| Refusal::InvalidJson)?;
+            Ok(readable(value))
         }
         Body::Text => {
             let text = field(&TEXT_FIELDS);
@@ -40,8 +42,30 @@ pub fn read(kind: Body, content_type: Option<&str>, body: &Bytes) -> Result<Valu
                     std::str::from_utf8(body).map_err(|_| Refusal::Invalid("Malformed payload"))?.to_owned()
                 }
             };
-            Ok(Value::String(text))
+            Ok(readable(Value::String(text)))
         }
+    }
+}
+
+/// The same with the texts as the renderer reads them, but for tabs: what an integration does to keep a text in its place
+/// would miss marks between which there is a character that the renderer leaves out.
+fn readable(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(readable_text(text)),
+        Value::Array(values) => values.into_iter().map(readable).collect(),
+        Value::Object(members) => {
+            members.into_iter().map(|(name, value)| (readable_text(name), readable(value))).collect()
+        }
+        other => other,
+    }
+}
+
+fn readable_text(text: String) -> String {
+    let is_left_out = |character: char| character.is_control() && !matches!(character, '\t' | '\n');
+    if text.contains(is_left_out) {
+        text.replace("\r\n", "\n").replace('\r', "\n").replace(is_left_out, "")
+    } else {
+        text
     }
 }
 
@@ -66,6 +90,16 @@ mod tests {
         }
         let deep = "[".repeat(100_000);
         assert_eq!(read(Body::Json, None, &Bytes::from(deep)), Err(Refusal::InvalidJson));
+    }
+
+    #[test]
+    fn texts_are_without_what_is_left_out() {
+        let body =
+            Bytes::from("{\"a\\u0001\": [\"@\\u0001**all**\", \"x\\r\\n\\r\\t~\\u0085~~\"], \"b\": 1}");
+        assert_eq!(read(Body::Json, None, &body), Ok(json!({"a": ["@**all**", "x\n\n\t~~~"], "b": 1})));
+        assert_eq!(read(Body::Text, None, &Bytes::from("a\0\u{1}b")), Ok(json!("ab")));
+        let many = Bytes::from(format!("[{}1]", "1,".repeat(100_000)));
+        assert_eq!(read(Body::Json, None, &many), Err(Refusal::Invalid("Too many values in the payload")));
     }
 
     #[test]

@@ -104,10 +104,7 @@ pub fn alertmanager(payload: Payload<'_>, options: &Options<'_>) -> Posts {
     for alert in payload.list("/alerts")? {
         let field = |name: &str| {
             let found = ["/labels", "/annotations"].iter().find_map(|path| {
-                alert
-                    .members(path)
-                    .find(|(member, _)| *member == name)
-                    .and_then(|(_, value)| value.0.as_str())
+                alert.members(path).find(|(member, _)| *member == name).and_then(|(_, value)| value.as_text())
             });
             found.map(str::trim).filter(|text| !text.is_empty())
         };

@@ -35,13 +35,15 @@ use crate::http::Resource;
 use crate::http::params::JsonOrText;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, Caller, Reply, Route};
 use crate::http::{State, StatePart, StateRequest};
-use crate::markdown::Words;
+use crate::markdown::{Words, silenced};
 use crate::store::{Snapshot, Tx};
 use crate::types::UserId;
+use bytes::Bytes;
 use filter::Filter;
 use hyper::Method;
 use payload::{Options, Payload, Post, Refusal};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use table::Integration;
 
 /// Incoming webhooks.
@@ -116,6 +118,7 @@ pub struct DeliverParams {
 /// `POST /external/{integration}`: sends the messages that the integration makes of the body.
 async fn deliver(call: Call<Anyone>, params: DeliverParams) -> ApiResult<Reply<DeliveryReply>> {
     let integration = table::find(&params.integration).ok_or_else(ApiError::not_found)?;
+    let params = Arc::new(params);
     let app = &call.app;
     let caller = app.readers.read(|snapshot| credentials::authenticate_key(snapshot, &params.api_key)).await;
     let caller = match caller {
@@ -268,41 +271,29 @@ fn success(integration: &Integration) -> ApiResult<Reply<DeliveryReply>> {
 
 async fn deliver_as(
     call: &Call<Anyone>,
-    params: &DeliverParams,
+    params: &Arc<DeliverParams>,
     integration: &'static Integration,
     caller: &Caller,
 ) -> Result<Reply<DeliveryReply>, Failure> {
-    let content_type = call.info.header("Content-Type");
-    let payload = body::read(integration.body, content_type, &call.body).map_err(Failure::Refused)?;
-    let payload = Payload(&payload);
-    if integration.name == "zapier" && payload.find_text("/type") == Some("auth") {
-        return Ok(describe_account(call, caller).await?);
-    }
-    let options = Options {
-        topic: params.topic.as_deref(),
-        branches: params.branches.as_deref(),
-        ignore_private_repositories: params.ignore_private_repositories,
-        name_field: params.name.as_deref(),
-        desc_field: params.desc.as_deref(),
-        event: integration.headers.iter().find_map(|header| call.info.header(header)),
-    };
-    let mut posts = (integration.posts)(payload, &options).map_err(Failure::Refused)?;
-    let filter = Filter { only: params.only_events.as_deref(), exclude: params.exclude_events.as_deref() };
-    posts.retain(|post| filter.passes(&post.event));
-    if posts.is_empty() {
-        return Ok(success(integration)?);
-    }
-    let sender = caller.clone();
-    let place = Place {
-        stream: params.stream.clone(),
-        topic: params.topic.clone(),
+    let delivery = Delivery {
+        integration,
+        params: Arc::clone(params),
+        content_type: call.info.header("Content-Type").map(str::to_owned),
+        event: integration.headers.iter().find_map(|header| call.info.header(header)).map(str::to_owned),
+        body: call.body.clone(),
+        sender: caller.clone(),
         now: call.app.clock.seconds(),
         origin: call.info.origin.clone(),
     };
-    let prepare = move |snapshot: &Snapshot<'_>| -> ApiResult<Vec<OutgoingMessage>> {
-        posts.into_iter().map(|post| draft(snapshot, &place, integration, &sender, post)).collect()
+    // A large body takes as long to read as its messages take to render.
+    let rendering = &call.app.pools.rendering;
+    let prepared =
+        call.app.read_in(rendering, Some(caller.accountable()), move |snapshot| delivery.prepare(snapshot));
+    let drafts = match prepared.await?.map_err(Failure::Refused)? {
+        Prepared::Account => return Ok(describe_account(call, caller).await?),
+        Prepared::Messages(drafts) if drafts.is_empty() => return Ok(success(integration)?),
+        Prepared::Messages(drafts) => drafts,
     };
-    let drafts = call.app.read_in(&call.app.pools.rendering, Some(caller.user_id), prepare).await?;
     let mut caller = caller.clone();
     let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
         caller.reload(tx)?;
@@ -319,49 +310,91 @@ async fn deliver_as(
     Ok(success(integration)?)
 }
 
-/// Where the messages of a delivery go.
-struct Place {
-    stream: Option<JsonOrText>,
-    /// The topic of the address.
-    topic: Option<String>,
+/// A delivery before its body is read.
+struct Delivery {
+    integration: &'static Integration,
+    params: Arc<DeliverParams>,
+    content_type: Option<String>,
+    /// The event that a header names.
+    event: Option<String>,
+    body: Bytes,
+    sender: Caller,
     now: i64,
     /// The address of the server, for links.
     origin: String,
 }
 
-/// Makes a message of a post, and renders it.
-fn draft(
-    snapshot: &Snapshot<'_>,
-    place: &Place,
-    integration: &Integration,
-    caller: &Caller,
-    post: Post,
-) -> ApiResult<OutgoingMessage> {
-    let Place { stream, topic, now, origin } = place;
-    let now = *now;
-    let destination = match stream {
-        Some(stream) => {
-            let own_topic = text::line(&post.topic);
-            let topic = topic.as_deref().unwrap_or(&own_topic);
-            destination::resolve(snapshot, caller, now, MessageType::Channel, stream, Some(topic))?
+/// What a delivery asks for.
+enum Prepared {
+    /// Messages, rendered; none if there is nothing to say.
+    Messages(Vec<OutgoingMessage>),
+    /// Whose key the program has.
+    Account,
+}
+
+impl Delivery {
+    /// Reads the body, and renders the messages that the integration makes of it.
+    fn prepare(&self, snapshot: &Snapshot<'_>) -> ApiResult<Result<Prepared, Refusal>> {
+        match self.read() {
+            Ok(Some(posts)) => {
+                let drafts =
+                    posts.into_iter().map(|post| self.draft(snapshot, post)).collect::<ApiResult<_>>();
+                Ok(Ok(Prepared::Messages(drafts?)))
+            }
+            Ok(None) => Ok(Ok(Prepared::Account)),
+            Err(refusal) => Ok(Err(refusal)),
         }
-        None => {
-            let mut user_ids = vec![caller.user_id];
-            user_ids.extend(caller.bot_owner_id);
-            user_ids.sort_unstable();
-            Destination::Direct(user_ids)
-        }
-    };
-    let content = post.content.replace('\0', "");
-    let content = if integration.of_strangers { text::without_mentions(&content) } else { content };
-    let mut content = rules::content(&content)?;
-    let mut rendered = render_for(snapshot, caller, now, origin, &content)?;
-    // Mentions that the bot has no permission for become silent: that the message arrives is worth more.
-    if mentions::check(snapshot, caller, now, destination.topic(), &rendered).is_err() {
-        content = rules::content(&text::without_mentions(&content))?;
-        rendered = render_for(snapshot, caller, now, origin, &content)?;
     }
-    Ok(OutgoingMessage::new(destination, content, rendered, integration.client()))
+
+    /// The messages that the body asks for; `None` if it asks for the account.
+    fn read(&self) -> Result<Option<Vec<Post>>, Refusal> {
+        let payload = body::read(self.integration.body, self.content_type.as_deref(), &self.body)?;
+        let payload = Payload(&payload);
+        if self.integration.name == "zapier" && payload.find_text("/type") == Some("auth") {
+            return Ok(None);
+        }
+        let params = &self.params;
+        let options = Options {
+            topic: params.topic.as_deref(),
+            branches: params.branches.as_deref(),
+            ignore_private_repositories: params.ignore_private_repositories,
+            name_field: params.name.as_deref(),
+            desc_field: params.desc.as_deref(),
+            event: self.event.as_deref(),
+        };
+        let mut posts = (self.integration.posts)(payload, &options)?;
+        let filter =
+            Filter { only: params.only_events.as_deref(), exclude: params.exclude_events.as_deref() };
+        posts.retain(|post| filter.passes(&post.event));
+        Ok(Some(posts))
+    }
+
+    /// Makes a message of a post, and renders it.
+    fn draft(&self, snapshot: &Snapshot<'_>, post: Post) -> ApiResult<OutgoingMessage> {
+        let Self { integration, params, sender, now, origin, .. } = self;
+        let destination = match &params.stream {
+            Some(stream) => {
+                let own_topic = text::line(&post.topic);
+                let topic = params.topic.as_deref().unwrap_or(&own_topic);
+                destination::resolve(snapshot, sender, *now, MessageType::Channel, stream, Some(topic))?
+            }
+            None => {
+                let mut user_ids = vec![sender.user_id];
+                user_ids.extend(sender.bot_owner_id);
+                user_ids.sort_unstable();
+                Destination::Direct(user_ids)
+            }
+        };
+        let content = if integration.of_strangers { silenced(&post.content) } else { post.content };
+        let mut content = rules::content(&content)?;
+        let mut rendered = render_for(snapshot, sender, *now, origin, &content)?;
+        // Mentions that the bot has no permission for become silent: that the message arrives is worth more.
+        if mentions::check(snapshot, sender, *now, destination.topic(), &rendered).is_err() {
+            content = rules::content(&silenced(&content))?;
+            rendered = render_for(snapshot, sender, *now, origin, &content)?;
+        }
+        Ok(OutgoingMessage::new(destination, content, rendered, integration.client()))
+    }
 }
 
 /// What Zapier asks for when its owner connects it: whose key it has.

@@ -96,7 +96,11 @@ impl Refusal {
     }
 }
 
-/// A JSON value of a payload. Paths are JSON pointers (RFC 6901): `/repository/name`.
+/// How much of a text is read, in bytes: more than a message has room for, and little enough for any conversion.
+const MAX_TEXT_BYTES: usize = 64 << 10;
+
+/// A JSON value of a payload. Paths are JSON pointers (RFC 6901): `/repository/name`. Of its texts only the beginning is
+/// read.
 #[derive(Clone, Copy, Debug)]
 pub struct Payload<'a>(pub &'a Value);
 
@@ -113,12 +117,17 @@ impl<'a> Payload<'a> {
 
     /// The text at a path.
     pub fn text(self, path: &str) -> Result<&'a str, Refusal> {
-        self.0.pointer(path).and_then(Value::as_str).ok_or(Refusal::Anomalous)
+        self.0.pointer(path).map(Self).and_then(Self::as_text).ok_or(Refusal::Anomalous)
     }
 
     /// The text at a path, if it is not empty.
     pub fn find_text(self, path: &str) -> Option<&'a str> {
-        self.0.pointer(path).and_then(Value::as_str).filter(|text| !text.is_empty())
+        self.0.pointer(path).map(Self).and_then(Self::as_text).filter(|text| !text.is_empty())
+    }
+
+    /// The value, if it is a text.
+    pub fn as_text(self) -> Option<&'a str> {
+        self.0.as_str().map(beginning)
     }
 
     /// The first text of several paths that is there.
@@ -155,11 +164,16 @@ impl<'a> Payload<'a> {
 
     /// The value as text: a string as it stands, numbers and other values as JSON.
     pub fn shown(self) -> String {
-        match self.0 {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
+        match self.as_text() {
+            Some(text) => text.to_owned(),
+            None => beginning(&self.0.to_string()).to_owned(),
         }
     }
+}
+
+/// The part of a text that is read.
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
 }
 
 #[cfg(test)]

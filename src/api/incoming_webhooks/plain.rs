@@ -34,7 +34,7 @@ pub fn json(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
 
 /// Makes a message of a text.
 pub fn text(payload: Payload<'_>, _options: &Options<'_>) -> Posts {
-    let text = payload.0.as_str().unwrap_or_default();
+    let text = payload.as_text().unwrap_or_default();
     if text.trim().is_empty() {
         return Err(Refusal::Invalid("Message must not be empty"));
     }

@@ -51,7 +51,7 @@ fn text_of(object: Payload<'_>) -> String {
     match object.find_text("/text") {
         Some(text) if object.find_text("/type") == Some("plain_text") => text.to_owned(),
         Some(text) => mrkdwn::markdown(text),
-        None => object.0.as_str().map(mrkdwn::markdown).unwrap_or_default(),
+        None => object.as_text().map(mrkdwn::markdown).unwrap_or_default(),
     }
 }
 
@@ -264,7 +264,7 @@ fn attachment(attachment: Payload<'_>, pieces: &mut Vec<String>) {
 
 /// A time in seconds, a number or the text of one.
 fn seconds(value: Payload<'_>) -> Option<i64> {
-    let number = value.0.as_f64().or_else(|| value.0.as_str()?.parse().ok())?;
+    let number = value.0.as_f64().or_else(|| value.as_text()?.parse().ok())?;
     Some(number as i64).filter(|seconds| *seconds > 0)
 }
 

@@ -73,10 +73,8 @@ pub fn code(text: &str) -> String {
 /// A quote of its own lines, with a line break before it.
 pub fn quote(text: &str) -> String {
     let text = crate::markdown::close_fences(text.trim());
-    let mut fence = "~~~".to_owned();
-    while text.lines().any(|line| line.trim_end() == fence) {
-        fence.push('~');
-    }
+    let tildes = text.lines().map(str::trim_end).filter(|line| line.bytes().all(|byte| byte == b'~'));
+    let fence = "~".repeat(tildes.map(str::len).max().unwrap_or(0).max(2) + 1);
     format!("\n{fence} quote\n{text}\n{fence}")
 }
 
@@ -98,11 +96,6 @@ pub fn time(text: &str) -> String {
         Ok(time) => crate::markdown::global_time(time.as_second()),
         Err(_) => line(text),
     }
-}
-
-/// Makes all mentions silent, those of everybody too: what strangers write notifies nobody.
-pub fn without_mentions(content: &str) -> String {
-    content.replace("@**", "@_**").replace("@*", "@_*")
 }
 
 /// The first characters of a commit id, as many as in published messages.
@@ -137,12 +130,6 @@ mod tests {
         assert_eq!(code_block("json", "```"), "````json\n```\n````");
         assert_eq!(bold("a **b**"), "**a b**");
         assert_eq!((bold(""), code("")), (String::new(), String::new()));
-    }
-
-    #[test]
-    fn mentions_of_strangers_are_silent() {
-        let text = "@**all** @**Ada|7** @*team* @_**all** a@example.com";
-        assert_eq!(without_mentions(text), "@_**all** @_**Ada|7** @_*team* @_**all** a@example.com");
     }
 
     #[test]

@@ -351,3 +351,56 @@ async fn the_command_line_makes_a_bot_and_its_address() {
     let msg = "No active person has the email 'eve@example.com'";
     assert_eq!(refusal(create("json", "alerts", Some("eve@example.com"))).await, msg);
 }
+
+/// A character that the renderer leaves out hides neither a mention nor the end of a quote.
+#[tokio::test]
+async fn strangers_mention_nobody_and_stay_in_their_quotes() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    server.channel("general", &[&ada, &bob]).await;
+    let params = json!({"full_name": "Hub", "short_name": "hub", "bot_type": 2, "service_name": "github"});
+    let key = ada.post("/bots", params).await.ok()["api_key"].as_str().unwrap().to_owned();
+    for (title, body) in [
+        ("@\u{1}**all** @\u{7f}**bob**", "x\n~\u{1}~~\n@\u{1}**all** outside"),
+        ("@**all**", "x\r~~~\r@**all** outside"),
+        ("@**bob**", "x\n~~~\u{85}\n@*role:members* outside"),
+    ] {
+        let user = json!({"login": "x"});
+        let repository = json!({"name": "r", "full_name": "x/r", "html_url": "http://g"});
+        let issue =
+            json!({"number": 1, "title": title, "html_url": "http://g/1", "body": body, "user": user});
+        let payload = json!({"action": "opened", "issue": issue, "repository": repository, "sender": user});
+        let request = server.anonymous().request(Method::POST, "/external/github");
+        let request = request.query(json!({"api_key": key, "stream": "general"}));
+        let request = request.header("X-GitHub-Event", "issues");
+        request.body("application/json", payload.to_string()).send().await.ok();
+        let id = newest(&bob).await["id"].as_i64().unwrap();
+        let message = bob.message(id).await;
+        assert_eq!(message["flags"], json!([]), "{title:?}");
+        let html = message["content"].as_str().unwrap();
+        let (_, after) = html.rsplit_once("</blockquote>").unwrap();
+        assert!(html.contains("outside") && !after.contains("outside"), "{html}");
+    }
+}
+
+/// A program that sends what takes long to convert waits; others do not.
+#[tokio::test]
+async fn large_payloads_are_read_beside_the_requests_of_others() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let key = key(&ada).await;
+    let deliver = async |integration: &str, body: String| {
+        let path = format!("/external/{integration}");
+        let request = server.anonymous().request(Method::POST, &path).query(json!({"api_key": key}));
+        request.body("application/json", body).send().await
+    };
+    for marks in ["<", "~~~\n", "*a ", "`` ", "``` ", "[", "&amp;", "<@|"] {
+        let text = marks.repeat(400_000 / marks.len());
+        let attachments = vec![json!({"text": text, "fields": [{"title": text, "value": text}]})];
+        deliver("slack_incoming", json!({"text": text, "attachments": attachments}).to_string()).await.ok();
+        assert!(newest(&ada).await["content"].as_str().unwrap().chars().count() <= 10_000);
+    }
+    let many = format!("[{}1]", "{\"\":0},".repeat(400_000));
+    let refused = deliver("json", many).await;
+    refused.error(400, "BAD_REQUEST", "Too many values in the payload");
+}
