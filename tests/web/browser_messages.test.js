@@ -33,13 +33,13 @@ describe("pictures", () => {
     const ada = await as("Ada", await at("general", "pictures"));
     await ada.waitForSelector(".composer .editor__text", { visible: true });
     await postPicture(ada, "", "teal", "one.png");
-    await postPicture(ada, "", "coral", "two.png");
+    await postPicture(ada, "", "coral", "100%.png");
     await until(ada, () => document.querySelectorAll(".message_inline_image img").length === 2 && [...document.querySelectorAll(".message_inline_image img")].every((image) => image.naturalWidth > 0));
     await ada.$$eval(".message_inline_image a", (links) => links[0].click());
     await untilText(ada, ".lightbox__caption", "one.png, Ada (1 of 2)");
     await until(ada, () => document.querySelector(".lightbox__stage img")?.naturalWidth === 600);
     await ada.keyboard.press("ArrowRight");
-    await untilText(ada, ".lightbox__caption", "two.png, Ada (2 of 2)");
+    await untilText(ada, ".lightbox__caption", "100%.png, Ada (2 of 2)");
     await clickButton(ada, "Next");
     await untilText(ada, ".lightbox__caption", "one.png");
     const download = await ada.$eval("dialog a[download]", (link) => link.href);
@@ -51,7 +51,7 @@ describe("pictures", () => {
     await ada.keyboard.press("Escape");
     await ada.$$eval(".message-row", (rows) => rows.at(-1).focus());
     await ada.keyboard.press("v");
-    await untilText(ada, ".lightbox__caption", "two.png");
+    await untilText(ada, ".lightbox__caption", "100%.png");
     await ada.keyboard.press("v");
     await until(ada, () => !document.querySelector("dialog"));
   });

@@ -56,6 +56,11 @@ it("only the api asks the server, and only views have elements", () => {
   assert.deepEqual(wrong, []);
 });
 
+it("only one module parses what others wrote: there, nothing throws", () => {
+  const wrong = FILES.filter((path) => !path.endsWith("lib/parse.js") && /\bnew URL\(|\bJSON\.parse\(|\bdecodeURI/.test(codeOf(path)));
+  assert.deepEqual(wrong, []);
+});
+
 it("the page names each module and style once: those of the start to be loaded at once, the others to be kept", () => {
   const page = read("index.html");
   const named = (pattern) => [...page.matchAll(pattern)].map(([, path]) => path).toSorted();

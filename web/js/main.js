@@ -5,6 +5,7 @@
 
 import { csrfToken, whenLoggedOut } from "./api/client.js";
 import * as api from "./api/endpoints.js";
+import { parseUrl } from "./lib/parse.js";
 import { effect } from "./lib/signal.js";
 import { isActive, takeInput, watchLifecycle } from "./platform/lifecycle.js";
 import { bridge } from "./platform/notifications.js";
@@ -30,9 +31,7 @@ const root = /** @type {HTMLElement} */ (document.getElementById("root"));
 /** Where the login page leads: a path of this server. */
 function nextPath() {
   const next = new URLSearchParams(location.search).get("next");
-  return next && URL.canParse(next, location.origin) && new URL(next, location.origin).origin === location.origin
-    ? next
-    : `/${location.hash}`;
+  return next && parseUrl(next)?.origin === location.origin ? next : `/${location.hash}`;
 }
 
 async function start() {

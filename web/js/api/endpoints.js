@@ -3,6 +3,7 @@
  * @module
  */
 
+import { parseUrl } from "../lib/parse.js";
 import { del, get, patch, post, request } from "./client.js";
 
 /** @typedef {import("./client.js").Params} Params */
@@ -251,4 +252,4 @@ export const updateFolder = (id, params) => patch(`/channel_folders/${id}`, para
 export const reorderFolders = (order) => patch("/channel_folders", { order });
 
 /** The names of Unicode emoji by code. @param {string} url @returns {Promise<{ code_to_names: Record<string, string[]> }>} */
-export const emojiData = (url) => request("GET", new URL(url, location.href).pathname);
+export const emojiData = (url) => request("GET", parseUrl(url)?.pathname ?? url);

@@ -1,7 +1,24 @@
 /**
- * Children of an element that follow a list: kept by key, moved only where the order changed.
+ * Rows of lists, of which one that cannot be drawn does not hide the others; and children of an element that follow a list: kept
+ * by key, moved only where the order changed.
  * @module
  */
+
+import { h } from "./dom.js";
+
+/** Draws a row; if that fails, logs why, and returns another.
+ * @template {HTMLElement | null} E @param {() => E} draw @param {() => HTMLElement} [replacement] @returns {E | HTMLElement} */
+export function drawRow(draw, replacement = () => h("li", { class: "muted" }, "This row cannot be shown.")) {
+  try {
+    return draw();
+  } catch (error) {
+    console.error("a row cannot be shown", error);
+    return replacement();
+  }
+}
+
+/** @template T @template {HTMLElement | null} E @param {T[]} items @param {(item: T) => E} draw */
+export const drawRows = (items, draw) => items.map((item) => drawRow(() => draw(item)));
 
 /** The elements of a list, and what they were made from. @template T
  * @typedef {{ element: HTMLElement, item: T }} Entry */
@@ -9,10 +26,11 @@
 /** @template T
  * @param {HTMLElement} parent
  * @param {{ key: (item: T) => string | number, create: (item: T) => HTMLElement,
- *   update?: (element: HTMLElement, item: T, before: T) => HTMLElement | void }} how
- *   `update` may return another element, which takes the place of the old one.
+ *   update?: (element: HTMLElement, item: T, before: T) => HTMLElement | void, replacement?: (item: T, old?: HTMLElement) => HTMLElement }} how
+ *   `update` may return another element, which takes the place of the old one; `replacement` makes the row where one
+ *   of them fails.
  */
-export function keyedList(parent, { key, create, update }) {
+export function keyedList(parent, { key, create, update, replacement }) {
   /** @type {Map<string | number, Entry<T>>} */
   let entries = new Map();
   return {
@@ -25,11 +43,14 @@ export function keyedList(parent, { key, create, update }) {
         if (next.has(id)) continue;
         const old = entries.get(id);
         if (!old) {
-          next.set(id, { element: create(item), item });
+          next.set(id, { element: drawRow(() => create(item), replacement && (() => replacement(item))), item });
           continue;
         }
         entries.delete(id);
-        const element = old.item === item ? old.element : (update?.(old.element, item, old.item) ?? old.element);
+        const element =
+          old.item === item
+            ? old.element
+            : drawRow(() => update?.(old.element, item, old.item) ?? old.element, replacement && (() => replacement(item, old.element)));
         if (element !== old.element) old.element.replaceWith(element);
         next.set(id, { element, item });
       }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { decodeComponent } from "../lib/parse.js";
 import { channelByName, channelOf, isTopicMuted } from "../store/channels.js";
 import { directKey, otherIds, recipientIds } from "../store/conversations.js";
 import { userOf } from "../store/users.js";
@@ -42,19 +43,13 @@ const OPERATORS = new Set([
 
 /** @param {string} text */
 export function encodeFragment(text) {
-  return encodeURIComponent(text).replace(/[%().!'*]/g, (char) =>
+  return encodeURIComponent(text.toWellFormed()).replace(/[%().!'*]/g, (char) =>
     char === "%" ? "." : `.${char.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 }
 
 /** @param {string} text @returns {string | null} null if it is malformed */
-export function decodeFragment(text) {
-  try {
-    return decodeURIComponent(text.replaceAll(".", "%"));
-  } catch {
-    return null;
-  }
-}
+export const decodeFragment = (text) => decodeComponent(text.replaceAll(".", "%"));
 
 /** @param {string} name */
 const slug = (name) => name.replace(/[\s"%/<>`\p{Cc}]+/gu, "-");

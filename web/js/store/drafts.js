@@ -3,6 +3,8 @@
  * @module
  */
 
+import { asObject, parseJson } from "../lib/parse.js";
+
 /** @typedef {import("./outbox.js").Destination} Destination */
 /** @typedef {import("./outbox.js").Storage} Storage */
 /** @typedef {{ destination: Destination, content: string, timestamp: number, id?: number }} LocalDraft */
@@ -27,12 +29,7 @@ const asParams = ({ destination: { type, to, topic }, content, timestamp }) => (
  *   remove: (id: number) => Promise<any> }, isSynchronized: () => boolean }} how */
 export function createDrafts({ storage, api, isSynchronized }) {
   /** @type {Record<string, LocalDraft>} */
-  let drafts = {};
-  try {
-    drafts = JSON.parse(storage.load() ?? "{}");
-  } catch {
-    drafts = {};
-  }
+  const drafts = asObject(parseJson(storage.load()));
   /** One request after the other, so that a draft is not created twice. @type {Promise<unknown>} */
   let queue = Promise.resolve();
   const save = () => storage.save(JSON.stringify(drafts));

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { asList, parseJson } from "../lib/parse.js";
 import { signal } from "../lib/signal.js";
 
 /** @typedef {{ type: "stream" | "direct", to: number[], topic: string }} Destination */
@@ -19,12 +20,7 @@ import { signal } from "../lib/signal.js";
  *   onSent?: (message: OutgoingMessage, id: number) => void, onUnsure?: () => void }} how */
 export function createOutbox({ send, isFinal, storage, onSent, onUnsure }) {
   /** @type {OutgoingMessage[]} */
-  let items = [];
-  try {
-    items = JSON.parse(storage.load() ?? "[]");
-  } catch {
-    items = [];
-  }
+  let items = asList(parseJson(storage.load()));
   for (const item of items) if (item.state === "sending") item.state = "unsure";
   const version = signal(0);
   let isSending = false;

@@ -5,6 +5,7 @@
 
 import * as api from "../api/endpoints.js";
 import { fill, h, icon, iconButton } from "../lib/dom.js";
+import { parseJson } from "../lib/parse.js";
 import { go } from "../platform/router.js";
 import { channelOf } from "../store/channels.js";
 import { isInGroup } from "../store/lists.js";
@@ -190,7 +191,7 @@ function triState(label, value, change) {
   ];
   return field(
     label,
-    select(options, String(value ?? null), (text) => change(JSON.parse(text))),
+    select(options, String(value ?? null), (text) => change(parseJson(text))),
   );
 }
 

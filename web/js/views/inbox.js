@@ -5,6 +5,8 @@
 
 import { getMessages } from "../api/endpoints.js";
 import { closest, fill, h, icon, iconButton } from "../lib/dom.js";
+import { drawRows } from "../lib/keyed_list.js";
+import { asList, parseJson } from "../lib/parse.js";
 import { effect, onEnd, signal } from "../lib/signal.js";
 import { relativeTime } from "../lib/time.js";
 import { bind } from "../platform/keyboard.js";
@@ -141,7 +143,7 @@ export function createInbox(app) {
                 h(
                   "ul",
                   null,
-                  section.conversations.map((item) => {
+                  drawRows(section.conversations, (item) => {
                     const terms = item.userIds
                       ? [{ operator: "dm", operand: item.userIds }]
                       : [
@@ -188,7 +190,7 @@ const RECENT = 800;
 export function createRecent(app) {
   const { store, session } = app;
   const text = signal("");
-  const only = signal(/** @type {Set<string>} */ (new Set(JSON.parse(localStorage.getItem("teamchat/recent") ?? '["dm"]'))));
+  const only = signal(/** @type {Set<string>} */ (new Set(asList(parseJson(localStorage.getItem("teamchat/recent") ?? '["dm"]')))));
   const range = store.messages.range("recent", [{ operator: "in", operand: "all" }]);
   const list = h("ul", { class: "recent" });
   const filter = filterInput("Filter recent conversations", text);
@@ -259,7 +261,7 @@ export function createRecent(app) {
         }
         const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
         const is24 = Boolean(store.setting("twenty_four_hour_time"));
-        const rows = [...conversations].flatMap(([key, { newest, senders, isMine }]) => {
+        const rows = drawRows([...conversations], ([key, { newest, senders, isMine }]) => {
           const isChannel = newest.type === "stream";
           const others = isChannel ? [] : otherIds(store, recipientIds(newest));
           const channel = isChannel ? channelOf(store, newest.stream_id) : null;
@@ -274,40 +276,38 @@ export function createRecent(app) {
             (only.value.has("participated") && !isMine) ||
             (isMuted && !only.value.has("muted"))
           )
-            return [];
-          if (!words.every((word) => `${channel?.name ?? ""} ${name}`.toLowerCase().includes(word))) return [];
-          return [
+            return null;
+          if (!words.every((word) => `${channel?.name ?? ""} ${name}`.toLowerCase().includes(word))) return null;
+          return h(
+            "li",
+            { class: "conversation-row", dataset: isMuted ? { muted: "" } : {} },
             h(
-              "li",
-              { class: "conversation-row", dataset: isMuted ? { muted: "" } : {} },
+              "a",
+              {
+                class: "conversation",
+                href: `#${app.fragmentOf(conversationTerms(store, newest))}`,
+                style: channel ? { "--channel": channel.color } : {},
+              },
+              h("span", { class: "conversation__place" }, channel ? [channelIcon(channel), channel.name] : [icon("mail"), "Direct"]),
+              h("span", { class: "conversation__name" }, name),
+              isChannel && policyOf(store, newest.stream_id, newest.subject) === FOLLOWED && icon("follow"),
+              countBadge(unread, { isMuted }),
               h(
-                "a",
+                "span",
                 {
-                  class: "conversation",
-                  href: `#${app.fragmentOf(conversationTerms(store, newest))}`,
-                  style: channel ? { "--channel": channel.color } : {},
+                  class: "conversation__people",
+                  title: [...senders]
+                    .slice(0, 10)
+                    .map((id) => userOf(store, id).full_name)
+                    .join(", "),
                 },
-                h("span", { class: "conversation__place" }, channel ? [channelIcon(channel), channel.name] : [icon("mail"), "Direct"]),
-                h("span", { class: "conversation__name" }, name),
-                isChannel && policyOf(store, newest.stream_id, newest.subject) === FOLLOWED && icon("follow"),
-                countBadge(unread, { isMuted }),
-                h(
-                  "span",
-                  {
-                    class: "conversation__people",
-                    title: [...senders]
-                      .slice(0, 10)
-                      .map((id) => userOf(store, id).full_name)
-                      .join(", "),
-                  },
-                  [...senders].slice(0, 4).map((id) => avatar(userOf(store, id), 20)),
-                  senders.size > 4 && h("span", { class: "muted" }, `+${senders.size - 4}`),
-                ),
-                h("span", { class: "conversation__time" }, relativeTime(newest.timestamp, is24)),
+                [...senders].slice(0, 4).map((id) => avatar(userOf(store, id), 20)),
+                senders.size > 4 && h("span", { class: "muted" }, `+${senders.size - 4}`),
               ),
+              h("span", { class: "conversation__time" }, relativeTime(newest.timestamp, is24)),
             ),
-          ];
-        });
+          );
+        }).filter((row) => row !== null);
         fill(
           list,
           rows.length > 0 ? rows : h("li", { class: "empty" }, h("p", null, range.isLoaded ? "There is nothing here." : "Loading…")),

@@ -4,6 +4,7 @@
  */
 
 import { fill, h, iconButton } from "../lib/dom.js";
+import { decodeComponent } from "../lib/parse.js";
 import { userOf } from "../store/users.js";
 import { showDialog } from "./popover.js";
 
@@ -23,11 +24,12 @@ export function showLightbox({ store }, link, message) {
     const video = current.querySelector("video");
     const transcoded = image?.dataset.transcodedImage;
     const url = transcoded && image ? image.src.replace(/[^/]+$/, transcoded) : current.href;
-    const title = current.title || url.split("/").pop() || "";
+    const file = url.split("/").pop() ?? "";
+    const title = current.title || (decodeComponent(file) ?? file);
     fill(stage, video ? h("video", { src: url, controls: true }) : h("img", { src: url, alt: title }));
     const id = Number(current.closest(".message-row")?.getAttribute("data-id"));
     const sender = store.messages.byId.get(id) ?? message;
-    caption.textContent = `${decodeURIComponent(title)}, ${userOf(store, sender.sender_id).full_name}${links.length > 1 ? ` (${at + 1} of ${links.length})` : ""}`;
+    caption.textContent = `${title}, ${userOf(store, sender.sender_id).full_name}${links.length > 1 ? ` (${at + 1} of ${links.length})` : ""}`;
     download.href = `${current.href}${current.href.includes("?") ? "&" : "?"}download=true`;
     open.href = current.href;
   };

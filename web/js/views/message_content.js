@@ -6,6 +6,7 @@
 
 import { h, iconButton } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
+import { parseUrl } from "../lib/parse.js";
 import { fullTime } from "../lib/time.js";
 import { isInGroup } from "../store/lists.js";
 import { userOf } from "../store/users.js";
@@ -116,16 +117,15 @@ function refine(app, root, message) {
 }
 
 /** @param {string | null} url */
-const isForeign = (url) => !url || new URL(url, location.href).origin !== location.origin;
+const isForeign = (url) => !url || parseUrl(url)?.origin !== location.origin;
 
 /** @param {App} app @param {HTMLAnchorElement} link */
 function refineLink({ store }, link) {
-  const url = link.getAttribute("href") ?? "";
-  if (/^\s*(data|javascript|vbscript):/i.test(url)) {
+  const target = parseUrl(link.getAttribute("href") ?? "");
+  if (!target || /^(data|javascript|vbscript):$/.test(target.protocol)) {
     link.removeAttribute("href");
     return;
   }
-  const target = new URL(url, location.href);
   if (target.origin === location.origin && target.pathname === "/" && target.hash) {
     link.setAttribute("href", target.hash);
   } else {

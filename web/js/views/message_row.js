@@ -4,6 +4,7 @@
  */
 
 import { h, icon, iconButton } from "../lib/dom.js";
+import { drawRow } from "../lib/keyed_list.js";
 import { clockTime, fullTime } from "../lib/time.js";
 import { conversationTerms } from "../selectors/narrow.js";
 import { namesOf } from "../selectors/sidebar_items.js";
@@ -101,11 +102,23 @@ export function messageRow(app, row, match) {
                 time,
                 ...marks(message),
               ),
-            isMe ? meBody(app, name, message) : body(app, message, match),
+            drawRow(() => (isMe ? meBody(app, name, message) : body(app, message, match)), contentError),
             !row.showsSender && h("div", { class: "message-row__marks" }, ...marks(message)),
             message.reactions.length > 0 && reactionsElement(app, message),
           ),
         ),
+  );
+}
+
+const contentError = () => h("p", { class: "content message-row__hidden" }, "This message cannot be shown.");
+
+/** The row of a message that cannot be drawn.
+ * @param {number | string} id @param {boolean} isUnread @returns {HTMLElement} */
+export function errorRow(id, isUnread) {
+  return h(
+    "article",
+    { class: "message-row", tabindex: "-1", dataset: { id: String(id), shows: "sender", ...(isUnread ? { unread: "" } : {}) } },
+    bareBody(contentError()),
   );
 }
 
@@ -158,12 +171,12 @@ function marks(message) {
   ];
 }
 
+/** @param {HTMLElement} text */
+const bareBody = (text) => h("div", { class: "message-row__main" }, h("div", { class: "message-row__gutter" }), text);
+
 /** @param {Message} message */
 function hiddenBody(message) {
-  return h(
-    "div",
-    { class: "message-row__main" },
-    h("div", { class: "message-row__gutter" }),
+  return bareBody(
     h(
       "p",
       { class: "message-row__hidden" },

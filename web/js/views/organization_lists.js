@@ -7,6 +7,7 @@
 import * as api from "../api/endpoints.js";
 import { upload } from "../api/upload.js";
 import { h, iconButton } from "../lib/dom.js";
+import { asObject, parseJson } from "../lib/parse.js";
 import { channelIcon, checkbox, emojiElement, field, form, lineForm, live, orderedRows, row, rows, select, submitButton } from "./parts.js";
 import { ask, confirm, showDialog } from "./popover.js";
 
@@ -88,7 +89,7 @@ export function profileFields(app) {
 /** @param {App} app @param {any} definition Null for a new one. */
 function showFieldDialog({ store, session }, definition) {
   /** @type {any} */
-  const data = definition?.field_data ? JSON.parse(definition.field_data) : {};
+  const data = asObject(parseJson(definition?.field_data));
   const name = h("input", { type: "text", required: true, maxlength: 40, value: definition?.name ?? "" });
   const hint = h("input", { type: "text", maxlength: 80, value: definition?.hint ?? "" });
   const choices = h("textarea", {

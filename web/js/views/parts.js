@@ -5,6 +5,7 @@
 
 import { fill, h, icon, iconButton } from "../lib/dom.js";
 import { charactersOf } from "../lib/emoji.js";
+import { parseUrl } from "../lib/parse.js";
 import { effect } from "../lib/signal.js";
 
 /** @typedef {import("../../types/api.js").User} User */
@@ -19,8 +20,8 @@ export function avatar(user, size = 36) {
 
 /** The path of a URL of this server; other servers are not asked. @param {string} url */
 export function ownPath(url) {
-  const parsed = new URL(url, location.href);
-  return parsed.origin === location.origin || parsed.pathname.startsWith("/user_avatars/")
+  const parsed = parseUrl(url);
+  return parsed && (parsed.origin === location.origin || parsed.pathname.startsWith("/user_avatars/"))
     ? `${parsed.pathname}${parsed.search}`
     : "/static/images/unknown-user-avatar.png";
 }

@@ -3,6 +3,7 @@
  * @module
  */
 
+import { parseUrl } from "../lib/parse.js";
 import { channelLink } from "../selectors/completions.js";
 import { operandOf, parseNarrow } from "../selectors/narrow.js";
 import { parseHtml } from "./message_content.js";
@@ -10,9 +11,8 @@ import { parseHtml } from "./message_content.js";
 /** A link to a conversation of this organization in the syntax of messages; null for other texts.
  * @param {import("../store/store.js").Store} store @param {string} text @returns {string | null} */
 export function linkForUrl(store, text) {
-  if (!/^https?:\/\/\S+$/.test(text) || !URL.canParse(text)) return null;
-  const url = new URL(text);
-  if (url.origin !== location.origin || !url.hash.startsWith("#narrow/")) return null;
+  const url = /^https?:\/\/\S+$/.test(text) ? parseUrl(text) : null;
+  if (url?.origin !== location.origin || !url.hash.startsWith("#narrow/")) return null;
   const terms = parseNarrow(store, url.hash.slice("#narrow/".length));
   const channel = store.channels.get(operandOf(terms ?? [], "channel"));
   if (!terms || !channel) return null;

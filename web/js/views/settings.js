@@ -5,6 +5,7 @@
 
 import * as api from "../api/endpoints.js";
 import { h } from "../lib/dom.js";
+import { asList, asObject, parseJson } from "../lib/parse.js";
 import { askPermission, permission, playSound } from "../platform/notifications.js";
 import { account, devices } from "./account.js";
 import { showBots } from "./bots.js";
@@ -95,11 +96,11 @@ function profileField(app, definition) {
     void session.attempt(api.updateProfileData([{ id: definition.id, value: next }]).then(() => session.tell("Saved.")));
   const disabled = definition.editable_by_user === false;
   if (type === 6) {
-    const people = userPicker(app, { label: name, chosen: value ? JSON.parse(value) : [], onChange: save });
+    const people = userPicker(app, { label: name, chosen: asList(parseJson(value)), onChange: save });
     return h("div", { class: "field" }, h("span", { class: "field__label" }, name), people.element);
   }
   if (type === 3) {
-    const choices = Object.entries(JSON.parse(definition.field_data)).sort(([, one], [, other]) => one.order - other.order);
+    const choices = Object.entries(asObject(parseJson(definition.field_data))).sort(([, one], [, other]) => one.order - other.order);
     return field(
       name,
       select([["", "—"], ...choices.map(([key, { text }]) => /** @type {[string, string]} */ ([key, text]))], value, save, { disabled }),

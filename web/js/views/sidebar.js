@@ -4,6 +4,8 @@
  */
 
 import { closest, debounce, fill, h, icon, iconButton } from "../lib/dom.js";
+import { drawRows } from "../lib/keyed_list.js";
+import { asList, parseJson } from "../lib/parse.js";
 import { effect, signal } from "../lib/signal.js";
 import { bind } from "../platform/keyboard.js";
 import { channelOfRoute } from "../selectors/narrow.js";
@@ -22,7 +24,7 @@ import { showMenu } from "./popover.js";
 /** Which sections are folded, kept in the browser. */
 const folded = {
   /** @returns {Set<string>} */
-  load: () => new Set(JSON.parse(localStorage.getItem("teamchat/folded") ?? "[]")),
+  load: () => new Set(asList(parseJson(localStorage.getItem("teamchat/folded")))),
   /** @param {Set<string>} keys */
   save: (keys) => localStorage.setItem("teamchat/folded", JSON.stringify([...keys])),
 };
@@ -161,7 +163,7 @@ export function createSidebar(app) {
     const now = Date.now() / 1000;
     fill(
       directs,
-      items.map(({ key, userIds, name, unread }) => {
+      drawRows(items, ({ key, userIds, name, unread }) => {
         const isOne = userIds.length === 1;
         return h(
           "li",
@@ -222,7 +224,7 @@ export function createSidebar(app) {
           h(
             "ul",
             { class: "side-list" },
-            shown.map((channel) => {
+            drawRows(shown, (channel) => {
               const count = counts.channels.get(channel.stream_id) ?? { unmuted: 0, muted: 0, hasMention: false };
               const isOpen = channel.stream_id === openChannel;
               const number = policy === 3 ? 0 : count.unmuted || (policy === 1 || channel.is_muted ? count.muted : 0);
@@ -267,7 +269,7 @@ export function createSidebar(app) {
     return h(
       "ul",
       { class: "side-list side-list--topics" },
-      items.map((item) =>
+      drawRows(items, (item) =>
         h(
           "li",
           null,

@@ -12,7 +12,7 @@ import { isSameRow, timelineRows } from "../selectors/timeline_rows.js";
 import { directKey, topicKey } from "../store/conversations.js";
 import { draftKey } from "../store/drafts.js";
 import { attachActions } from "./message_actions.js";
-import { carryOver, messageRow, outgoingRow } from "./message_row.js";
+import { carryOver, errorRow, messageRow, outgoingRow } from "./message_row.js";
 import { createMessageWindow } from "./message_window.js";
 import { createReadMarks } from "./read_marks.js";
 import { createRowSelection } from "./row_selection.js";
@@ -78,6 +78,11 @@ export function createTimeline(app, terms) {
       if (isSame) return old;
       const next = "row" in item ? messageRow(app, item.row, range.matches.get(item.row.id)) : outgoingRow(app, item.outgoing);
       carryOver(old, next);
+      return next;
+    },
+    replacement(item, old) {
+      const next = "row" in item ? errorRow(item.row.id, item.row.isUnread) : errorRow(item.outgoing.localId, false);
+      if (old) carryOver(old, next);
       return next;
     },
   });

@@ -4,6 +4,7 @@
  */
 
 import { closest, fill, h, icon, iconButton } from "../lib/dom.js";
+import { drawRows } from "../lib/keyed_list.js";
 import { effect, signal } from "../lib/signal.js";
 import { topicItems } from "../selectors/sidebar_items.js";
 import { topicName } from "../selectors/title.js";
@@ -79,7 +80,7 @@ export function createTopics(app, streamId) {
         const { items } = topicItems(store, streamId, null, true);
         const found = items.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
         const otherwise = !store.topics.has(streamId) ? "Loading…" : text.value ? "Nothing fits." : "There are no topics yet.";
-        fill(list, found.length > 0 ? found.map(topicRow) : h("li", { class: "empty" }, h("p", null, otherwise)));
+        fill(list, found.length > 0 ? drawRows(found, topicRow) : h("li", { class: "empty" }, h("p", null, otherwise)));
       });
     },
   };

@@ -5,6 +5,7 @@
 
 import { muteUser } from "../api/endpoints.js";
 import { h, icon } from "../lib/dom.js";
+import { asList, parseJson } from "../lib/parse.js";
 import { relativeTime } from "../lib/time.js";
 import { presenceOf, userOf } from "../store/users.js";
 import { parseHtml } from "./message_content.js";
@@ -25,14 +26,21 @@ export const mayResetPassword = ({ store }, user) =>
   user.user_id !== store.selfId &&
   (user.role !== 100 || Boolean(store.state.is_owner));
 
+/** The time of day in a zone such as `Europe/Paris`; empty if the browser does not know it. @param {string} timeZone */
+function timeInZone(timeZone) {
+  try {
+    return new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit", timeZone }).format();
+  } catch {
+    return "";
+  }
+}
+
 /** @param {App} app @param {User} user */
 function facts({ store }, user) {
   const status = store.statuses.get(user.user_id);
   const presence = presenceOf(store, user.user_id, Date.now() / 1000);
   const last = Math.max(store.presences.get(user.user_id)?.active_timestamp ?? 0, store.presences.get(user.user_id)?.idle_timestamp ?? 0);
-  const local = user.timezone
-    ? new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit", timeZone: user.timezone }).format()
-    : "";
+  const local = user.timezone ? timeInZone(user.timezone) : "";
   const words =
     user.is_active === false
       ? "Deactivated"
@@ -168,11 +176,11 @@ export function showProfile(app, userId, onClose) {
 /** @param {App} app @param {any} definition @param {{ value: string, rendered_value?: string }} data */
 function profileValue({ store }, definition, data) {
   if (data.rendered_value) return parseHtml(data.rendered_value);
-  if (definition.type === 3) return JSON.parse(definition.field_data)[data.value]?.text ?? data.value;
+  if (definition.type === 3) return parseJson(definition.field_data)?.[data.value]?.text ?? data.value;
   if (definition.type === 5)
     return h("a", { href: /^https?:/.test(data.value) ? data.value : null, target: "_blank", rel: "noopener noreferrer" }, data.value);
   if (definition.type === 6)
-    return JSON.parse(data.value)
+    return asList(parseJson(data.value))
       .map((/** @type {number} */ id) => userOf(store, id).full_name)
       .join(", ");
   return data.value;

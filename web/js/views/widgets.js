@@ -5,70 +5,83 @@
 
 import { submessage } from "../api/endpoints.js";
 import { h, iconButton } from "../lib/dom.js";
+import { asList, asObject, asText, parseJson } from "../lib/parse.js";
 import { userOf } from "../store/users.js";
 
 /** @typedef {import("../../types/app.js").App} App */
 /** @typedef {import("../../types/api.js").Message} Message */
 
-/** @param {string} text @returns {any} */
-function parse(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
 /** @param {App} app @param {Message} message @returns {HTMLElement | null} */
 export function widgetElement(app, message) {
   const [first, ...rest] = message.submessages.toSorted((a, b) => a.id - b.id);
-  const definition = parse(first.content);
+  const definition = parseJson(first.content);
   if (first.sender_id !== message.sender_id || !definition) return null;
-  const events = rest.map(({ sender_id, content }) => ({ sender: sender_id, data: parse(content) })).filter(({ data }) => data);
-  const extra = definition.extra_data ?? {};
+  const events = rest.map(({ sender_id, content }) => ({ sender: sender_id, data: parseJson(content) })).filter(({ data }) => data);
+  const extra = asObject(definition.extra_data);
   if (definition.widget_type === "poll") return poll(app, message, extra, events);
   if (definition.widget_type === "todo") return todo(app, message, extra, events);
-  if (definition.widget_type === "zform") return choices(app, message, extra);
+  if (definition.widget_type === "zform") return zform(app, message, extra);
   return null;
 }
 
 /** @typedef {{ sender: number, data: any }} WidgetEvent */
 
-/** @param {any} extra @param {WidgetEvent[]} events @param {number} author */
+/** @param {Record<string, any>} extra @param {WidgetEvent[]} events @param {number} author */
 export function pollState(extra, events, author) {
-  let question = String(extra.question ?? "");
+  let question = asText(extra.question);
   /** @type {Map<string, { text: string, votes: Set<number> }>} */
-  const options = new Map(
-    (extra.options ?? []).map((/** @type {string} */ text, /** @type {number} */ index) => [`canned,${index}`, { text, votes: new Set() }]),
-  );
+  const options = new Map();
+  /** @type {Set<string>} */
+  const texts = new Set();
+  /** @param {string} key @param {string} text */
+  const add = (key, text) => {
+    if (!text) return;
+    texts.add(text);
+    options.set(key, { text, votes: new Set() });
+  };
+  for (const [index, text] of asList(extra.options).entries()) add(`canned,${index}`, asText(text));
   for (const { sender, data } of events) {
-    if (data.type === "question" && sender === author) question = String(data.question);
-    else if (data.type === "new_option" && ![...options.values()].some(({ text }) => text === data.option))
-      options.set(`${sender},${data.idx}`, { text: String(data.option), votes: new Set() });
+    if (data.type === "question" && sender === author) question = asText(data.question);
+    else if (data.type === "new_option" && Number.isSafeInteger(data.idx) && !texts.has(asText(data.option)))
+      add(`${sender},${data.idx}`, asText(data.option));
     else if (data.type === "vote") options.get(data.key)?.votes[data.vote === 1 ? "add" : "delete"](sender);
   }
   return { question, options };
 }
 
-/** @param {any} extra @param {WidgetEvent[]} events @param {number} author */
+/** @param {Record<string, any>} extra @param {WidgetEvent[]} events @param {number} author */
 export function todoState(extra, events, author) {
-  let title = String(extra.task_list_title || "Task list");
+  let title = asText(extra.task_list_title);
   /** @type {Map<string, { task: string, desc: string, isDone: boolean }>} */
-  const tasks = new Map(
-    (extra.tasks ?? []).map((/** @type {any} */ { task, desc }, /** @type {number} */ index) => [
-      `${index},canned`,
-      { task, desc: desc ?? "", isDone: false },
-    ]),
-  );
+  const tasks = new Map();
+  /** @type {Set<string>} */
+  const texts = new Set();
+  /** @param {string} key @param {Record<string, any>} entry @param {boolean} isDone */
+  const add = (key, entry, isDone) => {
+    const task = asText(entry.task);
+    if (!task) return;
+    texts.add(task);
+    tasks.set(key, { task, desc: asText(entry.desc), isDone });
+  };
+  for (const [index, entry] of asList(extra.tasks).entries()) add(`${index},canned`, asObject(entry), false);
   for (const { sender, data } of events) {
     const known = tasks.get(data.key);
-    if (data.type === "new_task_list_title" && sender === author) title = String(data.title);
-    else if (data.type === "new_task" && ![...tasks.values()].some(({ task }) => task === data.task))
-      tasks.set(`${data.key},${sender}`, { task: String(data.task), desc: String(data.desc ?? ""), isDone: Boolean(data.completed) });
+    if (data.type === "new_task_list_title" && sender === author) title = asText(data.title);
+    else if (data.type === "new_task" && Number.isSafeInteger(data.key) && !texts.has(asText(data.task)))
+      add(`${data.key},${sender}`, data, data.completed === true);
     else if (data.type === "strike" && known) known.isDone = !known.isDone;
   }
-  return { title, tasks };
+  return { title: title || "Task list", tasks };
 }
+
+/** What a bot lets people choose from. @param {Record<string, any>} extra */
+export const choicesState = (extra) => ({
+  heading: asText(extra.heading),
+  choices: asList(extra.choices)
+    .map(asObject)
+    .map(({ short_name, long_name, reply }) => ({ short_name: asText(short_name), long_name: asText(long_name), reply: asText(reply) }))
+    .filter(({ reply }) => reply),
+});
 
 /** The next number of one's own entries. @param {Iterable<string>} keys @param {(key: string) => [string, string]} split Number and owner. @param {number} self */
 function nextIndex(keys, split, self) {
@@ -191,16 +204,17 @@ function todo(app, message, extra, events) {
   );
 }
 
-/** @param {App} app @param {Message} message @param {any} extra */
-function choices(app, message, extra) {
+/** @param {App} app @param {Message} message @param {Record<string, any>} extra */
+function zform(app, message, extra) {
+  const { heading, choices } = choicesState(extra);
   return h(
     "div",
     { class: "widget" },
-    h("div", { class: "widget__title" }, extra.heading ?? ""),
+    h("div", { class: "widget__title" }, heading),
     h(
       "ul",
       { class: "widget__list" },
-      (extra.choices ?? []).map((/** @type {any} */ { short_name, long_name, reply }) =>
+      choices.map(({ short_name, long_name, reply }) =>
         h(
           "li",
           null,

@@ -1,0 +1,134 @@
+/** What others write, and what cannot be shown, does not hide the rest; in headless Chromium against the real server. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { clickText, eventually, logIn, setUp, until, untilText } from "./harness.js";
+
+const bench = setUp();
+const { as, at, go } = bench;
+
+const LINKS = ["http://a:99999", "http://[", "http://%zz", "http://a:b", "https://", "http://a b", "//[", "/%zz", "#narrow/channel/%zz", "#.zz", "mailto:%", "https://example.com/\u202e100%"];
+const WIDGETS = [
+  null,
+  [],
+  5,
+  { widget_type: ["poll"] },
+  ...["poll", "todo", "zform"].flatMap((widget_type) => [{ widget_type }, ...[null, 5, "x", [1]].map((extra_data) => ({ widget_type, extra_data }))]),
+  ...[5, true, "options", {}, { length: 5 }, [null, 5, [], {}, { toString: 5 }, "one"]].map((options) => ({ widget_type: "poll", extra_data: { question: { toString: 5 }, options } })),
+  ...[5, true, "tasks", {}, [null, 5, [], {}, { task: { toString: 5 }, desc: [] }, { task: "one" }]].map((tasks) => ({ widget_type: "todo", extra_data: { task_list_title: [], tasks } })),
+  ...[5, true, "choices", {}, [null, 5, [], {}, { short_name: { toString: 5 }, long_name: [], reply: {} }, { reply: "one" }]].map((choices) => ({ widget_type: "zform", extra_data: { heading: {}, choices } })),
+  { widget_type: "poll", extra_data: { question: "w".repeat(900), options: ["o".repeat(900), "\u202eleft"] } },
+  { widget_type: "poll", extra_data: { options: Array.from({ length: 350 }, (_, index) => `${index}`.padStart(3, "0")).slice(0, 300) } },
+];
+const NAMES = ["100%", "%zz %E0%A4%A", "\u05e9\u05dc\u05d5\u05dd 100%", "e\u0301".repeat(20), "w".repeat(50), "\u{1f468}\u200d\u{1f469}", "<b>&amp;</b>", "__proto__", "constructor"];
+
+const server = (...args) => bench.server.call(...args);
+
+/** Sends a message, and makes a widget of it: the first submessage is its definition. */
+async function sendWidget(name, topic, definition, ...added) {
+  const { id } = await bench.server.send(name, "general", topic, "a widget");
+  for (const content of [definition, ...added]) await server(name, "POST", "/submessage", { message_id: id, msg_type: "widget", content: JSON.stringify(content) });
+  return id;
+}
+
+/** Waits until messages have rows in this order, the last of them included. */
+const untilRows = (page, ids) =>
+  until(page, (wanted) => {
+    const there = [...document.querySelectorAll(".message-row")].map((row) => Number(row.dataset.id));
+    return wanted.every((id) => there.includes(id)) && there.every((id, index) => index === 0 || there[index - 1] < id);
+  }, ids);
+
+/** The columns that are wider than they may be, and what makes them so. */
+const tooWide = (page) =>
+  page.evaluate(() => [...document.querySelectorAll(".timeline__scroller, .page, .sidebar, .people")].filter((element) => element.scrollWidth > element.clientWidth + 1).map((element) => `${element.className}: ${[...element.querySelectorAll("*")].filter((one) => one.getBoundingClientRect().right > element.getBoundingClientRect().right + 1).map((one) => `${one.tagName}.${one.className} ${one.textContent.slice(0, 20)}`).slice(0, 5)}`));
+
+describe("one message does not hide the others", () => {
+  it("whatever its links, widgets and topic", async () => {
+    const ids = [(await bench.server.send("Ada", "general", "odd", "before")).id];
+    for (const link of LINKS) ids.push((await bench.server.send("Bob", "general", "odd", `[link](${link}) ![picture](${link}) ${link} <time:${link}>`)).id);
+    for (const definition of WIDGETS) ids.push(await sendWidget("Bob", "odd", definition));
+    // What is added to a widget that the server does not know is not checked.
+    ids.push(await sendWidget("Bob", "odd", { widget_type: "zform", extra_data: {} }, 5, [], { type: {} }, { type: "vote", key: { toString: 5 } }));
+    ids.push((await bench.server.send("Ada", "general", "odd", "after")).id);
+    const ada = await as("Ada", await at("general", "odd"));
+    await untilRows(ada, ids);
+    const text = await ada.$eval(".timeline__list", (list) => list.textContent);
+    assert.match(text, /before.*after/s);
+    assert.doesNotMatch(text, /cannot be shown|\[object|undefined/);
+    assert.deepEqual(await tooWide(ada), []);
+    assert.deepEqual(await ada.$$eval(".message-row .content a", (links) => links.filter((link) => link.hasAttribute("href") && !URL.canParse(link.getAttribute("href"), location.href)).length), 0, "a link that leads nowhere is none");
+    await go(ada, "#feed");
+    await untilRows(ada, ids.slice(-20));
+    // While the page is open.
+    const next = [(await bench.server.send("Bob", "general", "odd", "[x](http://a:99999)")).id, await sendWidget("Bob", "odd", { widget_type: "poll", extra_data: { options: 5 } }), (await bench.server.send("Bob", "general", "odd", "still here")).id];
+    await untilRows(ada, next);
+    await untilText(ada, ".message-row", "still here");
+    await until(ada, (id) => document.querySelector(`[data-id="${id}"] .widget`), next[1]);
+  });
+
+  it("in any conversation with a description, names, statuses and zones that are odd", async () => {
+    for (const name of NAMES) {
+      await bench.server.channel(`${name} c`, ["Ada", "Bob"], { description: "[x](http://a:99999) ![y](http://[)" });
+      await bench.server.send("Bob", "general", name, name);
+      await bench.server.send("Bob", `${name} c`, name, name);
+    }
+    await bench.server.direct("Bob", ["Ada"], "[x](http://a:99999)");
+    // A zone of the published list that browsers do not know.
+    await server("Bob", "PATCH", "/settings", { timezone: "Factory", full_name: "\u05d1\u05d5\u05d1 Bob 100%" });
+    await server("Bob", "POST", "/users/me/status", { status_text: `100% ${"w".repeat(50)}` });
+    const ada = await as("Ada", "#inbox");
+    const { stream_id: id } = await server("Ada", "GET", "/get_stream_id", { stream: "100% c" });
+    await until(ada, (count) => document.querySelectorAll(".inbox .conversation, .inbox__list .conversation").length >= count, 2 * NAMES.length);
+    for (const fragment of ["#recent", `#topics/channel/${id}`, `#narrow/channel/${id}`, "#feed", `#narrow/channel/${id}/topic/100.25`, "#inbox"]) {
+      await go(ada, fragment);
+      await until(ada, () => [...document.querySelectorAll(".conversation, .message-row")].some((element) => element.textContent.includes("100%")));
+      assert.deepEqual(await tooWide(ada), [], fragment);
+    }
+    await until(ada, (names) => names.every((name) => [...document.querySelectorAll(".sidebar .side-item__name")].some((element) => element.textContent === `${name} c`)), NAMES);
+    await until(ada, () => [...document.querySelectorAll(".people .side-item__name")].some((element) => element.textContent.includes("Bob 100%")));
+    await ada.$$eval(".people [data-card]", (buttons) => buttons.find((button) => button.ariaLabel.includes("Bob")).click());
+    await clickText(ada, ".card button", "Profile");
+    await untilText(ada, "dialog", "Bob 100%");
+  });
+});
+
+describe("a row that cannot be shown", () => {
+  it("is replaced and logged, and the others stay", async () => {
+    const ids = [];
+    for (const text of ["before", "of which nothing can be drawn", "whose content cannot be drawn", "after"]) ids.push((await bench.server.send("Bob", "general", "rows", text)).id);
+    await server("Bob", "POST", "/users/me/status", { emoji_name: "tada" });
+    const ada = await bench.open();
+    // As a server would answer that has more kinds of messages and emoji than the client knows.
+    await ada.evaluateOnNewDocument(() => {
+      const { json } = Response.prototype;
+      Response.prototype.json = async function read() {
+        const reply = await json.call(this);
+        for (const message of reply.messages ?? []) {
+          if (message.content?.includes("of which nothing")) message.reactions = null;
+          if (message.content?.includes("whose content")) message.submessages = { length: 1 };
+        }
+        for (const status of Object.values(reply.user_status ?? {})) status.emoji_name = 5;
+        return reply;
+      };
+    });
+    const isLogged = /console: a row cannot be shown/;
+    const logged = () => ada.problems.filter((text) => isLogged.test(text)).length;
+    await logIn(ada, bench.server, "Ada");
+    await go(ada, await at("general", "rows"));
+    await untilRows(ada, ids);
+    const texts = await ada.$$eval(".message-row", (rows) => rows.map((row) => (row.querySelector(".content") ?? row).textContent));
+    assert.deepEqual(texts, ["before", "This message cannot be shown.", "This message cannot be shown.", "after"]);
+    assert.equal(await ada.$eval(`[data-id="${ids[0]}"]`, (row) => row.textContent.includes("Bob")), true);
+    await until(ada, () => !document.querySelector(".message-row[data-unread]"));
+    // Its place in the list of people is kept as well, and so are the others.
+    assert.deepEqual(await ada.$$eval(".people li", (rows) => rows.map((row) => row.textContent.includes("This row cannot be shown."))).then((rows) => rows.toSorted()), [false, false, true]);
+    // It has the menu of any other.
+    await ada.focus(`[data-id="${ids[1]}"]`);
+    await ada.keyboard.press("i");
+    await clickText(ada, "[role=menuitem]", "Delete");
+    await clickText(ada, "dialog button", "Delete");
+    await until(ada, (id) => !document.querySelector(`[data-id="${id}"]`), ids[1]);
+    await eventually(() => assert.ok(logged() >= 3));
+    ada.problems.splice(0, ada.problems.length, ...ada.problems.filter((text) => !isLogged.test(text)));
+  });
+});

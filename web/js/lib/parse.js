@@ -1,0 +1,31 @@
+/**
+ * Parsers of what others wrote. They do not throw: what is malformed is null, and what is of another type is empty.
+ * @module
+ */
+
+/** @template T @param {() => T} parse @returns {T | null} */
+function orNull(parse) {
+  try {
+    return parse();
+  } catch {
+    return null;
+  }
+}
+
+/** A URL, relative to the page. @param {string} text */
+export const parseUrl = (text) => orNull(() => new URL(text, globalThis.location?.href));
+
+/** @param {string | null | undefined} text @returns {any} */
+export const parseJson = (text) => orNull(() => JSON.parse(text ?? "null"));
+
+/** A part of a URL without its percent-encoding. @param {string} text */
+export const decodeComponent = (text) => orNull(() => decodeURIComponent(text));
+
+/** A string, or a number as text. @param {unknown} value */
+export const asText = (value) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
+
+/** @param {unknown} value @returns {any[]} */
+export const asList = (value) => (Array.isArray(value) ? value : []);
+
+/** @param {any} value @returns {Record<string, any>} */
+export const asObject = (value) => (typeof value === "object" && value ? value : {});
