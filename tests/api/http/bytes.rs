@@ -205,6 +205,15 @@ async fn bodies_in_memory_have_a_budget() {
         });
     }
     assert_eq!(refusals.recv().unwrap(), "HTTP/1.1 503");
+    // What one user takes is not what the others have.
+    let other = server.bot("other", &server.member("ada").await).await;
+    let large = format!("{{\"a\": \"{}\"}}", "x".repeat(1 << 20));
+    other
+        .request(reqwest::Method::PUT, "/bot_storage")
+        .form(&[("storage", large.as_str())])
+        .send()
+        .await
+        .ok();
     for stream in connections {
         stream.shutdown(std::net::Shutdown::Both).unwrap();
     }
@@ -329,4 +338,29 @@ async fn answers_in_memory_have_a_budget() {
     while ask(&ada).1 != "HTTP/1.1 200" {
         tokio::task::yield_now().await;
     }
+}
+
+/// One address that keeps the bodies of its logins waiting keeps nobody from logging in.
+// conformance: conv-42
+#[tokio::test]
+async fn unfinished_logins_do_not_use_up_those_of_others() {
+    let server = TestServer::start().await;
+    let head = "POST /api/v1/fetch_api_key HTTP/1.1\r\nHost: x\r\n";
+    let mut waiting = Vec::new();
+    let mut refused = 0;
+    while refused == 0 {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let body = "a".repeat(64_000);
+        stream.write_all(format!("{head}Content-Length: 64001\r\n\r\n{body}").as_bytes()).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_millis(20))).unwrap();
+        // A body that is refused is answered before it is complete.
+        refused += usize::from(stream.read(&mut [0; 12]).is_ok());
+        waiting.push(stream);
+        assert!(waiting.len() < 100, "nothing is refused");
+    }
+    let login = "username=nobody@example.com&password=wrong";
+    let form = "Content-Type: application/x-www-form-urlencoded\r\n";
+    let request = format!("{head}{form}Content-Length: {}\r\n\r\n{login}", login.len());
+    let msg = "Your username or password is incorrect";
+    expect_code(&server, request.as_bytes(), 401, "AUTHENTICATION_FAILED", msg);
 }

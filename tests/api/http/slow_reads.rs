@@ -45,12 +45,16 @@ async fn long_lists_and_searches_hold_up_nothing_else() {
         ("/user_groups".to_owned(), json!({})),
         ("/users/me/subscriptions".to_owned(), json!({})),
         ("/attachments".to_owned(), json!({})),
+        ("/drafts".to_owned(), json!({})),
+        ("/saved_snippets".to_owned(), json!({})),
+        ("/scheduled_messages".to_owned(), json!({})),
+        ("/reminders".to_owned(), json!({})),
+        ("/bot_storage".to_owned(), json!({})),
     ];
     let quick = [
         page(json!([{"operator": "is", "operand": "dm"}]), 500),
         ("/users/me".to_owned(), json!({})),
         (format!("/messages/{message}"), json!({})),
-        ("/drafts".to_owned(), json!({})),
     ];
     let (gates, mut working) = fill_pool(&server).await;
     let mut waiting: Vec<_> = slow.iter().map(|(path, query)| Box::pin(ada.get(path, query))).collect();

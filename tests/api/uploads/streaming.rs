@@ -8,6 +8,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use teamchat::app::Options;
 
 const PIECES: &str = "SELECT count(*) FROM upload_piece";
 const MIB: usize = 1 << 20;
@@ -172,4 +173,26 @@ async fn headers_without_end_are_not_collected() {
     let answer = request.body("multipart/form-data; boundary=x", body).send().await;
     let url = answer.ok_ignoring(&["text"])["url"].as_str().unwrap().to_owned();
     assert_eq!(load(&ada, &url).await.bytes, b"hello");
+}
+
+/// What is uploaded at the same time counts, also if it is never finished.
+// conformance: upload-3
+#[tokio::test]
+async fn unfinished_files_are_within_the_quota() {
+    let server = TestServer::start_with(Options { upload_quota_mib: Some(2), ..Options::default() }).await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let (request, _) = request(&ada, &content(2 * MIB));
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all(&request[..request.len() - 1000]).unwrap();
+    until(&server, PIECES, 7).await;
+    let upload = async || {
+        let request = bob.request(reqwest::Method::POST, "/user_uploads");
+        request.multipart((), &[("f", "more", &content(MIB)[..])]).send().await
+    };
+    let full = "Upload would exceed your organization's upload quota.";
+    upload().await.error(400, "REALM_UPLOAD_QUOTA", full);
+    // Given up for good once the server has noticed, or after a time.
+    drop(stream);
+    server.clock.advance(24 * 60 * 60);
+    upload().await.ok();
 }
