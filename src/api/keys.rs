@@ -9,6 +9,8 @@ use crate::app::App;
 use crate::auth::password_attempts::wrong_password;
 use crate::auth::session;
 use crate::domain::access::user_rows;
+use crate::domain::access::user_rows::UserRow;
+use crate::domain::accounts::password;
 use crate::domain::keys::{KeyRecord, delete_all, list, mint, revoke, revoke_others, set_last_used};
 use crate::domain::users::{passwords, sql as users};
 use crate::domain::{bots, realm};
@@ -23,6 +25,7 @@ use crate::store::Tx;
 use crate::types::UserId;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 /// The resource of API keys.
 pub const RESOURCE: Resource =
@@ -68,23 +71,18 @@ pub struct NewApiKey {
 
 /// `POST /fetch_api_key`: returns a new key for this client.
 pub async fn fetch_api_key(call: Call<Anyone>, params: LoginParams) -> ApiResult<Reply<NewApiKey>> {
-    let user_id = check_password(&call, params).await?;
+    let login = check_password(&call, params).await?;
     let client = call.info.client.clone();
-    call.write(move |tx, _| {
-        let user = user_rows::by_id(tx, user_id)?
-            .ok_or_else(|| ApiError::internal("the user who gave the right password has no row"))?;
-        let key = mint(tx, user_id, &client)?;
-        Reply::data(&NewApiKey { api_key: key, email: user.delivery_email, user_id })
-    })
-    .await
+    let (user, api_key) = mint_for_login(call, login, client).await?;
+    Reply::data(&NewApiKey { api_key, email: user.delivery_email, user_id: user.user_id })
 }
 
 /// `POST /accounts/login/`: begins a session in a browser.
 async fn log_in(call: Call<Anyone>, params: LoginParams) -> ApiResult<Reply> {
-    let user_id = check_password(&call, params).await?;
+    let login = check_password(&call, params).await?;
     let origin = call.info.origin.clone();
-    let key = call.write(move |tx, _| mint(tx, user_id, session::CLIENT)).await?;
-    Ok(with_cookies(format!("\"user_id\":{user_id}"), session::begin(&key, &origin)))
+    let (user, key) = mint_for_login(call, login, session::CLIENT.to_owned()).await?;
+    Ok(with_cookies(format!("\"user_id\":{}", user.user_id), session::begin(&key, &origin)))
 }
 
 /// `POST /accounts/logout/`: ends the session, and no other.
@@ -141,16 +139,19 @@ fn revoke_key(tx: &mut Tx<'_>, caller: &User, params: KeyParams) -> ApiResult<Re
     Ok(Reply::ok())
 }
 
-/// Returns the user with this email and password. A wrong password, an unknown email and a deactivated account take the
-/// same time. Failures are logged with the address, for programs that block addresses.
-async fn check_password(call: &Call<Anyone>, params: LoginParams) -> ApiResult<UserId> {
+/// A login with the right password, as of the moment at which its hash was read.
+struct VerifiedLogin {
+    user_id: UserId,
+    /// The stored hash that the password matched.
+    verified_hash: String,
+}
+
+/// Returns the login of the user with this email and password. A wrong password, an unknown email and a deactivated account
+/// take the same time. Failures are logged with the address, for programs that block addresses.
+async fn check_password(call: &Call<Anyone>, params: LoginParams) -> ApiResult<VerifiedLogin> {
     let (app, peer) = (&call.app, call.info.peer);
     let account = params.username.trim().to_lowercase();
-    let failed = |error: ApiError, user_id: Option<UserId>| {
-        let user_id = user_id.map(|user_id| user_id.0);
-        tracing::info!(address = %peer, user_id, code = error.code(), "a login failed");
-        error
-    };
+    let failed = |error: ApiError, user_id: Option<UserId>| log_failure(peer, user_id, error);
     let begun = app.rate_limiter.passwords.begin(&account, peer, &app.clock).await;
     let attempt = begun.map_err(|error| failed(error, None))?;
     let (found, is_enabled, is_deactivated) = app
@@ -170,27 +171,62 @@ async fn check_password(call: &Call<Anyone>, params: LoginParams) -> ApiResult<U
         Some((user_id, stored, is_active)) => (Some(user_id), stored, is_active),
         None => (None, None, false),
     };
-    let is_right = match passwords::verify(&app.pools, None, params.password, stored).await {
+    let is_right = match passwords::verify(&app.pools, None, params.password, stored.clone()).await {
         Ok(is_right) => is_right,
         Err(error) => {
             attempt.cancel();
             return Err(error);
         }
     };
-    let Some(right_user_id) = user_id.filter(|_| is_right) else {
+    let Some((right_user_id, verified_hash)) = user_id.zip(stored).filter(|_| is_right) else {
         return Err(failed(attempt.wrong(wrong_password()), user_id));
     };
-    if is_deactivated || !is_active {
+    if let Err(error) = check_is_open(is_deactivated, is_active) {
         attempt.cancel();
-        let (code, msg) = if is_deactivated {
-            ("REALM_DEACTIVATED", "This organization has been deactivated")
-        } else {
-            ("USER_DEACTIVATED", "Account is deactivated")
-        };
-        return Err(failed(ApiError::new(401, code, msg), user_id));
+        return Err(failed(error, user_id));
     }
     attempt.right();
-    Ok(right_user_id)
+    Ok(VerifiedLogin { user_id: right_user_id, verified_hash })
+}
+
+/// Creates a key for a login. Hashing takes long, so the job asks again: a password that was changed meanwhile is a wrong
+/// one, and a key of it would outlive the change.
+async fn mint_for_login(
+    call: Call<Anyone>,
+    login: VerifiedLogin,
+    client: String,
+) -> ApiResult<(UserRow, String)> {
+    let (peer, user_id) = (call.info.peer, login.user_id);
+    let minted = call.write(move |tx, _| {
+        if !password::is_current(tx, user_id, Some(&login.verified_hash))? {
+            return Err(wrong_password());
+        }
+        let user = user_rows::by_id(tx, user_id)?
+            .ok_or_else(|| ApiError::internal("the user who gave the right password has no row"))?;
+        check_is_open(realm::is_deactivated(tx)?, user.is_active)?;
+        let key = mint(tx, user_id, &client)?;
+        Ok((user, key))
+    });
+    minted.await.map_err(|error| log_failure(peer, Some(user_id), error))
+}
+
+/// Refuses logins in a deactivated organization and to a deactivated account.
+fn check_is_open(is_deactivated: bool, is_active: bool) -> ApiResult<()> {
+    if is_deactivated {
+        let msg = "This organization has been deactivated";
+        return Err(ApiError::new(401, "REALM_DEACTIVATED", msg));
+    }
+    if !is_active {
+        return Err(ApiError::new(401, "USER_DEACTIVATED", "Account is deactivated"));
+    }
+    Ok(())
+}
+
+/// Logs a failed login with the address that it came from, and returns its error.
+fn log_failure(peer: IpAddr, user_id: Option<UserId>, error: ApiError) -> ApiError {
+    let user_id = user_id.map(|user_id| user_id.0);
+    tracing::info!(address = %peer, user_id, code = error.code(), "a login failed");
+    error
 }
 
 /// The reply to `POST /users/me/api_key/regenerate`.

@@ -1,13 +1,18 @@
 //! API keys: logging in, and getting rid of a key.
 
-use crate::harness::{Answer, Client, START, TestServer};
+use crate::harness::{Answer, Blocked, Client, START, TestServer, until};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::json;
 use teamchat::api::control::Command;
 use teamchat::app::Options;
+use teamchat::domain::access::user_rows;
+use teamchat::domain::accounts::password;
 use teamchat::domain::limits::MAX_API_KEYS;
-use teamchat::types::Role;
+use teamchat::domain::users::passwords;
+use teamchat::http::{ApiError, ApiResult};
+use teamchat::store::Tx;
+use teamchat::types::{Role, UserId};
 
 async fn log_in(server: &TestServer, username: &str, password: &str) -> Answer {
     server.anonymous().post("/fetch_api_key", &[("username", username), ("password", password)]).await
@@ -229,6 +234,68 @@ async fn a_new_password_ends_the_other_keys() {
     ada.patch("/settings", change).await.ok();
     thief.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
     ada.get("/users/me", ()).await.ok();
+}
+
+/// Begins logins with the right password on both paths, calls `meanwhile` when the stored hash has been read and before it
+/// is verified, and returns the answers.
+async fn log_in_while(server: &TestServer, meanwhile: impl AsyncFnOnce()) -> Vec<Answer> {
+    let blocked = Blocked::new(server.app(), |app| &app.pools.passwords).await;
+    let before = server.app().pools.passwords.admitted();
+    let mut logins = tokio::task::JoinSet::new();
+    for path in ["/api/v1/fetch_api_key", "/accounts/login/"] {
+        let form = json!({"username": "ada@example.com", "password": "correct horse"});
+        let request = server.anonymous().request_outside(Method::POST, path).form(form);
+        logins.spawn(request.send());
+    }
+    until(|| server.app().pools.passwords.admitted() == before + 2).await;
+    meanwhile().await;
+    blocked.end().await;
+    logins.join_all().await
+}
+
+// conformance: auth-28
+#[tokio::test]
+async fn a_login_that_a_new_password_overtakes_makes_no_key() {
+    let server = TestServer::start().await;
+    let ada = with_password(&server).await;
+    for answer in log_in_while(&server, async || ()).await {
+        answer.ok();
+    }
+    let hash = passwords::hash("battery staple").unwrap();
+    let answers = log_in_while(&server, async || {
+        let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
+            let user = user_rows::by_id(tx, UserId(ada.user_id))?
+                .ok_or_else(|| ApiError::internal("ada has no row"))?;
+            password::set(tx, &user, &hash)
+        };
+        server.app().writer.run(job).await.unwrap();
+    });
+    for answer in answers.await {
+        answer.error(401, "AUTHENTICATION_FAILED", WRONG);
+    }
+    assert_eq!(server.column("SELECT count(*) FROM api_key").await, ["0"]);
+    log_in(&server, "ada@example.com", "battery staple").await.ok();
+}
+
+#[tokio::test]
+async fn a_login_that_a_deactivation_overtakes_makes_no_key() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, with_password(&server).await);
+    let newest = "SELECT max(id) FROM api_key";
+    let before = server.column(newest).await;
+    let path = format!("/users/{}", ada.user_id);
+    let answers = log_in_while(&server, async || {
+        owner.delete(&path, ()).await.ok();
+    });
+    for answer in answers.await {
+        answer.error(401, "USER_DEACTIVATED", "Account is deactivated");
+    }
+    owner.post(&format!("{path}/reactivate"), ()).await.ok();
+    let answers = log_in_while(&server, async || server.sql("UPDATE realm SET deactivated = 1").await).await;
+    for answer in answers {
+        answer.error(401, "REALM_DEACTIVATED", "This organization has been deactivated");
+    }
+    assert_eq!(server.column(newest).await, before);
 }
 
 // conformance: auth-29

@@ -37,10 +37,19 @@ struct Update {
     settings: SettingValues,
     full_name: Option<String>,
     email: Option<String>,
-    password_hash: Option<String>,
+    password: CheckedPassword,
     timezone: Option<String>,
     /// The domain of dummy emails.
     domain: String,
+}
+
+/// What was checked and hashed of the passwords of a request.
+#[derive(Default)]
+struct CheckedPassword {
+    /// The stored hash that the old password matched; `None` if none was asked for.
+    verified_hash: Option<String>,
+    /// The hash of the new password.
+    new_hash: Option<String>,
 }
 
 /// `PATCH /settings`: changes the caller's settings, name, email and password, all or none.
@@ -57,12 +66,12 @@ pub async fn update(
     {
         return Err(ApiError::bad_request("Invalid timezone: Value error, Not a recognized time zone"));
     }
-    let password_hash = new_password_hash(&call, &account).await?;
+    let password = check_passwords(&call, &account).await?;
     let update = Update {
         settings,
         full_name: account.full_name,
         email: account.email.map(Trimmed::into_inner),
-        password_hash,
+        password,
         timezone: account.timezone,
         domain: bot_domain(&call.info.origin),
     };
@@ -70,11 +79,11 @@ pub async fn update(
     Ok(Reply::ok())
 }
 
-/// Checks the old password where the changes need it, and returns the hash of the new one. A new email needs it if there is
+/// Checks the old password where the changes need it, and hashes the new one. A new email needs it if there is
 /// a password: whoever changes the email, which is the login, takes the account over.
-async fn new_password_hash(call: &Call<User>, account: &AccountParams) -> ApiResult<Option<String>> {
+async fn check_passwords(call: &Call<User>, account: &AccountParams) -> ApiResult<CheckedPassword> {
     if account.new_password.is_none() && account.email.is_none() {
-        return Ok(None);
+        return Ok(CheckedPassword::default());
     }
     let user_id = call.caller.user_id;
     let (user, stored, enabled) = call
@@ -90,18 +99,20 @@ async fn new_password_hash(call: &Call<User>, account: &AccountParams) -> ApiRes
         .await?;
     let changes_email = account.email.as_ref().is_some_and(|email| **email != user.delivery_email);
     let Some(new) = &account.new_password else {
-        if changes_email && stored.is_some() {
-            let old = account.old_password.clone().ok_or_else(|| ApiError::missing("old_password"))?;
-            check_password(call, &user, old, stored).await?;
+        if !changes_email || stored.is_none() {
+            return Ok(CheckedPassword::default());
         }
-        return Ok(None);
+        let old = account.old_password.clone().ok_or_else(|| ApiError::missing("old_password"))?;
+        check_password(call, &user, old, stored.clone()).await?;
+        return Ok(CheckedPassword { verified_hash: stored, new_hash: None });
     };
-    check_password(call, &user, account.old_password.clone().unwrap_or_default(), stored.filter(|_| enabled))
-        .await?;
+    let old = account.old_password.clone().unwrap_or_default();
+    check_password(call, &user, old, stored.clone().filter(|_| enabled)).await?;
     if !passwords::has_allowed_length(new) {
         return Err(ApiError::bad_request("New password is too weak!"));
     }
-    passwords::hash_async(&call.app.pools, Some(user_id), new.clone()).await.map(Some)
+    let new_hash = passwords::hash_async(&call.app.pools, Some(user_id), new.clone()).await?;
+    Ok(CheckedPassword { verified_hash: stored, new_hash: Some(new_hash) })
 }
 
 /// Checks the caller's password against its hash.
@@ -127,11 +138,15 @@ async fn check_password(
         }
     };
     if !right {
-        let error = attempt.wrong(ApiError::bad_request("Wrong password!"));
+        let error = attempt.wrong(wrong_password());
         return Err(if error.status() == 429 { too_many_attempts(&error) } else { error });
     }
     attempt.right();
     Ok(())
+}
+
+fn wrong_password() -> ApiError {
+    ApiError::bad_request("Wrong password!")
 }
 
 fn too_many_attempts(error: &ApiError) -> ApiError {
@@ -144,12 +159,16 @@ fn too_many_attempts(error: &ApiError) -> ApiError {
 fn apply(tx: &mut Tx<'_>, caller: &Caller, update: &Update) -> ApiResult<()> {
     let user = user_rows::by_id(tx, caller.user_id)?
         .ok_or_else(|| ApiError::internal("the caller has no user row"))?;
-    if let Some(hash) = &update.password_hash {
+    let new_email = update.email.as_ref().filter(|email| **email != user.delivery_email);
+    let needs_password = update.password.new_hash.is_some() || new_email.is_some();
+    // The password was verified before the job, and may have been changed since then.
+    if needs_password && !password::is_current(tx, user.user_id, update.password.verified_hash.as_deref())? {
+        return Err(wrong_password());
+    }
+    if let Some(hash) = &update.password.new_hash {
         password::change_own(tx, caller, hash)?;
     }
-    if let Some(email) = &update.email
-        && *email != user.delivery_email
-    {
+    if let Some(email) = new_email {
         may_change(tx, caller, &EMAIL_CHANGES_DISABLED)?.then_some(()).ok_or_else(|| {
             ApiError::bad_request("Email address changes are disabled in this organization.")
         })?;

@@ -61,6 +61,12 @@ pub fn find_by_reset_key(connection: &Connection, key: &str, now: i64) -> ApiRes
     Ok(allowed(check_may_reset(&creator, &user))?.map(|()| user))
 }
 
+/// Whether a user's stored hash is still the one that a password was verified against. Passwords are verified before a job,
+/// and the job asks this: another job may have set a new password meanwhile.
+pub fn is_current(connection: &Connection, user_id: UserId, verified_hash: Option<&str>) -> ApiResult<bool> {
+    Ok(users::password_hash(connection, user_id)?.as_deref() == verified_hash)
+}
+
 /// Sets a password that somebody else than the user asked for. Ends all API keys of the user, and the link that there may
 /// be.
 pub fn set(tx: &Tx<'_>, user: &UserRow, hash: &str) -> ApiResult<()> {

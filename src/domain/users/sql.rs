@@ -197,6 +197,12 @@ pub fn load_password(
         .optional()
 }
 
+/// Loads a user's password hash; `None` for a user without one.
+pub fn password_hash(connection: &Connection, user_id: UserId) -> rusqlite::Result<Option<String>> {
+    let mut statement = connection.prepare_cached("SELECT password_hash FROM user WHERE user_id = ?1")?;
+    Ok(statement.query_row([user_id], |row| row.get(0)).optional()?.flatten())
+}
+
 /// Lists at most two users with this name, active ones first. Case is ignored for ASCII letters only, because the index
 /// folds no others.
 pub fn by_full_name(connection: &Connection, name: &str) -> rusqlite::Result<Vec<UserRow>> {

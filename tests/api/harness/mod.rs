@@ -12,6 +12,7 @@
 //! The clock of a test server stands still until the test moves it ([`TestServer::clock`]). Nothing ever sleeps.
 
 pub mod access;
+mod blocked;
 mod chat;
 mod client;
 pub mod description;
@@ -24,6 +25,7 @@ mod rng;
 mod sync;
 mod tests;
 
+pub use blocked::{Blocked, until};
 pub use client::{Answer, Client, Request};
 pub use matching::{differences, mask};
 pub use queue::Queue;

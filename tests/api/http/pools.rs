@@ -1,53 +1,13 @@
 //! Work that takes long runs in pools: what it costs, and who waits for it.
 
 use crate::harness::pictures::png;
-use crate::harness::{Client, TestServer};
+use crate::harness::{Blocked, Client, TestServer, until};
 use serde_json::{Value, json};
-use std::sync::Arc;
-use std::sync::mpsc;
 use teamchat::app::App;
 use teamchat::pool::Pool;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-
-/// A pool in which everything waits until this is dropped.
-struct Blocked {
-    ends: Vec<mpsc::Sender<()>>,
-    works: JoinSet<()>,
-}
-
-impl Blocked {
-    async fn new(app: &Arc<App>, pool: fn(&App) -> &Pool) -> Self {
-        let (mut ends, mut works) = (Vec::new(), JoinSet::new());
-        for _ in 0..pool(app).limits().permits {
-            let (end, ended) = mpsc::channel::<()>();
-            let (start, started) = tokio::sync::oneshot::channel();
-            let app = Arc::clone(app);
-            works.spawn(async move {
-                let work = move || {
-                    start.send(()).unwrap();
-                    ended.recv().unwrap_err();
-                };
-                pool(&app).run(None, work).await.unwrap();
-            });
-            started.await.unwrap();
-            ends.push(end);
-        }
-        Self { ends, works }
-    }
-
-    async fn end(self) {
-        drop(self.ends);
-        self.works.join_all().await;
-    }
-}
-
-async fn until(condition: impl Fn() -> bool) {
-    while !condition() {
-        tokio::task::yield_now().await;
-    }
-}
 
 fn rendering(app: &App) -> &Pool {
     &app.pools.rendering
@@ -157,7 +117,7 @@ async fn rendering_waits_in_its_pool_and_nothing_else_waits_for_it() {
     ];
     for (method, path, parameters) in requests {
         let blocked = Blocked::new(server.app(), rendering).await;
-        let all = blocked.ends.len();
+        let all = blocked.count();
         let (client, at) = (owner.clone(), path.clone());
         let mut requests = JoinSet::new();
         let request = requests.spawn(async move {
@@ -187,7 +147,7 @@ async fn images_wait_in_their_pool_and_nothing_else_waits_for_them() {
     let ada = server.member("ada").await;
     for path in ["/users/me/avatar", "/realm/icon", "/realm/emoji/leaf"] {
         let blocked = Blocked::new(server.app(), |app| &app.pools.images).await;
-        let all = blocked.ends.len();
+        let all = blocked.count();
         let client = owner.clone();
         let mut requests = JoinSet::new();
         let request = requests.spawn(async move {
@@ -221,7 +181,7 @@ async fn logins_whose_clients_hang_up_leave_the_queue_of_the_pool() {
     let server = TestServer::start().await;
     let admitted = || server.app().pools.passwords.admitted();
     let blocked = Blocked::new(server.app(), passwords).await;
-    let all = blocked.ends.len();
+    let all = blocked.count();
     for number in 0..8 {
         let stream = begin_login(&server, number).await;
         until(|| admitted() == all + 1).await;

@@ -1,8 +1,9 @@
 //! `PATCH /settings`: name, email and password, and who sees the email.
 
-use crate::harness::{Client, TestServer};
+use crate::harness::{Blocked, Client, TestServer, until};
 use serde_json::{Value, json};
 use teamchat::domain::realm;
+use teamchat::domain::users::passwords;
 use teamchat::types::Role;
 
 // conformance: setting-8
@@ -163,6 +164,33 @@ async fn the_state_follows_what_is_hidden() {
             ada.patch("/settings", json!({"email": "lovelace@example.com"})).await.ok();
         })
         .await;
+}
+
+/// The old password is verified before the change is made, and may have been changed in between.
+// conformance: setting-14
+#[tokio::test]
+async fn a_password_that_was_changed_meanwhile_changes_nothing() {
+    let server = TestServer::start().await;
+    for (name, change) in [
+        ("ada", json!({"new_password": "third password", "old_password": "first password"})),
+        ("bob", json!({"email": "mallory@example.com", "old_password": "first password"})),
+    ] {
+        let user = server.user(name, Role::Member, None, Some("first password")).await;
+        let hash = passwords::hash("second password").unwrap();
+        let passwords = &server.app().pools.passwords;
+        let blocked = Blocked::new(server.app(), |app| &app.pools.passwords).await;
+        let before = passwords.admitted();
+        let overtake = async {
+            until(|| passwords.admitted() == before + 1).await;
+            let id = user.user_id;
+            server.sql(&format!("UPDATE user SET password_hash = '{hash}' WHERE user_id = {id}")).await;
+            blocked.end().await;
+        };
+        let (answer, ()) = tokio::join!(user.patch("/settings", change), overtake);
+        answer.error(400, "BAD_REQUEST", "Wrong password!");
+        let login = json!({"username": user.email, "password": "second password"});
+        server.anonymous().post("/fetch_api_key", login).await.ok();
+    }
 }
 
 // conformance: setting-14
