@@ -7,6 +7,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use teamchat::app::Options;
+use teamchat::domain::groups::system::SystemGroup;
 use teamchat::scheduler;
 
 /// A server at the other end: gives each request that comes to the test, and answers with the next of its answers.
@@ -162,6 +163,40 @@ async fn a_mention_in_a_channel_is_posted_where_the_bot_may_read() {
     ada.send(general, "lunch", "@**Hook** thanks").await;
     hook.request();
     messages(&mut queue, 1).await;
+}
+
+#[tokio::test]
+async fn a_reply_mentions_nobody_whom_the_bot_may_not_mention() {
+    let server = server().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let mut subscribers = vec![ada.clone()];
+    for number in 0..15 {
+        subscribers.push(server.member(&format!("member{number}")).await);
+    }
+    let general = server.channel("general", &subscribers.iter().collect::<Vec<_>>()).await;
+    let group = json!({"name": "board", "description": "", "members": [owner.user_id],
+        "can_mention_group": SystemGroup::Nobody.id()});
+    owner.post("/user_groups/create", group).await.ok();
+    let hook = Hook::answering(&[
+        (200, r#"{"content": "@**all** wake up"}"#),
+        (200, r#"{"content": "@*board* wake up"}"#),
+    ]);
+    let bot = bot(&ada, &hook.url(), 1).await;
+    let mut queue = ada.register(json!({"event_types": ["message"]})).await;
+    for reason in [
+        "You do not have permission to use channel wildcard mentions in this channel.",
+        "You are not allowed to mention user group 'board'.",
+    ] {
+        ada.send(general, "lunch", "@**Hook** go on").await;
+        hook.request();
+        let said = messages(&mut queue, 3).await;
+        let (told, failure) = (&said[1], &said[2]);
+        assert_eq!((failure.0, failure.2.clone()), (bot, format!("Failure! {reason}")));
+        assert_eq!(told.0, server.notification_bot().await);
+        assert!(told.2.contains(reason), "the owner is told: {}", told.2);
+    }
+    let wildcards = format!("SELECT count(*) FROM message WHERE sender_id = {bot} AND content LIKE '%@%'");
+    assert_eq!(server.column(&wildcards).await, ["0"]);
 }
 
 #[tokio::test]

@@ -11,8 +11,7 @@ use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{channel_rows as channels, user_rows as users};
 use crate::domain::bots::sql as bots;
 use crate::domain::bots::sql::Service;
-use crate::domain::messages::create::{OutgoingMessage, store_and_emit as write_message};
-use crate::domain::messages::destination;
+use crate::domain::messages::create::{OutgoingMessage, send};
 use crate::domain::messages::destination::Destination;
 use crate::domain::messages::markup::Location;
 use crate::domain::messages::record::MessageRow;
@@ -181,19 +180,19 @@ async fn send_reply(app: &App, row: &QueuedRow, prepared: &Prepared, content: St
         if !webhook_queue::remove(tx, id)? {
             return Ok(());
         }
-        if let Some(mut draft) = draft {
-            check_may_send(tx, bot_id, &mut draft)?;
-            write_message(tx, bot_id, &draft)?;
+        if let Some(draft) = draft {
+            send_as_bot(tx, bot_id, draft)?;
         }
         Ok(())
     };
     app.writer.run(job).await
 }
 
-/// Asks again whether the bot may write to the conversation: the other server may have taken long to answer.
-fn check_may_send(tx: &Tx<'_>, bot_id: UserId, draft: &mut OutgoingMessage) -> ApiResult<()> {
+/// Sends a message with the rights that the bot has now: the other server may have taken long to answer, and its texts
+/// mention nobody whom the bot may not mention.
+fn send_as_bot(tx: &mut Tx<'_>, bot_id: UserId, draft: OutgoingMessage) -> ApiResult<()> {
     let caller = users::caller(tx, bot_id)?;
-    destination::recheck(tx, &caller, tx.now(), &mut draft.destination)
+    send(tx, &caller, draft).map(|_| ())
 }
 
 /// Renders a reply of the bot.
@@ -230,10 +229,9 @@ async fn fail(app: &App, row: QueuedRow, prepared: Prepared, report: Report) -> 
             let address = direct_address(tx, owner.user_id)?;
             send_as_notification_bot(tx, address, reasons.after(begin))?;
         }
-        if let Some(mut draft) = draft
-            && allowed(check_may_send(tx, prepared.bot.user_id, &mut draft))?.is_some()
-        {
-            write_message(tx, prepared.bot.user_id, &draft)?;
+        if let Some(draft) = draft {
+            // A bot that may not write to the conversation any more says nothing in it.
+            allowed(send_as_bot(tx, prepared.bot.user_id, draft))?;
         }
         Ok(())
     };
