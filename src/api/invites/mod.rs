@@ -8,11 +8,11 @@ mod send;
 
 use crate::api::invites::new::InviteParams;
 use crate::domain::groups::realm_settings::RealmGroup;
-use crate::domain::invites::record::InviteRecord;
+use crate::domain::invites::record::{InviteRecord, InviteRow};
 use crate::domain::invites::{events, rules, sql};
 use crate::http::Resource;
 use crate::http::params::NoParams;
-use crate::http::{ApiError, ApiResult, Call, Params2, Read, Reply, Route, USER, User};
+use crate::http::{ApiError, ApiResult, Call, Params2, Read, Reply, Route, USER, User, allowed};
 use crate::store::Tx;
 use crate::types::StreamId;
 use hyper::Method;
@@ -40,13 +40,17 @@ struct Invites {
 }
 
 /// `GET /invites`: lists the usable invitations that the caller can manage, the oldest first. Administrators manage
-/// everyone's.
+/// everyone's. The link of one for owners is only for owners.
 fn get_invites(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Invites>> {
     rules::check_can_manage_invites(read.caller)?;
     let created_by = (!read.caller.role.is_administrator()).then_some(read.caller.user_id);
     let invites = sql::list_usable(read, created_by, read.app.clock.seconds())?;
-    let records: Vec<_> = invites.iter().map(|invite| InviteRecord::new(invite, &read.info.origin)).collect();
-    Reply::data(&Invites { invites: records })
+    let record = |invite: &InviteRow| {
+        let may_give_role = allowed(rules::check_may_give(read.caller, invite.invited_as))?.is_some();
+        Ok(InviteRecord::new(invite, &read.info.origin, may_give_role))
+    };
+    let invites = invites.iter().map(record).collect::<ApiResult<_>>()?;
+    Reply::data(&Invites { invites })
 }
 
 /// Parameters of `POST /invites/multiuse` beyond `InviteParams`.

@@ -89,14 +89,16 @@ pub struct InviteRecord {
     /// Absent for reusable links.
     #[serde(skip_serializing_if = "Option::is_none")]
     email: Option<String>,
-    /// Absent for email invitations.
+    /// The link. Absent for email invitations; empty for readers who may not invite to its role.
     #[serde(skip_serializing_if = "Option::is_none")]
     link_url: Option<String>,
 }
 
 impl InviteRecord {
-    /// Returns the record. `origin` is the URL at which clients reach the server.
-    pub fn new(invite: &InviteRow, origin: &str) -> Self {
+    /// Returns the record. `origin` is the URL at which clients reach the server. A reader who may not give the role does
+    /// not get the link, with which they would have it.
+    pub fn new(invite: &InviteRow, origin: &str, may_give_role: bool) -> Self {
+        let link = if may_give_role { invite.link(origin) } else { Some(String::new()) };
         Self {
             id: invite.invite_id,
             invited_by_user_id: invite.invited_by_user_id,
@@ -106,7 +108,7 @@ impl InviteRecord {
             is_multiuse: invite.is_multiuse(),
             notify_referrer_on_join: invite.notify_referrer_on_join,
             email: invite.email.clone(),
-            link_url: invite.link(origin).filter(|_| invite.is_multiuse()),
+            link_url: link.filter(|_| invite.is_multiuse()),
         }
     }
 }

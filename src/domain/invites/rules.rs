@@ -39,7 +39,12 @@ pub fn check_can_invite(
 ) -> ApiResult<()> {
     check_can_manage_invites(caller)?;
     permissions::require(&Viewer::new(Ctx::new(connection, caller, now)), permission)?;
-    check_role(caller, invite_as, invite_as.is_moderator())
+    check_may_give(caller, invite_as)
+}
+
+/// Checks that the caller may give a role to those whom they invite.
+pub fn check_may_give(caller: &Caller, role: Role) -> ApiResult<()> {
+    check_role(caller, role, role.is_moderator())
 }
 
 /// Checks that the caller may give a role, or manage an invitation to it.

@@ -52,6 +52,29 @@ async fn people_manage_their_own_and_administrators_all() {
     assert_eq!(ids(&owner).await, json!([]));
 }
 
+#[tokio::test]
+async fn the_link_of_an_invitation_is_for_those_who_may_give_its_role() {
+    let server = TestServer::start().await;
+    let (owner, administrator) = (server.owner().await, server.administrator("alan").await);
+    let mut links = Vec::new();
+    for role in [100, 200, 300, 400] {
+        let made = owner.post("/invites/multiuse", json!({ "invite_as": role })).await.ok();
+        links.push(made["invite_link"].clone());
+    }
+    invite(&owner, "new@example.com", 100).await;
+    let listed = async |client: &Client| -> Vec<Option<Value>> {
+        let listed = client.get("/invites", ()).await.ok();
+        listed["invites"].as_array().unwrap().iter().map(|invite| invite.get("link_url").cloned()).collect()
+    };
+    let mut expected: Vec<_> = links.iter().cloned().map(Some).chain([None]).collect();
+    assert_eq!(listed(&owner).await, expected);
+    expected[0] = Some(json!(""));
+    assert_eq!(listed(&administrator).await, expected);
+    owner.patch(&format!("/users/{}", administrator.user_id), json!({"role": 100})).await.ok();
+    expected[0] = Some(links[0].clone());
+    assert_eq!(listed(&administrator).await, expected);
+}
+
 // conformance: invite-14
 #[tokio::test]
 async fn a_link_that_was_revoked_cannot_be_revoked_again() {
