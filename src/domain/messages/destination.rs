@@ -282,16 +282,17 @@ fn user_with_email(connection: &Connection, caller: &Caller, email: &str) -> Api
     user.ok_or_else(|| ApiError::bad_request(format!("Invalid email '{email}'")))
 }
 
-/// Checks that the caller may write to these users.
+/// Checks that the caller may write to these users. Access comes first: the other refusals name people.
 fn check_direct(connection: &Connection, caller: &Caller, now: i64, user_ids: &[UserId]) -> ApiResult<()> {
+    let mut users = Vec::with_capacity(user_ids.len());
     for user_id in user_ids {
         let user = user_rows::by_id(connection, *user_id)?;
-        let user = user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {user_id}")))?;
-        if !user.is_active {
-            let msg = format!("'{}' is no longer using this organization.", user.full_name);
-            return Err(ApiError::bad_request(msg));
-        }
+        users.push(user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {user_id}")))?);
     }
     users_access::check_recipients(connection, caller, user_ids)?;
+    if let Some(gone) = users.iter().find(|user| !user.is_active) {
+        let msg = format!("'{}' is no longer using this organization.", gone.full_name);
+        return Err(ApiError::bad_request(msg));
+    }
     direct_messages::check(connection, caller, now, user_ids)
 }

@@ -1,6 +1,6 @@
 //! Guests who cannot access all users.
 
-use crate::harness::{Client, TestServer};
+use crate::harness::{Client, START, TestServer};
 use serde_json::{Value, json};
 
 /// Lets guests access only those with whom they share something.
@@ -50,6 +50,41 @@ async fn unsubscribe(client: &Client, channel: &str, users: &[&Client]) {
     let ids: Vec<i64> = users.iter().map(|user| user.user_id).collect();
     let wanted = json!({"subscriptions": [channel], "principals": ids});
     client.delete("/users/me/subscriptions", wanted).await.ok();
+}
+
+#[tokio::test]
+async fn refusals_do_not_name_people_whom_a_guest_cannot_access() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    server.channel("general", &[&bob, &guest]).await;
+    // Known from a conversation.
+    let talk = ada.send_direct(&[&guest], "hello").await;
+    restrict(&server).await;
+    let hidden = server.member("hidden").await;
+    for gone in [&ada, &bob, &hidden] {
+        owner.delete(&format!("/users/{}", gone.user_id), ()).await.ok();
+    }
+    let later = json!(START + 600);
+    for user in [&bob, &hidden] {
+        let to = json!([user.user_id]);
+        let message = json!({"type": "direct", "to": to, "content": "c"});
+        let mut scheduled = message.clone();
+        scheduled["scheduled_delivery_timestamp"] = later.clone();
+        let draft = json!({"type": "private", "to": to, "topic": "", "content": "c"});
+        let typing = json!({"type": "direct", "to": to, "op": "start"});
+        let msg = "You do not have permission to access some of the recipients.";
+        guest.post("/messages", message).await.error(400, "BAD_REQUEST", msg);
+        guest.post("/scheduled_messages", scheduled).await.error(400, "BAD_REQUEST", msg);
+        for (path, parameters) in [("/drafts", json!({"drafts": [draft]})), ("/typing", typing)] {
+            let answer = guest.post(path, parameters).await.json.to_string();
+            assert!(!answer.contains(&user.full_name) && !answer.contains("no longer"), "{path}: {answer}");
+        }
+    }
+    let known = json!({"type": "direct", "to": [ada.user_id], "content": "c"});
+    let msg = "'Ada' is no longer using this organization.";
+    guest.post("/messages", known).await.error(400, "BAD_REQUEST", msg);
+    guest.message(talk).await;
 }
 
 // conformance: queue-44, user-39
