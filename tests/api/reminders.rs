@@ -145,6 +145,32 @@ async fn the_bot_reminds_of_a_channel_message() {
     assert!(html.contains("<blockquote>") && html.contains("class=\"message-link\""), "{html}");
 }
 
+#[tokio::test]
+async fn a_sender_whom_the_reader_cannot_access_has_no_name() {
+    let server = TestServer::start().await;
+    let (ada, bob, guest) =
+        (server.member("ada").await, server.member("bob").await, server.guest("guest").await);
+    let general = server.channel("general", &[&ada, &guest]).await;
+    // Bob is not in the channel.
+    let message = bob.send(general, "food", "pizza").await;
+    let poll = bob.send(general, "food", "/poll Lunch?").await;
+    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    for (id, said) in [(message, "said"), (poll, "sent")] {
+        let mut parameters = of(id);
+        parameters["scheduled_delivery_timestamp"] = json!(START + 7200);
+        remind(&guest, parameters).await;
+        let listed = reminders(&guest).await;
+        let listed = listed.as_array().unwrap().last().unwrap().to_string();
+        assert!(listed.contains(&format!("Unknown user [{said}]")) && !listed.contains("Bob"), "{listed}");
+    }
+    remind(&guest, of(message)).await;
+    let text = said_to(&server, &guest).await;
+    assert!(text.contains("\n\nUnknown user [said](") && !text.contains("Bob"), "{text}");
+    remind(&ada, json!({"message_id": message, "scheduled_delivery_timestamp": START + 7200})).await;
+    let text = said_to(&server, &ada).await;
+    assert!(text.contains(&format!("\n\n@_**Bob|{}** [said](", bob.user_id)), "{text}");
+}
+
 // conformance: remind-14, remind-15
 #[tokio::test]
 async fn the_bot_reminds_of_direct_messages_and_polls() {

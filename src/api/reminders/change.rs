@@ -58,7 +58,7 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
     let prepared = app.read_in(&app.pools.rendering, Some(caller.accountable()), move |snapshot| {
         let message = MessageViewer::new(snapshot, &caller, now).find(params.message_id)?;
         let note = text::note(&params.note.unwrap_or_default())?;
-        let content = text::of_message(snapshot, &message, &note)?;
+        let content = text::of_message(snapshot, &caller, &message, &note)?;
         let rendered = render_for(snapshot, &caller, now, &origin, &content)?;
         Ok(ReminderRow {
             reminder_id: 0,

@@ -61,7 +61,7 @@ async fn deliver(app: &App, row: ReminderRow) -> ApiResult<()> {
 fn prepare(connection: &Connection, row: &ReminderRow, now: i64) -> ApiResult<BotMessage> {
     let caller = users::caller(connection, row.user_id)?;
     let content = match MessageViewer::new(connection, &caller, now).find(row.message_id) {
-        Ok(message) => text::of_message(connection, &message, &row.note)?,
+        Ok(message) => text::of_message(connection, &caller, &message, &row.note)?,
         Err(error) if error.is_passing() => return Err(error),
         Err(_) => row.content.clone(),
     };

@@ -1,9 +1,10 @@
 //! The text of reminders.
 
+use crate::domain::access::users::{Accessible, UNKNOWN_USER};
 use crate::domain::limits::{MAX_MESSAGE_LENGTH, MAX_REMINDER_NOTE_LENGTH};
 use crate::domain::messages::markup::{Location, enumerated, framed, mentions_of_others, silent_mention};
 use crate::domain::messages::record::MessageRow;
-use crate::http::{ApiError, ApiResult};
+use crate::http::{ApiError, ApiResult, Caller};
 use rusqlite::Connection;
 
 /// Checks the length of a note, and returns it without leading line breaks and trailing white space.
@@ -16,8 +17,14 @@ pub fn note(text: &str) -> ApiResult<String> {
     Ok(text.to_owned())
 }
 
-/// The text of a reminder: the sender and location of the message, and its content as a quote.
-pub fn of_message(connection: &Connection, message: &MessageRow, note: &str) -> ApiResult<String> {
+/// The text of a reminder: the sender and location of the message, and its content as a quote. A sender whom the reader
+/// cannot access has no name.
+pub fn of_message(
+    connection: &Connection,
+    reader: &Caller,
+    message: &MessageRow,
+    note: &str,
+) -> ApiResult<String> {
     let place = Location::of(connection, message)?;
     let (kind, whereto) = match &place {
         Location::Channel { link, .. } => ("message", format!("in {link}")),
@@ -31,7 +38,11 @@ pub fn of_message(connection: &Connection, message: &MessageRow, note: &str) -> 
         text.push_str(" Note:\n > ");
         text.push_str(note);
     }
-    let sender = silent_mention(&message.sender_full_name, message.sender_id);
+    let sender = if Accessible::to(connection, reader)?.contains(message.sender_id) {
+        silent_mention(&message.sender_full_name, message.sender_id)
+    } else {
+        UNKNOWN_USER.to_owned()
+    };
     let url = place.url();
     // The content of a widget is data, which cannot be quoted.
     let widget = [("/poll", "poll"), ("/todo", "todo list")]
