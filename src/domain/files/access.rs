@@ -4,6 +4,7 @@ use crate::domain::access::channel_rows as channels;
 use crate::domain::access::messages::{MessageAccess, stream_of};
 use crate::domain::files::sql;
 use crate::domain::files::sql::AttachmentRow;
+use crate::domain::realm::settings::ENABLE_SPECTATOR_ACCESS;
 use crate::http::{ApiError, ApiResult, Caller, User};
 use percent_encoding::percent_decode_str;
 use rusqlite::Connection;
@@ -38,11 +39,16 @@ pub fn may_load(connection: &Connection, caller: &Caller, now: i64, row: &Attach
     })
 }
 
-/// Whether a message in a web-public channel links to a file.
+/// Whether a message that visitors may read links to a file: one in a web-public channel that is not archived, while the
+/// organization lets them in.
 fn is_web_public(connection: &Connection, row: &AttachmentRow) -> ApiResult<bool> {
+    if !ENABLE_SPECTATOR_ACCESS.get(connection)? {
+        return Ok(false);
+    }
     sql::any_message_of(connection, row.id, |_, recipient_id| {
         let Some(stream_id) = stream_of(connection, recipient_id)? else { return Ok(false) };
-        Ok(channels::by_id(connection, stream_id)?.is_some_and(|stream| stream.is_web_public))
+        let stream = channels::by_id(connection, stream_id)?;
+        Ok(stream.is_some_and(|stream| stream.is_web_public && !stream.is_archived))
     })
 }
 

@@ -94,9 +94,20 @@ async fn files_in_web_public_channels_are_for_everybody() {
     assert_eq!(load(&server.anonymous(), &url).await.status, 401);
     assert_eq!(load(&guest, &url).await.status, 403);
     server.sql(&format!("UPDATE stream SET is_web_public = 1 WHERE stream_id = {stream_id}")).await;
-    for client in [&server.anonymous(), &guest] {
-        assert_eq!(load(client, &url).await.status, 200);
+    let visitor = server.anonymous();
+    for (is_open, status) in [(false, 401), (true, 200), (false, 401), (true, 200)] {
+        server.set_realm_setting("enable_spectator_access", json!(is_open)).await;
+        for path in [&url, &thumbnail] {
+            assert_eq!(load(&visitor, path).await.status, status, "{path}");
+        }
+        assert_eq!(load(&guest, &url).await.status, 200);
+    }
+    for client in [&visitor, &guest] {
         assert_eq!(load(client, &thumbnail).await.header("content-type"), "image/webp");
+    }
+    server.owner().await.delete(&format!("/streams/{stream_id}"), ()).await.ok();
+    for path in [&url, &thumbnail] {
+        assert_eq!(load(&visitor, path).await.status, 401, "{path} of an archived channel");
     }
 }
 
