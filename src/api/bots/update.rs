@@ -95,8 +95,13 @@ fn update(
         bot.role = wanted;
     }
     if let Some(owner_id) = params.bot_owner_id {
-        change_owner(tx, &bot, owner_id)?;
+        let owner = change_owner(tx, &bot, owner_id)?;
         bot.bot_owner_id = Some(owner_id);
+        // A guest would see by the bot what guests do not.
+        if owner.role == Role::Guest && bot.role != Role::Guest {
+            role::change(tx, &bot, Role::Guest)?;
+            bot.role = Role::Guest;
+        }
     }
     if let Some(name) = &params.default_sending_stream {
         let stream_id = rules::find_default_channel(tx, caller, tx.now(), name)?;
@@ -161,15 +166,20 @@ fn change_name(tx: &mut Tx<'_>, bot: &UserRow, full_name: &str) -> ApiResult<()>
     change_user::set_full_name(tx, bot, &full_name)
 }
 
-fn change_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<()> {
+/// Gives a bot to another owner, and returns the owner.
+fn change_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<UserRow> {
     let refused = |msg: &'static str| Err(ApiError::bad_request(msg));
     match user_rows::by_id(tx, owner_id)? {
         None => refused("Failed to change owner, no such user"),
         Some(owner) if owner.is_system_bot => refused("Failed to change owner, no such user"),
         Some(owner) if !owner.is_active => refused("Failed to change owner, user is deactivated"),
         Some(owner) if owner.is_bot() => refused("Failed to change owner, bots can't own other bots"),
-        Some(_) if bot.bot_owner_id == Some(owner_id) => Ok(()),
-        Some(_) => change::set_owner(tx, bot, owner_id),
+        Some(owner) => {
+            if bot.bot_owner_id != Some(owner_id) {
+                change::set_owner(tx, bot, owner_id)?;
+            }
+            Ok(owner)
+        }
     }
 }
 

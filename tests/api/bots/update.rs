@@ -154,6 +154,33 @@ async fn a_bot_goes_to_another_owner() {
     ada.patch(&path, json!({"full_name": "X"})).await.error(400, "BAD_REQUEST", "Insufficient permission");
 }
 
+/// A guest would see by the bot what guests do not.
+#[tokio::test]
+async fn a_bot_that_goes_to_a_guest_becomes_one() {
+    let server = TestServer::start().await;
+    let (owner, ada, guest) = (server.owner().await, server.member("ada").await, server.guest("guest").await);
+    let (id, other) = (bot(&ada, "Helper").await, bot(&ada, "Other").await);
+    let role = async |id: i64| ada.get(&format!("/users/{id}"), ()).await.ok()["user"]["role"].clone();
+    server
+        .check_state_sync(&[&owner, &ada, &guest], async || {
+            ada.patch(&format!("/bots/{id}"), json!({"bot_owner_id": guest.user_id})).await.ok();
+            owner.patch(&format!("/bots/{other}"), json!({"bot_owner_id": owner.user_id})).await.ok();
+        })
+        .await;
+    assert_eq!((role(id).await, role(other).await), (json!(600), json!(400)));
+    let mut queue = ada.register(json!({"event_types": ["realm_user"]})).await;
+    let both = json!({"bot_owner_id": guest.user_id, "role": 400});
+    owner.patch(&format!("/bots/{other}"), both).await.ok();
+    let told = |person: Value| json!({"type": "realm_user", "op": "update", "person": person});
+    queue
+        .expect(&[
+            told(json!({"user_id": other, "bot_owner_id": guest.user_id})),
+            told(json!({"user_id": other, "role": 600})),
+        ])
+        .await;
+    assert_eq!(role(other).await, 600);
+}
+
 // conformance: bot-3, bot-16
 #[tokio::test]
 async fn a_bot_is_deactivated_and_comes_back() {
