@@ -3,9 +3,11 @@
 mod create;
 mod update;
 
+use crate::auth::Ctx;
+use crate::domain::access::channels::Viewer;
 use crate::domain::bots::events::BotChange;
 use crate::domain::bots::record::OwnBotRecord;
-use crate::domain::bots::{change, events, rules, sql};
+use crate::domain::bots::{change, default_channels, events, rules, sql};
 use crate::domain::images::upload::BODY_LIMIT;
 use crate::http::Resource;
 use crate::http::params::NoParams;
@@ -46,6 +48,8 @@ fn get_bots(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Bots>> 
     rules::check_can_own_bots(read.caller)?;
     let mut bots = sql::list(read, Some(read.caller.user_id))?;
     bots.retain(|(user, _)| user.is_active);
+    let viewer = Viewer::new(Ctx::new(read, read.caller, read.app.clock.seconds()));
+    bots.iter_mut().try_for_each(|(_, bot)| default_channels::hide_unseen(&viewer, bot))?;
     let bots: Vec<_> = bots.into_iter().map(|(user, bot)| OwnBotRecord::new(&user, bot)).collect();
     Reply::data(&Bots { bots })
 }

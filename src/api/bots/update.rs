@@ -1,12 +1,15 @@
 //! `PATCH /bots/{bot_id}` and `DELETE /bots/{bot_id}`.
 
+use crate::auth::Ctx;
+use crate::domain::access::channels::Viewer;
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::avatar::AvatarImage;
 use crate::domain::accounts::{avatar, change as change_user, deactivation, role};
 use crate::domain::bots::events::BotChange;
 use crate::domain::bots::record::ServiceRecord;
-use crate::domain::bots::{change, events, rules, sql};
+use crate::domain::bots::sql::BotRow;
+use crate::domain::bots::{change, default_channels, events, rules, sql};
 use crate::domain::users::{names, rules as users_rules};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
@@ -67,9 +70,9 @@ pub struct UpdatedBot {
     service_payload_url: Option<String>,
     /// The configuration of the integration, if it changed.
     config_data: Option<Value>,
-    /// The bot's default channel to send to.
+    /// The bot's default channel to send to, if the caller may know of it.
     default_sending_stream: Option<String>,
-    /// The bot's default channel for events.
+    /// The bot's default channel for events, if the caller may know of it.
     default_events_register_stream: Option<String>,
     /// Whether the bot receives events of all public channels by default.
     default_all_public_streams: bool,
@@ -106,17 +109,14 @@ fn update(
     if let Some(name) = &params.default_sending_stream {
         let stream_id = rules::find_default_channel(tx, caller, tx.now(), name)?;
         sql::set_default_sending_stream(tx, bot.user_id, stream_id)?;
-        let row = sql::load(tx, bot.user_id)?
-            .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
-        events::emit_updated(tx, &bot, BotChange::DefaultSendingStream(row.default_sending_stream))?;
+        let change = |row: &BotRow| BotChange::DefaultSendingStream(row.sending_stream_name());
+        events::emit_default_channel(tx, &bot, change)?;
     }
     if let Some(name) = &params.default_events_register_stream {
         let stream_id = rules::find_default_channel(tx, caller, tx.now(), name)?;
         sql::set_default_events_register_stream(tx, bot.user_id, stream_id)?;
-        let row = sql::load(tx, bot.user_id)?
-            .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
-        let change = BotChange::DefaultEventsRegisterStream(row.default_events_register_stream);
-        events::emit_updated(tx, &bot, change)?;
+        let change = |row: &BotRow| BotChange::DefaultEventsRegisterStream(row.events_stream_name());
+        events::emit_default_channel(tx, &bot, change)?;
     }
     if let Some(on) = params.default_all_public_streams {
         sql::set_default_all_public_streams(tx, bot.user_id, on)?;
@@ -141,8 +141,9 @@ fn update(
     }
     let bot = user_rows::by_id(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no user row"))?;
-    let row = sql::load(tx, bot.user_id)?
+    let mut row = sql::load(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
+    default_channels::hide_unseen(&Viewer::new(Ctx::in_job(tx, caller)), &mut row)?;
     let owner = bot.bot_owner_id.map(|owner| user_rows::by_id(tx, owner)).transpose()?.flatten();
     Reply::data(&UpdatedBot {
         full_name: bot.full_name,
@@ -150,8 +151,8 @@ fn update(
         service_interface: params.service_interface,
         service_payload_url,
         config_data,
-        default_sending_stream: row.default_sending_stream,
-        default_events_register_stream: row.default_events_register_stream,
+        default_sending_stream: row.sending_stream_name(),
+        default_events_register_stream: row.events_stream_name(),
         default_all_public_streams: row.default_all_public_streams,
         bot_owner: owner.map(|owner| owner.email),
     })

@@ -1,8 +1,11 @@
 //! `realm_bot` events, for a bot's owner and for administrators, and the bots in the answer of `POST /register`.
 
+use crate::auth::Ctx;
+use crate::domain::access::channels::Viewer;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::record::{BotRecord, ServiceRecord};
-use crate::domain::bots::sql;
+use crate::domain::bots::sql::BotRow;
+use crate::domain::bots::{default_channels, sql};
 use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, uniform_event};
 use crate::http::{ApiResult, State, StateRequest};
@@ -45,9 +48,9 @@ pub enum BotChange {
     AvatarUrl(String),
     /// Whether it receives events of all public channels by default.
     DefaultAllPublicStreams(bool),
-    /// The name of its default channel for events; null for none.
+    /// The name of its default channel for events; null for none, and for one that the reader may not know of.
     DefaultEventsRegisterStream(Option<String>),
-    /// The name of its default channel to send to; null for none.
+    /// The name of its default channel to send to; null for none, and for one that the reader may not know of.
     DefaultSendingStream(Option<String>),
     /// Its name.
     FullName(String),
@@ -85,10 +88,29 @@ fn administrators(connection: &Connection, bot: &UserRow) -> ApiResult<RoaringBi
 
 /// Emits `realm_bot/add` to `user_ids`, who can administer the bot from now on.
 pub fn emit_added_to(tx: &mut Tx<'_>, bot: &UserRow, user_ids: RoaringBitmap) -> ApiResult<()> {
-    if let Some(row) = sql::load(tx, bot.user_id)? {
+    let Some(row) = sql::load(tx, bot.user_id)? else { return Ok(()) };
+    for (row, user_ids) in seen_rows(tx, bot, row, user_ids)? {
         tx.emit(BotAdded { bot: BotRecord::new(bot, &row) }, Audience::set(user_ids));
     }
     Ok(())
+}
+
+/// A bot's row as each of some users may see it.
+fn seen_rows(
+    tx: &Tx<'_>,
+    bot: &UserRow,
+    row: BotRow,
+    mut user_ids: RoaringBitmap,
+) -> ApiResult<Vec<(BotRow, RoaringBitmap)>> {
+    let mut rows = Vec::new();
+    if let Some((owner_id, shown)) = default_channels::hidden_from_owner(tx, bot, &row)?
+        && let Some(bit) = owner_id.bit()
+        && user_ids.remove(bit)
+    {
+        rows.push((shown, RoaringBitmap::from_iter([bit])));
+    }
+    rows.push((row, user_ids));
+    Ok(rows)
 }
 
 /// Emits `realm_bot/add` to all who can administer a new bot.
@@ -107,6 +129,20 @@ pub fn emit_updated(tx: &mut Tx<'_>, bot: &UserRow, change: BotChange) -> ApiRes
     if bot.is_bot() {
         let user_ids = administrators(tx, bot)?;
         emit_updated_to(tx, bot, change, user_ids);
+    }
+    Ok(())
+}
+
+/// Emits a new default channel, which `change` takes from the bot's row, to all who can administer the bot.
+pub fn emit_default_channel(
+    tx: &mut Tx<'_>,
+    bot: &UserRow,
+    change: impl Fn(&BotRow) -> BotChange,
+) -> ApiResult<()> {
+    let Some(row) = sql::load(tx, bot.user_id)? else { return Ok(()) };
+    let user_ids = administrators(tx, bot)?;
+    for (row, user_ids) in seen_rows(tx, bot, row, user_ids)? {
+        emit_updated_to(tx, bot, change(&row), user_ids);
     }
     Ok(())
 }
@@ -134,8 +170,12 @@ pub fn emit_owner_changed(tx: &mut Tx<'_>, bot: &UserRow, former: Option<UserId>
 /// State part `realm_bot`: the bots that the caller can administer, deactivated ones too.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
     let owner = (!request.caller.role.is_administrator()).then_some(request.caller.user_id);
-    let bots = sql::list(request.connection, owner)?;
-    let records: Vec<_> = bots.iter().map(|(user, bot)| BotRecord::new(user, bot)).collect();
+    let viewer = Viewer::new(Ctx::new(request.connection, request.caller, request.now));
+    let mut records = Vec::new();
+    for (user, mut bot) in sql::list(request.connection, owner)? {
+        default_channels::hide_unseen(&viewer, &mut bot)?;
+        records.push(BotRecord::new(&user, &bot));
+    }
     state.set::<Vec<BotRecord>>("realm_bots", &records)
 }
 

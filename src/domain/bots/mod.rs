@@ -1,6 +1,7 @@
-//! Bots: rows, rules, changes of key and owner, wire forms, and `realm_bot` events.
+//! Bots: rows, rules, default channels, changes of key and owner, wire forms, and `realm_bot` events.
 
 pub mod change;
+pub mod default_channels;
 pub mod events;
 pub mod record;
 pub mod rules;

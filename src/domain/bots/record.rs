@@ -21,9 +21,9 @@ pub struct BotRecord {
     /// Absent if it was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     api_key: Option<String>,
-    /// The name of a channel.
+    /// The name of a channel; null for none, and for one that the reader may not know of.
     default_sending_stream: Option<String>,
-    /// The name of a channel.
+    /// The name of a channel; null for none, and for one that the reader may not know of.
     default_events_register_stream: Option<String>,
     /// Whether it receives events of all public channels by default.
     default_all_public_streams: bool,
@@ -68,8 +68,8 @@ impl BotRecord {
             bot_type: user.bot_type,
             is_active: user.is_active,
             api_key: bot.api_key.clone(),
-            default_sending_stream: bot.default_sending_stream.clone(),
-            default_events_register_stream: bot.default_events_register_stream.clone(),
+            default_sending_stream: bot.sending_stream_name(),
+            default_events_register_stream: bot.events_stream_name(),
             default_all_public_streams: bot.default_all_public_streams,
             avatar_url: user.avatar.url(),
             owner_id: user.bot_owner_id,
@@ -92,9 +92,9 @@ pub struct OwnBotRecord {
     api_key: Option<String>,
     /// The address of its image.
     avatar_url: String,
-    /// The name of its default channel to send to; null for none.
+    /// The name of its default channel to send to; null for none, and for one that the reader may not know of.
     default_sending_stream: Option<String>,
-    /// The name of its default channel for events; null for none.
+    /// The name of its default channel for events; null for none, and for one that the reader may not know of.
     default_events_register_stream: Option<String>,
     /// Whether it receives events of all public channels by default.
     default_all_public_streams: bool,
@@ -106,10 +106,10 @@ impl OwnBotRecord {
         Self {
             username: Some(user.email.clone()),
             full_name: Some(user.full_name.clone()),
-            api_key: bot.api_key,
             avatar_url: user.avatar.url(),
-            default_sending_stream: bot.default_sending_stream,
-            default_events_register_stream: bot.default_events_register_stream,
+            default_sending_stream: bot.sending_stream_name(),
+            default_events_register_stream: bot.events_stream_name(),
+            api_key: bot.api_key,
             default_all_public_streams: bot.default_all_public_streams,
         }
     }

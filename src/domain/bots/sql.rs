@@ -12,14 +12,35 @@ pub struct BotRow {
     pub user_id: UserId,
     /// The API key that the owner can read; `None` if it was revoked.
     pub api_key: Option<String>,
-    /// The name of the default channel to send to.
-    pub default_sending_stream: Option<String>,
-    /// The name of the default channel for events.
-    pub default_events_register_stream: Option<String>,
+    /// The default channel to send to.
+    pub default_sending_stream: Option<DefaultChannel>,
+    /// The default channel for events.
+    pub default_events_register_stream: Option<DefaultChannel>,
     /// Whether the bot receives events of all public channels by default.
     pub default_all_public_streams: bool,
     /// The service, for outgoing webhooks.
     pub service: Option<Service>,
+}
+
+impl BotRow {
+    /// The name of the default channel to send to.
+    pub fn sending_stream_name(&self) -> Option<String> {
+        self.default_sending_stream.as_ref().map(|channel| channel.name.clone())
+    }
+
+    /// The name of the default channel for events.
+    pub fn events_stream_name(&self) -> Option<String> {
+        self.default_events_register_stream.as_ref().map(|channel| channel.name.clone())
+    }
+}
+
+/// A default channel of a bot, with its name now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefaultChannel {
+    /// The channel.
+    pub stream_id: StreamId,
+    /// Its name.
+    pub name: String,
 }
 
 /// The service that an outgoing webhook posts messages to.
@@ -34,24 +55,28 @@ pub struct Service {
 }
 
 const COLUMNS: &str =
-    "bot.user_id, api_key, sending.name, registering.name, default_all_public_streams, payload_url,
-    interface, token";
+    "bot.user_id, api_key, sending.stream_id, sending.name, registering.stream_id, registering.name,
+    default_all_public_streams, payload_url, interface, token";
 
 const TABLES: &str = "bot
     LEFT JOIN stream sending ON sending.stream_id = default_sending_stream
     LEFT JOIN stream registering ON registering.stream_id = default_events_register_stream";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<BotRow> {
-    let service = match row.get::<_, Option<String>>(5)? {
-        Some(base_url) => Some(Service { base_url, interface: row.get(6)?, token: row.get(7)? }),
+    let channel = |column: usize| match row.get::<_, Option<StreamId>>(column)? {
+        Some(stream_id) => Ok(Some(DefaultChannel { stream_id, name: row.get(column + 1)? })),
+        None => Ok::<_, rusqlite::Error>(None),
+    };
+    let service = match row.get::<_, Option<String>>(7)? {
+        Some(base_url) => Some(Service { base_url, interface: row.get(8)?, token: row.get(9)? }),
         None => None,
     };
     Ok(BotRow {
         user_id: row.get(0)?,
         api_key: row.get(1)?,
-        default_sending_stream: row.get(2)?,
-        default_events_register_stream: row.get(3)?,
-        default_all_public_streams: row.get(4)?,
+        default_sending_stream: channel(2)?,
+        default_events_register_stream: channel(4)?,
+        default_all_public_streams: row.get(6)?,
         service,
     })
 }

@@ -181,6 +181,56 @@ async fn a_bot_that_goes_to_a_guest_becomes_one() {
     assert_eq!(role(other).await, 600);
 }
 
+#[tokio::test]
+async fn an_owner_is_not_told_the_name_of_a_default_channel_that_they_do_not_see() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let secret = server.private_channel("secret", &[&owner, &ada]).await;
+    server.channel("general", &[&ada]).await;
+    let id = bot(&ada, "Helper").await;
+    let path = format!("/bots/{id}");
+    let both = json!({"default_sending_stream": "secret", "default_events_register_stream": "general"});
+    let changed = ada.patch(&path, both).await.ok();
+    assert_eq!(changed["default_sending_stream"], "secret");
+    owner
+        .delete("/users/me/subscriptions", json!({"subscriptions": ["secret"], "principals": [ada.user_id]}))
+        .await
+        .ok();
+    owner.patch(&format!("/streams/{secret}"), json!({"new_name": "merger"})).await.ok();
+
+    let channels =
+        |bot: &Value| (bot["default_sending_stream"].clone(), bot["default_events_register_stream"].clone());
+    let hidden = (Value::Null, json!("general"));
+    assert_eq!(channels(&realm_bots(&ada).await[0]), hidden);
+    assert_eq!(channels(&ada.get("/bots", ()).await.ok()["bots"][0]), hidden);
+    assert_eq!(channels(&ada.patch(&path, json!({"full_name": "Better"})).await.ok()), hidden);
+    assert_eq!(channels(&realm_bots(&owner).await[0]), (json!("merger"), json!("general")));
+
+    // Nor when an administrator chooses it, or gives the bot away.
+    let register = json!({"event_types": ["realm_bot"]});
+    let (mut of_owner, mut of_ada) = (owner.register(&register).await, ada.register(&register).await);
+    let mut of_bob = bob.register(&register).await;
+    owner.patch(&path, json!({"default_sending_stream": "merger"})).await.ok();
+    let told = |name: Value| {
+        let bot = json!({"user_id": id, "default_sending_stream": name});
+        json!({"type": "realm_bot", "op": "update", "bot": bot})
+    };
+    of_owner.expect(&[told(json!("merger"))]).await;
+    of_ada.expect(&[told(Value::Null)]).await;
+    owner.patch(&path, json!({"bot_owner_id": bob.user_id})).await.ok();
+    let added = of_bob.expect_kinds(&["realm_bot/add"]).await;
+    assert_eq!(channels(&added[0]["bot"]), hidden);
+    for queue in [&mut of_owner, &mut of_ada, &mut of_bob] {
+        queue.ignore();
+    }
+    server
+        .check_state_sync(&[&owner, &ada, &bob], async || {
+            owner.patch(&path, json!({"bot_owner_id": ada.user_id})).await.ok();
+            owner.patch(&path, json!({"default_events_register_stream": "merger"})).await.ok();
+        })
+        .await;
+}
+
 // conformance: bot-3, bot-16
 #[tokio::test]
 async fn a_bot_is_deactivated_and_comes_back() {
