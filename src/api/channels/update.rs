@@ -160,13 +160,15 @@ fn check_privacy(
     if !after.invite_only && moderation_channel_id == old.stream_id.0 {
         return Err(ApiError::bad_request("Moderation request channel must be private."));
     }
-    if let Some(is_private) = params.is_private {
-        if !viewer.can_read(old)? {
-            return Err(content_access_required());
-        }
-        if after != before {
-            permissions::require(&viewer, RealmGroup::to_create_channel(is_private))?;
-        }
+    // Both decide who reads messages. Who may change the channel but not read it would let themselves in.
+    let decides_who_reads = params.is_private.is_some() || params.history_public_to_subscribers.is_some();
+    if decides_who_reads && !viewer.can_read(old)? {
+        return Err(content_access_required());
+    }
+    if let Some(is_private) = params.is_private
+        && after != before
+    {
+        permissions::require(&viewer, RealmGroup::to_create_channel(is_private))?;
     }
     if params.is_web_public == Some(true) {
         permissions::require_web_public(&viewer)?;

@@ -297,6 +297,11 @@ pub const ACTIONS: &[Action] = &[
         |case| change_channel(case, json!({"is_private": false})),
     ),
     Action::channel(
+        "`PATCH /streams/{stream_id}`: `history_public_to_subscribers`",
+        &[KNOWS, ADMINISTERS, (ReadsChannel, NO_CONTENT)],
+        |case| change_channel(case, json!({"history_public_to_subscribers": true})),
+    ),
+    Action::channel(
         "`PATCH /streams/{stream_id}`: `message_retention_days`",
         &[KNOWS, ADMINISTERS, (Owner, NOT_OWNER)],
         |case| change_channel(case, json!({"message_retention_days": 30})),
