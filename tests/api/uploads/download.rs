@@ -19,6 +19,8 @@ async fn files_come_with_headers_that_keep_them_harmless() {
         ("a.mp4", "video/mp4", "inline"),
         ("a.html", "text/html", "attachment"),
         ("a.svg", "image/svg+xml", "attachment"),
+        ("a.js", "application/octet-stream", "attachment"),
+        ("a.mjs", "application/octet-stream", "attachment"),
         ("a.unheard-of", "application/octet-stream", "attachment"),
     ];
     // Browsers show no PDF in a sandbox.
@@ -44,12 +46,17 @@ async fn files_come_with_headers_that_keep_them_harmless() {
         let saved = load(&ada, &format!("{url}?download=true")).await;
         assert_eq!(saved.header("content-disposition"), format!("attachment; filename=\"{name}\""));
     }
-    // What the client says the file is goes for nothing when it is not known.
-    let body = "--x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\
-                Content-Type: text/evil\r\n\r\nx\r\n--x--\r\n";
-    let request = ada.request(Method::POST, "/user_uploads").body("multipart/form-data; boundary=x", body);
-    let url = request.send().await.ok()["url"].as_str().unwrap().to_owned();
-    assert_eq!(load(&ada, &url).await.header("content-type"), "application/octet-stream");
+    // What the client says the file is goes for nothing when it is not known, or a script.
+    for given in ["text/evil", "text/javascript", "application/javascript"] {
+        let body = format!(
+            "--x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\
+             Content-Type: {given}\r\n\r\nx\r\n--x--\r\n"
+        );
+        let request =
+            ada.request(Method::POST, "/user_uploads").body("multipart/form-data; boundary=x", body);
+        let url = request.send().await.ok()["url"].as_str().unwrap().to_owned();
+        assert_eq!(load(&ada, &url).await.header("content-type"), "application/octet-stream", "{given}");
+    }
 }
 
 // conformance: upload-12
