@@ -11,6 +11,7 @@ use crate::http::{
 };
 use hyper::Method;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::HashMap;
 
 /// The resource of services that are not configured.
@@ -42,7 +43,7 @@ fn routes() -> Vec<Route> {
 
 /// State part `push_devices`: the caller's devices that get push notifications.
 fn push_devices(_request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    state.set::<HashMap<String, ()>>("push_devices", &HashMap::new())
+    state.set::<HashMap<String, Value>>("push_devices", &HashMap::new())
 }
 
 fn people_only(caller: &Caller) -> ApiResult<()> {

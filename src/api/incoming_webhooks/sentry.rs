@@ -88,7 +88,7 @@ fn error(event: Payload<'_>) -> Result<Post, Refusal> {
 fn source(frame: Payload<'_>) -> Option<String> {
     let context = frame.find_text("/context_line")?;
     let lines = |path: &str| -> Vec<String> {
-        let lines = frame.find_list(path).filter_map(|line| line.as_text());
+        let lines = frame.find_list(path).filter_map(Payload::as_text);
         lines.map(|line| format!("     {line}").trim_end().to_owned()).collect()
     };
     let before = lines("/pre_context");
