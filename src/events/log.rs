@@ -146,7 +146,7 @@ pub fn read(
              WHERE event.id > ?1 AND event.id <= ?2 ORDER BY event.id LIMIT ?3",
         )?
         .query_map((after, until, limit as i64), row)
-        .and_then(some)
+        .and_then(as_many_as_fit)
 }
 
 /// Returns the newest events after one, at most `limit`, the oldest first; fewer, but one at least, if they are large.
@@ -158,13 +158,13 @@ pub fn read_newest(connection: &Connection, after: EventId, limit: usize) -> rus
              WHERE event.id > ?1 ORDER BY event.id DESC LIMIT ?2",
         )?
         .query_map((after, limit as i64), row)
-        .and_then(some)?;
+        .and_then(as_many_as_fit)?;
     rows.reverse();
     Ok(rows)
 }
 
 /// The first of some rows: as many as may be read at a time.
-fn some(rows: impl Iterator<Item = rusqlite::Result<LogRow>>) -> rusqlite::Result<Vec<LogRow>> {
+fn as_many_as_fit(rows: impl Iterator<Item = rusqlite::Result<LogRow>>) -> rusqlite::Result<Vec<LogRow>> {
     let mut read = Vec::new();
     let mut bytes = 0;
     for row in rows {

@@ -547,6 +547,7 @@ async fn a_request_has_a_limited_number_of_values() {
 }
 
 /// Messages with as much HTML as they may have: answers end before they are too large, and the next has the rest.
+// conformance: queue-15
 #[tokio::test]
 async fn answers_have_a_length() {
     let server = TestServer::start().await;
