@@ -112,7 +112,7 @@ pub enum SubscriberLists {
     Partial {
         /// Bots and recently active users.
         active: HashMap<StreamId, Vec<UserId>>,
-        /// All active subscribers; null for channels with [`MIN_PARTIAL`] and more.
+        /// All active subscribers; null for channels with many.
         all: HashMap<StreamId, Option<Vec<UserId>>>,
     },
 }
