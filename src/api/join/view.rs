@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
+use url::{Host, Url};
 
 /// The media type of pages.
 pub const HTML: &str = "text/html; charset=utf-8";
@@ -185,13 +186,20 @@ pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Rep
         p.lead { "You are in " (joined.organization) "." }
         @if joined.session_key.is_some() { a.button href="/" { "Start chatting" } }
         h2 { "On your phone" }
-        p {
-            "Open the " a href=(CLIENTS_URL) rel="noreferrer" target="_blank" { "Zulip app" }
-            ", add this server, and log in with your email and password."
-        }
-        dl {
-            dt { "Server" } dd { (origin) }
-            dt { "Email" } dd { (joined.email) }
+        @if is_of_this_machine(origin) {
+            p {
+                (origin) " is an address of this machine alone. Whoever runs the server lets others reach it with "
+                code { "serve --listen 0.0.0.0:9991" } ", or with a proxy in front of it."
+            }
+        } @else {
+            p {
+                "Open the " a href=(CLIENTS_URL) rel="noreferrer" target="_blank" { "Zulip app" }
+                ", add this server, and log in with your email and password."
+            }
+            dl {
+                dt { "Server" } dd { (origin) }
+                dt { "Email" } dd { (joined.email) }
+            }
         }
         h2 { "In the terminal, and for scripts" }
         p {
@@ -209,6 +217,16 @@ pub fn joined(organization: &Organization, joined: &Joined, origin: &str) -> Rep
     };
     let headers = joined.session_key.as_deref().map(|key| session::begin(key, origin)).unwrap_or_default();
     page(200, &title, organization, &body, headers)
+}
+
+/// Whether an address leads to the machine that the browser runs on, whichever that is.
+fn is_of_this_machine(origin: &str) -> bool {
+    match Url::parse(origin).as_ref().ok().and_then(Url::host) {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
 }
 
 /// Renders the page for a link that does not work, with status 404.
@@ -362,4 +380,23 @@ fn page(
         ("Cache-Control", "no-store".to_owned()),
     ]);
     Reply::other(OtherReply { status, content_type: HTML, headers, body: html.into_string().into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_addresses_lead_nowhere_from_a_phone() {
+        for (origin, is_local) in [
+            ("http://127.0.0.1:9991", true),
+            ("http://localhost:9991", true),
+            ("http://[::1]:9991", true),
+            ("http://192.168.1.7:9991", false),
+            ("http://[2001:db8::1]", false),
+            ("https://chat.example.com", false),
+        ] {
+            assert_eq!(is_of_this_machine(origin), is_local, "{origin}");
+        }
+    }
 }
