@@ -55,7 +55,7 @@ impl Budget<UserId> {
 
     /// For answers to users that are being sent: whoever does not read theirs keeps them in memory for a while.
     pub fn of_answers() -> Self {
-        Self::new(Limits { all: 128 << 20, part: 32 << 20, small: 64 << 10 })
+        Self::new(Limits { all: 256 << 20, part: 16 << 20, small: 64 << 10 })
     }
 }
 

@@ -317,7 +317,7 @@ async fn answers_in_memory_have_a_budget() {
     server
         .sql(&format!(
             "INSERT INTO draft (user_id, topic, content, last_edit_time)
-             SELECT user_id, '', hex(zeroblob(4194304)), 0 FROM user WHERE user_id IN ({}, {})",
+             SELECT user_id, '', hex(zeroblob(2097152)), 0 FROM user WHERE user_id IN ({}, {})",
             ada.user_id, bob.user_id
         ))
         .await;
