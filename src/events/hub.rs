@@ -21,7 +21,7 @@
 use super::buffer::{BufferedEvent, EventBuffer};
 use super::ids::{EventIdAllocator, Outcome};
 use super::pending::{CommittedEvent, PendingEvent};
-use super::{QueueId, Receiver, Registration, Registry, log, queue_store};
+use super::{Audience, QueueId, Receiver, Registration, Registry, log, queue_store};
 use crate::store::{Readers, StoreError};
 use crate::types::{EventId, UserId};
 use roaring::RoaringBitmap;
@@ -330,7 +330,10 @@ impl Hub {
                 state
                     .buffer
                     .after_id(seen)
-                    .filter(|event| is_for(event, queue_id, queue.user_id, &queue.registration))
+                    .filter(|event| {
+                        let (event_type, audience) = (&event.event_type, &event.audience);
+                        is_for(event_type, audience, queue_id, queue.user_id, &queue.registration)
+                    })
                     .take(MAX_EVENTS_PER_POLL)
                     .cloned(),
             );
@@ -553,17 +556,17 @@ impl Queue {
 
 /// Checks whether a queue is in an event's audience and asked for its type.
 pub(super) fn is_for(
-    event: &BufferedEvent,
+    event_type: &str,
+    audience: &Audience,
     queue_id: &QueueId,
     user_id: UserId,
     registration: &Registration,
 ) -> bool {
-    if let Some(only) = event.audience.only_queue() {
+    if let Some(only) = audience.only_queue() {
         return only == queue_id;
     }
-    registration.wants(&event.event_type)
-        && (event.audience.contains(user_id)
-            || (event.audience.is_also_public() && registration.all_public_streams))
+    registration.wants(event_type)
+        && (audience.contains(user_id) || (audience.is_also_public() && registration.all_public_streams))
 }
 
 impl PollResult {

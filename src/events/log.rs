@@ -132,21 +132,57 @@ pub fn last_event_id(connection: &Connection) -> rusqlite::Result<EventId> {
 /// How many bytes of events are read at a time. An event may have as much HTML as a message.
 const MAX_READ_BYTES: usize = 4 << 20;
 
-/// Returns up to `limit` events with `after < id <= until`, the oldest first; fewer, but one at least, if they are large.
+/// Some events of the log.
+pub struct LogPage {
+    /// The oldest first.
+    pub rows: Vec<LogRow>,
+    /// Up to this event the log has been looked at.
+    pub until: EventId,
+}
+
+/// Looks at up to `limit` events with `after < id <= until`, and returns those whose type and audience are `wanted`; fewer, but
+/// one at least, if they are large. The others are not read: they may be large as well, and many.
 pub fn read(
     connection: &Connection,
     after: EventId,
     until: EventId,
     limit: usize,
-) -> rusqlite::Result<Vec<LogRow>> {
-    connection
-        .prepare_cached(
-            "SELECT event.id, type, name, version, coalesce(audience, user_ids), also_public, payload, routing
-             FROM event LEFT JOIN event_audience ON event_audience.id = audience_id
-             WHERE event.id > ?1 AND event.id <= ?2 ORDER BY event.id LIMIT ?3",
-        )?
-        .query_map((after, until, limit as i64), row)
-        .and_then(as_many_as_fit)
+    wanted: impl Fn(&str, &Audience) -> bool,
+) -> rusqlite::Result<LogPage> {
+    let mut heads = connection.prepare_cached(
+        "SELECT event.id, type, coalesce(audience, user_ids), also_public
+         FROM event LEFT JOIN event_audience ON event_audience.id = audience_id
+         WHERE event.id > ?1 AND event.id <= ?2 ORDER BY event.id LIMIT ?3",
+    )?;
+    let mut heads = heads.query((after, until, limit as i64))?;
+    let mut contents =
+        connection.prepare_cached("SELECT name, version, payload, routing FROM event WHERE id = ?1")?;
+    let mut page = LogPage { rows: Vec::new(), until };
+    let (mut seen, mut bytes) = (0, 0);
+    while let Some(head) = heads.next()? {
+        let id: EventId = head.get(0)?;
+        seen += 1;
+        if seen == limit {
+            page.until = id;
+        }
+        let event_type = head.get_ref(1)?.as_str()?;
+        let audience = audience(head, 2)?;
+        if !wanted(event_type, &audience) {
+            continue;
+        }
+        let event_type = event_type.to_owned();
+        let row = contents.query_row([id], |row| {
+            let (name, version, payload, routing) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok(LogRow { id, event_type, name, version, audience, payload, routing })
+        })?;
+        bytes += row.payload.len();
+        page.rows.push(row);
+        if bytes > MAX_READ_BYTES {
+            page.until = id;
+            break;
+        }
+    }
+    Ok(page)
 }
 
 /// Returns the newest events after one, at most `limit`, the oldest first; fewer, but one at least, if they are large.
@@ -178,15 +214,20 @@ fn as_many_as_fit(rows: impl Iterator<Item = rusqlite::Result<LogRow>>) -> rusql
     Ok(read)
 }
 
+/// Reads an audience from a column, and from the next whether public queues belong to it.
+fn audience(row: &Row<'_>, column: usize) -> rusqlite::Result<Audience> {
+    let users = row.get_ref(column)?.as_blob_or_null()?.unwrap_or_default();
+    let audience = Audience::set(bitmap::from_blob(column, users)?);
+    Ok(if row.get(column + 1)? { audience.and_public_queues() } else { audience })
+}
+
 fn row(row: &Row<'_>) -> rusqlite::Result<LogRow> {
-    let users = row.get_ref(4)?.as_blob_or_null()?.unwrap_or_default();
-    let audience = Audience::set(bitmap::from_blob(4, users)?);
     Ok(LogRow {
         id: row.get(0)?,
         event_type: row.get(1)?,
         name: row.get(2)?,
         version: row.get(3)?,
-        audience: if row.get(5)? { audience.and_public_queues() } else { audience },
+        audience: audience(row, 4)?,
         payload: row.get(6)?,
         routing: row.get(7)?,
     })

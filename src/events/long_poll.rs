@@ -2,7 +2,7 @@
 
 use super::buffer::{BufferedEvent, Undeliverable};
 use super::hub::{Hub, MAX_EVENTS_PER_POLL, PollResult, QueueError, is_for};
-use super::{QueueId, Receiver, log};
+use super::{Audience, QueueId, Receiver, log};
 use crate::store::StoreError;
 use crate::types::{Clock, EventId, UserId};
 use std::time::Duration;
@@ -74,21 +74,19 @@ impl Hub {
         let mut has_room = true;
         if let Some((mut after, until)) = found.behind {
             while has_room && after < until {
-                let rows = self
-                    .readers
-                    .read(|snapshot| {
-                        log::read(snapshot, after, until, MAX_EVENTS_PER_POLL).map_err(StoreError::from)
-                    })
-                    .await
-                    .map_err(QueueError::Store)?;
-                after = rows.last().map_or(until, |row| row.id);
-                for row in rows {
+                let wanted = |event_type: &str, audience: &Audience| {
+                    is_for(event_type, audience, queue_id, found.user_id, &found.registration)
+                };
+                let read = self.readers.read(|snapshot| {
+                    log::read(snapshot, after, until, MAX_EVENTS_PER_POLL, wanted).map_err(StoreError::from)
+                });
+                let logged = read.await.map_err(QueueError::Store)?;
+                after = logged.until;
+                for row in logged.rows {
                     let event = BufferedEvent::logged(row, self.registry);
                     seen = Some(event.id);
-                    if is_for(&event, queue_id, found.user_id, &found.registration) {
-                        first = first.or(seen);
-                        has_room = add(&event)?;
-                    }
+                    first = first.or(seen);
+                    has_room = add(&event)?;
                     if !has_room {
                         break;
                     }

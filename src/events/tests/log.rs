@@ -46,3 +46,37 @@ async fn a_log_is_trimmed_in_steps_that_grow_as_the_log() {
     assert!(short > 4_000, "{short} steps");
     assert!(long < 6 * short, "{short} steps for 4,000 events, {long} for 20,000");
 }
+
+/// What is for others is passed over, however large it is, and the next page begins where one ended.
+#[tokio::test]
+async fn pages_have_what_is_wanted_and_say_where_they_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("events.sqlite")).await;
+    bench
+        .execute(
+            "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < 10)
+             INSERT INTO event (id, type, name, version, audience, also_public, payload)
+             SELECT number, iif(number % 2, 'note', 'ping'), '', 1, x'3A30000000000000', number % 2,
+                 iif(number % 2, hex(zeroblob(1 << 19)), '{}') FROM one",
+        )
+        .await;
+    let page = async |after: i64, limit: usize, of: &'static str| {
+        let read = |snapshot: &Snapshot<'_>| -> Result<_, StoreError> {
+            let wanted = |event_type: &str, audience: &Audience| {
+                assert_eq!(audience.is_also_public(), event_type == "note");
+                event_type == of
+            };
+            Ok(crate::events::log::read(snapshot, EventId(after), EventId(10), limit, wanted)?)
+        };
+        let page = bench.readers.read(read).await.unwrap();
+        (page.rows.iter().map(|row| row.id.0).collect::<Vec<_>>(), page.until.0)
+    };
+    assert_eq!(page(0, 1000, "ping").await, (vec![2, 4, 6, 8, 10], 10));
+    assert_eq!(page(0, 3, "ping").await, (vec![2], 3));
+    assert_eq!(page(3, 3, "ping").await, (vec![4, 6], 6));
+    assert_eq!(page(0, 1000, "neither").await, (vec![], 10));
+    // Four MiB, and what exceeds them.
+    assert_eq!(page(0, 1000, "note").await, (vec![1, 3, 5, 7, 9], 9));
+    assert_eq!(page(9, 1000, "note").await, (vec![], 10));
+    bench.close();
+}

@@ -8,7 +8,7 @@ use super::{
     Audience, Delivery, Event, EventSink, Form, Hub, NewQueue, QueueError, QueueId, Receiver, Registration,
     Registry, Routed, broadcast, delete_queue, insert_queue, register_events, run_maintenance, uniform_event,
 };
-use crate::store::{Database, Readers, StoreError, Tx, Writer};
+use crate::store::{Database, Readers, Snapshot, StoreError, Tx, Writer};
 use crate::types::{Clock, EventId, UserId};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
