@@ -27,7 +27,7 @@ use crate::types::{Topic, UserId};
 use futures_util::future::join_all;
 use rusqlite::Connection;
 
-/// The number of messages that are posted concurrently, so that a slow server delays few others.
+/// The number of messages that are posted concurrently. The next ones wait for the slowest of them.
 const AT_ONCE: i64 = 16;
 
 /// The delays before the retries, in seconds.
