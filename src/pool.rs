@@ -11,12 +11,13 @@
 use crate::error::{ApiError, ApiResult};
 use crate::types::UserId;
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How many users may have a place in a pool before those without are forgotten.
-const KNOWN_USERS: usize = 1024;
+/// How many owners may have a share before those without are forgotten.
+const KNOWN_OWNERS: usize = 1024;
 
 /// A limit on work of one kind.
 pub struct Pool {
@@ -24,7 +25,7 @@ pub struct Pool {
     permits: Arc<Semaphore>,
     /// One place for each piece of work, running or waiting.
     places: Arc<Semaphore>,
-    by_user: Mutex<HashMap<UserId, Weak<Share>>>,
+    by_user: Shares<UserId, Share>,
 }
 
 /// The limits of a pool.
@@ -38,6 +39,31 @@ pub struct Limits {
     pub queue_of_user: usize,
     /// How long a caller waits for a permit and for the result.
     pub deadline: Duration,
+}
+
+/// The parts that some owners have of what all share. One is forgotten when nothing holds it.
+pub struct Shares<K, V>(Mutex<HashMap<K, Weak<V>>>);
+
+impl<K, V> Default for Shares<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V> Shares<K, V> {
+    /// The share of an owner, which is made if nothing holds it.
+    pub fn of(&self, owner: K, make: impl FnOnce() -> V) -> Arc<V> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= KNOWN_OWNERS {
+            known.retain(|_, share| share.strong_count() > 0);
+        }
+        if let Some(share) = known.get(&owner).and_then(Weak::upgrade) {
+            return share;
+        }
+        let share = Arc::new(make());
+        known.insert(owner, Arc::downgrade(&share));
+        share
+    }
 }
 
 /// The part of a pool that one user may take.
@@ -105,7 +131,7 @@ impl Pool {
             limits,
             permits: Arc::new(Semaphore::new(limits.permits)),
             places: Arc::new(Semaphore::new(limits.permits + limits.queue)),
-            by_user: Mutex::default(),
+            by_user: Shares::default(),
         }
     }
 
@@ -152,20 +178,10 @@ impl Pool {
     }
 
     fn share(&self, user: UserId) -> Arc<Share> {
-        let mut by_user = self.by_user.lock().unwrap_or_else(PoisonError::into_inner);
-        if by_user.len() >= KNOWN_USERS {
-            by_user.retain(|_, share| share.strong_count() > 0);
-        }
-        if let Some(share) = by_user.get(&user).and_then(Weak::upgrade) {
-            return share;
-        }
-        let permits = self.limits.permits.div_ceil(2);
-        let share = Arc::new(Share {
-            permits: Arc::new(Semaphore::new(permits)),
+        self.by_user.of(user, || Share {
+            permits: Arc::new(Semaphore::new(self.limits.permits.div_ceil(2))),
             places: Arc::new(Semaphore::new(self.limits.queue_of_user)),
-        });
-        by_user.insert(user, Arc::downgrade(&share));
-        share
+        })
     }
 
     /// How much work runs.

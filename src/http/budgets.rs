@@ -5,23 +5,29 @@
 //! announces a large body and does not send it takes nothing. An answer keeps its place until its client has read it.
 
 use crate::error::{ApiError, ApiResult};
+use crate::pool::Shares;
 use crate::types::UserId;
 use bytes::Bytes;
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How many users or addresses may have a part before those without are forgotten.
-const KNOWN: usize = 1024;
+/// The bytes that something may take in all, and a part of them that one owner may take, so that the others always find some.
+pub struct Budget(Arc<Inner>);
 
-/// The bytes that something may take in all, and a part of them that one user or address may take, so that the others
-/// always find some.
-pub struct Budget<K> {
+struct Inner {
     all: Arc<Semaphore>,
     limits: Limits,
-    parts: Mutex<HashMap<K, Weak<Semaphore>>>,
+    parts: Shares<Owner, Semaphore>,
+}
+
+/// Whose bytes they are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// A user's.
+    User(UserId),
+    /// Those of callers who are not known, by [`address_block`](crate::types::address_block).
+    Address(IpAddr),
 }
 
 /// The limits of a budget, in bytes.
@@ -40,54 +46,35 @@ struct Limits {
 pub struct Reservation(Arc<Held>);
 
 struct Held {
-    all: Arc<Semaphore>,
-    part: Arc<Semaphore>,
-    limits: Limits,
+    budget: Arc<Inner>,
+    owner: Owner,
     bytes: usize,
     permits: Option<[OwnedSemaphorePermit; 2]>,
 }
 
-impl Budget<UserId> {
+impl Budget {
     /// For the bodies of users' requests. A part is the largest body.
     pub fn of_bodies() -> Self {
         Self::new(Limits { all: 128 << 20, part: 33 << 20, small: 64 << 10 })
+    }
+
+    /// For the bodies of callers who are not known.
+    pub fn of_strangers() -> Self {
+        Self::new(Limits { all: 8 << 20, part: 512 << 10, small: 4 << 10 })
     }
 
     /// For answers to users that are being sent: whoever does not read theirs keeps them in memory for a while.
     pub fn of_answers() -> Self {
         Self::new(Limits { all: 256 << 20, part: 16 << 20, small: 64 << 10 })
     }
-}
 
-impl Budget<IpAddr> {
-    /// For the bodies of callers who are not known, by [`address_block`](crate::types::address_block).
-    pub fn of_strangers() -> Self {
-        Self::new(Limits { all: 8 << 20, part: 512 << 10, small: 4 << 10 })
-    }
-}
-
-impl<K: Eq + Hash> Budget<K> {
     fn new(limits: Limits) -> Self {
-        Self { all: Arc::new(Semaphore::new(limits.all)), limits, parts: Mutex::default() }
+        Self(Arc::new(Inner { all: Arc::new(Semaphore::new(limits.all)), limits, parts: Shares::default() }))
     }
 
-    /// Reserves nothing yet, for a body of this user or address.
-    pub fn begin(&self, whose: K) -> Reservation {
-        let (all, part) = (Arc::clone(&self.all), self.part_of(whose));
-        Reservation(Arc::new(Held { all, part, limits: self.limits, bytes: 0, permits: None }))
-    }
-
-    fn part_of(&self, whose: K) -> Arc<Semaphore> {
-        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        if parts.len() >= KNOWN {
-            parts.retain(|_, part| part.strong_count() > 0);
-        }
-        if let Some(part) = parts.get(&whose).and_then(Weak::upgrade) {
-            return part;
-        }
-        let part = Arc::new(Semaphore::new(self.limits.part));
-        parts.insert(whose, Arc::downgrade(&part));
-        part
+    /// Reserves nothing yet, for a body of this owner.
+    pub fn begin(&self, owner: Owner) -> Reservation {
+        Reservation(Arc::new(Held { budget: Arc::clone(&self.0), owner, bytes: 0, permits: None }))
     }
 }
 
@@ -97,12 +84,14 @@ impl Reservation {
         let held = Arc::get_mut(&mut self.0)
             .ok_or_else(|| ApiError::internal("a body grows that was read to its end"))?;
         held.bytes = held.bytes.saturating_add(bytes);
-        if held.bytes <= held.limits.small {
+        let Inner { all, limits, parts } = &*held.budget;
+        if held.bytes <= limits.small {
             return Ok(());
         }
         let taken = held.permits.as_ref().map_or(0, |[part, _]| part.num_permits());
-        let more = held.bytes.min(held.limits.part) - taken;
-        let (part, all) = (take(&held.part, more)?, take(&held.all, more)?);
+        let more = held.bytes.min(limits.part) - taken;
+        let part = parts.of(held.owner, || Semaphore::new(limits.part));
+        let (part, all) = (take(&part, more)?, take(all, more)?);
         match &mut held.permits {
             Some([of_part, of_all]) => {
                 of_part.merge(part);
@@ -142,12 +131,12 @@ fn take(budget: &Arc<Semaphore>, bytes: usize) -> ApiResult<OwnedSemaphorePermit
 mod tests {
     use super::*;
 
-    fn budget() -> Budget<u8> {
+    fn budget() -> Budget {
         Budget::new(Limits { all: 100, part: 40, small: 10 })
     }
 
-    fn reserve(budget: &Budget<u8>, whose: u8, bytes: usize) -> ApiResult<Reservation> {
-        let mut reservation = budget.begin(whose);
+    fn reserve(budget: &Budget, user_id: i64, bytes: usize) -> ApiResult<Reservation> {
+        let mut reservation = budget.begin(Owner::User(UserId(user_id)));
         reservation.grow(bytes).map(|()| reservation)
     }
 

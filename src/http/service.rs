@@ -1,6 +1,6 @@
 //! One request, from its head to the last byte of the response.
 
-use super::budgets::{Budget, Reservation};
+use super::budgets::{Budget, Owner, Reservation};
 use super::client_address::{client_address, is_forged, is_from_browser, origin, text_of};
 use super::form::Form;
 use super::interceptor::{Dropped, Interceptor, Next};
@@ -56,9 +56,9 @@ const CLIENT_NAME_LENGTH: usize = 30;
 pub struct Service {
     app: Arc<App>,
     router: Router,
-    bodies: Budget<UserId>,
-    bodies_of_strangers: Budget<IpAddr>,
-    answers: Budget<UserId>,
+    bodies: Budget,
+    bodies_of_strangers: Budget,
+    answers: Budget,
     /// Sees each exchange before the routes do. Only test servers have one.
     interceptor: Option<Arc<dyn Interceptor>>,
 }
@@ -176,8 +176,8 @@ impl Service {
             let limit =
                 BodyLimit { bytes: route.body_limit_for(caller.as_ref()), is_known: caller.is_some() };
             let begin = || match &caller {
-                Some(caller) => self.bodies.begin(caller.accountable()),
-                None => self.bodies_of_strangers.begin(address_block(info.peer)),
+                Some(caller) => self.bodies.begin(Owner::User(caller.accountable())),
+                None => self.bodies_of_strangers.begin(Owner::Address(address_block(info.peer))),
             };
             match read_body(begin, limit, &head.headers, body).await? {
                 None => (Form::new(query, content_type, Bytes::new(), path_parameters)?, None),
@@ -198,7 +198,7 @@ impl Service {
     /// Finds room for a large answer to a user. What strangers get is small, or streamed.
     fn keep(&self, mut output: HandlerOutput, user_id: Option<UserId>) -> ApiResult<HandlerOutput> {
         if let (ReplyBody::Json(members), Some(user_id)) = (&output.reply, user_id) {
-            let mut reservation = self.answers.begin(user_id);
+            let mut reservation = self.answers.begin(Owner::User(user_id));
             reservation.grow(members.len())?;
             output.reservation = Some(reservation);
         }
