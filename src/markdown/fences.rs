@@ -4,6 +4,7 @@
 //! fences; code and formulas are verbatim. A fence that is not closed ends with the section around it.
 
 use super::html::MAX_DEPTH;
+use std::borrow::Cow;
 
 /// Distance of tab stops in columns.
 const TAB_WIDTH: usize = 4;
@@ -68,17 +69,25 @@ pub fn normalized(text: &str) -> String {
     normalized_lines(text).join("\n")
 }
 
+/// A text with lines that end alike, and without the control characters that the renderer leaves out.
+pub fn without_controls(text: &str) -> Cow<'_, str> {
+    let is_left_out = |character: char| character.is_control() && !matches!(character, '\t' | '\n');
+    if text.contains(is_left_out) {
+        text.replace("\r\n", "\n").replace('\r', "\n").replace(is_left_out, "").into()
+    } else {
+        text.into()
+    }
+}
+
 /// Splits a text into lines as [`normalized`] has them. Lines of spaces are empty, except for the first one.
 pub fn normalized_lines(text: &str) -> Vec<String> {
-    let is_forbidden = |c: char| c.is_control() && !matches!(c, '\t' | '\n');
-    text.replace("\r\n", "\n")
-        .replace('\r', "\n")
+    without_controls(text)
         .split('\n')
         .enumerate()
         .map(|(index, line)| {
             let mut expanded = String::with_capacity(line.len());
             let mut column = 0;
-            for character in line.chars().filter(|&c| !is_forbidden(c)) {
+            for character in line.chars() {
                 if character == '\t' {
                     let spaces = TAB_WIDTH - column % TAB_WIDTH;
                     expanded.extend(std::iter::repeat_n(' ', spaces));

@@ -61,7 +61,7 @@ pub use directory::{
     CustomEmoji, Directory, LinkedChannel, MentionedGroup, MentionedUser, NoDirectory, UploadedFile,
     UserQuery,
 };
-pub use fences::{close_fences, normalized};
+pub use fences::{close_fences, normalized, without_controls};
 pub use linkifiers::{Linkifier, LinkifierError, TopicLink, topic_links, url_template_variables};
 pub use render::{Rendered, is_cheap, render};
 pub use times::global as global_time;

@@ -4,8 +4,10 @@ use super::payload::Refusal;
 use super::table::Body;
 use crate::http::form::Form;
 use crate::http::{MAX_JSON_VALUES, has_more_values};
+use crate::markdown::without_controls;
 use bytes::Bytes;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// The fields of forms that have JSON: Slack's and GitHub's, and Uptime Kuma's.
 const JSON_FIELDS: [&str; 2] = ["payload", "data"];
@@ -61,12 +63,10 @@ fn readable(value: Value) -> Value {
 }
 
 fn readable_text(text: String) -> String {
-    let is_left_out = |character: char| character.is_control() && !matches!(character, '\t' | '\n');
-    if text.contains(is_left_out) {
-        text.replace("\r\n", "\n").replace('\r', "\n").replace(is_left_out, "")
-    } else {
-        text
+    if let Cow::Owned(readable) = without_controls(&text) {
+        return readable;
     }
+    text
 }
 
 #[cfg(test)]
