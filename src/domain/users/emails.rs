@@ -29,20 +29,29 @@ pub fn parse_dummy(email: &str, domain: &str) -> Option<UserId> {
 /// Whether an email cannot be that of a new account: it is the real one of another, or the one that stands for another, be
 /// it only in future. Otherwise what is sent to one of them would reach the other.
 pub fn is_taken(connection: &Connection, email: &str) -> ApiResult<bool> {
-    Ok(parse_dummy(&email.to_lowercase(), DUMMY_DOMAIN).is_some()
-        || users_sql::by_delivery_email(connection, email)?.is_some()
-        || users_sql::by_email(connection, email)?.is_some())
+    Ok(is_reserved(email) || holder(connection, email, None)?.is_some())
+}
+
+/// Whether an email stands for an account, or will.
+fn is_reserved(email: &str) -> bool {
+    parse_dummy(&email.to_lowercase(), DUMMY_DOMAIN).is_some()
+}
+
+/// The user, other than `but`, whose real or API email this is.
+fn holder(connection: &Connection, email: &str, but: Option<UserId>) -> ApiResult<Option<UserRow>> {
+    let is_other = |user: &UserRow| Some(user.user_id) != but;
+    match users_sql::by_delivery_email(connection, email)?.filter(is_other) {
+        Some(user) => Ok(Some(user)),
+        None => Ok(users_sql::by_email(connection, email)?.filter(is_other)),
+    }
 }
 
 /// The API email of a user: the real one, or a dummy of this domain, or of [`DUMMY_DOMAIN`] if somebody has that address.
 pub fn api_email(connection: &Connection, user: &UserRow, domain: &str) -> ApiResult<String> {
-    let email = user.email_visibility.api_email(user.user_id, &user.delivery_email, domain);
-    let others =
-        [users_sql::by_email(connection, &email)?, users_sql::by_delivery_email(connection, &email)?];
-    if others.iter().flatten().any(|other| other.user_id != user.user_id) {
-        return Ok(user.email_visibility.api_email(user.user_id, &user.delivery_email, DUMMY_DOMAIN));
-    }
-    Ok(email)
+    let of_domain = |domain| user.email_visibility.api_email(user.user_id, &user.delivery_email, domain);
+    let email = of_domain(domain);
+    let is_free = email == user.delivery_email || holder(connection, &email, Some(user.user_id))?.is_none();
+    Ok(if is_free { email } else { of_domain(DUMMY_DOMAIN) })
 }
 
 /// Returns why a user cannot take an email that another account has, in the published words; `None` if it is free.
@@ -51,16 +60,11 @@ pub fn find_conflict(
     user: &UserRow,
     new_email: &str,
 ) -> ApiResult<Option<&'static str>> {
-    let is_other = |other: &UserRow| other.user_id != user.user_id;
-    let other = match users_sql::by_delivery_email(connection, new_email)?.filter(is_other) {
-        Some(other) => Some(other),
-        None => users_sql::by_email(connection, new_email)?.filter(is_other),
-    };
-    let is_reserved = parse_dummy(&new_email.to_lowercase(), DUMMY_DOMAIN).is_some();
+    let other = holder(connection, new_email, Some(user.user_id))?;
     Ok(match other {
         Some(other) if !other.is_active => Some("Account has been deactivated."),
-        Some(_) => Some("Already has an account."),
-        None => is_reserved.then_some("Already has an account."),
+        None if !is_reserved(new_email) => None,
+        _ => Some("Already has an account."),
     })
 }
 
