@@ -104,10 +104,6 @@ impl DecodeError {
         Self::new(Problem::Null)
     }
 
-    pub(super) fn too_many_values(limit: usize) -> Self {
-        Self::new(Problem::Text(Cow::Owned(format!("Too many values in {{}} (limit: {limit})"))))
-    }
-
     pub(super) fn is_not_length(length: usize) -> Self {
         Self::new(Problem::Text(Cow::Owned(format!("{{}} is not length {length}"))))
     }

@@ -138,11 +138,17 @@ impl<'de, const MAX: usize> Deserialize<'de> for RequiredText<MAX> {
 impl<'de> Deserialize<'de> for JsonOrText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = text(deserializer)?;
-        if has_more_values(text.as_bytes(), MAX_VALUES) {
-            return Err(de::Error::custom(format_args!("Too many values in {{}} (limit: {MAX_VALUES})")));
-        }
+        check_values::<D::Error>(&text, MAX_VALUES)?;
         Ok(serde_json::from_str(&text).map_or_else(|_| Self::Text(text.into_owned()), Self::Json))
     }
+}
+
+/// Refuses JSON with more values than a limit.
+pub(super) fn check_values<E: de::Error>(json: &str, limit: usize) -> Result<(), E> {
+    if has_more_values(json.as_bytes(), limit) {
+        return Err(E::custom(format_args!("Too many values in {{}} (limit: {limit})")));
+    }
+    Ok(())
 }
 
 fn check_length<E: de::Error>(text: &str, limit: usize) -> Result<(), E> {

@@ -8,6 +8,7 @@ use serde::forward_to_deserialize_any;
 use serde_json::{Map, Number, Value};
 
 use super::error::DecodeError;
+use super::types::check_values;
 use crate::http::json_text::{MAX_JSON_VALUES, has_more_values};
 
 /// A parameter, or a value inside of its JSON.
@@ -42,9 +43,7 @@ impl ParamValue<'_> {
         match self {
             Self::Text { text, null } => {
                 let text = json_text(text, null)?;
-                if has_more_values(text.as_bytes(), MAX_JSON_VALUES) {
-                    return Err(DecodeError::too_many_values(MAX_JSON_VALUES));
-                }
+                check_values(text, MAX_JSON_VALUES)?;
                 serde_json::from_str(text).map_err(|_| DecodeError::text("{} is not valid JSON"))
             }
             Self::Json(value) => Ok(value),
