@@ -157,13 +157,13 @@ pub fn read(
     let mut heads = heads.query((after, until, limit as i64))?;
     let mut contents =
         connection.prepare_cached("SELECT name, version, payload, routing FROM event WHERE id = ?1")?;
-    let mut page = LogPage { rows: Vec::new(), until };
-    let (mut seen, mut bytes) = (0, 0);
+    let mut found = Rows::default();
+    let (mut seen, mut end) = (0, until);
     while let Some(head) = heads.next()? {
         let id: EventId = head.get(0)?;
         seen += 1;
         if seen == limit {
-            page.until = id;
+            end = id;
         }
         let event_type = head.get_ref(1)?.as_str()?;
         let audience = audience(head, 2)?;
@@ -175,43 +175,45 @@ pub fn read(
             let (name, version, payload, routing) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
             Ok(LogRow { id, event_type, name, version, audience, payload, routing })
         })?;
-        bytes += row.payload.len();
-        page.rows.push(row);
-        if bytes > MAX_READ_BYTES {
-            page.until = id;
+        if !found.add(row) {
+            end = id;
             break;
         }
     }
-    Ok(page)
+    Ok(LogPage { rows: found.rows, until: end })
 }
 
 /// Returns the newest events after one, at most `limit`, the oldest first; fewer, but one at least, if they are large.
 pub fn read_newest(connection: &Connection, after: EventId, limit: usize) -> rusqlite::Result<Vec<LogRow>> {
-    let mut rows = connection
-        .prepare_cached(
-            "SELECT event.id, type, name, version, coalesce(audience, user_ids), also_public, payload, routing
-             FROM event LEFT JOIN event_audience ON event_audience.id = audience_id
-             WHERE event.id > ?1 ORDER BY event.id DESC LIMIT ?2",
-        )?
-        .query_map((after, limit as i64), row)
-        .and_then(as_many_as_fit)?;
-    rows.reverse();
-    Ok(rows)
-}
-
-/// The first of some rows: as many as may be read at a time.
-fn as_many_as_fit(rows: impl Iterator<Item = rusqlite::Result<LogRow>>) -> rusqlite::Result<Vec<LogRow>> {
-    let mut read = Vec::new();
-    let mut bytes = 0;
-    for row in rows {
-        let row = row?;
-        bytes += row.payload.len();
-        read.push(row);
-        if bytes > MAX_READ_BYTES {
+    let mut statement = connection.prepare_cached(
+        "SELECT event.id, type, name, version, coalesce(audience, user_ids), also_public, payload, routing
+         FROM event LEFT JOIN event_audience ON event_audience.id = audience_id
+         WHERE event.id > ?1 ORDER BY event.id DESC LIMIT ?2",
+    )?;
+    let mut found = Rows::default();
+    for row in statement.query_map((after, limit as i64), row)? {
+        if !found.add(row?) {
             break;
         }
     }
-    Ok(read)
+    found.rows.reverse();
+    Ok(found.rows)
+}
+
+/// Rows that are read at a time.
+#[derive(Default)]
+struct Rows {
+    rows: Vec<LogRow>,
+    bytes: usize,
+}
+
+impl Rows {
+    /// Adds a row, and returns whether there is room for more.
+    fn add(&mut self, row: LogRow) -> bool {
+        self.bytes += row.payload.len();
+        self.rows.push(row);
+        self.bytes <= MAX_READ_BYTES
+    }
 }
 
 /// Reads an audience from a column, and from the next whether public queues belong to it.
