@@ -7,7 +7,7 @@ use crate::domain::files::{blobs, media_types, names, record, sql, thumbnails};
 use crate::domain::limits::{DISK_RESERVE_MIB, MAX_FILE_UPLOAD_SIZE_MIB};
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, FilePart, MultipartStream, Reply, User};
-use crate::store::{Snapshot, Tx};
+use crate::store::Tx;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -59,19 +59,20 @@ async fn receive(
     file: &FilePart,
     content: &mut Incoming,
 ) -> ApiResult<()> {
-    let (content_id, now) = (content.content_id, || app.clock.seconds());
+    let content_id = content.content_id;
+    // What others upload at the same time counts as well.
+    let used_by_others = || {
+        app.readers.read(|snapshot| {
+            let unfinished = blobs::unfinished(snapshot, content_id, app.clock.seconds())?;
+            Ok::<_, ApiError>(sql::space_used(snapshot)? + unfinished)
+        })
+    };
     let (mut used, mut used_at) = (0, None);
     while let Some(piece) = files.chunk().await? {
         content.write(piece).await?;
         limits.check_size(content.size)?;
-        // What others upload at the same time counts as well.
         if used_at.is_none_or(|size| content.size >= size + MIB) {
-            let taken = |snapshot: &Snapshot<'_>| {
-                Ok::<_, ApiError>(
-                    sql::space_used(snapshot)? + blobs::unfinished(snapshot, content_id, now())?,
-                )
-            };
-            used = app.readers.read(taken).await?;
+            used = used_by_others().await?;
             used_at = Some(content.size);
         }
         limits.check_quota(used, content.size)?;
