@@ -19,6 +19,9 @@ pub struct Caller {
     pub bot_owner_id: Option<UserId>,
     /// The id of the API key that authenticated the request; 0 when the server acts on the user's behalf.
     pub api_key_id: i64,
+    /// The version of accounts and keys as of which this is known: see
+    /// [`CredentialCache::is_current`](super::CredentialCache::is_current).
+    pub version: u64,
 }
 
 impl Caller {

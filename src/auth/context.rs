@@ -53,6 +53,7 @@ mod tests {
             bot_type: None,
             bot_owner_id: None,
             api_key_id: 1,
+            version: 0,
         };
         let ctx = Ctx::new(&connection, &caller, 1_790_000_000);
         let (user_id, now): (i64, i64) =

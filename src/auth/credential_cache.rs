@@ -1,5 +1,6 @@
 //! A cache of API keys and their owners: most requests carry a key that was looked up a moment ago.
 
+use super::caller::Caller;
 use super::credentials::{ApiKeyOwner, digest};
 use crate::error::ApiResult;
 use crate::store::{Readers, TableVersion};
@@ -74,7 +75,8 @@ impl CredentialCache {
         if let Some(owner) = self.entries_at(version).owners.get(&digest) {
             return Ok(Some(Arc::clone(owner)));
         }
-        let found = readers.read(|snapshot| ApiKeyOwner::find(snapshot, &digest)).await?.map(Arc::new);
+        let found =
+            readers.read(|snapshot| ApiKeyOwner::find(snapshot, &digest, version)).await?.map(Arc::new);
         if let Some(owner) = &found {
             let mut entries = self.entries_at(version);
             if entries.version == version {
@@ -85,6 +87,11 @@ impl CredentialCache {
             }
         }
         Ok(found)
+    }
+
+    /// Whether no account and no key changed since a caller was authenticated.
+    pub fn is_current(&self, caller: &Caller) -> bool {
+        caller.version == self.table_version.get()
     }
 
     /// Locks the entries, and drops those that are older than `version`.

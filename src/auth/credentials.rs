@@ -25,8 +25,8 @@ impl ApiKeyOwner {
     /// The tables that [`ApiKeyOwner::find`] reads, for a cache that has to know when they change.
     pub const TABLES: &[&str] = &["api_key", "user", "realm"];
 
-    /// Loads the owner of the key with this digest.
-    pub fn find(connection: &Connection, digest: &[u8; 32]) -> ApiResult<Option<Self>> {
+    /// Loads the owner of the key with this digest. `version` is one of before.
+    pub fn find(connection: &Connection, digest: &[u8; 32], version: u64) -> ApiResult<Option<Self>> {
         let found = connection
             .prepare_cached(
                 "SELECT user_id, role, bot_type, bot_owner_id, is_active, delivery_email_key, api_key.id,
@@ -40,6 +40,7 @@ impl ApiKeyOwner {
                     bot_type: row.get(2)?,
                     bot_owner_id: row.get(3)?,
                     api_key_id: row.get(6)?,
+                    version,
                 };
                 let emails = [row.get(5)?, row.get(8)?];
                 Ok(Self { caller, is_active: row.get(4)?, emails, is_realm_deactivated: row.get(7)? })
@@ -91,7 +92,7 @@ pub fn parse_basic(header: &str) -> ApiResult<(String, String)> {
 
 /// Authenticates with an API key alone, for endpoints that take it as a parameter.
 pub fn authenticate_key(connection: &Connection, key: &str) -> ApiResult<Caller> {
-    ApiKeyOwner::find(connection, &digest(key))?.ok_or_else(|| unknown_key(key))?.authenticate(None)
+    ApiKeyOwner::find(connection, &digest(key), 0)?.ok_or_else(|| unknown_key(key))?.authenticate(None)
 }
 
 #[cfg(test)]

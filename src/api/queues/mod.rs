@@ -4,11 +4,11 @@ pub mod register;
 
 use crate::api::queues::register::{RegisterParams, new_queue};
 use crate::app::App;
-use crate::domain::access::user_rows;
+use crate::auth::CallerKind;
 use crate::events::{self, Audience, Delivery, QueueError, QueueId, uniform_event};
 use crate::http::Resource;
 use crate::http::{ApiError, ApiResult, Call, Params2, Reply, Route, USER, User};
-use crate::types::{EventId, Role, UserId};
+use crate::types::EventId;
 use hyper::Method;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -63,14 +63,14 @@ fn get_events(
     match queue_id {
         Some(queue_id) => {
             let queue_id = QueueId(queue_id.into());
-            Box::pin(wait(call.app, call.caller.user_id, queue_id, last_event_id, dont_block))
+            Box::pin(wait(call.app, call.caller, queue_id, last_event_id, dont_block))
         }
         // By the spec any such call creates a queue; the published server requires `dont_block`. A call without
         // parameters is more likely a mistake, and would wait in vain.
         None if dont_block || registration.is_given() => Box::pin(async move {
             let queue_id = new_queue(&call, &registration).await?.queue_id;
             drop(registration);
-            Box::pin(wait(call.app, call.caller.user_id, queue_id, last_event_id, dont_block)).await
+            Box::pin(wait(call.app, call.caller, queue_id, last_event_id, dont_block)).await
         }),
         None => Box::pin(ready(Err(ApiError::missing("queue_id")))),
     }
@@ -91,7 +91,7 @@ struct AnyEvent {}
 
 async fn wait(
     app: Arc<App>,
-    user_id: UserId,
+    mut caller: User,
     queue_id: QueueId,
     last_event_id: Option<i64>,
     dont_block: bool,
@@ -101,10 +101,10 @@ async fn wait(
     let heartbeat = || Duration::from_millis(rand::rng().random_range(HEARTBEAT));
     let mut timeout = (!dont_block).then(|| app.options.heartbeat.unwrap_or_else(heartbeat));
     loop {
-        let delivery = app.hub.poll(&queue_id, user_id, last_event_id, timeout, &app.clock).await;
+        let delivery = app.hub.poll(&queue_id, caller.user_id, last_event_id, timeout, &app.clock).await;
         match delivery.map_err(refused)? {
             Delivery::Events(events) => {
-                check_public_access(&app, user_id, &queue_id).await?;
+                check_access(&app, &mut caller, &queue_id).await?;
                 let queue_id = json!(queue_id.0);
                 return Ok(Reply::members(format!("\"events\":[{events}],\"queue_id\":{queue_id}")));
             }
@@ -118,15 +118,14 @@ async fn wait(
     }
 }
 
-/// Expires a queue of all public channels whose user has become a guest. Asked after events were collected, so that none
-/// is delivered that the new role hides.
-async fn check_public_access(app: &App, user_id: UserId, queue_id: &QueueId) -> ApiResult<()> {
-    let owner = app.hub.owner(queue_id);
-    if owner.is_none_or(|(_, registration)| !registration.all_public_streams) {
-        return Ok(());
+/// Refuses a caller whose key was revoked while the request waited, and expires a queue of all public channels whose user
+/// has become a guest. Asked after events were collected, so that none is delivered that is theirs no longer.
+async fn check_access(app: &App, caller: &mut User, queue_id: &QueueId) -> ApiResult<()> {
+    if !app.credential_cache.is_current(caller) {
+        app.readers.read(|snapshot| caller.revalidate(snapshot)).await?;
     }
-    let user = app.readers.read(|snapshot| Ok::<_, ApiError>(user_rows::by_id(snapshot, user_id)?)).await?;
-    if user.is_some_and(|user| user.role != Role::Guest) {
+    let owner = app.hub.owner(queue_id);
+    if !caller.is_guest() || owner.is_none_or(|(_, registration)| !registration.all_public_streams) {
         return Ok(());
     }
     app.hub.remove(queue_id);

@@ -22,7 +22,7 @@ pub fn caller(connection: &Connection, user_id: UserId) -> ApiResult<Caller> {
     let user = by_id(connection, user_id)?
         .ok_or_else(|| ApiError::internal("a user in whose name the server acts has no row"))?;
     let (role, bot_type, bot_owner_id) = (user.role, user.bot_type, user.bot_owner_id);
-    let mut caller = Caller { user_id, role, bot_type, bot_owner_id, api_key_id: 0 };
+    let mut caller = Caller { user_id, role, bot_type, bot_owner_id, api_key_id: 0, version: 0 };
     caller.reload(connection)?;
     Ok(caller)
 }

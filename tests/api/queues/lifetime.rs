@@ -153,6 +153,26 @@ async fn a_poll_that_waits_is_answered_when_the_server_stops() {
     queue.expect(&[ping(1)]).await;
 }
 
+#[tokio::test]
+async fn a_poll_that_waits_is_refused_when_its_key_ends() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let mut queue = ada.register(()).await;
+    let (one, other) = (ada.get("/events", queue.poll(false)), ada.get("/events", queue.poll(false)));
+    let (mut one, mut other) = (Box::pin(one), Box::pin(other));
+    let waiting = tokio::select! {
+        _ = &mut one => other,
+        _ = &mut other => one,
+    };
+    let end_and_send = async {
+        ada.post("/users/me/api_key/regenerate", ()).await.ok();
+        server.ping(&[&ada], 1, true).await;
+    };
+    let (answer, ()) = tokio::join!(waiting, end_and_send);
+    answer.error(401, "INVALID_API_KEY", "Invalid API key");
+    queue.ignore();
+}
+
 // conformance: queue-1
 #[tokio::test]
 async fn event_numbers_are_never_used_again() {
