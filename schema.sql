@@ -559,6 +559,10 @@ CREATE TABLE bot (
     config_data                     TEXT    NOT NULL DEFAULT '{}',  -- a JSON object of texts
     owner_notified                  INTEGER       -- when its owner was told of a failure, in UNIX seconds
 ) STRICT;
+CREATE INDEX bot_default_sending_stream ON bot (default_sending_stream)
+    WHERE default_sending_stream IS NOT NULL;
+CREATE INDEX bot_default_events_register_stream ON bot (default_events_register_stream)
+    WHERE default_events_register_stream IS NOT NULL;
 
 -- Bot storage: key-value pairs of bots.
 CREATE TABLE bot_storage (
@@ -577,7 +581,7 @@ CREATE TABLE outgoing_webhook (
     failed_tries        INTEGER NOT NULL DEFAULT 0,
     next_try            INTEGER NOT NULL          -- UNIX seconds
 ) STRICT;
-CREATE INDEX outgoing_webhook_next_try ON outgoing_webhook (next_try);
+CREATE INDEX outgoing_webhook_bot ON outgoing_webhook (bot_id, next_try);
 
 -- Outgoing webhooks, which each send asks for.
 CREATE INDEX user_outgoing_webhook ON user (user_id) WHERE bot_type = 3;

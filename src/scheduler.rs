@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// The longest sleep between two runs: the clock may be set, and the machine may be suspended.
-const MAX_SLEEP: Duration = Duration::from_secs(60);
+pub const MAX_SLEEP: Duration = Duration::from_secs(60);
 
 /// How long to wait after a run that failed.
 const RETRY_DELAY: Duration = Duration::from_secs(10);
@@ -129,7 +129,8 @@ pub async fn guard<T>(work: impl Future<Output = ApiResult<T>>) -> ApiResult<T> 
     result.unwrap_or_else(|_| Err(ApiError::internal("scheduled work panicked")))
 }
 
-fn until(app: &App, next: i64) -> Duration {
+/// How long to wait until something is due, at most [`MAX_SLEEP`].
+pub fn until(app: &App, next: i64) -> Duration {
     let milliseconds = next.saturating_mul(1000).saturating_sub(app.clock.milliseconds());
     Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0)).min(MAX_SLEEP)
 }

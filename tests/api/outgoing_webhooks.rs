@@ -476,3 +476,48 @@ async fn a_message_that_the_bot_cannot_read_any_more_is_not_posted() {
     teamchat::api::outgoing_webhooks::deliver::deliver_due(server.app()).await.unwrap();
     assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
 }
+
+/// A server that tells of each request and never answers.
+fn silent_hook() -> (SocketAddr, Receiver<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (came, requests) = channel();
+    thread::spawn(move || {
+        let mut held = Vec::new();
+        while let Ok((mut stream, _)) = listener.accept() {
+            stream.read_exact(&mut [0; 16]).unwrap();
+            held.push(stream);
+            if came.send(()).is_err() {
+                return;
+            }
+        }
+    });
+    (address, requests)
+}
+
+#[tokio::test]
+async fn a_slow_server_holds_up_only_the_bots_of_its_owner() {
+    let server = server().await;
+    let (ada, eve) = (server.member("ada").await, server.member("eve").await);
+    let (silent, requests) = silent_hook();
+    let hook = Hook::answering(&[(200, r#"{"content": "pong"}"#)]);
+    let ping = bot(&ada, &hook.url(), 1).await;
+    let mut queue = register(&ada).await;
+    // Four messages are posted to one of them at a time, the fifth waits; sixteen to all of them.
+    for index in 0..5 {
+        let params = json!({"full_name": format!("Slow {index}"), "short_name": format!("slow{index}"), "bot_type": 3,
+            "payload_url": format!("http://{silent}/"), "interface_type": 1});
+        let slow = eve.post("/bots", params).await.ok()["user_id"].as_i64().unwrap();
+        for _ in 0..5 {
+            send_direct(&eve, slow, "hello").await;
+        }
+    }
+    for _ in 0..16 {
+        requests.recv().unwrap();
+    }
+    send_direct(&ada, ping, "ping").await;
+    assert_eq!(messages(&mut queue, 2).await[1].2, "pong");
+    assert!(requests.try_recv().is_err(), "a seventeenth message was posted");
+    let tries = "SELECT sum(failed_tries) FROM outgoing_webhook";
+    assert_eq!(server.column(tries).await, ["0"], "others waited until the slow server was given up");
+}

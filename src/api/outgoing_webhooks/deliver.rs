@@ -3,6 +3,7 @@
 use crate::api::outgoing_webhooks::payload::Payload;
 use crate::api::outgoing_webhooks::post::{Answer, Failure};
 use crate::api::outgoing_webhooks::report::Report;
+use crate::api::outgoing_webhooks::slots::Slots;
 use crate::api::outgoing_webhooks::{payload, post};
 use crate::app::App;
 use crate::domain::access::messages as message_access;
@@ -24,11 +25,9 @@ use crate::markdown::Words;
 use crate::scheduler;
 use crate::store::Tx;
 use crate::types::{Topic, UserId};
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use rusqlite::Connection;
-
-/// The number of messages that are posted concurrently. The next ones wait for the slowest of them.
-const AT_ONCE: i64 = 16;
 
 /// The delays before the retries, in seconds.
 const PAUSES: [i64; 3] = [2, 10, 60];
@@ -36,29 +35,36 @@ const PAUSES: [i64; 3] = [2, 10, 60];
 /// The published client name of replies.
 const CLIENT: &str = "OutgoingWebhookResponse";
 
-/// Posts all due messages. Returns when the next one is due, in UNIX seconds. A message that the server fails to handle
-/// stays where it is and stops no other; the last such error is returned, so that it is tried again.
+/// Posts all due messages, as many at a time as [`Slots`] allow. Returns when the next one is due, in UNIX seconds. A message
+/// that the server fails to handle stays where it is and stops no other; the last such error is returned, so that it is tried
+/// again.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
-    let mut failed: Vec<i64> = Vec::new();
+    let mut wakeups = app.scheduler_wakeup.subscribe();
+    let (mut slots, mut running) = (Slots::default(), FuturesUnordered::new());
     let mut result = Ok(());
     loop {
+        wakeups.mark_unchanged();
         let now = app.clock.seconds();
-        let limit = AT_ONCE + failed.len() as i64;
-        let mut due =
-            app.readers.read(|snapshot| Ok::<_, ApiError>(webhook_queue::due(snapshot, now, limit)?)).await?;
-        due.retain(|row| !failed.contains(&row.id));
-        if due.is_empty() {
-            result?;
-            return app.readers.read(|snapshot| Ok(webhook_queue::next(snapshot)?)).await;
+        let due = app.readers.read(|snapshot| Ok::<_, ApiError>(slots.fill(snapshot, now)?)).await?;
+        running.extend(due.rows.into_iter().map(|row| async move {
+            let row_id = row.id;
+            (row_id, scheduler::guard(deliver(app, row)).await)
+        }));
+        if running.is_empty() {
+            return result.map(|()| due.next);
         }
-        let ids: Vec<i64> = due.iter().map(|row| row.id).collect();
-        let done = join_all(due.into_iter().map(|row| scheduler::guard(deliver(app, row)))).await;
-        for (id, done) in ids.into_iter().zip(done) {
-            if let Err(error) = done {
-                tracing::warn!(%error, id, "a message was not posted to a webhook and will be tried again");
-                failed.push(id);
-                result = Err(error);
+        let pause = due.next.map_or(scheduler::MAX_SLEEP, |next| scheduler::until(app, next));
+        tokio::select! {
+            Some((row_id, done)) = running.next() => {
+                slots.free(row_id, done.is_err());
+                if let Err(error) = done {
+                    tracing::warn!(%error, row_id, "a message was not posted to a webhook and will be tried again");
+                    result = Err(error);
+                }
             }
+            () = tokio::time::sleep(pause) => {}
+            // The sender is in `app`.
+            _ = wakeups.changed() => {}
         }
     }
 }

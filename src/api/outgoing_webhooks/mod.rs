@@ -13,6 +13,7 @@ pub mod deliver;
 mod payload;
 mod post;
 mod report;
+mod slots;
 
 pub use self::allowed_hosts::AllowedHost;
 use crate::http::{Background, Resource};

@@ -6,7 +6,7 @@ use crate::domain::messages::destination::Destination;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{MessageId, UserId};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 /// A message that is to be posted.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct QueuedRow {
     pub trigger: String,
     /// How often it was posted in vain.
     pub failed_tries: i64,
+    /// When it is due, UNIX seconds.
+    pub next_try: i64,
 }
 
 /// Queues a message that was sent, for the bots that it mentions or that are in its direct conversation. Messages of
@@ -81,31 +83,51 @@ fn insert(
         .map(|_| ())
 }
 
-/// What is due, the oldest first.
-pub fn due(connection: &Connection, now: i64, limit: i64) -> rusqlite::Result<Vec<QueuedRow>> {
+/// A bot for which messages wait.
+#[derive(Clone, Copy, Debug)]
+pub struct WaitingBot {
+    /// The bot.
+    pub bot_id: UserId,
+    /// Who answers for what it does.
+    pub owner_id: UserId,
+}
+
+/// The bots for which messages wait, in the order in which their first messages are due. It takes a step for each bot, not
+/// for each message.
+pub fn waiting_bots(connection: &Connection) -> rusqlite::Result<Vec<WaitingBot>> {
     connection
         .prepare_cached(
-            "SELECT outgoing_webhook_id, message_id, bot_id, \"trigger\", failed_tries FROM outgoing_webhook
-             WHERE next_try <= ?1 ORDER BY next_try, outgoing_webhook_id LIMIT ?2",
+            "WITH RECURSIVE waiting (bot_id) AS (
+                 SELECT min(bot_id) FROM outgoing_webhook
+                 UNION ALL
+                 SELECT (SELECT min(bot_id) FROM outgoing_webhook WHERE bot_id > waiting.bot_id)
+                 FROM waiting WHERE waiting.bot_id IS NOT NULL
+             )
+             SELECT bot_id, coalesce(bot_owner_id, bot_id) FROM waiting JOIN user ON user_id = bot_id
+             ORDER BY (SELECT min(next_try) FROM outgoing_webhook WHERE bot_id = waiting.bot_id), bot_id",
         )?
-        .query_map((now, limit), |row| {
+        .query_map([], |row| Ok(WaitingBot { bot_id: row.get(0)?, owner_id: row.get(1)? }))?
+        .collect()
+}
+
+/// The first messages for a bot, those that are due first before the others.
+pub fn first(connection: &Connection, bot_id: UserId, limit: usize) -> rusqlite::Result<Vec<QueuedRow>> {
+    connection
+        .prepare_cached(
+            "SELECT outgoing_webhook_id, message_id, bot_id, \"trigger\", failed_tries, next_try FROM outgoing_webhook
+             WHERE bot_id = ?1 ORDER BY next_try, outgoing_webhook_id LIMIT ?2",
+        )?
+        .query_map((bot_id, limit as i64), |row| {
             Ok(QueuedRow {
                 id: row.get(0)?,
                 message_id: row.get(1)?,
                 bot_id: row.get(2)?,
                 trigger: row.get(3)?,
                 failed_tries: row.get(4)?,
+                next_try: row.get(5)?,
             })
         })?
         .collect()
-}
-
-/// When the next is due, UNIX seconds.
-pub fn next(connection: &Connection) -> rusqlite::Result<Option<i64>> {
-    connection
-        .prepare_cached("SELECT next_try FROM outgoing_webhook ORDER BY next_try LIMIT 1")?
-        .query_row([], |row| row.get(0))
-        .optional()
 }
 
 /// Puts a row off after a failure.

@@ -55,7 +55,6 @@ const WALKS: &[(&str, &str)] = &[
     ),
     ("WITH hidden AS MATERIALIZED (SELECT user_id FROM user_setting", "a registration has all statuses"),
     ("SELECT id, sender_id, stream_id, user_ids, subject", "fixtures are written of all messages"),
-    ("SELECT next_try FROM outgoing_webhook ORDER BY next_try LIMIT 1", "the first of an index"),
 ];
 
 /// A statement of the source.
