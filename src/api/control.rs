@@ -222,7 +222,7 @@ fn set_role(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
         return Ok(());
     }
     if user.is_bot() {
-        bots::rules::check_role(role)?;
+        bots::rules::check_role(tx, role, user.bot_owner_id)?;
     }
     if is_only_owner(tx, user)? {
         let msg = "The owner permission cannot be removed from the only organization owner.";

@@ -91,12 +91,6 @@ fn update(
     if let Some(full_name) = &params.full_name {
         change_name(tx, &bot, full_name)?;
     }
-    if let Some(wanted) = params.role.filter(|wanted| *wanted != bot.role) {
-        users_rules::check_role(caller.role, bot.role, wanted, false)?;
-        rules::check_role(wanted)?;
-        role::change(tx, &bot, wanted)?;
-        bot.role = wanted;
-    }
     if let Some(owner_id) = params.bot_owner_id {
         let owner = change_owner(tx, &bot, owner_id)?;
         bot.bot_owner_id = Some(owner_id);
@@ -105,6 +99,12 @@ fn update(
             role::change(tx, &bot, Role::Guest)?;
             bot.role = Role::Guest;
         }
+    }
+    if let Some(wanted) = params.role.filter(|wanted| *wanted != bot.role) {
+        users_rules::check_role(caller.role, bot.role, wanted, false)?;
+        rules::check_role(tx, wanted, bot.bot_owner_id)?;
+        role::change(tx, &bot, wanted)?;
+        bot.role = wanted;
     }
     if let Some(name) = &params.default_sending_stream {
         let stream_id = rules::find_default_channel(tx, caller, tx.now(), name)?;

@@ -6,6 +6,7 @@ use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::access::channel_viewers::users_who_can_see;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::{channels, permissions};
+use crate::domain::bots;
 use crate::domain::channel_folders;
 use crate::domain::channels::events::{StreamChange, StreamUpdated};
 use crate::domain::channels::group_params::GroupParams;
@@ -117,9 +118,12 @@ fn update_channel(
         |tx, ChannelChange { new, updates, notices, .. }, changes| {
             // To those who could not see the channel before, its whole state is new.
             let seen_by = users_who_can_see(tx, now, &new)? - changes.gained_channel(new.stream_id);
-            let audience = Audience::set(seen_by);
+            let audience = Audience::set(seen_by.clone());
             for update in updates {
                 tx.emit(update, audience.clone());
+            }
+            if new.name != old.name {
+                bots::events::emit_default_channel_anew(tx, new.stream_id, &seen_by)?;
             }
             Ok((new, notices))
         },

@@ -75,7 +75,7 @@ fn apply(
         let is_only_owner = user.role == Role::Owner && user.is_active && sql::count_people(tx)?.1 == 1;
         rules::check_role(caller.role, user.role, wanted, is_only_owner && !user.is_bot())?;
         if user.is_bot() {
-            bots::rules::check_role(wanted)?;
+            bots::rules::check_role(tx, wanted, user.bot_owner_id)?;
         }
         role::change(tx, &user, wanted)?;
     }

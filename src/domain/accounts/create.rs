@@ -120,7 +120,7 @@ pub fn create_bot(
     domain: &str,
     bot: &NewBotRow,
 ) -> ApiResult<(UserRow, String)> {
-    bots::rules::check_role(user.role)?;
+    bots::rules::check_role(tx, user.role, user.bot.map(|(_, owner)| owner))?;
     let user = create_with_domain(tx, user, domain)?;
     bots::sql::insert(tx, &NewBotRow { user_id: user.user_id, ..bot.clone() })?;
     let api_key = bots::change::mint_key(tx, user.user_id)?;

@@ -2,15 +2,16 @@
 
 use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
+use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::record::{BotRecord, ServiceRecord};
-use crate::domain::bots::sql::BotRow;
+use crate::domain::bots::sql::{BotRow, DefaultChannel};
 use crate::domain::bots::{default_channels, sql};
 use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, uniform_event};
 use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
-use crate::types::UserId;
+use crate::types::{StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
@@ -143,6 +144,35 @@ pub fn emit_default_channel(
     let user_ids = administrators(tx, bot)?;
     for (row, user_ids) in seen_rows(tx, bot, row, user_ids)? {
         emit_updated_to(tx, bot, change(&row), user_ids);
+    }
+    Ok(())
+}
+
+/// Emits a channel, as the default channel of bots, to those of some users who can administer the bots: they see it now, or no
+/// longer, or it has a new name.
+pub fn emit_default_channel_anew(
+    tx: &mut Tx<'_>,
+    stream_id: StreamId,
+    user_ids: &RoaringBitmap,
+) -> ApiResult<()> {
+    for bot_id in sql::with_default_channel(tx, stream_id)? {
+        let (Some(bot), Some(row)) = (user_rows::by_id(tx, bot_id)?, sql::load(tx, bot_id)?) else {
+            continue;
+        };
+        let is_it =
+            |channel: &Option<DefaultChannel>| channel.as_ref().is_some_and(|it| it.stream_id == stream_id);
+        let is_default = (is_it(&row.default_sending_stream), is_it(&row.default_events_register_stream));
+        let user_ids = administrators(tx, &bot)? & user_ids;
+        for (shown, user_ids) in seen_rows(tx, &bot, row, user_ids)? {
+            if is_default.0 {
+                let change = BotChange::DefaultSendingStream(shown.sending_stream_name());
+                emit_updated_to(tx, &bot, change, user_ids.clone());
+            }
+            if is_default.1 {
+                let change = BotChange::DefaultEventsRegisterStream(shown.events_stream_name());
+                emit_updated_to(tx, &bot, change, user_ids);
+            }
+        }
     }
     Ok(())
 }

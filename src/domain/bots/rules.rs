@@ -51,13 +51,17 @@ pub fn check_can_own_bots(caller: &Caller) -> ApiResult<()> {
     Ok(())
 }
 
-/// Checks that a bot may have a role. The key of a bot is read by others than the bot, who must not gain a role by it: no
-/// bot is above members.
-pub fn check_role(role: Role) -> ApiResult<()> {
-    if matches!(role, Role::Member | Role::Guest) {
-        return Ok(());
+/// Checks that a bot of this owner may have a role. The key of a bot is read by others than the bot, who must not gain a
+/// role by it: no bot is above members, and guests would see by it what guests do not.
+pub fn check_role(connection: &Connection, role: Role, owner_id: Option<UserId>) -> ApiResult<()> {
+    if !matches!(role, Role::Member | Role::Guest) {
+        return Err(ApiError::bad_request("A bot is a member or a guest."));
     }
-    Err(ApiError::bad_request("A bot is a member or a guest."))
+    let owner = owner_id.map(|owner| user_rows::by_id(connection, owner)).transpose()?.flatten();
+    if role == Role::Member && owner.is_some_and(|owner| owner.role == Role::Guest) {
+        return Err(ApiError::bad_request("The bot of a guest is a guest."));
+    }
+    Ok(())
 }
 
 /// Loads a bot that the caller may administer: their own, or any bot for administrators.

@@ -105,6 +105,16 @@ pub fn list(connection: &Connection, owner: Option<UserId>) -> rusqlite::Result<
     Ok(bots)
 }
 
+/// Lists the bots that have a channel as a default channel.
+pub fn with_default_channel(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<Vec<UserId>> {
+    connection
+        .prepare_cached(
+            "SELECT user_id FROM bot WHERE default_sending_stream = ?1 OR default_events_register_stream = ?1",
+        )?
+        .query_map([stream_id], |row| row.get(0))?
+        .collect()
+}
+
 /// Lists the bots without a row in `bot`.
 pub fn list_without_row(connection: &Connection) -> rusqlite::Result<Vec<UserId>> {
     connection

@@ -4,6 +4,7 @@ use super::scope::Scope;
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channel_viewers::ChannelViewers;
+use crate::domain::bots;
 use crate::domain::channels::events::{PeersChanged, StreamCreated, StreamDeleted};
 use crate::domain::channels::record::Records;
 use crate::domain::channels::sql;
@@ -107,6 +108,14 @@ pub(super) fn emit_gained(tx: &mut Tx<'_>, changes: &[Change]) -> ApiResult<()> 
             let peers = PeersChanged::added(vec![stream.stream_id], &subscribers, stream.is_archived);
             tx.emit(peers, Audience::set(gained - subscribers));
         }
+    }
+    Ok(())
+}
+
+/// Emits the channels as those of bots, whose owners know them by name if they see them.
+pub(super) fn emit_of_bots(tx: &mut Tx<'_>, changes: &[Change]) -> ApiResult<()> {
+    for Change { stream, gained, lost } in changes {
+        bots::events::emit_default_channel_anew(tx, stream.stream_id, &(gained | lost))?;
     }
     Ok(())
 }

@@ -9,8 +9,9 @@
 //! 3. `user_group` `remove_members` and `add_members` of system groups, then `stream` `create` and `subscription`
 //!    `peer_add` for channels that become visible;
 //! 4. events emitted by the callback of [`with_events_between`], which may refer to what became visible;
-//! 5. `stream` `delete`, and what clients know of users who were deactivated or reactivated;
-//! 6. `realm_user` `remove`.
+//! 5. `realm_bot` `update` for owners of bots whose default channel became visible or invisible;
+//! 6. `stream` `delete`, and what clients know of users who were deactivated or reactivated;
+//! 7. `realm_user` `remove`.
 //!
 //! The passing of time is a change as well: see [`waiting_period`].
 
@@ -68,6 +69,7 @@ fn emit_changes<R>(
     accounts.emit_system_groups(tx)?;
     channels::emit_gained(tx, &changes.channels)?;
     let answer = emit(tx, &changes)?;
+    channels::emit_of_bots(tx, &changes.channels)?;
     channels::emit_lost(tx, &changes.channels);
     accounts.emit_deactivated(tx)?;
     accounts.emit_reactivated(tx)?;

@@ -170,7 +170,9 @@ async fn a_bot_that_goes_to_a_guest_becomes_one() {
     assert_eq!((role(id).await, role(other).await), (json!(600), json!(400)));
     let mut queue = ada.register(json!({"event_types": ["realm_user"]})).await;
     let both = json!({"bot_owner_id": guest.user_id, "role": 400});
-    owner.patch(&format!("/bots/{other}"), both).await.ok();
+    let refused = owner.patch(&format!("/bots/{other}"), both).await;
+    refused.error(400, "BAD_REQUEST", "The bot of a guest is a guest.");
+    owner.patch(&format!("/bots/{other}"), json!({"bot_owner_id": guest.user_id})).await.ok();
     let told = |person: Value| json!({"type": "realm_user", "op": "update", "person": person});
     queue
         .expect(&[
@@ -179,6 +181,15 @@ async fn a_bot_that_goes_to_a_guest_becomes_one() {
         ])
         .await;
     assert_eq!(role(other).await, 600);
+    // Nor does an administrator make it a member later.
+    for path in [format!("/bots/{other}"), format!("/users/{other}")] {
+        let refused = owner.patch(&path, json!({"role": 400})).await;
+        refused.error(400, "BAD_REQUEST", "The bot of a guest is a guest.");
+    }
+    let back = json!({"bot_owner_id": ada.user_id, "role": 400});
+    owner.patch(&format!("/bots/{other}"), back).await.ok();
+    assert_eq!(role(other).await, 400);
+    queue.ignore();
 }
 
 #[tokio::test]
@@ -192,11 +203,25 @@ async fn an_owner_is_not_told_the_name_of_a_default_channel_that_they_do_not_see
     let both = json!({"default_sending_stream": "secret", "default_events_register_stream": "general"});
     let changed = ada.patch(&path, both).await.ok();
     assert_eq!(changed["default_sending_stream"], "secret");
-    owner
-        .delete("/users/me/subscriptions", json!({"subscriptions": ["secret"], "principals": [ada.user_id]}))
-        .await
-        .ok();
-    owner.patch(&format!("/streams/{secret}"), json!({"new_name": "merger"})).await.ok();
+    let ada_leaves = async || {
+        let params = json!({"subscriptions": ["secret"], "principals": [ada.user_id]});
+        owner.delete("/users/me/subscriptions", params).await.ok();
+    };
+    server
+        .check_state_sync(&[&owner, &ada], async || {
+            ada_leaves().await;
+            let params = json!({"subscriptions": [{"name": "secret"}], "principals": [ada.user_id]});
+            owner.post("/users/me/subscriptions", params).await.ok();
+            // Private channels are hidden from guests who are not in them, public ones too.
+            ada_leaves().await;
+            for role in [600, 400, 200, 400] {
+                owner.patch(&format!("/users/{}", ada.user_id), json!({"role": role})).await.ok();
+            }
+            owner.patch(&format!("/streams/{secret}"), json!({"new_name": "merger"})).await.ok();
+        })
+        .await;
+
+    owner.patch(&format!("/users/{id}"), json!({"role": 400})).await.ok();
 
     let channels =
         |bot: &Value| (bot["default_sending_stream"].clone(), bot["default_events_register_stream"].clone());
