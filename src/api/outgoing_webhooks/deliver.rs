@@ -35,7 +35,7 @@ const PAUSES: [i64; 3] = [2, 10, 60];
 /// The published client name of replies.
 const CLIENT: &str = "OutgoingWebhookResponse";
 
-/// Posts all due messages, as many at a time as [`Slots`] allow. Returns when the next one is due, in UNIX seconds. A message
+/// Posts all due messages, as many at a time as [`slots`](super) has. Returns when the next one is due, in UNIX seconds. A message
 /// that the server fails to handle stays where it is and stops no other; the last such error is returned, so that it is tried
 /// again.
 pub async fn deliver_due(app: &App) -> ApiResult<Option<i64>> {
