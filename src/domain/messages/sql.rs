@@ -335,6 +335,22 @@ pub fn topic_links(connection: &Connection, id: MessageId) -> rusqlite::Result<O
         .optional()
 }
 
+/// The messages of a conversation that mention everybody in the channel, ascending. An index has them: the attributes of a
+/// message are stored after its texts, which would be read as well.
+pub fn stream_wildcards(
+    connection: &Connection,
+    recipient_id: RecipientId,
+    ids: RangeInclusive<MessageId>,
+) -> rusqlite::Result<Vec<MessageId>> {
+    connection
+        .prepare_cached(
+            "SELECT id FROM message INDEXED BY message_stream_wildcard
+             WHERE recipient_id = ?1 AND attributes & 1 AND id BETWEEN ?2 AND ?3 ORDER BY id",
+        )?
+        .query_map((recipient_id, ids.start(), ids.end()), |row| row.get(0))?
+        .collect()
+}
+
 /// Sets bits of a message's attributes.
 pub fn add_attributes(connection: &Connection, id: MessageId, attributes: i64) -> rusqlite::Result<()> {
     connection

@@ -123,7 +123,7 @@ fn some_participants(
     for statement in [
         "SELECT DISTINCT sender_id FROM message WHERE topic_id = ?1 LIMIT ?2",
         "SELECT DISTINCT reaction.user_id FROM message JOIN reaction ON message_id = message.id
-         WHERE topic_id = ?1 AND attributes & 32 LIMIT ?2",
+         WHERE topic_id = ?1 LIMIT ?2",
     ] {
         if (participants.len() as i64) < enough {
             let mut statement = connection.prepare_cached(statement)?;

@@ -104,6 +104,67 @@ fn no_statement_walks_a_table_that_grows() {
     assert!(unused.is_empty(), "listed, but no statement begins so and walks a table: {unused:?}");
 }
 
+/// The last large column of each table whose rows can be large.
+const LARGE_COLUMNS: &[(&str, &str)] = &[
+    ("event", "payload"),
+    ("message", "rendered_content"),
+    ("message_edit", "prev_rendered_content"),
+    ("reminder", "rendered_content"),
+    ("scheduled_message", "rendered_content"),
+];
+
+/// Statements that read what is stored after a large column but not the column, by how they begin, and why they may.
+const LATE_COLUMNS: &[(&str, &str)] = &[(
+    "SELECT recipient_id, subject, sender_id, attributes",
+    "a narrow that no index answers, in the pool of slow reads, whose statements have a deadline",
+)];
+
+/// SQLite reads a row up to the last column that is asked for. So what looks cheap reads a megabyte of each of many rows.
+#[test]
+fn no_statement_reads_large_columns_in_vain() {
+    let (_folder, database) = empty_database();
+    let connection = database.connect_writer().unwrap();
+    let (mut found, mut used) = (Vec::new(), vec![false; LATE_COLUMNS.len()]);
+    // What changes or deletes a row reads it.
+    let reads = |text: &str| text.starts_with("SELECT") || text.starts_with("WITH");
+    for statement in complete_statements(&files()).iter().filter(|statement| reads(&statement.text)) {
+        for (table, column) in LARGE_COLUMNS {
+            let columns = columns_read(&connection, &statement.text, table);
+            let large = connection
+                .query_row("SELECT cid FROM pragma_table_info(?1) WHERE name = ?2", (table, column), |row| {
+                    row.get(0)
+                })
+                .unwrap();
+            if columns.iter().all(|read| *read < large) || columns.contains(&large) {
+                continue;
+            }
+            match LATE_COLUMNS.iter().position(|(beginning, _)| statement.text.starts_with(beginning)) {
+                Some(listed) => used[listed] = true,
+                None => found.push(format!("{}: {}", statement.path, statement.text)),
+            }
+        }
+    }
+    assert!(found.is_empty(), "statements that read large columns in vain:\n{}", found.join("\n"));
+    assert!(used.iter().all(|used| *used), "listed, but not found: {LATE_COLUMNS:?}");
+}
+
+/// The columns of a table's rows that a statement reads, by their numbers.
+fn columns_read(connection: &rusqlite::Connection, statement: &str, table: &str) -> BTreeSet<i64> {
+    let page = "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?1";
+    let page: i64 = connection.query_row(page, [table], |row| row.get(0)).unwrap();
+    let mut program = connection.prepare(&format!("EXPLAIN {statement}")).unwrap();
+    let steps = program.raw_query().mapped(|row| Ok((row.get("opcode")?, row.get("p1")?, row.get("p2")?)));
+    let steps: Vec<(String, i64, i64)> = steps.map(Result::unwrap).collect();
+    let is_open = |opcode: &str| matches!(opcode, "OpenRead" | "OpenWrite");
+    let cursors: BTreeSet<i64> = steps
+        .iter()
+        .filter(|(opcode, _, number)| is_open(opcode) && *number == page)
+        .map(|(_, cursor, _)| *cursor)
+        .collect();
+    let of_table = |(opcode, cursor, _): &&(String, i64, i64)| opcode == "Column" && cursors.contains(cursor);
+    steps.iter().filter(of_table).map(|(_, _, column)| *column).collect()
+}
+
 fn tables(connection: &rusqlite::Connection) -> BTreeSet<String> {
     let mut statement = connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").unwrap();
     let names = statement.query_map([], |row| row.get(0)).unwrap();

@@ -11,7 +11,6 @@ use crate::domain::access::messages as message_access;
 use crate::domain::messages::events::{FlagsChanged, UnreadDetail, UnreadDetails, UnreadPlace};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::receipts::late;
-use crate::domain::messages::record::attribute;
 use crate::domain::messages::viewer::{MessageViewer, invalid_message};
 use crate::domain::messages::{read_state, sql};
 use crate::events::Audience;
@@ -219,23 +218,24 @@ fn unread_details(tx: &Tx<'_>, caller: &Caller, ids: &[MessageId]) -> ApiResult<
     let viewer = MessageViewer::new(tx, caller, tx.now());
     let mut details = UnreadDetails::new();
     for id in ids {
-        let Some(message) = sql::by_id(tx, *id)? else { continue };
+        let Some(recipient_id) = message_access::recipient_of(tx, *id)? else { continue };
         let flags = sql::flags(tx, caller.user_id, *id)?;
-        let conversation = viewer.conversation(message.recipient_id)?;
+        let conversation = viewer.conversation(recipient_id)?;
         let is_mention = flags & (bit::MENTIONED | bit::TOPIC_WILDCARD_MENTIONED) != 0
-            || message.has(attribute::STREAM_WILDCARD);
+            || !sql::stream_wildcards(tx, recipient_id, *id..=*id)?.is_empty();
+        let subject = sql::subject_of(tx, *id)?;
         let place = match &conversation.stream {
             Some(stream) => UnreadPlace::Stream {
                 stream_id: stream.stream_id,
-                unmuted_stream_msg: !viewer.muting()?.is_muted(stream.stream_id, &fold(&message.subject)),
-                topic: message.subject,
+                unmuted_stream_msg: !viewer.muting()?.is_muted(stream.stream_id, &fold(&subject)),
+                topic: subject,
             },
             None => {
                 let others = conversation.participants.iter().copied();
                 UnreadPlace::Private { user_ids: others.filter(|id| *id != caller.user_id).collect() }
             }
         };
-        details.insert(message.id, UnreadDetail { place, mentioned: is_mention });
+        details.insert(*id, UnreadDetail { place, mentioned: is_mention });
     }
     Ok(details)
 }

@@ -5,7 +5,6 @@
 use crate::domain::access::messages::{ALL_IDS, ConversationAccess};
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::narrow::cursor::{Cursor, Direction, Index, IndexCursor, Union, Within};
-use crate::domain::messages::record::attribute;
 use crate::domain::messages::sql;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::subscriptions::sql as subscriptions;
@@ -125,10 +124,11 @@ enum Mention {
 }
 
 impl Mention {
-    fn new(attributes: i64, flags: i64) -> Self {
+    /// How the user's flags say it. That a message mentions everybody in the channel is not among them.
+    fn new(flags: i64) -> Self {
         if flags & bit::MENTIONED != 0 {
             Self::Directly
-        } else if attributes & attribute::STREAM_WILDCARD != 0 || flags & bit::TOPIC_WILDCARD_MENTIONED != 0 {
+        } else if flags & bit::TOPIC_WILDCARD_MENTIONED != 0 {
             Self::Wildcard
         } else {
             Self::Not
@@ -137,24 +137,31 @@ impl Mention {
 }
 
 /// The unread messages of a conversation from an id on, ascending: the messages in the gaps of its read set, with one
-/// statement for each gap.
+/// statement for each gap, and one for those that mention everybody.
 fn unread_of(viewer: &MessageViewer<'_>, recipient_id: RecipientId, from: u32) -> ApiResult<Vec<Unread>> {
     let conversation = viewer.conversation(recipient_id)?;
     let read_set = viewer.read_set(recipient_id)?;
     let mut statement = viewer.connection.prepare_cached(
-        "SELECT id, topic_id, attributes, coalesce(
+        "SELECT id, topic_id, coalesce(
              (SELECT flags FROM user_message_flags WHERE user_id = ?1 AND message_id = id), 0)
          FROM message INDEXED BY message_recipient WHERE recipient_id = ?2 AND id BETWEEN ?3 AND ?4 ORDER BY id",
     )?;
     let mut unread = Vec::new();
     for received in &conversation.received {
         for gap in read_set.gaps(from.max(*received.start())..=*received.end()) {
-            let gap = (viewer.caller.user_id, recipient_id, gap.start(), gap.end());
-            let found = statement.query_map(gap, |row| {
-                let mention = Mention::new(row.get(2)?, row.get(3)?);
-                Ok(Unread { id: row.get(0)?, topic_id: row.get(1)?, mention })
+            let bounds = (viewer.caller.user_id, recipient_id, gap.start(), gap.end());
+            let found = statement.query_map(bounds, |row| {
+                Ok(Unread { id: row.get(0)?, topic_id: row.get(1)?, mention: Mention::new(row.get(2)?) })
             })?;
             unread.extend(found.collect::<Result<Vec<_>, _>>()?);
+        }
+    }
+    if let (Some(first), Some(last)) = (unread.first(), unread.last()) {
+        let wildcards = sql::stream_wildcards(viewer.connection, recipient_id, first.id..=last.id)?;
+        for message in &mut unread {
+            if message.mention == Mention::Not && wildcards.binary_search(&message.id).is_ok() {
+                message.mention = Mention::Wildcard;
+            }
         }
     }
     Ok(unread)
