@@ -70,6 +70,18 @@ impl Caller {
         (self.role, self.bot_owner_id) = (role, bot_owner_id);
         Ok(())
     }
+
+    /// Returns the role now. Fails if the API key was revoked, but not if the organization was closed or the user deactivated:
+    /// who waits is told of it.
+    pub fn role_now(&self, connection: &Connection) -> ApiResult<Role> {
+        let row = connection
+            .prepare_cached(
+                "SELECT role FROM user JOIN api_key USING (user_id) WHERE user_id = ?1 AND api_key.id = ?2",
+            )?
+            .query_row((self.user_id, self.api_key_id), |row| row.get(0))
+            .optional()?;
+        row.ok_or_else(invalid_key)
+    }
 }
 
 /// A kind of caller, as a type: what a handler can rely on. A route names one in its [`Access`], and its handler takes

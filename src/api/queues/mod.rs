@@ -4,11 +4,10 @@ pub mod register;
 
 use crate::api::queues::register::{RegisterParams, new_queue};
 use crate::app::App;
-use crate::auth::CallerKind;
 use crate::events::{self, Audience, Delivery, QueueError, QueueId, uniform_event};
 use crate::http::Resource;
-use crate::http::{ApiError, ApiResult, Call, Params2, Reply, Route, USER, User};
-use crate::types::EventId;
+use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, Route, USER, User};
+use crate::types::{EventId, Role};
 use hyper::Method;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -91,7 +90,7 @@ struct AnyEvent {}
 
 async fn wait(
     app: Arc<App>,
-    mut caller: User,
+    caller: User,
     queue_id: QueueId,
     last_event_id: Option<i64>,
     dont_block: bool,
@@ -104,7 +103,7 @@ async fn wait(
         let delivery = app.hub.poll(&queue_id, caller.user_id, last_event_id, timeout, &app.clock).await;
         match delivery.map_err(refused)? {
             Delivery::Events(events) => {
-                check_access(&app, &mut caller, &queue_id).await?;
+                check_access(&app, &caller, &queue_id).await?;
                 let queue_id = json!(queue_id.0);
                 return Ok(Reply::members(format!("\"events\":[{events}],\"queue_id\":{queue_id}")));
             }
@@ -120,12 +119,14 @@ async fn wait(
 
 /// Refuses a caller whose key was revoked while the request waited, and expires a queue of all public channels whose user
 /// has become a guest. Asked after events were collected, so that none is delivered that is theirs no longer.
-async fn check_access(app: &App, caller: &mut User, queue_id: &QueueId) -> ApiResult<()> {
-    if !app.credential_cache.is_current(caller) {
-        app.readers.read(|snapshot| caller.revalidate(snapshot)).await?;
-    }
+async fn check_access(app: &App, caller: &Caller, queue_id: &QueueId) -> ApiResult<()> {
+    let role = if app.credential_cache.is_current(caller) {
+        caller.role
+    } else {
+        app.readers.read(|snapshot| caller.role_now(snapshot)).await?
+    };
     let owner = app.hub.owner(queue_id);
-    if !caller.is_guest() || owner.is_none_or(|(_, registration)| !registration.all_public_streams) {
+    if role != Role::Guest || owner.is_none_or(|(_, registration)| !registration.all_public_streams) {
         return Ok(());
     }
     app.hub.remove(queue_id);
