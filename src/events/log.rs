@@ -132,6 +132,9 @@ pub fn last_event_id(connection: &Connection) -> rusqlite::Result<EventId> {
 /// How many bytes of events are read at a time. An event may have as much HTML as a message.
 const MAX_READ_BYTES: usize = 4 << 20;
 
+/// How many bytes of events are removed in one job. The one after which this is reached is removed as well.
+const MAX_TRIMMED_BYTES: i64 = 16 << 20;
+
 /// Some events of the log.
 pub struct LogPage {
     /// The oldest first.
@@ -235,15 +238,19 @@ fn row(row: &Row<'_>) -> rusqlite::Result<LogRow> {
     })
 }
 
-/// Removes up to `limit` of the events that no queue can still ask for, and returns how many. The newest event stays: it
-/// tells `POST /register` where the log ends.
+/// Removes up to `limit` of the events that no queue can still ask for, fewer if they are large, and returns how many. The
+/// newest event stays: it tells `POST /register` where the log ends.
 pub fn trim(connection: &Connection, until: EventId, limit: usize) -> rusqlite::Result<usize> {
     connection
         .prepare_cached(
             "DELETE FROM event WHERE id IN (
-                 SELECT id FROM event WHERE id <= ?1 AND id < (SELECT max(id) FROM event) ORDER BY id LIMIT ?2)",
+                 SELECT id FROM (
+                     SELECT id, sum(octet_length(payload)) OVER
+                         (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS length_before
+                     FROM event WHERE id <= ?1 AND id < (SELECT max(id) FROM event) ORDER BY id LIMIT ?2)
+                 WHERE coalesce(length_before, 0) < ?3)",
         )?
-        .execute((until, limit as i64))
+        .execute((until, limit as i64, MAX_TRIMMED_BYTES))
 }
 
 /// Removes the stored audiences that no event of the log has any more. Reads the whole log.

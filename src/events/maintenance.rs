@@ -34,10 +34,10 @@ async fn trim_log(hub: &Hub, writer: &Writer) -> Result<(), StoreError> {
             Ok(log::trim(tx, until, MAX_TRIMMED_PER_JOB)?)
         };
         let rows = writer.run(trim).await?;
-        is_trimmed |= rows > 0;
-        if rows < MAX_TRIMMED_PER_JOB {
+        if rows == 0 {
             break;
         }
+        is_trimmed = true;
     }
     if is_trimmed && hub.head().0 - until.0 <= MAX_EVENTS_SEARCHED {
         let remove = |tx: &mut Tx<'_>| -> Result<(), StoreError> {

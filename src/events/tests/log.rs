@@ -80,3 +80,25 @@ async fn pages_have_what_is_wanted_and_say_where_they_end() {
     assert_eq!(page(9, 1000, "note").await, (vec![], 10));
     bench.close();
 }
+
+/// Large events are removed in several jobs.
+#[tokio::test]
+async fn a_job_removes_a_limited_length_of_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("events.sqlite")).await;
+    bench
+        .execute(
+            "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < 20)
+             INSERT INTO event (id, type, name, version, audience, also_public, payload)
+             SELECT number, 'note', '', 1, x'3A30000000000000', 1, hex(zeroblob(1 << 19)) FROM one",
+        )
+        .await;
+    let trim = async || {
+        let job = |tx: &mut Tx<'_>| -> Result<_, StoreError> {
+            Ok(crate::events::log::trim(tx, EventId(20), 2000)?)
+        };
+        bench.writer.run(job).await.unwrap()
+    };
+    assert_eq!([trim().await, trim().await, trim().await], [16, 3, 0]);
+    bench.close();
+}
