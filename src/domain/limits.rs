@@ -65,12 +65,12 @@ pub const MAX_SHOWN_ATTACHMENTS: u32 = 10_000;
 /// How many of the messages that link to an uploaded file its owner is told, the newest.
 pub const MAX_SHOWN_LINKING_MESSAGES: u32 = 100;
 
-/// How many edits of a message clients get, the newest. Bots may edit a message thousands of times.
-pub const MAX_SHOWN_EDITS: usize = 100;
+/// How many edits and moves of a message are kept, the newest. Bots may edit a message thousands of times.
+pub const MAX_EDITS: usize = 100;
 
-/// How long the versions of a message before its edits may be together, in bytes of Markdown and HTML. Clients get fewer
-/// edits of a message with longer versions, but always the last one.
-pub const MAX_SHOWN_EDITS_LENGTH: usize = 2 * MAX_RENDERED_LENGTH;
+/// How long the versions of a message before its edits may be together, in bytes of Markdown and HTML. Fewer edits are kept
+/// of a message with longer versions, but always the last one.
+pub const MAX_EDITS_LENGTH: usize = 2 * MAX_RENDERED_LENGTH;
 
 /// The maximum length of a channel name, in characters.
 pub const MAX_STREAM_NAME_LENGTH: usize = 60;
@@ -183,6 +183,17 @@ pub const MAX_EMOJI_OF_AUTHOR: usize = 500;
 
 /// How many people one request may write to: the recipients of a message, draft or typing notification.
 pub const MAX_RECIPIENTS: usize = 1000;
+
+/// In how many direct conversations users and their bots may be together when one of them begins another with several
+/// people. All who are written to have it in their lists.
+pub const MAX_DIRECT_CONVERSATIONS: usize = 5000;
+
+/// How many messages one request may move, of somebody who is not a moderator. Each is written anew.
+pub const MAX_MOVED_MESSAGES: usize = 5000;
+
+/// How long the messages that one job moves or deletes may be together, in bytes of Markdown, HTML and earlier versions; a
+/// single message may be longer. Moderators move as much as they want.
+pub const MAX_REWRITTEN_LENGTH: i64 = 32 << 20;
 
 /// How many terms a narrow may have.
 pub const MAX_NARROW_TERMS: usize = 100;

@@ -546,6 +546,68 @@ async fn a_request_has_a_limited_number_of_values() {
     too_many(&ada.post("/messages/flags", flags(100_001)).await, "values in messages", 100_000);
 }
 
+/// Whoever is written to has the conversation in their lists, so the bots of a user count for the user.
+#[tokio::test]
+async fn a_user_begins_a_limited_number_of_conversations() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let (bob, cleo, dora) =
+        (server.member("bob").await, server.member("cleo").await, server.member("dora").await);
+    let helper = server.bot("helper", &ada).await;
+    let (user, limit) = (ada.user_id, limits::MAX_DIRECT_CONVERSATIONS);
+    let has = format!("SELECT count(*) FROM direct_participant WHERE user_id = {user}");
+    let has: usize = server.column(&has).await[0].parse().unwrap();
+    server
+        .sql(&format!(
+            "INSERT INTO recipient (user_ids)
+             WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {})
+             SELECT '0,' || number FROM one;
+             INSERT INTO direct_participant SELECT {user}, recipient_id FROM recipient WHERE user_ids LIKE '0,%'",
+            limit - 1 - has
+        ))
+        .await;
+    let write = async |from: &Client, to: &[&Client]| {
+        let to: Vec<i64> = to.iter().map(|client| client.user_id).collect();
+        from.post("/messages", json!({"type": "direct", "to": to, "content": "Hi"})).await
+    };
+    write(&ada, &[&bob, &cleo]).await.ok();
+    too_many(&write(&ada, &[&bob, &dora]).await, "direct conversations", limit);
+    too_many(&write(&helper, &[&bob, &dora]).await, "direct conversations", limit);
+    // Those that are there go on, those of two are as many as there are people, and others may write.
+    write(&ada, &[&bob, &cleo]).await.ok();
+    write(&ada, &[&dora]).await.ok();
+    write(&bob, &[&ada, &dora]).await.ok();
+}
+
+/// Each message that moves is written anew.
+#[tokio::test]
+async fn a_request_moves_a_limited_number_of_messages() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let general = server.channel("general", &[&owner, &ada]).await;
+    let limit = limits::MAX_MOVED_MESSAGES;
+    let first = ada.send(general, "topic", "x").await;
+    server.add_copies(first, limit.try_into().unwrap()).await;
+    let shift = async |client: &Client, id: i64, topic: &str, mode: &str| {
+        client.patch(&format!("/messages/{id}"), json!({"topic": topic, "propagate_mode": mode})).await
+    };
+    for topic in ["other", "\u{2714} topic"] {
+        too_many(&shift(&ada, first, topic, "change_all").await, "messages to move", limit);
+    }
+    shift(&ada, first + 1, "other", "change_later").await.ok();
+    let last = first + i64::try_from(limit).unwrap();
+    assert_eq!(ada.message(last).await["subject"], "other");
+    server.add_copies(last, 1).await;
+    shift(&owner, last, "topic", "change_all").await.ok();
+    assert_eq!(ada.message(last).await["subject"], "topic");
+
+    let long = ada.send(general, "long", &"\u{1f600}".repeat(9_900)).await;
+    server.add_copies(long, 33).await;
+    let refused = shift(&ada, long, "longer", "change_all").await;
+    refused.error(400, "BAD_REQUEST", "Too much text in these messages (limit: 32 MiB)");
+    shift(&ada, long + 20, "longer", "change_later").await.ok();
+}
+
 /// Messages with as much HTML as they may have: answers end before they are too large, and the next has the rest.
 // conformance: queue-15
 #[tokio::test]

@@ -68,10 +68,9 @@ fn delete_batch(tx: &mut Tx<'_>, mut caller: Caller, stream_id: StreamId, topic:
     let view = MessageViewer::new(tx, &caller, tx.now()).channel(&stream)?;
     // Find one more than is deleted, to know whether there are more.
     let mut batch = topic_sql::newest_ids(tx, topic_id, &view.visible, BATCH + 1)?;
-    let complete = batch.len() <= BATCH;
-    if !complete {
-        batch.remove(0);
-    }
+    let count = sql::fit_in_job(tx, batch.iter().rev().take(BATCH).copied())?;
+    let complete = batch.len() <= count;
+    batch.drain(..batch.len() - count);
     if let Some(newest) = batch.last() {
         let subject = sql::subject_of(tx, *newest)?;
         delete::from_channel(tx, &stream, &subject, &batch, Some(caller.user_id))?;

@@ -72,10 +72,11 @@ impl Expired {
         let of_realm: i64 = realm::settings::MESSAGE_RETENTION_DAYS.get(connection)?;
         let mut cutoffs = Cutoffs { connection, now, by_days: HashMap::new() };
         for (recipient_id, days) in channels::limited_retention(connection, of_realm)? {
-            let found = sql::in_channel_before(connection, recipient_id, cutoffs.of(days)?, BATCH)?;
+            let mut found = sql::in_channel_before(connection, recipient_id, cutoffs.of(days)?, BATCH)?;
             if found.is_empty() {
                 continue;
             }
+            found.truncate(sql::fit_in_job(connection, found.iter().map(|(id, ..)| *id))?);
             let mut topics: BTreeMap<TopicId, (String, Vec<MessageId>)> = BTreeMap::new();
             for (id, topic_id, subject) in found {
                 let (spelling, ids) = topics.entry(topic_id).or_default();
@@ -89,7 +90,9 @@ impl Expired {
             return Ok(None);
         }
         let mut conversations: BTreeMap<RecipientId, Vec<MessageId>> = BTreeMap::new();
-        for (id, recipient_id) in sql::direct_before(connection, cutoffs.of(of_realm)?, BATCH)? {
+        let mut found = sql::direct_before(connection, cutoffs.of(of_realm)?, BATCH)?;
+        found.truncate(sql::fit_in_job(connection, found.iter().map(|(id, _)| *id))?);
+        for (id, recipient_id) in found {
             conversations.entry(recipient_id).or_default().push(id);
         }
         Ok((!conversations.is_empty()).then_some(Self::Direct(conversations)))

@@ -294,5 +294,10 @@ fn check_direct(connection: &Connection, caller: &Caller, now: i64, user_ids: &[
         let msg = format!("'{}' is no longer using this organization.", gone.full_name);
         return Err(ApiError::bad_request(msg));
     }
-    direct_messages::check(connection, caller, now, user_ids)
+    direct_messages::check(connection, caller, now, user_ids)?;
+    if user_ids.len() > 2 && sql::direct_recipient(connection, user_ids)?.is_none() {
+        let count = sql::count_direct_conversations(connection, caller.accountable())?;
+        limits::check("direct conversations", count + 1, limits::MAX_DIRECT_CONVERSATIONS)?;
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 //! rule.
 
 use crate::domain::access::messages as message_access;
-use crate::domain::limits::{MAX_SHOWN_EDITS, MAX_SHOWN_EDITS_LENGTH};
+use crate::domain::limits::{MAX_EDITS, MAX_EDITS_LENGTH, MAX_REWRITTEN_LENGTH};
 use crate::domain::messages::record::{
     EditRecord, MessageRow, Participant, RENDERED_VERSION, Reaction, attribute,
 };
@@ -136,6 +136,17 @@ pub fn insert_direct_recipient(
     Ok(recipient_id)
 }
 
+/// In how many direct conversations a user and their bots are, together.
+pub fn count_direct_conversations(connection: &Connection, owner_id: UserId) -> rusqlite::Result<usize> {
+    connection
+        .prepare_cached(
+            "SELECT count(*) FROM direct_participant
+             WHERE user_id IN (SELECT user_id FROM user WHERE user_id = ?1 OR bot_owner_id = ?1)",
+        )?
+        .query_row([owner_id], |row| row.get::<_, i64>(0))
+        .map(|count| usize::try_from(count).unwrap_or(0))
+}
+
 /// User ids separated by commas, as in `recipient.user_ids`.
 pub fn joined(user_ids: &[UserId]) -> String {
     user_ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
@@ -224,7 +235,7 @@ pub fn reactions(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec
         .collect()
 }
 
-/// A message's edits and moves, the newest first, as many as clients get.
+/// A message's edits and moves, the newest first.
 pub fn edits(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<EditRecord>> {
     let mut statement = connection.prepare_cached(
         "SELECT user_id, timestamp, prev_content, prev_rendered_content, prev_topic, topic, prev_stream, stream
@@ -233,8 +244,9 @@ pub fn edits(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<Edi
     let mut rows = statement.query([id])?;
     let mut edits = Vec::new();
     let mut length = 0;
+    // Files of before the limits may have more.
     while let Some(row) = rows.next()?
-        && edits.len() < MAX_SHOWN_EDITS
+        && edits.len() < MAX_EDITS
     {
         let edit = EditRecord {
             user_id: row.get(0)?,
@@ -248,7 +260,7 @@ pub fn edits(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<Edi
         };
         let versions = [&edit.prev_content, &edit.prev_rendered_content];
         length += versions.into_iter().flatten().map(String::len).sum::<usize>();
-        if length > MAX_SHOWN_EDITS_LENGTH && !edits.is_empty() {
+        if length > MAX_EDITS_LENGTH && !edits.is_empty() {
             break;
         }
         edits.push(edit);
@@ -256,7 +268,7 @@ pub fn edits(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<Edi
     Ok(edits)
 }
 
-/// Adds to a message's history.
+/// Adds to a message's history, and removes from it what is beyond its limits.
 pub fn insert_edit(connection: &Connection, id: MessageId, edit: &EditRecord) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -275,8 +287,49 @@ pub fn insert_edit(connection: &Connection, id: MessageId, edit: &EditRecord) ->
             &edit.topic,
             edit.prev_stream,
             edit.stream,
-        ))
-        .map(|_| ())
+        ))?;
+    trim_edits(connection, id)
+}
+
+/// Removes from a message's history what is beyond its limits: what clients do not get, nobody can see.
+fn trim_edits(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "SELECT number, coalesce(octet_length(prev_content), 0) + coalesce(octet_length(prev_rendered_content), 0)
+         FROM message_edit WHERE message_id = ?1 ORDER BY number DESC",
+    )?;
+    let (mut count, mut total) = (0, 0);
+    let mut edits = statement.query([id])?;
+    while let Some(edit) = edits.next()? {
+        let (number, length): (i64, i64) = (edit.get(0)?, edit.get(1)?);
+        count += 1;
+        total += length;
+        if count > MAX_EDITS || (total > MAX_EDITS_LENGTH as i64 && count > 1) {
+            return connection
+                .prepare_cached("DELETE FROM message_edit WHERE message_id = ?1 AND number <= ?2")?
+                .execute((id, number))
+                .map(|_| ());
+        }
+    }
+    Ok(())
+}
+
+/// How many of some messages one job may move or delete: one at least, and as many as are short enough together.
+pub fn fit_in_job(connection: &Connection, ids: impl Iterator<Item = MessageId>) -> rusqlite::Result<usize> {
+    let mut statement = connection.prepare_cached(
+        "SELECT octet_length(content) + octet_length(rendered_content) + coalesce((
+             SELECT sum(coalesce(octet_length(prev_content), 0) + coalesce(octet_length(prev_rendered_content), 0))
+             FROM message_edit WHERE message_id = id), 0)
+         FROM message WHERE id = ?1",
+    )?;
+    let (mut count, mut total) = (0, 0);
+    for id in ids {
+        total += statement.query_row([id], |row| row.get::<_, i64>(0)).optional()?.unwrap_or(0);
+        if total > MAX_REWRITTEN_LENGTH && count > 0 {
+            break;
+        }
+        count += 1;
+    }
+    Ok(count)
 }
 
 /// Updates a message's content and the attributes that follow from it, and keeps the others.

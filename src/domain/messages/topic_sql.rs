@@ -2,6 +2,7 @@
 //! its result needs. Ranges are those of ids that a viewer may read.
 
 use crate::domain::access::messages::{Ranges, newest_of_topic_in};
+use crate::domain::limits::MAX_EDITS;
 use crate::domain::messages::record::{EditRecord, attribute};
 use crate::domain::messages::sql;
 use crate::types::{MessageId, RecipientId, TopicId, UserId};
@@ -9,13 +10,18 @@ use roaring::RoaringBitmap;
 use rusqlite::Connection;
 use std::collections::BTreeSet;
 
-/// The messages of a topic in ranges of ids, ascending.
-pub fn ids(connection: &Connection, topic_id: TopicId, within: &Ranges) -> rusqlite::Result<Vec<MessageId>> {
+/// The messages of a topic in ranges of ids, ascending, at most `limit`.
+pub fn ids(
+    connection: &Connection,
+    topic_id: TopicId,
+    within: &Ranges,
+    limit: usize,
+) -> rusqlite::Result<Vec<MessageId>> {
     let mut statement = connection.prepare_cached(IDS)?;
     let mut ids = Vec::new();
     for range in within {
         let found = statement.query_map((topic_id, range.start(), range.end()), |row| row.get(0))?;
-        for id in found {
+        for id in found.take(limit - ids.len()) {
             ids.push(id?);
         }
     }
@@ -147,6 +153,10 @@ pub fn insert_moves(
              ?2, ?3, iif(?4 IS NULL, NULL, subject), ?4, ?5, ?6
          FROM message WHERE id = ?1",
     )?;
+    let mut trim = connection.prepare_cached(
+        "DELETE FROM message_edit WHERE message_id = ?1
+             AND number <= (SELECT max(number) FROM message_edit WHERE message_id = ?1) - ?2",
+    )?;
     for id in ids {
         statement.execute((
             id,
@@ -156,6 +166,7 @@ pub fn insert_moves(
             record.prev_stream,
             record.stream,
         ))?;
+        trim.execute((id, MAX_EDITS as i64))?;
     }
     Ok(())
 }

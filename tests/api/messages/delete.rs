@@ -123,6 +123,22 @@ async fn a_large_topic_is_deleted_in_parts() {
     unknown.error(400, "BAD_REQUEST", "Invalid channel ID");
 }
 
+/// Forty messages of a megabyte of HTML are two jobs.
+#[tokio::test]
+async fn long_messages_are_deleted_in_more_parts() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let first = say(&owner, garden, "large", &"\u{1f600}".repeat(9_900)).await;
+    server.add_copies(first, 39).await;
+    let bulk =
+        json!({"event_types": ["delete_message"], "client_capabilities": {"bulk_message_deletion": true}});
+    let mut queue = owner.register(bulk).await;
+    let path = format!("/streams/{garden}/delete_topic");
+    assert_eq!(owner.post(&path, json!({"topic_name": "large"})).await.ok()["complete"], true);
+    let deleted = queue.expect_kinds(&["delete_message", "delete_message"]).await;
+    let count = |event: &serde_json::Value| event["message_ids"].as_array().unwrap().len();
+    assert_eq!(deleted.iter().map(count).sum::<usize>(), 40);
+}
+
 // conformance: delete-14
 #[tokio::test]
 async fn the_oldest_message_of_a_channel_is_told_when_it_changes() {

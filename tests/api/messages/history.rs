@@ -148,8 +148,8 @@ async fn each_snapshot_names_who_changed_what() {
 
 // conformance: history-19
 #[tokio::test]
-async fn of_many_edits_the_newest_are_shown() {
-    let Place { server: _running, owner, garden, .. } = Place::new().await;
+async fn of_many_edits_the_newest_are_kept() {
+    let Place { server, owner, garden, .. } = Place::new().await;
     let id = say(&owner, garden, "lunch", "0").await;
     for number in 1..=103 {
         edit(&owner, id, json!({"content": number.to_string()})).await.ok();
@@ -161,6 +161,8 @@ async fn of_many_edits_the_newest_are_shown() {
     let shown = message(&owner, id).await["edit_history"].clone();
     assert_eq!(shown.as_array().unwrap().len(), 100);
     assert_eq!(shown[0]["prev_content"], "102");
+    let kept = "SELECT count(*) FROM message_edit";
+    assert_eq!(server.column(kept).await, ["100"]);
     // Longer versions are fewer, and the last is always there.
     for number in 0..5 {
         // Some 800 kB of HTML.
@@ -169,4 +171,8 @@ async fn of_many_edits_the_newest_are_shown() {
     }
     let shown = message(&owner, id).await["edit_history"].clone();
     assert_eq!(shown.as_array().unwrap().len(), 2);
+    assert_eq!(server.column(kept).await, ["2"]);
+    // A move is kept as well, and beside it what there is room for.
+    edit(&owner, id, json!({"topic": "dinner"})).await.ok();
+    assert_eq!(message(&owner, id).await["edit_history"][0]["topic"], "dinner");
 }

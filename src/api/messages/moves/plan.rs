@@ -9,16 +9,18 @@ use crate::domain::access::channels::Viewer;
 use crate::domain::access::messages::{Ranges, clip};
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::realm_settings::{RealmGroup, is_held};
+use crate::domain::limits;
+use crate::domain::limits::{MAX_MOVED_MESSAGES, MAX_REWRITTEN_LENGTH};
 use crate::domain::linkifiers::compiled::topic_links;
 use crate::domain::messages::destination::{check_may_post, check_topic};
 use crate::domain::messages::events::PropagateMode;
 use crate::domain::messages::record::{EditRecord, MessageRow};
-use crate::domain::messages::topic_sql;
 use crate::domain::messages::viewer::MessageViewer;
+use crate::domain::messages::{sql, topic_sql};
 use crate::domain::realm;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::TopicLink;
-use crate::types::{MessageId, Role, StreamId, Topic, TopicId, UserId};
+use crate::types::{MessageId, StreamId, Topic, TopicId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
 
@@ -135,8 +137,13 @@ pub fn plan(
         check_may_post(connection, caller, now, &to)?;
     }
     let visible = &MessageViewer::new(connection, caller, now).channel(from)?.visible;
+    let is_trusted = caller.role.is_moderator();
+    let limit = if is_trusted { usize::MAX } else { MAX_MOVED_MESSAGES };
     let (ids, is_whole_topic) =
-        select_messages(connection, visible, topic_id, message.id, target.propagate_mode)?;
+        select_messages(connection, visible, topic_id, message.id, target.propagate_mode, limit)?;
+    if !is_trusted {
+        check_length(connection, &ids)?;
+    }
     if target.propagate_mode == PropagateMode::ChangeAll {
         check_age_of_all(connection, facts, &ids, now)?;
     }
@@ -155,26 +162,39 @@ pub fn plan(
     })
 }
 
+/// Checks that messages are short enough to be written anew in one job.
+fn check_length(connection: &Connection, ids: &[MessageId]) -> ApiResult<()> {
+    if sql::fit_in_job(connection, ids.iter().copied())? < ids.len() {
+        let limit = MAX_REWRITTEN_LENGTH >> 20;
+        return Err(ApiError::bad_request(format!("Too much text in these messages (limit: {limit} MiB)")));
+    }
+    Ok(())
+}
+
 /// Returns the messages of a topic that move with the named one, ascending, and whether they are all of it that is
-/// visible.
+/// visible. Fails if they are more than a limit.
 fn select_messages(
     connection: &Connection,
     visible: &Ranges,
     topic_id: TopicId,
     named: MessageId,
     propagate_mode: PropagateMode,
+    limit: usize,
 ) -> ApiResult<(Vec<MessageId>, bool)> {
     let bit = named.bit().ok_or_else(|| ApiError::internal("the id of a stored message is out of range"))?;
     let has_any = |ids| topic_sql::has_any(connection, topic_id, &clip(visible, ids));
     let has_before = || has_any(0..=bit.saturating_sub(1));
+    let ids = |within: &Ranges| -> ApiResult<Vec<MessageId>> {
+        let ids = topic_sql::ids(connection, topic_id, within, limit.saturating_add(1))?;
+        limits::check("messages to move", ids.len(), limit)?;
+        Ok(ids)
+    };
     Ok(match propagate_mode {
         PropagateMode::ChangeOne => {
             (vec![named], !has_before()? && !has_any(bit.saturating_add(1)..=u32::MAX)?)
         }
-        PropagateMode::ChangeLater => {
-            (topic_sql::ids(connection, topic_id, &clip(visible, bit..=u32::MAX))?, !has_before()?)
-        }
-        PropagateMode::ChangeAll => (topic_sql::ids(connection, topic_id, visible)?, true),
+        PropagateMode::ChangeLater => (ids(&clip(visible, bit..=u32::MAX))?, !has_before()?),
+        PropagateMode::ChangeAll => (ids(visible)?, true),
     })
 }
 
@@ -235,7 +255,7 @@ impl MovePermissions<'_> {
 
 /// The caller's time limits. Administrators and moderators have none.
 fn limits(connection: &Connection, caller: &Caller) -> ApiResult<TimeLimits> {
-    if caller.role.is_administrator() || caller.role == Role::Moderator {
+    if caller.role.is_moderator() {
         return Ok(TimeLimits::default());
     }
     Ok(TimeLimits {
