@@ -66,7 +66,7 @@ pub struct Options {
     pub connections_per_address: Option<usize>,
     /// Hosts to which outgoing webhooks may post: `name`, `name:port`, `name:*`, or `*` for the public internet.
     pub webhook_hosts: Vec<String>,
-    /// How long a poll waits for events; `None` means the published 45 to 50 seconds.
+    /// How long a poll waits for events; `None` means 45 to 49.5 seconds.
     pub heartbeat: Option<Duration>,
     /// The largest file that can be uploaded, in MiB; `None` means 100.
     pub max_file_upload_size_mib: Option<u64>,

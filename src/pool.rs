@@ -3,7 +3,8 @@
 //! Such work runs on blocking threads, never on a thread that serves requests and never on the writer's. A [`Pool`]
 //! limits how much of it runs and how much waits:
 //! - its permits belong to the work and not to the caller that waits, so a client that hangs up frees nothing early;
-//! - the work of one user takes at most half of the permits, so that the others always find some;
+//! - the work of one user takes at most half of the permits, rounded up, so all of a pool that has one; where two users
+//!   take all, the others wait in the queue;
 //! - a queue that is full refuses more work, and a caller that waited too long is refused;
 //! - its threads have a lower priority than the others where the system has one for each thread, so that requests that are
 //!   quick stay quick on a machine with few cores.

@@ -50,7 +50,7 @@ pub const MAX_OWNED_LENGTH: i64 = 8 << 20;
 /// The maximum length of a message, in characters.
 pub const MAX_MESSAGE_LENGTH: usize = 10_000;
 
-/// The maximum length of the HTML of a message or description, in bytes.
+/// The maximum length of the HTML of a message, in bytes. Descriptions have a limit of their own.
 pub const MAX_RENDERED_LENGTH: usize = 100 * MAX_MESSAGE_LENGTH;
 
 /// The maximum length of the HTML of a description, in bytes. Everybody gets those of all channels in one answer.

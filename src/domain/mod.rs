@@ -8,8 +8,9 @@
 //! | modules | what they hold |
 //! |---|---|
 //! | `limits`, `realm`, `groups` | the organization's settings, membership in groups, and permissions |
+//! | `images` | decoding and scaling images, and public images |
 //! | `access` | access to channels, users and messages: the rows it depends on, and one rule for each |
-//! | `images` to `profile_fields` | small resources that users, channels and messages refer to |
+//! | `files` to `profile_fields` | small resources that users, channels and messages refer to |
 //! | `users`, `presence`, `user_status`, `muted_users` | users |
 //! | `channel_folders` to `bots` | channels and their folders, subscribers, and bots |
 //! | `visibility` | events for channels and users that a change makes visible or invisible |

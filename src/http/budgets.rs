@@ -12,7 +12,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The bytes that something may take in all, and a part of them that one owner may take, so that the others always find some.
+/// The bytes that something may take in all, and a part of them that one owner may take, so that one owner alone does not
+/// use up all of it.
 pub struct Budget(Arc<Inner>);
 
 struct Inner {

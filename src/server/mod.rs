@@ -1,4 +1,5 @@
-//! A running server: start, connections, maintenance and shutdown. The only place that spawns tasks.
+//! A running server: start, connections, maintenance and shutdown. Its tasks are started here and in `connection`; test
+//! servers start more in `crate::testing`.
 
 mod connection;
 mod connection_limits;

@@ -4,8 +4,8 @@
 //! job while the request arrives, and the file exists once all of them are written. A download reads one chunk per
 //! snapshot. So no file is in memory as a whole, and uploads do not delay other jobs.
 //!
-//! Messages reference the files that they link to (`domain::messages::file_references`). Users who may read one of
-//! these messages may download the file (`domain::messages::file_access`).
+//! Messages reference the files that they link to (`domain::files::references`). Users who may read one of these
+//! messages may download the file (`domain::files::access`).
 
 mod attachments;
 pub mod cleaning;
