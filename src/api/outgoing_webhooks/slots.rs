@@ -1,4 +1,5 @@
-//! Which messages are posted at a time: bots whose servers are slow hold up themselves, and not the bots of others.
+//! Which messages are posted at a time: bots whose servers are slow hold up themselves and bots of the same owner, and
+//! those of others only if four owners have such bots at the same time.
 
 use crate::domain::messages::webhook_queue::{self, QueuedRow, WaitingBot};
 use rusqlite::Connection;
