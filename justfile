@@ -20,7 +20,7 @@ ci:
 clients:
     tests/clients/run
 
-# The figures of README.md, measured here
+# The figures of benches/README.md, measured here
 bench *arguments:
     cargo bench --bench numbers {{ arguments }}
 
