@@ -39,7 +39,7 @@ enum MainCommand {
     ///
     /// A missing file is created, with its organization. The server is ready when GET /api/v1/server_settings responds.
     Serve(serve::Serve),
-    /// Create and list users, and manage their API keys.
+    /// Create, list and change users, and manage their API keys.
     ///
     /// Works while the server runs and while it does not.
     #[command(subcommand)]
@@ -177,7 +177,7 @@ enum KeyCommand {
         #[command(flatten)]
         output: Output,
     },
-    /// List the API keys of a user: id, creation time and purpose.
+    /// List the API keys of a user: id, creation time, last use and purpose.
     List {
         #[command(flatten)]
         file: File,

@@ -51,7 +51,7 @@ pub struct Serve {
     /// private networks. Requests use http, not https. None by default.
     #[arg(long, env = "TEAMCHAT_WEBHOOK_HOSTS", value_name = "HOST[:PORT]", value_delimiter = ',', value_parser = serve_options::parse_webhook_host)]
     pub webhook_hosts: Vec<String>,
-    /// Leave out the web client: no page is served but those of invitations.
+    /// Leave out the web client: no page is served but those of invitations and new passwords.
     #[arg(long, env = "TEAMCHAT_NO_WEB", value_parser = BoolishValueParser::new(), conflicts_with = "web_dir")]
     pub no_web: bool,
     /// Serve the web client from a folder instead of from the program, for people who work on it.
