@@ -322,7 +322,8 @@ CREATE TABLE subscription_span (
 ) STRICT, WITHOUT ROWID;
 
 -- Former subscribers of a channel: they receive events about the messages that they received.
-CREATE INDEX subscription_span_ended ON subscription_span (stream_id) WHERE until_message_id IS NOT NULL;
+CREATE INDEX subscription_span_ended ON subscription_span (stream_id, until_message_id)
+    WHERE until_message_id IS NOT NULL;
 
 -- Messages that were moved to a channel from another one. Spans tell who received a message in the channel it was sent
 -- to; for moved messages `user_ids` tells it. Messages with the same receivers share a row, so a moved topic is one row

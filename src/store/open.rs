@@ -30,7 +30,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0005_bot_notices", include_str!("migrations/0005_bot_notices.sql")),
     ("0006_accounts", include_str!("migrations/0006_accounts.sql")),
     ("0007_names", include_str!("migrations/0007_names.sql")),
-    ("0008_bots", include_str!("migrations/0008_bots.sql")),
+    ("0008_indexes", include_str!("migrations/0008_indexes.sql")),
 ];
 
 /// The ending of the lock file's name.

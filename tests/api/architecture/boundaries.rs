@@ -14,11 +14,11 @@ use std::fmt::Write;
 /// Modules that import nothing but what is named here, whatever stands before them.
 const PURE: [(&str, &[&str]); 2] = [("types", &[]), ("markdown", &["types"])];
 
-/// Top-level modules that are not part of the spine though they stand before `domain`.
-const NOT_SPINE: [&str; 2] = ["types", "markdown"];
+/// Top-level modules that are not part of the base though they stand before `domain`.
+const NOT_BASE: [&str; 2] = ["types", "markdown"];
 
-/// Names of resources that the spine may use: below which path, the singular of the name (none for all), and why.
-const WORDS_OF_SPINE: &[(&str, &str, &str)] = &[
+/// Names of resources that the base may use: below which path, the singular of the name (none for all), and why.
+const WORDS_OF_BASE: &[(&str, &str, &str)] = &[
     ("", "access", "each route has its kind of access"),
     ("", "account", "credentials are of accounts"),
     ("", "file", "the database, and files in bodies"),
@@ -49,7 +49,7 @@ const ORDER: &str = "a top-level module imports only those that lib.rs declares 
 const PURITY: &str = "types and markdown import nothing but types";
 const DOMAIN: &str = "a module of domain imports only those that domain/mod.rs declares before it";
 const RESOURCES: &str = "no resource of api imports another";
-const WORDS: &str = "the spine does not name a resource";
+const WORDS: &str = "the base does not name a resource";
 const CIRCLES: &str = "files do not import each other in a circle";
 const DECLARED: &str = "lib.rs declares every module of src";
 
@@ -66,7 +66,7 @@ fn violations(files: &[SourceFile]) -> Vec<Violation> {
     let mut found = Vec::new();
     found.extend(misplaced(&modules));
     found.extend(circles(&modules));
-    found.extend(resources_in_spine(&modules, files));
+    found.extend(resources_in_base(&modules, files));
     found.sort();
     found
 }
@@ -212,22 +212,22 @@ fn shortest_circle<'a>(graph: &Graph<'a>, component: &BTreeSet<&'a str>) -> Vec<
     shortest
 }
 
-/// Names that files of the spine define, with a word that is the name of a resource.
-fn resources_in_spine(modules: &Modules, files: &[SourceFile]) -> Vec<Violation> {
+/// Names that files of the base define, with a word that is the name of a resource.
+fn resources_in_base(modules: &Modules, files: &[SourceFile]) -> Vec<Violation> {
     let before_domain = modules.children("").iter().take_while(|name| *name != "domain");
-    let spine: BTreeSet<&str> =
-        before_domain.map(String::as_str).filter(|name| !NOT_SPINE.contains(name)).collect();
+    let base: BTreeSet<&str> =
+        before_domain.map(String::as_str).filter(|name| !NOT_BASE.contains(name)).collect();
     let resources = ["domain", "api"].iter().flat_map(|module| modules.children(module));
     let resources = resources.filter(|name| !LISTS.contains(&name.as_str()));
     let mut words: BTreeSet<&str> = resources.map(|name| singular(name)).collect();
     words.insert("stream_id");
     let mut found = BTreeSet::new();
     for file in files.iter().filter(|file| !file.is_test()) {
-        if !file.module().first().is_some_and(|top| spine.contains(top)) {
+        if !file.module().first().is_some_and(|top| base.contains(top)) {
             continue;
         }
         let is_allowed = |word: &str| {
-            let mut known = WORDS_OF_SPINE.iter().filter(|(path, ..)| file.path.starts_with(path));
+            let mut known = WORDS_OF_BASE.iter().filter(|(path, ..)| file.path.starts_with(path));
             known.any(|(_, other, _)| other.is_empty() || *other == word)
         };
         for name in file.definitions() {
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn domain_and_the_spine_do_not_import_operations() {
+    fn domain_and_the_base_do_not_import_operations() {
         let expected = "domain/channels.rs:1 imports api/drafts.rs (`crate::api::drafts::routes`)";
         assert_found(
             "domain/channels.rs",

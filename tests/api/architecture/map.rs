@@ -123,7 +123,7 @@ fn expand(path: &str) -> Vec<String> {
 
 #[test]
 fn a_map_is_read_and_held_against_the_source() {
-    let page = "# Page\n\n    some other block\n\nText\n\n    src/lib.rs  main.rs    the map\n    src/store/  SPINE\n      \
+    let page = "# Page\n\n    some other block\n\nText\n\n    src/lib.rs  main.rs    the map\n    src/store/  BASE\n      \
          tx.rs  migrations/   jobs, and versions\n    src/domain/{b,a}.rs   two files\n    tests/api/     tests\n";
     let paths = paths_of(&map_of(page));
     assert_eq!(
