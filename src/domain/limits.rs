@@ -120,6 +120,9 @@ pub const MAX_CHANNELS_OF_CREATOR: usize = 5000;
 /// How many email addresses one request may invite.
 pub const MAX_EMAILS_PER_REQUEST: usize = 100;
 
+/// How many groups an invitation may add people to.
+pub const MAX_GROUPS_OF_INVITE: usize = 100;
+
 /// How many usable invitations a user may have.
 pub const MAX_INVITES: usize = 500;
 

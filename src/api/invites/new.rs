@@ -3,9 +3,11 @@
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows;
 use crate::domain::access::channels::Viewer;
+use crate::domain::groups::rules::Manager;
 use crate::domain::invites::record::{InviteRow, random_key};
 use crate::domain::invites::{rules, sql};
-use crate::domain::limits::MAX_INVITES;
+use crate::domain::limits;
+use crate::domain::limits::{MAX_CHANNELS_PER_REQUEST, MAX_GROUPS_OF_INVITE, MAX_INVITES};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{GroupId, Role, StreamId};
@@ -90,13 +92,18 @@ pub fn new_invite(
     count: usize,
 ) -> ApiResult<InviteRow> {
     rules::check_can_manage_invites(caller)?;
+    let stream_ids = distinct(stream_ids);
+    limits::check("channels in one request", stream_ids.len(), MAX_CHANNELS_PER_REQUEST)?;
+    let group_ids = distinct(&params.group_ids);
+    limits::check("groups in one request", group_ids.len(), MAX_GROUPS_OF_INVITE)?;
     if sql::count_usable(connection, caller.user_id, now)? as usize + count > MAX_INVITES {
         let msg = format!("You have too many invitations (limit: {MAX_INVITES}). Revoke some of them first.");
         return Err(ApiError::bad_request(msg));
     }
-    check_channels(connection, caller, now, stream_ids)?;
-    for group_id in &params.group_ids {
-        rules::check_group(connection, caller, now, *group_id)?;
+    check_channels(connection, caller, now, &stream_ids)?;
+    if !group_ids.is_empty() {
+        let manager = Manager::new(connection, caller, now)?;
+        group_ids.iter().try_for_each(|group_id| rules::check_group(connection, &manager, *group_id))?;
     }
     // Ignored for callers who are not administrators, as specified.
     let welcome_message_custom_text = params.welcome_text().filter(|_| caller.role.is_administrator());
@@ -108,13 +115,21 @@ pub fn new_invite(
         invited: now,
         expiry_date: params.expiry_date(now)?,
         invited_as: params.invite_as,
-        stream_ids: stream_ids.to_vec(),
-        group_ids: params.group_ids.clone(),
+        stream_ids,
+        group_ids,
         include_realm_default_subscriptions: params.include_realm_default_subscriptions,
         notify_referrer_on_join: true,
         welcome_message_custom_text,
         is_revoked: false,
     })
+}
+
+/// Returns ids ascending, each once.
+fn distinct<T: Copy + Ord>(ids: &[T]) -> Vec<T> {
+    let mut ids = ids.to_vec();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }
 
 /// Checks that each channel is a default channel or one that the caller may subscribe others to.
@@ -125,7 +140,7 @@ fn check_channels(
     stream_ids: &[StreamId],
 ) -> ApiResult<()> {
     let viewer = Viewer::new(Ctx::new(connection, caller, now));
-    let mut streams = Vec::new();
+    let mut may_add = true;
     for stream_id in stream_ids {
         let mut readable = None;
         if let Some(stream) = channel_rows::by_id(connection, *stream_id)?
@@ -135,13 +150,13 @@ fn check_channels(
             readable = Some(stream);
         }
         let msg = || format!("Invalid channel ID {stream_id}. No invites were sent.");
-        streams.push(readable.ok_or_else(|| ApiError::bad_request(msg()))?);
+        let stream = readable.ok_or_else(|| ApiError::bad_request(msg()))?;
+        // A channel that cannot be read is refused before one to which nobody may be added, wherever it is in the list.
+        may_add = may_add && rules::may_add_to_channel(&viewer, &stream)?;
     }
-    for stream in &streams {
-        if !rules::may_add_to_channel(&viewer, stream)? {
-            let msg = "You do not have permission to subscribe other users to channels.";
-            return Err(ApiError::bad_request(msg));
-        }
+    if !may_add {
+        let msg = "You do not have permission to subscribe other users to channels.";
+        return Err(ApiError::bad_request(msg));
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::domain::accounts::create::{NewUser, create_without_channels};
 use crate::domain::accounts::first_channel;
 use crate::domain::channels::sql as channels;
 use crate::domain::groups::events::MembersChanged;
+use crate::domain::groups::rules::Manager;
 use crate::domain::groups::sql as groups;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::invites::{events, rules, sql};
@@ -19,9 +20,9 @@ use crate::domain::realm::user_ids;
 use crate::domain::users::sql as users;
 use crate::domain::visibility::Scope;
 use crate::domain::{keys, realm, visibility};
-use crate::http::{ApiResult, allowed};
+use crate::http::{ApiResult, Caller, allowed};
 use crate::store::Tx;
-use crate::types::UserId;
+use crate::types::{GroupId, UserId};
 use rusqlite::Connection;
 
 /// The client of the new user's key in lists of keys.
@@ -158,6 +159,23 @@ fn invited_channels(connection: &Connection, invite: &InviteRow, now: i64) -> Ap
     Ok(streams)
 }
 
+/// Returns the groups that are active and to which the inviter may still add members.
+fn usable_groups(
+    connection: &Connection,
+    inviter: &Caller,
+    now: i64,
+    group_ids: &[GroupId],
+) -> ApiResult<Vec<GroupId>> {
+    let manager = Manager::new(connection, inviter, now)?;
+    let mut usable = Vec::new();
+    for group_id in group_ids {
+        if allowed(rules::check_group(connection, &manager, *group_id))?.is_some() {
+            usable.push(*group_id);
+        }
+    }
+    Ok(usable)
+}
+
 /// Adds the user to the active groups of an invitation to which the inviter may still add members.
 fn add_to_groups(tx: &mut Tx<'_>, invite: &InviteRow, user_id: UserId) -> ApiResult<()> {
     let now = tx.now();
@@ -166,11 +184,10 @@ fn add_to_groups(tx: &mut Tx<'_>, invite: &InviteRow, user_id: UserId) -> ApiRes
         return Ok(());
     }
     visibility::with_events(tx, Scope::Members(&[user_id]), |tx| {
-        for group_id in &invite.group_ids {
-            let is_usable = allowed(rules::check_group(tx, &inviter, now, *group_id))?.is_some();
-            if is_usable && groups::set_member(tx, *group_id, user_id, true)? {
+        for group_id in usable_groups(tx, &inviter, now, &invite.group_ids)? {
+            if groups::set_member(tx, group_id, user_id, true)? {
                 let everyone = user_ids::everyone(tx)?;
-                tx.emit(MembersChanged::new(true, *group_id, &[user_id]), everyone);
+                tx.emit(MembersChanged::new(true, group_id, &[user_id]), everyone);
             }
         }
         Ok(())

@@ -65,10 +65,10 @@ pub fn may_add_to_channel(viewer: &Viewer<'_>, stream: &StreamRow) -> ApiResult<
         || permissions::may_add_others(viewer, stream)?)
 }
 
-/// Checks that a group is named and active, and that the caller may add members.
-pub fn check_group(connection: &Connection, caller: &Caller, now: i64, group_id: GroupId) -> ApiResult<()> {
+/// Checks that a group is named and active, and that its manager may add members.
+pub fn check_group(connection: &Connection, manager: &Manager<'_>, group_id: GroupId) -> ApiResult<()> {
     let group = groups::find_active(connection, group_id)?;
-    Manager::new(connection, caller, now)?.require(&group, &[UserGroupSetting::CanAddMembers])
+    manager.require(&group, &[UserGroupSetting::CanAddMembers])
 }
 
 /// Returns the inviter as a caller if they may still invite to the role of an invitation.
