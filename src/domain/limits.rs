@@ -159,6 +159,16 @@ pub const MAX_REMINDERS: usize = 500;
 /// How many user groups a user may create who is not an administrator.
 pub const MAX_GROUPS_OF_CREATOR: usize = 500;
 
+/// How many people the value of a permission may name directly. Each value is stored as a group of its own.
+pub const MAX_DIRECT_MEMBERS: usize = 500;
+
+/// How many groups the value of a permission may name.
+pub const MAX_DIRECT_SUBGROUPS: usize = 100;
+
+/// How many people and groups the permissions of all channels that one request creates may name: each channel has values of
+/// its own.
+pub const MAX_PERMISSION_MEMBERS_PER_REQUEST: usize = 10_000;
+
 /// How many members and subgroups one request may add to a group or remove from it.
 pub const MAX_GROUP_MEMBERS_PER_REQUEST: usize = 10_000;
 

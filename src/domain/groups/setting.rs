@@ -8,10 +8,12 @@ use crate::domain::groups::permission::Permission;
 use crate::domain::groups::sql;
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::system::SystemGroup;
+use crate::domain::limits;
+use crate::domain::limits::{MAX_DIRECT_MEMBERS, MAX_DIRECT_SUBGROUPS};
 use crate::http::{ApiError, ApiResult};
 use crate::types::{GroupId, UserId};
 use rusqlite::Connection;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::HashMap;
 
 /// A group setting's value as clients write and read it.
@@ -28,9 +30,22 @@ pub enum GroupSetting {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectGroup {
     /// Users, ascending.
+    #[serde(deserialize_with = "distinct")]
     pub direct_members: Vec<UserId>,
     /// Groups, ascending.
+    #[serde(deserialize_with = "distinct")]
     pub direct_subgroups: Vec<GroupId>,
+}
+
+/// Reads a list, ascending and without repetitions. This is done where parameters are read: values are copied for each of
+/// the channels that a request creates.
+fn distinct<'de, T: Deserialize<'de> + Ord, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let mut list = Vec::deserialize(deserializer)?;
+    list.sort_unstable();
+    list.dedup();
+    Ok(list)
 }
 
 /// The group that holds a permission; `default` when the setting was never changed.
@@ -91,12 +106,21 @@ pub fn normal(value: &GroupSetting) -> GroupSetting {
     }
 }
 
+/// How many rows a value takes: those of the people and groups that it names, each once.
+pub fn size(value: &GroupSetting) -> usize {
+    match normal(value) {
+        GroupSetting::Group(_) => 0,
+        GroupSetting::Direct(direct) => direct.direct_members.len() + direct.direct_subgroups.len(),
+    }
+}
+
 /// Checks a value that a client sent for a setting with this name and rule, and finds the group for it; where the value
 /// is people or several groups, one is made.
 ///
 /// # Errors
 /// `BAD_REQUEST`: "Invalid user group", "User group is deactivated.", "Invalid user ID: ...", "Invalid user group ID:
-/// ...", "'...' setting cannot be set to '...' group."; `SYSTEM_GROUP_REQUIRED`.
+/// ...", "'...' setting cannot be set to '...' group.", "Too many direct_members in ... (limit: ...)";
+/// `SYSTEM_GROUP_REQUIRED`.
 pub fn parse(
     connection: &Connection,
     name: &str,
@@ -110,6 +134,9 @@ pub fn parse(
     if rule.require_system_group {
         return Err(system_group_required(name));
     }
+    let (members, subgroups) = (direct.direct_members.len(), direct.direct_subgroups.len());
+    limits::check(&format!("direct_members in {name}"), members, MAX_DIRECT_MEMBERS)?;
+    limits::check(&format!("direct_subgroups in {name}"), subgroups, MAX_DIRECT_SUBGROUPS)?;
     for user_id in &direct.direct_members {
         if !sql::is_active_user(connection, *user_id)? {
             return Err(no_such_user(*user_id));

@@ -18,7 +18,7 @@ use crate::domain::groups::setting::{GroupSetting, Owner};
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::groups::{channel_settings, setting};
 use crate::domain::limits;
-use crate::domain::limits::MAX_CHANNELS_OF_CREATOR;
+use crate::domain::limits::{MAX_CHANNELS_OF_CREATOR, MAX_PERMISSION_MEMBERS_PER_REQUEST};
 use crate::domain::rendering::render_descriptions;
 use crate::events::Audience;
 use crate::http::form::Form;
@@ -116,6 +116,10 @@ pub fn create_channels(
         let limit = MAX_CHANNELS_OF_CREATOR;
         limits::check_owned(tx, caller.user_id, "channels of one creator", statement, channels.len(), limit)?;
     }
+    let members = params.groups().map(|(_, value)| setting::size(value)).sum::<usize>();
+    let members = members.saturating_mul(channels.len());
+    let limit = MAX_PERMISSION_MEMBERS_PER_REQUEST;
+    limits::check("members of permissions in one request", members, limit)?;
     let checked = check(tx, caller, params)?;
     let mut created = Vec::with_capacity(channels.len());
     for channel in channels {

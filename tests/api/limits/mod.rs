@@ -1,6 +1,7 @@
 //! What one account may have and ask for: for each limit the last that is allowed, and the first that is not.
 
 mod lists;
+mod permissions;
 
 use crate::harness::{Answer, Client, START, TestServer};
 use serde_json::{Value, json};
