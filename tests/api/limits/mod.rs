@@ -527,6 +527,7 @@ async fn times_that_clients_are_told_are_those_that_hold() {
 }
 
 /// JSON takes many times its length in memory, and who is written to is looked up.
+// conformance: flag-54
 #[tokio::test]
 async fn a_request_has_a_limited_number_of_values() {
     let server = TestServer::start().await;
@@ -545,7 +546,9 @@ async fn a_request_has_a_limited_number_of_values() {
     too_many(&ada.post("/drafts", json!({"drafts": [draft]})).await, what, limit);
     too_many(&ada.post("/messages", send(10_001)).await, "values in to", 10_000);
     let flags = |count: usize| json!({"op": "add", "flag": "read", "messages": vec![9_999; count]});
-    ada.post("/messages/flags", flags(90_000)).await.ok();
+    ada.post("/messages/flags", flags(5000)).await.ok();
+    let many = "Too many messages requested (maximum 5000).";
+    ada.post("/messages/flags", flags(5001)).await.error(400, "BAD_REQUEST", many);
     too_many(&ada.post("/messages/flags", flags(100_001)).await, "values in messages", 100_000);
 }
 

@@ -189,7 +189,8 @@ fn range(viewer: &MessageViewer<'_>, narrow: &Narrow, params: &FetchParams) -> A
     range.page(viewer, narrow)
 }
 
-fn too_many() -> ApiError {
+/// The refusal of more messages than [`MAX_MESSAGES`].
+pub fn too_many() -> ApiError {
     ApiError::bad_request(format!("Too many messages requested (maximum {MAX_MESSAGES})."))
 }
 

@@ -6,6 +6,7 @@
 pub mod for_narrow;
 pub mod mark_as_read;
 
+use crate::api::messages::fetch::{MAX_MESSAGES, too_many};
 use crate::domain::access::channel_rows as subscriptions;
 use crate::domain::access::messages as message_access;
 use crate::domain::messages::events::{FlagsChanged, UnreadDetail, UnreadDetails, UnreadPlace};
@@ -23,7 +24,7 @@ use std::collections::BTreeMap;
 /// Parameters of `POST /messages/flags`.
 #[derive(Deserialize)]
 pub struct FlagsParams {
-    /// Which messages.
+    /// Which messages, at most 5000.
     messages: Vec<MessageId>,
     /// `add` or `remove`.
     op: String,
@@ -87,6 +88,9 @@ pub struct UpdatedFlags {
 pub fn update_flags(tx: &mut Tx<'_>, caller: &User, params: FlagsParams) -> ApiResult<Reply<UpdatedFlags>> {
     let add = is_add(&params.op)?;
     let flag = EditableFlag::from_client(&params.flag)?;
+    if params.messages.len() > MAX_MESSAGES {
+        return Err(too_many());
+    }
     let mut ids = params.messages;
     ids.sort_unstable();
     ids.dedup();
