@@ -85,6 +85,7 @@ fn add_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiRe
 
 /// `DELETE /users/me/alert_words`: removes words. Those the user does not have are skipped.
 fn remove_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply<AlertWords>> {
+    limits::check("alert words", params.alert_words.len(), MAX_ALERT_WORDS)?;
     let mut changed = false;
     for word in params.words() {
         changed |= alert_words::delete(tx, caller.user_id, word)?;

@@ -1,7 +1,8 @@
 //! `/bot_storage`: a key-value store for each bot, in which the published bot library keeps its state.
 
 use super::Resource;
-use crate::domain::limits::MAX_BOT_STORAGE;
+use crate::domain::limits;
+use crate::domain::limits::{MAX_BOT_STORAGE, MAX_BOT_STORAGE_KEYS_PER_REQUEST};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -28,7 +29,7 @@ fn routes() -> Vec<Route> {
 /// Parameters of `GET /bot_storage` and `DELETE /bot_storage`.
 #[derive(Deserialize)]
 pub struct KeysParams {
-    /// The keys; all when absent.
+    /// The keys, at most 1000; all when absent.
     keys: Option<Vec<String>>,
 }
 
@@ -44,6 +45,7 @@ fn get_storage(read: &Read<'_, User>, params: KeysParams) -> ApiResult<Reply<Sto
     let mut storage = Map::new();
     match params.keys {
         Some(keys) => {
+            check_number(keys.len())?;
             for key in keys {
                 let value = load(read, read.caller.user_id, &key)?.ok_or_else(no_such_key)?;
                 storage.insert(key, value.into());
@@ -57,12 +59,13 @@ fn get_storage(read: &Read<'_, User>, params: KeysParams) -> ApiResult<Reply<Sto
 /// Parameters of `PUT /bot_storage`.
 #[derive(Deserialize)]
 pub struct UpdateStorageParams {
-    /// Keys and their new values. Other keys do not change.
+    /// Keys and their new values, at most 1000. Other keys do not change.
     storage: BTreeMap<String, String>,
 }
 
 /// `PUT /bot_storage`: sets the values, or none if the storage would exceed its limit.
 fn update_storage(tx: &mut Tx<'_>, caller: &User, params: UpdateStorageParams) -> ApiResult<Reply> {
+    check_number(params.storage.len())?;
     for (key, value) in &params.storage {
         set(tx, caller.user_id, key, value)?;
     }
@@ -80,6 +83,7 @@ fn update_storage(tx: &mut Tx<'_>, caller: &User, params: UpdateStorageParams) -
 fn remove_storage(tx: &mut Tx<'_>, caller: &User, params: KeysParams) -> ApiResult<Reply> {
     match params.keys {
         Some(keys) => {
+            check_number(keys.len())?;
             for key in keys {
                 if !delete(tx, caller.user_id, &key)? {
                     return Err(no_such_key());
@@ -89,6 +93,11 @@ fn remove_storage(tx: &mut Tx<'_>, caller: &User, params: KeysParams) -> ApiResu
         None => delete_all(tx, caller.user_id)?,
     }
     Ok(Reply::ok())
+}
+
+/// Checks the number of keys in a request.
+fn check_number(count: usize) -> ApiResult<()> {
+    limits::check("keys in one request", count, MAX_BOT_STORAGE_KEYS_PER_REQUEST)
 }
 
 fn no_such_key() -> ApiError {

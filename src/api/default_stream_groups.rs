@@ -6,6 +6,8 @@ use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::{channels as access, permissions};
 use crate::domain::channels::default_groups::{GroupRecord, delete_stream, emit_changed, list};
 use crate::domain::channels::sql as channels;
+use crate::domain::limits;
+use crate::domain::limits::MAX_CHANNELS_PER_REQUEST;
 use crate::http::Resource;
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
@@ -74,8 +76,8 @@ pub struct UpdateParams {
 /// `PATCH /default_stream_groups/{group_id}`: either part, or both.
 fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult<Reply> {
     permissions::require_default_channels(caller)?;
-    let is_empty = |text: &Option<String>| text.as_ref().is_none_or(String::is_empty);
-    if is_empty(&params.new_group_name) && is_empty(&params.new_description) {
+    let is_empty = |text: Option<&str>| text.is_none_or(str::is_empty);
+    if is_empty(params.new_group_name.as_deref()) && is_empty(params.new_description.as_deref()) {
         return Err(ApiError::bad_request("You must pass \"new_description\" or \"new_group_name\"."));
     }
     let mut group = find(tx, params.group_id)?;
@@ -208,6 +210,7 @@ fn check_not_default(connection: &Connection, streams: &[StreamRow], group: &str
 }
 
 fn find_streams(tx: &Tx<'_>, caller: &Caller, names: &[String]) -> ApiResult<Vec<StreamRow>> {
+    limits::check("channels in one request", names.len(), MAX_CHANNELS_PER_REQUEST)?;
     let mut streams = Vec::new();
     for name in names {
         let found = channels::by_name(tx, name)?.filter(|stream| !stream.is_archived);

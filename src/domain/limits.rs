@@ -111,6 +111,9 @@ pub const MAX_FILE_UPLOAD_SIZE_MIB: u64 = 100;
 /// How many channels one request may name to subscribe to, to create or to leave.
 pub const MAX_CHANNELS_PER_REQUEST: usize = 500;
 
+/// How many properties of subscriptions one request may change.
+pub const MAX_PROPERTIES_PER_REQUEST: usize = 500;
+
 /// How many subscriptions one request may ask for: channels times users.
 pub const MAX_SUBSCRIPTIONS_PER_REQUEST: usize = 50_000;
 
@@ -169,6 +172,9 @@ pub const MAX_DIRECT_SUBGROUPS: usize = 100;
 /// its own.
 pub const MAX_PERMISSION_MEMBERS_PER_REQUEST: usize = 10_000;
 
+/// How many subgroups one request may add to a group or remove from it. For each, all groups in it are looked up.
+pub const MAX_SUBGROUPS_PER_REQUEST: usize = 100;
+
 /// How many members and subgroups one request may add to a group or remove from it.
 pub const MAX_GROUP_MEMBERS_PER_REQUEST: usize = 10_000;
 
@@ -180,6 +186,15 @@ pub const MAX_NAVIGATION_VIEWS: usize = 200;
 
 /// The maximum length of a navigation view's fragment and of its name, in characters.
 pub const MAX_NAVIGATION_VIEW_LENGTH: usize = 500;
+
+/// How many values of custom profile fields one request may set or delete.
+pub const MAX_PROFILE_VALUES_PER_REQUEST: usize = 100;
+
+/// How many people a value of a custom profile field may name.
+pub const MAX_PROFILE_FIELD_USERS: usize = 100;
+
+/// How many keys of a bot's storage one request may set, name or delete.
+pub const MAX_BOT_STORAGE_KEYS_PER_REQUEST: usize = 1000;
 
 /// The maximum size of a bot's keys and values together, in characters.
 pub const MAX_BOT_STORAGE: usize = 10_000_000;

@@ -1,7 +1,8 @@
 //! `POST /channels/create`: creates one channel with its first subscribers (feature level 417).
 
 use crate::domain::channels::{rules, sql};
-use crate::domain::limits::MAX_STREAM_DESCRIPTION_LENGTH;
+use crate::domain::limits;
+use crate::domain::limits::{MAX_STREAM_DESCRIPTION_LENGTH, MAX_SUBSCRIPTIONS_PER_REQUEST};
 use crate::domain::membership::create_channel::{CreationParams, NewChannel};
 use crate::domain::membership::{create_channel, subscribe};
 use crate::domain::notices;
@@ -42,6 +43,8 @@ pub async fn create(
     call: Call<User>,
     Params2(params, creation): Params2<CreateParams, CreationParams>,
 ) -> ApiResult<Reply<CreatedChannel>> {
+    let subscriptions = params.subscribers.len();
+    limits::check("subscriptions in one request", subscriptions, MAX_SUBSCRIPTIONS_PER_REQUEST)?;
     let named = (rules::name(&params.name)?, rules::description(&params.description));
     let channel = create_channel::prepare_channels(&call, vec![named])
         .await?

@@ -94,7 +94,7 @@ pub fn create(
         let limit = MAX_GROUPS_OF_CREATOR;
         limits::check_owned(tx, caller.user_id, "groups of one creator", statement, 1, limit)?;
     }
-    members::check_number(params.members.len() + params.subgroups.len())?;
+    members::check_number(params.members.len(), params.subgroups.len())?;
     let members = members::check_active_users(tx, &params.members)?;
     rules::check_name(&params.name)?;
     rules::check_unique(tx, &params.name, None)?;

@@ -10,7 +10,7 @@ use crate::domain::groups::rules::Manager;
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{rules, setting, sql};
 use crate::domain::limits;
-use crate::domain::limits::MAX_GROUP_MEMBERS_PER_REQUEST;
+use crate::domain::limits::{MAX_GROUP_MEMBERS_PER_REQUEST, MAX_SUBGROUPS_PER_REQUEST};
 use crate::domain::notices::channels::group_mention;
 use crate::domain::realm::user_ids::everyone;
 use crate::domain::visibility::Scope;
@@ -50,7 +50,7 @@ pub fn update_members(tx: &mut Tx<'_>, caller: &User, params: MembersParams) -> 
             "Nothing to do. Specify at least one of \"add\", \"delete\", \"add_subgroups\" or \"delete_subgroups\".",
         ));
     }
-    check_number(add.len() + delete.len() + add_subgroups.len() + delete_subgroups.len())?;
+    check_number(add.len() + delete.len(), add_subgroups.len() + delete_subgroups.len())?;
     let group = rules::find(tx, *user_group_id)?;
     let mut added = Vec::new();
     let mut removed = Vec::new();
@@ -90,7 +90,7 @@ pub fn update_subgroups(tx: &mut Tx<'_>, caller: &User, params: SubgroupsParams)
     if params.add.is_empty() && params.delete.is_empty() {
         return Err(ApiError::bad_request("Nothing to do. Specify at least one of \"add\" or \"delete\"."));
     }
-    check_number(params.add.len() + params.delete.len())?;
+    check_number(0, params.add.len() + params.delete.len())?;
     let group = rules::find(tx, params.user_group_id)?;
     visibility::with_events(tx, Scope::Groups, |tx| {
         change_subgroups(tx, caller, &group, &params.add, &params.delete)
@@ -197,8 +197,9 @@ fn set_subgroups(tx: &mut Tx<'_>, group: &GroupRow, subgroups: &[GroupId], added
 }
 
 /// Checks the number of members and subgroups in a request.
-pub fn check_number(count: usize) -> ApiResult<()> {
-    limits::check("members in one request", count, MAX_GROUP_MEMBERS_PER_REQUEST)
+pub fn check_number(members: usize, subgroups: usize) -> ApiResult<()> {
+    limits::check("subgroups in one request", subgroups, MAX_SUBGROUPS_PER_REQUEST)?;
+    limits::check("members in one request", members.saturating_add(subgroups), MAX_GROUP_MEMBERS_PER_REQUEST)
 }
 
 /// Checks that all users are active, and returns them ascending and without duplicates.

@@ -3,6 +3,8 @@
 
 use crate::auth::Ctx;
 use crate::domain::access::{channel_rows, channels};
+use crate::domain::limits;
+use crate::domain::limits::MAX_PROPERTIES_PER_REQUEST;
 use crate::domain::subscriptions::events::SubscriptionUpdated;
 use crate::domain::subscriptions::rules::SubscriptionProperty;
 use crate::domain::subscriptions::sql;
@@ -34,6 +36,7 @@ pub struct PropertiesParams {
 
 /// `POST /users/me/subscriptions/properties`. If one change fails, none is made.
 pub fn update_many(tx: &mut Tx<'_>, caller: &User, params: PropertiesParams) -> ApiResult<Reply> {
+    limits::check("changes in one request", params.subscription_data.len(), MAX_PROPERTIES_PER_REQUEST)?;
     let parse = |change: PropertyChange| {
         Ok((change.stream_id, SubscriptionProperty::parse(&change.property, &change.value)?))
     };

@@ -1,5 +1,7 @@
 //! Setting and deleting a user's values of custom profile fields.
 
+use crate::domain::limits;
+use crate::domain::limits::MAX_PROFILE_VALUES_PER_REQUEST;
 use crate::domain::profile_fields::field::ProfileField;
 use crate::domain::profile_fields::sql;
 pub use crate::domain::profile_values::rules::NewValue;
@@ -25,6 +27,7 @@ pub struct RenderedChanges(Vec<(ValueChange, Option<String>)>);
 
 /// Renders new values on a snapshot. Fails as [`set`] does.
 pub async fn render(call: &Call<User>, changes: Vec<ValueChange>) -> ApiResult<RenderedChanges> {
+    check_number(changes.len())?;
     let (caller, now) = (Caller::clone(&call.caller), call.app.clock.seconds());
     let texts: Vec<String> = changes
         .iter()
@@ -59,7 +62,8 @@ pub fn render_all(
     Ok(RenderedChanges(changes.into_iter().map(render).collect::<ApiResult<_>>()?))
 }
 
-/// Sets a user's values, all or none, and emits each that differs. The caller is the user or an administrator.
+/// Sets a user's values, all or none, and emits each that differs. Of a field that comes twice the last value counts. The
+/// caller is the user or an administrator.
 ///
 /// Fails with 400 for an unknown field (`Field id 7 not found.`), for a field that the caller may not change, and for a
 /// value that does not fit the field's type.
@@ -68,6 +72,7 @@ pub fn set(tx: &mut Tx<'_>, caller: &Caller, user_id: UserId, changes: RenderedC
     for (change, html) in changes.0 {
         let field = load_editable(tx, caller, change.id)?;
         let value = rules::check(tx, &field, &change.value)?;
+        checked.retain(|(other, _): &(ProfileField, _)| other.id != field.id);
         checked.push((field, value.map(|value| (value, html))));
     }
     for (field, value) in checked {
@@ -78,11 +83,17 @@ pub fn set(tx: &mut Tx<'_>, caller: &Caller, user_id: UserId, changes: RenderedC
 
 /// Deletes a user's values and emits the changes. Fields without a value are skipped.
 pub fn delete(tx: &mut Tx<'_>, caller: &Caller, user_id: UserId, field_ids: &[i64]) -> ApiResult<()> {
+    check_number(field_ids.len())?;
     for id in field_ids {
         let field = load_editable(tx, caller, *id)?;
         store(tx, user_id, &field, None)?;
     }
     Ok(())
+}
+
+/// Checks the number of values in a request.
+fn check_number(count: usize) -> ApiResult<()> {
+    limits::check("profile fields in one request", count, MAX_PROFILE_VALUES_PER_REQUEST)
 }
 
 /// Loads a field whose value the caller may change.

@@ -1,6 +1,8 @@
 //! Rules for the values of profile fields, by type.
 
 use crate::domain::access::user_rows;
+use crate::domain::limits;
+use crate::domain::limits::MAX_PROFILE_FIELD_USERS;
 use crate::domain::profile_fields::field::{FieldType, ProfileField, is_url};
 use crate::http::{ApiError, ApiResult};
 use crate::types::UserId;
@@ -94,6 +96,7 @@ fn invalid(field: &ProfileField, what: &str) -> ApiError {
 
 /// Checks that the ids are of active people and returns them as JSON.
 fn check_people(connection: &Connection, ids: &[UserId]) -> ApiResult<String> {
+    limits::check("users in a profile field", ids.len(), MAX_PROFILE_FIELD_USERS)?;
     let mut unknown = Vec::new();
     let mut found = Vec::new();
     for id in ids {
