@@ -1,9 +1,10 @@
 //! `/realm/playgrounds`: external sites that can run the code of a code block, by language (feature levels 49 and 196).
 
+use crate::domain::limits::{MAX_CODE_LANGUAGE_LENGTH, MAX_PLAYGROUND_NAME_LENGTH, MAX_URL_TEMPLATE_LENGTH};
 use crate::domain::realm::user_ids as users;
 use crate::events::uniform_event;
 use crate::http::Resource;
-use crate::http::params::{BoundedText, Trimmed};
+use crate::http::params::BoundedText;
 use crate::http::{
     ADMINISTRATOR, Administrator, ApiError, ApiResult, Reply, Route, State, StatePart, StateRequest,
 };
@@ -24,9 +25,6 @@ fn routes() -> Vec<Route> {
         Route::write(Method::DELETE, "/realm/playgrounds/{playground_id}", ADMINISTRATOR, remove_playground),
     ]
 }
-
-/// The longest language name, in characters.
-const MAX_LANGUAGE_LENGTH: usize = 40;
 
 /// A playground on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,11 +51,11 @@ uniform_event!(PlaygroundsChanged: "realm_playgrounds", version 1);
 #[derive(Deserialize)]
 pub struct AddParams {
     /// What people choose it by.
-    name: Trimmed,
+    name: BoundedText<MAX_PLAYGROUND_NAME_LENGTH>,
     /// The language of its code.
-    pygments_language: BoundedText<MAX_LANGUAGE_LENGTH>,
+    pygments_language: BoundedText<MAX_CODE_LANGUAGE_LENGTH>,
     /// RFC 6570, with the one variable `code`.
-    url_template: Trimmed,
+    url_template: BoundedText<MAX_URL_TEMPLATE_LENGTH>,
 }
 
 /// The reply to `POST /realm/playgrounds`.
@@ -78,9 +76,9 @@ fn add_playground(
     }
     let playground = Playground {
         id: 0,
-        name: params.name.into_inner(),
+        name: params.name.trim().to_owned(),
         pygments_language: params.pygments_language.trim().to_owned(),
-        url_template: params.url_template.into_inner(),
+        url_template: params.url_template.trim().to_owned(),
     };
     let problems = problems(&playground, &all(tx)?);
     if !problems.is_empty() {

@@ -7,8 +7,9 @@ use crate::domain::access::{channels as access, permissions};
 use crate::domain::channels::default_groups::{GroupRecord, delete_stream, emit_changed, list};
 use crate::domain::channels::sql as channels;
 use crate::domain::limits;
-use crate::domain::limits::MAX_CHANNELS_PER_REQUEST;
+use crate::domain::limits::{MAX_CHANNELS_PER_REQUEST, MAX_DEFAULT_STREAM_GROUP_DESCRIPTION_LENGTH};
 use crate::http::Resource;
+use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, State, StatePart, StateRequest, USER, User};
 use crate::store::Tx;
 use crate::types::StreamId;
@@ -40,7 +41,7 @@ pub struct CreateParams {
     /// Unique, at most 60 characters.
     group_name: String,
     /// Plain text.
-    description: String,
+    description: BoundedText<MAX_DEFAULT_STREAM_GROUP_DESCRIPTION_LENGTH>,
     /// The channels, by name.
     stream_names: Vec<String>,
 }
@@ -53,7 +54,7 @@ fn create(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Rep
     check_name(&params.group_name)?;
     check_unique(tx, &params.group_name)?;
     tx.prepare_cached("INSERT INTO default_stream_group (name, description) VALUES (?1, ?2)")?
-        .execute((&params.group_name, &params.description))?;
+        .execute((&params.group_name, &*params.description))?;
     let group_id = tx.last_insert_rowid();
     for stream in &streams {
         insert_stream(tx, group_id, stream.stream_id)?;
@@ -70,7 +71,7 @@ pub struct UpdateParams {
     /// Unique, at most 60 characters.
     new_group_name: Option<String>,
     /// Plain text.
-    new_description: Option<String>,
+    new_description: Option<BoundedText<MAX_DEFAULT_STREAM_GROUP_DESCRIPTION_LENGTH>>,
 }
 
 /// `PATCH /default_stream_groups/{group_id}`: either part, or both.
@@ -92,7 +93,7 @@ fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult<Rep
         group.name = name;
     }
     if let Some(description) = params.new_description {
-        group.description = description;
+        group.description = description.into_inner();
     }
     tx.prepare_cached("UPDATE default_stream_group SET name = ?2, description = ?3 WHERE id = ?1")?
         .execute((group.id, &group.name, &group.description))?;

@@ -9,7 +9,7 @@ use crate::domain::images::scaling::{cover, to_png};
 use crate::domain::images::upload::BODY_LIMIT;
 use crate::domain::images::{animation, public, upload};
 use crate::domain::limits;
-use crate::domain::limits::MAX_EMOJI_OF_AUTHOR;
+use crate::domain::limits::{MAX_EMOJI_NAME_LENGTH, MAX_EMOJI_OF_AUTHOR};
 use crate::domain::realm::user_ids::everyone;
 use crate::events::uniform_event;
 use crate::http::Resource;
@@ -138,6 +138,10 @@ fn checked_name(text: &str) -> ApiResult<String> {
         "Emoji names must contain only lowercase English letters, digits, spaces, dashes, and underscores."
     } else if name.ends_with(['-', '_']) {
         "Emoji names must end with either a letter or digit."
+    } else if name.len() > MAX_EMOJI_NAME_LENGTH {
+        // All of its characters are one byte.
+        let msg = format!("emoji_name is too long (limit: {MAX_EMOJI_NAME_LENGTH} characters)");
+        return Err(ApiError::bad_request(msg));
     } else {
         return Ok(name);
     };

@@ -1,12 +1,13 @@
 //! `/realm/linkifiers` and `/realm/filters`: patterns that become links in messages and topics. Events and state are
 //! for clients that know URL templates (feature level 176).
 
+use crate::domain::limits::{MAX_LINKIFIER_PATTERN_LENGTH, MAX_URL_TEMPLATE_LENGTH};
 use crate::domain::linkifiers::{LinkifierRecord, sql};
 use crate::domain::realm::user_ids;
 use crate::events::{Receiver, uniform_event};
 use crate::http::Resource;
 use crate::http::State;
-use crate::http::params::{NoParams, Trimmed};
+use crate::http::params::{BoundedText, NoParams};
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Read, Reply, Route, USER, User};
 use crate::http::{StatePart, StateRequest};
 use crate::markdown::{Linkifier, LinkifierError, url_template_variables};
@@ -88,9 +89,9 @@ fn format_string(url_template: &str) -> Option<String> {
 #[derive(Deserialize)]
 pub struct AddParams {
     /// A regular expression with named groups.
-    pattern: Trimmed,
+    pattern: BoundedText<MAX_LINKIFIER_PATTERN_LENGTH>,
     /// RFC 6570; its variables are the groups.
-    url_template: Trimmed,
+    url_template: BoundedText<MAX_URL_TEMPLATE_LENGTH>,
 }
 
 /// The reply to `POST /realm/filters`.
@@ -106,8 +107,9 @@ fn add_linkifier(
     _caller: &Administrator,
     params: AddParams,
 ) -> ApiResult<Reply<AddedLinkifier>> {
-    check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, None)?)?;
-    let id = sql::insert(tx, &params.pattern, &params.url_template)?;
+    let (pattern, url_template) = (params.pattern.trim(), params.url_template.trim());
+    check(pattern, url_template, is_taken(tx, pattern, None)?)?;
+    let id = sql::insert(tx, pattern, url_template)?;
     emit_changed(tx)?;
     Reply::data(&AddedLinkifier { id })
 }
@@ -118,9 +120,9 @@ pub struct UpdateParams {
     /// The linkifier to change.
     filter_id: i64,
     /// A regular expression with named groups.
-    pattern: Trimmed,
+    pattern: BoundedText<MAX_LINKIFIER_PATTERN_LENGTH>,
     /// RFC 6570; its variables are the groups.
-    url_template: Trimmed,
+    url_template: BoundedText<MAX_URL_TEMPLATE_LENGTH>,
 }
 
 /// `PATCH /realm/filters/{filter_id}`: changes a linkifier, but not its position.
@@ -129,8 +131,9 @@ fn update_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: UpdatePara
     if !sql::all(tx)?.iter().any(|linkifier| linkifier.id == id) {
         return Err(not_found());
     }
-    check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, Some(id))?)?;
-    sql::update(tx, id, &params.pattern, &params.url_template)?;
+    let (pattern, url_template) = (params.pattern.trim(), params.url_template.trim());
+    check(pattern, url_template, is_taken(tx, pattern, Some(id))?)?;
+    sql::update(tx, id, pattern, url_template)?;
     emit_changed(tx)?;
     Ok(Reply::ok())
 }

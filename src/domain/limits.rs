@@ -78,11 +78,26 @@ pub const MAX_STREAM_NAME_LENGTH: usize = 60;
 /// The maximum length of a channel description, in characters.
 pub const MAX_STREAM_DESCRIPTION_LENGTH: usize = 1024;
 
+/// The maximum length of a default channel group's description, in characters.
+pub const MAX_DEFAULT_STREAM_GROUP_DESCRIPTION_LENGTH: usize = 1024;
+
 /// The maximum length of a channel folder's name, in characters.
 pub const MAX_CHANNEL_FOLDER_NAME_LENGTH: usize = 60;
 
 /// The maximum length of a channel folder's description, in characters.
 pub const MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH: usize = 1024;
+
+/// The maximum length of a linkifier's pattern, in characters.
+pub const MAX_LINKIFIER_PATTERN_LENGTH: usize = 1000;
+
+/// The maximum length of the URL template of a linkifier or code playground, in characters.
+pub const MAX_URL_TEMPLATE_LENGTH: usize = 2000;
+
+/// The maximum length of a code playground's name, in characters.
+pub const MAX_PLAYGROUND_NAME_LENGTH: usize = 100;
+
+/// The maximum length of the name of a language of code, in characters.
+pub const MAX_CODE_LANGUAGE_LENGTH: usize = 40;
 
 /// The maximum length of a reminder's note, in characters.
 pub const MAX_REMINDER_NOTE_LENGTH: usize = 1000;
@@ -135,6 +150,9 @@ pub const MAX_API_KEYS: usize = 200;
 /// How many alert words a user may have. Those of all users are one automaton, which is built anew when one changes.
 pub const MAX_ALERT_WORDS: usize = 300;
 
+/// The maximum length of the id that a client gives to a message which it sends, in characters.
+pub const MAX_LOCAL_ID_LENGTH: usize = 100;
+
 /// The maximum length of a submessage's content, in characters.
 pub const MAX_SUBMESSAGE_LENGTH: usize = 2000;
 
@@ -158,6 +176,9 @@ pub const MAX_SCHEDULED_MESSAGES: usize = 500;
 
 /// How many reminders of a user may wait.
 pub const MAX_REMINDERS: usize = 500;
+
+/// The maximum length of a user group's description, in characters. Everybody gets those of all groups in one answer.
+pub const MAX_GROUP_DESCRIPTION_LENGTH: usize = 1024;
 
 /// How many user groups a user may create who is not an administrator.
 pub const MAX_GROUPS_OF_CREATOR: usize = 500;
@@ -193,6 +214,9 @@ pub const MAX_PROFILE_VALUES_PER_REQUEST: usize = 100;
 /// How many people a value of a custom profile field may name.
 pub const MAX_PROFILE_FIELD_USERS: usize = 100;
 
+/// The maximum length of a custom profile field's options or URL pattern, in bytes of JSON.
+pub const MAX_FIELD_DATA_LENGTH: usize = 64 << 10;
+
 /// How many keys of a bot's storage one request may set, name or delete.
 pub const MAX_BOT_STORAGE_KEYS_PER_REQUEST: usize = 1000;
 
@@ -205,6 +229,15 @@ pub const MAX_BOTS_OF_OWNER: usize = 100;
 /// How many bots a user may have made who is not an administrator, those that are deactivated included: everybody is told
 /// of all.
 pub const MAX_BOTS_EVER: usize = 500;
+
+/// The maximum length of the URL of an outgoing webhook, in characters.
+pub const MAX_PAYLOAD_URL_LENGTH: usize = 2000;
+
+/// The maximum length of an incoming webhook's configuration, in bytes of JSON.
+pub const MAX_CONFIG_DATA_LENGTH: usize = 16 << 10;
+
+/// The maximum length of a custom emoji's name, in characters.
+pub const MAX_EMOJI_NAME_LENGTH: usize = 100;
 
 /// How many custom emoji a user may have added who is not an administrator, those that are deactivated included.
 pub const MAX_EMOJI_OF_AUTHOR: usize = 500;

@@ -112,6 +112,7 @@ fn create(
                 rules::check_integration(name)?;
             }
             bot.config_data = serde_json::to_string(&params.config_data)?;
+            rules::check_config_data(&bot.config_data)?;
         }
         BotType::OutgoingWebhook => {
             let url = params.payload_url.unwrap_or(JsonOrText::Text(String::new()));

@@ -131,7 +131,10 @@ fn update(
     }
     let mut config_data = None;
     if let Some(wanted) = params.config_data {
-        let merged = sql::merge_config_data(tx, bot.user_id, &serde_json::to_string(&wanted)?)?;
+        let wanted = serde_json::to_string(&wanted)?;
+        rules::check_config_data(&wanted)?;
+        let merged = sql::merge_config_data(tx, bot.user_id, &wanted)?;
+        rules::check_config_data(&merged)?;
         config_data = Some(serde_json::from_str::<Value>(&merged)?);
     }
     let bot = user_rows::by_id(tx, bot.user_id)?

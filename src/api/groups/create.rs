@@ -9,8 +9,9 @@ use crate::domain::groups::setting::{DirectGroup, GroupSetting, Owner};
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{events, realm_settings as realm, rules, setting, sql};
 use crate::domain::limits;
-use crate::domain::limits::MAX_GROUPS_OF_CREATOR;
+use crate::domain::limits::{MAX_GROUP_DESCRIPTION_LENGTH, MAX_GROUPS_OF_CREATOR};
 use crate::domain::realm::user_ids::everyone;
+use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller, Params2, Reply, User};
 use crate::store::Tx;
 use crate::types::{GroupId, UserId};
@@ -22,7 +23,7 @@ pub struct CreateParams {
     /// The name, which no other group may have.
     name: String,
     /// The purpose of the group.
-    description: String,
+    description: BoundedText<MAX_GROUP_DESCRIPTION_LENGTH>,
     /// The direct members, active users.
     members: Vec<UserId>,
     /// The direct subgroups.

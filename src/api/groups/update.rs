@@ -6,9 +6,11 @@ use crate::domain::groups::rules::Manager;
 use crate::domain::groups::setting::{Owner, SettingChange};
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{events, rules, setting, sql};
+use crate::domain::limits::MAX_GROUP_DESCRIPTION_LENGTH;
 use crate::domain::realm::user_ids::everyone;
 use crate::domain::visibility;
 use crate::domain::visibility::Scope;
+use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::GroupId;
@@ -22,7 +24,7 @@ pub struct UpdateParams {
     /// The new name, which no other group may have.
     name: Option<String>,
     /// The new description.
-    description: Option<String>,
+    description: Option<BoundedText<MAX_GROUP_DESCRIPTION_LENGTH>>,
     /// `false` reactivates the group (feature level 386). `true` does nothing: deactivation has an endpoint of its own.
     deactivated: Option<bool>,
     /// Who may add members.
@@ -74,9 +76,9 @@ pub fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult
         group.name.clone_from(name);
         save(tx, &group, GroupChange::Name(name.clone()))?;
     }
-    if let Some(description) = params.description.as_ref().filter(|text| **text != group.description) {
-        group.description.clone_from(description);
-        save(tx, &group, GroupChange::Description(description.clone()))?;
+    if let Some(description) = params.description.as_deref().filter(|text| *text != group.description) {
+        group.description = description.to_owned();
+        save(tx, &group, GroupChange::Description(description.to_owned()))?;
     }
     if params.deactivated == Some(false) && group.deactivated {
         group.deactivated = false;

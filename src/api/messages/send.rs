@@ -1,5 +1,6 @@
 //! `POST /messages`: sends a channel or direct message.
 
+use crate::domain::limits::MAX_LOCAL_ID_LENGTH;
 use crate::domain::messages::create::{OutgoingMessage, send};
 use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::{destination, rules};
@@ -7,7 +8,7 @@ use crate::domain::notices::bots as notices;
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::events::QueueId;
-use crate::http::params::JsonOrText;
+use crate::http::params::{BoundedText, JsonOrText};
 use crate::http::{ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::MessageId;
@@ -30,7 +31,7 @@ pub struct SendParams {
     queue_id: Option<String>,
     /// The client's local id of the message.
     #[serde(default)]
-    local_id: Option<String>,
+    local_id: Option<BoundedText<MAX_LOCAL_ID_LENGTH>>,
     /// Whether the sender has read it. Default: depends on the client program.
     #[serde(default)]
     read_by_sender: Option<bool>,
@@ -59,7 +60,8 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
         let destination = destination::resolve(snapshot, &caller, now, params.r#type, &params.to, topic)?;
         let rendered = render_for(snapshot, &caller, now, &origin, &content)?;
         let read_by_sender = params.read_by_sender.unwrap_or_else(|| rules::is_read_by_sender(&client));
-        let echo = params.queue_id.map(|id| QueueId(id.into())).zip(params.local_id);
+        let local_id = params.local_id.map(BoundedText::into_inner);
+        let echo = params.queue_id.map(|id| QueueId(id.into())).zip(local_id);
         Ok(OutgoingMessage {
             read_by_sender,
             echo,

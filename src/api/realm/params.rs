@@ -3,6 +3,7 @@
 
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::groups::setting::SettingChange;
+use crate::domain::limits::MAX_CODE_LANGUAGE_LENGTH;
 use crate::domain::realm::settings::PROPERTIES;
 use crate::http::params::JsonOrText;
 use crate::types::{Kind, Property};
@@ -156,6 +157,7 @@ fn check_text(property: &Property, text: &str) -> Result<(), String> {
     let limit = match property.name {
         "name" => MAX_NAME_LENGTH,
         "description" => MAX_DESCRIPTION_LENGTH,
+        "default_code_block_language" => MAX_CODE_LANGUAGE_LENGTH,
         "welcome_message_custom_text" => MAX_WELCOME_MESSAGE_LENGTH,
         _ => usize::MAX,
     };

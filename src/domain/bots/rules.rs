@@ -7,6 +7,7 @@ use crate::domain::access::{permissions, user_rows};
 use crate::domain::bots::sql;
 use crate::domain::channels::sql as channels;
 use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::limits::{MAX_CONFIG_DATA_LENGTH, MAX_PAYLOAD_URL_LENGTH};
 use crate::domain::users::{names, rules as users_rules, sql as users};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller};
@@ -125,6 +126,10 @@ pub fn check_payload_url(name: &str, text: JsonOrText) -> ApiResult<String> {
         JsonOrText::Text(text) | JsonOrText::Json(Value::String(text)) => text,
         JsonOrText::Json(_) => return Err(ApiError::bad_request(format!("{name} is not a string"))),
     };
+    if text.chars().count() > MAX_PAYLOAD_URL_LENGTH {
+        let msg = format!("{name} is too long (limit: {MAX_PAYLOAD_URL_LENGTH} characters)");
+        return Err(ApiError::bad_request(msg));
+    }
     let url = url::Url::parse(&text).ok();
     match url.as_ref().filter(|url| url.has_host()).map(url::Url::scheme) {
         Some("http") => Ok(text),
@@ -133,6 +138,15 @@ pub fn check_payload_url(name: &str, text: JsonOrText) -> ApiResult<String> {
         ))),
         _ => Err(ApiError::bad_request(format!("{name} is not a URL"))),
     }
+}
+
+/// Checks the length of an integration's configuration, as the JSON that is stored.
+pub fn check_config_data(json: &str) -> ApiResult<()> {
+    if json.len() > MAX_CONFIG_DATA_LENGTH {
+        let msg = format!("config_data is too long (limit: {MAX_CONFIG_DATA_LENGTH} bytes)");
+        return Err(ApiError::bad_request(msg));
+    }
+    Ok(())
 }
 
 /// Returns the id of a channel that the caller can read, by name; `None` for the empty name.

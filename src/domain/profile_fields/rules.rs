@@ -1,5 +1,6 @@
 //! Rules for the definition of a profile field. Error texts are the published ones.
 
+use crate::domain::limits::MAX_FIELD_DATA_LENGTH;
 use crate::domain::profile_fields::external_accounts;
 use crate::domain::profile_fields::external_accounts::{CUSTOM, USERNAME};
 use crate::domain::profile_fields::field::{FieldType, is_url};
@@ -33,6 +34,10 @@ pub struct FieldDefinition<'a> {
 
 /// Checks the definition of a new or changed field.
 pub fn check(field: &FieldDefinition<'_>) -> ApiResult<()> {
+    if serde_json::to_string(field.data)?.len() > MAX_FIELD_DATA_LENGTH {
+        let msg = format!("field_data is too long (limit: {MAX_FIELD_DATA_LENGTH} bytes)");
+        return Err(ApiError::bad_request(msg));
+    }
     let mut is_default = false;
     match field.kind {
         Some(FieldType::Select) => check_options(field.data)?,

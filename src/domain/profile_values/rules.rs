@@ -41,6 +41,9 @@ const MAX_SHORT_LENGTH: usize = 50;
 /// The maximum length of [`FieldType::LongText`] values, in characters.
 const MAX_LONG_LENGTH: usize = 500;
 
+/// The maximum length of [`FieldType::Url`] values, in characters.
+const MAX_URL_LENGTH: usize = 2000;
+
 /// Checks a value and returns the text to store; `None` if it is empty, which deletes the value.
 pub fn check(connection: &Connection, field: &ProfileField, value: &NewValue) -> ApiResult<Option<String>> {
     let text = match value {
@@ -70,6 +73,7 @@ pub fn check(connection: &Connection, field: &ProfileField, value: &NewValue) ->
             }
         }
         FieldType::Url => {
+            check_length(field, text, MAX_URL_LENGTH)?;
             if !is_url(text) {
                 return Err(invalid(field, "is not a URL"));
             }

@@ -2,6 +2,7 @@
 
 mod lists;
 mod permissions;
+mod texts;
 
 use crate::harness::{Answer, Client, START, TestServer};
 use serde_json::{Value, json};
