@@ -1,6 +1,7 @@
 //! Small types for parameters that many endpoints share.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
 
@@ -51,10 +52,12 @@ impl Order {
     /// Returns the rows whose position changes, as pairs of id and new position. `rows` are pairs of id and current
     /// position. Fails if the order lacks a row.
     pub fn changes(&self, rows: impl IntoIterator<Item = (i64, i64)>) -> ApiResult<Vec<(i64, i64)>> {
+        // Of several entries the last is kept.
+        let positions: HashMap<i64, usize> =
+            self.0.iter().zip(0..).map(|(id, position)| (*id, position)).collect();
         let mut changes = Vec::new();
         for (id, current) in rows {
-            let position = self.0.iter().rposition(|other| *other == id);
-            let position = position.and_then(|position| i64::try_from(position).ok());
+            let position = positions.get(&id).and_then(|position| i64::try_from(*position).ok());
             let position = position.ok_or_else(|| ApiError::bad_request("Invalid order mapping."))?;
             if position != current {
                 changes.push((id, position));
