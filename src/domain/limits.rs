@@ -59,6 +59,10 @@ pub const MAX_RENDERED_DESCRIPTION_LENGTH: usize = 32 << 10;
 /// How many topics of a channel clients get, the newest. Everybody who may post can begin one with each message.
 pub const MAX_SHOWN_TOPICS: usize = 10_000;
 
+/// How many messages of a topic, and reactions to them, are searched for its participants, the newest. A message that
+/// mentions the participants waits for it, and so does what is sent after it.
+pub const MAX_PARTICIPANT_ROWS: u32 = 10_000;
+
 /// How many of their uploaded files users get, the newest. Empty ones count nothing against the quota.
 pub const MAX_SHOWN_ATTACHMENTS: u32 = 10_000;
 

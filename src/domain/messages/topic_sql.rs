@@ -2,7 +2,7 @@
 //! its result needs. Ranges are those of ids that a viewer may read.
 
 use crate::domain::access::messages::{Ranges, newest_of_topic_in};
-use crate::domain::limits::MAX_EDITS;
+use crate::domain::limits::{MAX_EDITS, MAX_PARTICIPANT_ROWS};
 use crate::domain::messages::record::{EditRecord, attribute};
 use crate::domain::messages::sql;
 use crate::types::{MessageId, RecipientId, TopicId, UserId};
@@ -104,7 +104,8 @@ pub fn count_before(connection: &Connection, ids: &[MessageId], time: i64) -> ru
     Ok(start)
 }
 
-/// The participants of a topic, ascending: the users who sent messages or reacted to some.
+/// The participants of a topic, ascending: the users who sent messages or reacted to some. Only the newest messages and
+/// reactions count, [`MAX_PARTICIPANT_ROWS`] of each.
 pub fn participants(connection: &Connection, topic_id: TopicId) -> rusqlite::Result<Vec<UserId>> {
     Ok(some_participants(connection, topic_id, i64::MAX)?.into_iter().collect())
 }
@@ -126,14 +127,21 @@ fn some_participants(
     enough: i64,
 ) -> rusqlite::Result<BTreeSet<UserId>> {
     let mut participants = BTreeSet::new();
+    // Users who repeat themselves end no search for `enough` of them: the inner limits do.
     for statement in [
-        "SELECT DISTINCT sender_id FROM message WHERE topic_id = ?1 LIMIT ?2",
-        "SELECT DISTINCT reaction.user_id FROM message JOIN reaction ON message_id = message.id
-         WHERE topic_id = ?1 LIMIT ?2",
+        "SELECT DISTINCT sender_id FROM (
+             SELECT sender_id FROM message INDEXED BY message_topic WHERE topic_id = ?1 ORDER BY id DESC LIMIT ?3)
+         LIMIT ?2",
+        "SELECT DISTINCT user_id FROM (
+             SELECT user_id FROM (
+                 SELECT id FROM message INDEXED BY message_topic WHERE topic_id = ?1 ORDER BY id DESC LIMIT ?3) AS newest
+                 CROSS JOIN reaction ON message_id = newest.id
+             LIMIT ?3)
+         LIMIT ?2",
     ] {
         if (participants.len() as i64) < enough {
             let mut statement = connection.prepare_cached(statement)?;
-            for user_id in statement.query_map((topic_id, enough), |row| row.get(0))? {
+            for user_id in statement.query_map((topic_id, enough, MAX_PARTICIPANT_ROWS), |row| row.get(0))? {
                 participants.insert(user_id?);
             }
         }

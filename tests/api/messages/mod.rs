@@ -1,5 +1,6 @@
 //! Messages.
 
+mod bounds;
 mod delete;
 mod edit;
 mod edited_events;
