@@ -56,7 +56,7 @@ pub fn list_members(read: &Read<'_, User>, params: MembersParams) -> ApiResult<R
     let users = if params.direct_member_only {
         direct_members(read, group)?
     } else {
-        membership::users_in(read, group, read.app.clock.seconds())?
+        membership::users_in(read, &[group], read.app.clock.seconds())?
     };
     Reply::data(&GroupMembers { members: users.iter().collect::<Vec<_>>() })
 }

@@ -53,9 +53,10 @@ impl Membership {
     }
 }
 
-/// The active users in one group. `now` decides who is a new member.
-pub fn users_in(connection: &Connection, group: GroupId, now: i64) -> ApiResult<RoaringBitmap> {
-    find_users(connection, group, |groups| {
+/// The active users in at least one of some groups. What several of them include is read once. `now` decides who is a new
+/// member.
+pub fn users_in(connection: &Connection, groups: &[GroupId], now: i64) -> ApiResult<RoaringBitmap> {
+    find_users(connection, groups, |groups| {
         Ok(ActiveUsersByRole::load(connection, Among::Everyone, now)?.with_innermost(groups))
     })
 }
@@ -87,28 +88,33 @@ impl GroupMembers {
     /// The users in a group, of those that were asked about.
     pub fn users(&mut self, connection: &Connection, group: GroupId) -> ApiResult<&RoaringBitmap> {
         if !self.is_complete && !self.known.contains_key(&group) {
-            let users = find_users(connection, group, |groups| Ok(self.roles.with_innermost(groups)))?;
+            let users = find_users(connection, &[group], |groups| Ok(self.roles.with_innermost(groups)))?;
             self.known.insert(group, users & &self.roles.active);
         }
         Ok(self.known.entry(group).or_default())
     }
 }
 
-/// Finds the users in a group. `by_role` is called with the group and its subgroups if system groups are among them.
+/// Finds the users in groups. `by_role` is called with the groups and their subgroups if system groups are among them.
 fn find_users(
     connection: &Connection,
-    group: GroupId,
+    groups: &[GroupId],
     by_role: impl FnOnce(&[GroupId]) -> ApiResult<RoaringBitmap>,
 ) -> ApiResult<RoaringBitmap> {
+    if groups.is_empty() {
+        return Ok(RoaringBitmap::new());
+    }
+    let groups = serde_json::to_string(groups)?;
     // UNION ends cycles.
     let groups: Vec<GroupId> = connection
         .prepare_cached(
             "WITH RECURSIVE inside (id) AS (
-                 SELECT id FROM user_group WHERE id = ?1 AND NOT deactivated
+                 SELECT user_group.id FROM json_each(?1) AS wanted CROSS JOIN user_group ON user_group.id = wanted.value
+                 WHERE NOT deactivated
                  UNION SELECT subgroup_id FROM user_group_subgroup JOIN inside ON group_id = inside.id)
              SELECT id FROM inside",
         )?
-        .query_map([group], |row| row.get(0))?
+        .query_map([groups], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
     let mut users = RoaringBitmap::new();
     for group in &groups {
@@ -216,7 +222,11 @@ mod tests {
                     expected.clear();
                 }
                 let group = GroupId(group);
-                prop_assert_eq!(&users_in(&connection, group, NOW).unwrap(), &expected);
+                prop_assert_eq!(&users_in(&connection, &[group], NOW).unwrap(), &expected);
+                let mut together = users_in(&connection, &[GroupId(FIRST_GROUP)], NOW).unwrap();
+                together |= &expected;
+                let both = [GroupId(FIRST_GROUP), group];
+                prop_assert_eq!(&users_in(&connection, &both, NOW).unwrap(), &together);
                 prop_assert_eq!(of_all.users(&connection, group).unwrap(), &expected);
                 for id in &ids {
                     let membership = Membership::of(&connection, *id, NOW).unwrap();

@@ -136,7 +136,7 @@ pub fn readers_besides_subscribers(
     }
     let mut readers = RoaringBitmap::new();
     for setting in StreamSetting::ALL.into_iter().filter(|setting| setting.grants_content_access()) {
-        readers |= membership::users_in(tx, setting.group_of(tx, stream.stream_id)?, tx.now())?;
+        readers |= membership::users_in(tx, &[setting.group_of(tx, stream.stream_id)?], tx.now())?;
     }
     without_guests(tx, user_ids & readers)
 }

@@ -405,10 +405,8 @@ fn unsubscribed_bots(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> A
 /// Returns the receivers that a message mentions by name or through a group, ascending.
 pub fn mentioned(tx: &Tx<'_>, rendered: &Rendered, audience: &Audience) -> ApiResult<Vec<UserId>> {
     let mut user_ids: Vec<UserId> = rendered.mentioned_user_ids.iter().copied().map(UserId).collect();
-    for group in &rendered.mentioned_group_ids {
-        let members = membership::users_in(tx, GroupId(*group), tx.now())?;
-        user_ids.extend(members.into_iter().map(UserId::from));
-    }
+    let groups: Vec<GroupId> = rendered.mentioned_group_ids.iter().copied().map(GroupId).collect();
+    user_ids.extend(membership::users_in(tx, &groups, tx.now())?.into_iter().map(UserId::from));
     Ok(receivers_among(user_ids, audience))
 }
 

@@ -1,9 +1,12 @@
 //! What one request may cost when there are very many messages: the last that is looked at, and the first that is not.
 
-use super::say;
+use super::{edit, say};
 use crate::harness::{Client, TestServer};
 use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use teamchat::domain::limits;
+use teamchat::store::{StoreError, Tx};
 
 /// Whether a message mentions a user as a participant of the topic.
 async fn is_mentioned_as_participant(client: &Client, id: i64) -> bool {
@@ -28,4 +31,82 @@ async fn participants_of_a_topic_are_found_in_its_newest_messages() {
     assert!(is_mentioned_as_participant(&ada, beyond).await);
     assert!(!is_mentioned_as_participant(&bob, beyond).await);
     assert!(!is_mentioned_as_participant(&cleo, beyond).await);
+}
+
+/// Groups of which each includes the next; the last has one member. The sender has to be in it to mention any.
+async fn nest_groups(server: &TestServer, count: usize, member: &Client) {
+    server
+        .sql(&format!(
+            "WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {count})
+             INSERT INTO user_group (kind, name, name_key) SELECT 'named', 'g' || number, 'g' || number FROM one;
+             INSERT INTO user_group_subgroup (group_id, subgroup_id)
+             SELECT outer.id, inner.id FROM user_group AS outer JOIN user_group AS inner ON inner.id = outer.id + 1
+             WHERE outer.kind = 'named';
+             INSERT INTO user_group_member (group_id, user_id) SELECT id, {} FROM user_group WHERE name = 'g{count}';
+             INSERT INTO group_setting (owner, owner_id, setting, group_id)
+             SELECT 'group', id, 'can_mention_group', (SELECT id FROM user_group WHERE name = 'g{count}')
+             FROM user_group WHERE kind = 'named';",
+            member.user_id
+        ))
+        .await;
+}
+
+/// Mentions of so many groups.
+fn mentions(count: usize) -> String {
+    let mentions: Vec<String> = (1..=count).map(|number| format!("@*g{number}*")).collect();
+    mentions.join(" ")
+}
+
+/// Counts the steps of SQLite's machine that jobs take from now on.
+async fn count_steps(server: &TestServer) -> Arc<AtomicUsize> {
+    let counter = Arc::new(AtomicUsize::new(0));
+    let steps_of_writer = Arc::clone(&counter);
+    let count = move |tx: &mut Tx<'_>| -> Result<(), StoreError> {
+        let count_step = move || {
+            steps_of_writer.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        Ok(tx.progress_handler(1, Some(count_step))?)
+    };
+    server.app().writer.run(count).await.unwrap();
+    counter
+}
+
+#[tokio::test]
+async fn groups_that_a_message_mentions_are_read_together() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    nest_groups(&server, 200, &ada).await;
+    say(&ada, garden, "lunch", "hello").await;
+    let counter = count_steps(&server).await;
+    let steps = async |content: String| {
+        counter.store(0, Ordering::Relaxed);
+        let id = say(&ada, garden, "lunch", &content).await;
+        let steps = counter.load(Ordering::Relaxed);
+        let flags = ada.message(id).await["flags"].clone();
+        assert!(flags.as_array().unwrap().contains(&json!("mentioned")), "{flags}");
+        steps
+    };
+    let of_one = steps(mentions(1)).await;
+    let of_many = steps(mentions(50)).await;
+    assert!(of_many < 2 * of_one, "{of_many} steps for 50 groups, {of_one} for one");
+    let refused = json!({"type": "channel", "to": garden, "topic": "lunch", "content": mentions(50)});
+    let msg = "You are not allowed to mention user group 'g1'.";
+    bob.post("/messages", refused).await.error(400, "BAD_REQUEST", msg);
+}
+
+#[tokio::test]
+async fn a_message_mentions_a_limited_number_of_groups() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let garden = server.channel("garden", &[&ada]).await;
+    let limit = limits::MAX_MENTIONED_GROUPS;
+    nest_groups(&server, limit + 1, &ada).await;
+    // A group counts once.
+    let id = say(&ada, garden, "lunch", &format!("{0} {0}", mentions(limit))).await;
+    let msg = format!("Too many user groups mentioned (limit: {limit})");
+    let more = json!({"type": "channel", "to": garden, "topic": "lunch", "content": mentions(limit + 1)});
+    ada.post("/messages", &more).await.error(400, "BAD_REQUEST", &msg);
+    edit(&ada, id, json!({"content": mentions(limit + 1)})).await.error(400, "BAD_REQUEST", &msg);
 }

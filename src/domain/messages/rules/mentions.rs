@@ -9,11 +9,14 @@ use crate::domain::groups::realm_settings::{RealmGroup, is_held};
 use crate::domain::groups::setting::{Owner, group_of};
 use crate::domain::groups::sql as groups;
 use crate::domain::groups::system::SystemGroup;
+use crate::domain::limits;
+use crate::domain::limits::MAX_MENTIONED_GROUPS;
 use crate::domain::messages::topic_sql;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::Rendered;
 use crate::types::{GroupId, StreamId, Topic, UserId};
 use rusqlite::Connection;
+use std::cell::OnceCell;
 
 /// The most users that everyone may mention with a wildcard.
 const MAX_FOR_EVERYONE: usize = 15;
@@ -30,10 +33,8 @@ pub fn check(
     rendered: &Rendered,
 ) -> ApiResult<Option<Vec<UserId>>> {
     let mut participants = None;
-    let may_mention_many = || -> ApiResult<bool> {
-        let membership = Membership::of(connection, sender.user_id, now)?;
-        is_held(connection, sender, &membership, RealmGroup::CanMentionManyUsers)
-    };
+    let groups = SenderGroups { connection, sender, now, loaded: OnceCell::new() };
+    let may_mention_many = || is_held(connection, sender, groups.get()?, RealmGroup::CanMentionManyUsers);
     if let Some((stream_id, topic)) = topic {
         if rendered.mentions_stream_wildcard
             && subscriptions::subscribers(connection, stream_id)?.len() > MAX_FOR_EVERYONE as u64
@@ -50,7 +51,7 @@ pub fn check(
             }
         }
     }
-    check_groups(connection, sender, now, rendered)?;
+    check_groups(connection, &groups, rendered)?;
     Ok(participants)
 }
 
@@ -73,15 +74,34 @@ fn are_few(participants: Option<&[UserId]>, sender_id: UserId) -> bool {
     })
 }
 
+/// The groups of a sender, loaded when they are first asked for.
+struct SenderGroups<'a> {
+    connection: &'a Connection,
+    sender: &'a Caller,
+    now: i64,
+    loaded: OnceCell<Membership>,
+}
+
+impl SenderGroups<'_> {
+    fn get(&self) -> ApiResult<&Membership> {
+        if let Some(groups) = self.loaded.get() {
+            return Ok(groups);
+        }
+        let loaded = Membership::of(self.connection, self.sender.user_id, self.now)?;
+        Ok(self.loaded.get_or_init(|| loaded))
+    }
+}
+
 /// Checks that a sender may mention the groups of a message.
-fn check_groups(connection: &Connection, sender: &Caller, now: i64, rendered: &Rendered) -> ApiResult<()> {
+fn check_groups(connection: &Connection, of_sender: &SenderGroups<'_>, rendered: &Rendered) -> ApiResult<()> {
+    limits::check("user groups mentioned", rendered.mentioned_group_ids.len(), MAX_MENTIONED_GROUPS)?;
     for id in &rendered.mentioned_group_ids {
         let id = GroupId(*id);
         let default = UserGroupSetting::CanMention.default_group(SystemGroup::with_id(id).is_some());
         let name = UserGroupSetting::CanMention.name();
         let allowed = group_of(connection, Owner::Group(id.0), name, default)?;
         let everybody = SystemGroup::with_id(allowed) == Some(SystemGroup::Everyone);
-        if !everybody && !Membership::of(connection, sender.user_id, now)?.contains(allowed) {
+        if !everybody && !of_sender.get()?.contains(allowed) {
             let name = groups::name(connection, id)?.unwrap_or_default();
             return Err(ApiError::bad_request(format!(
                 "You are not allowed to mention user group '{name}'."
