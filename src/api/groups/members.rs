@@ -163,13 +163,13 @@ fn change_subgroups(
                 "User group {known} is already a subgroup of this group."
             )));
         }
-        for subgroup in &subgroups {
-            if sql::all_subgroups(tx, *subgroup)?.contains(&group.id) {
-                return Err(ApiError::bad_request(format!(
-                    "User group {} is already a subgroup of one of the passed subgroups.",
-                    group.id
-                )));
-            }
+        // One walk upwards from the group, instead of one downwards from each subgroup.
+        let including = sql::all_supergroups(tx, group.id)?;
+        if subgroups.iter().any(|subgroup| including.contains(subgroup)) {
+            return Err(ApiError::bad_request(format!(
+                "User group {} is already a subgroup of one of the passed subgroups.",
+                group.id
+            )));
         }
         set_subgroups(tx, group, &subgroups, true)?;
     }

@@ -3,6 +3,7 @@
 use crate::domain::groups::owner::Owner;
 use crate::types::{GroupId, Role, StreamId, UserId, fold};
 use rusqlite::{Connection, OptionalExtension, Row};
+use std::collections::HashSet;
 
 /// The group of a setting, if it was ever set.
 pub fn setting(
@@ -357,6 +358,19 @@ const ALL_SUBGROUPS: &str = "WITH RECURSIVE included (id) AS (
 pub fn all_subgroups(connection: &Connection, group: GroupId) -> rusqlite::Result<Vec<GroupId>> {
     connection
         .prepare_cached(&format!("{ALL_SUBGROUPS} SELECT id FROM included"))?
+        .query_map([group], |row| row.get(0))?
+        .collect()
+}
+
+/// The groups that include a group themselves or through others, and the group itself.
+pub fn all_supergroups(connection: &Connection, group: GroupId) -> rusqlite::Result<HashSet<GroupId>> {
+    connection
+        .prepare_cached(
+            "WITH RECURSIVE including (id) AS (
+                 SELECT ?1
+                 UNION SELECT group_id FROM user_group_subgroup JOIN including ON subgroup_id = including.id)
+             SELECT id FROM including",
+        )?
         .query_map([group], |row| row.get(0))?
         .collect()
 }

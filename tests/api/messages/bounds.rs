@@ -97,6 +97,32 @@ async fn groups_that_a_message_mentions_are_read_together() {
 }
 
 #[tokio::test]
+async fn subgroups_that_are_added_are_not_walked_one_by_one() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    nest_groups(&server, 200, &owner).await;
+    let ids = server.column("SELECT id FROM user_group WHERE kind = 'named' ORDER BY id").await;
+    let ids: Vec<i64> = ids.iter().map(|id| id.parse().unwrap()).collect();
+    let counter = count_steps(&server).await;
+    let steps = async |name: &str, subgroups: &[i64]| {
+        let create = json!({"name": name, "description": "", "members": []});
+        let id = owner.post("/user_groups/create", create).await.ok()["group_id"].clone();
+        counter.store(0, Ordering::Relaxed);
+        let path = format!("/user_groups/{id}/subgroups");
+        owner.post(&path, json!({"add": subgroups, "delete": []})).await.ok();
+        counter.load(Ordering::Relaxed)
+    };
+    let of_one = steps("one", &ids[..1]).await;
+    let of_many = steps("many", &ids[..50]).await;
+    // Each of them has at least 150 groups in it, at several steps a group.
+    assert!(of_many < of_one + 50 * 150 * 5, "{of_many} steps for 50 subgroups, {of_one} for one");
+    // A group is not included in what it includes, through however many others.
+    let path = format!("/user_groups/{}/subgroups", ids[199]);
+    let msg = format!("User group {} is already a subgroup of one of the passed subgroups.", ids[199]);
+    owner.post(&path, json!({"add": [ids[0]]})).await.error(400, "BAD_REQUEST", &msg);
+}
+
+#[tokio::test]
 async fn a_message_mentions_a_limited_number_of_groups() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
