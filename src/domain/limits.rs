@@ -203,6 +203,10 @@ pub const MAX_SUBGROUPS_PER_REQUEST: usize = 100;
 /// How many members and subgroups one request may add to a group or remove from it.
 pub const MAX_GROUP_MEMBERS_PER_REQUEST: usize = 10_000;
 
+/// How many messages of a sender are looked at when a user mutes them, to mark those as read that are unread; the newest.
+/// Each is a row to read, wherever it was sent.
+pub const MAX_MUTED_MESSAGES: u32 = 50_000;
+
 /// How many topics a user may have muted, unmuted and followed. Beyond it topics are no longer followed by themselves.
 pub const MAX_USER_TOPICS: usize = 5000;
 

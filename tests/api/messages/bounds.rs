@@ -1,8 +1,8 @@
 //! What one request may cost when there are very many messages: the last that is looked at, and the first that is not.
 
 use super::{edit, say};
-use crate::harness::{Client, TestServer};
-use serde_json::json;
+use crate::harness::{Client, Queue, TestServer};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use teamchat::domain::limits;
@@ -135,4 +135,40 @@ async fn a_message_mentions_a_limited_number_of_groups() {
     let more = json!({"type": "channel", "to": garden, "topic": "lunch", "content": mentions(limit + 1)});
     ada.post("/messages", &more).await.error(400, "BAD_REQUEST", &msg);
     edit(&ada, id, json!({"content": mentions(limit + 1)})).await.error(400, "BAD_REQUEST", &msg);
+}
+
+/// A channel with so many messages of a sender that everybody else has not read. Answers the channel and the first of them.
+async fn flood(server: &TestServer, sender: &Client, others: &[&Client], count: u32) -> (i64, i64) {
+    let everybody: Vec<&Client> = others.iter().copied().chain([sender]).collect();
+    let garden = server.channel("garden", &everybody).await;
+    let first = say(sender, garden, "lunch", "hello").await;
+    server.add_copies(first, count - 1).await;
+    (garden, first)
+}
+
+/// How many messages a user has not read.
+async fn unread(client: &Client) -> Value {
+    let words = json!({"fetch_event_types": ["message", "update_message_flags"]});
+    client.post("/register", words).await.ok()["unread_msgs"]["count"].clone()
+}
+
+/// The messages that events say to be read, one list for each.
+async fn told_read(queue: &mut Queue, events: usize) -> Vec<Vec<i64>> {
+    let events = queue.expect_kinds(&vec!["update_message_flags/add"; events]).await;
+    let ids =
+        |event: &Value| event["messages"].as_array().unwrap().iter().map(|id| id.as_i64().unwrap()).collect();
+    events.iter().map(ids).collect()
+}
+
+#[tokio::test]
+async fn the_newest_messages_of_a_muted_user_become_read() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let limit = i64::from(limits::MAX_MUTED_MESSAGES);
+    let (_, first) = flood(&server, &bob, &[&ada], limits::MAX_MUTED_MESSAGES + 1).await;
+    let mut queue = ada.register(json!({"event_types": ["update_message_flags"]})).await;
+    ada.post(&format!("/users/me/muted_users/{}", bob.user_id), ()).await.ok();
+    let expected: Vec<i64> = (first + 1..=first + limit).collect();
+    assert_eq!(told_read(&mut queue, 1).await, [expected]);
+    assert_eq!(unread(&ada).await, 1);
 }

@@ -1,6 +1,7 @@
-//! Marking all messages of a sender as read, when a user mutes them.
+//! Marking the messages of a sender as read, when a user mutes them.
 
 use crate::domain::access::messages::{Ranges, contains};
+use crate::domain::limits::MAX_MUTED_MESSAGES;
 use crate::domain::messages::events::FlagsChanged;
 use crate::domain::messages::read_state;
 use crate::domain::messages::viewer::MessageViewer;
@@ -12,7 +13,7 @@ use crate::types::{MessageId, RecipientId, UserId};
 use rusqlite::Connection;
 use std::collections::HashMap;
 
-/// Marks all unread messages of a sender as read for the caller, and emits that.
+/// Marks the unread messages of a sender as read for the caller, of the newest [`MAX_MUTED_MESSAGES`], and emits that.
 pub fn mark_sender_read(tx: &mut Tx<'_>, caller: &Caller, sender_id: UserId) -> ApiResult<()> {
     let mut changed = Vec::new();
     for (recipient_id, ids) in unread_of_sender(tx, caller, sender_id)? {
@@ -26,7 +27,7 @@ pub fn mark_sender_read(tx: &mut Tx<'_>, caller: &Caller, sender_id: UserId) -> 
 }
 
 /// The caller's unread messages of a sender by conversation, ascending. One scan over the sender's messages from the
-/// caller's first unread one, however many conversations there are.
+/// newest to the caller's first unread one, however many conversations there are, or to the limit.
 fn unread_of_sender(
     tx: &Tx<'_>,
     caller: &Caller,
@@ -39,14 +40,18 @@ fn unread_of_sender(
         return Ok(found);
     };
     let mut statement = tx.prepare_cached(
-        "SELECT id, recipient_id FROM message INDEXED BY message_sender WHERE sender_id = ?1 AND id >= ?2 ORDER BY id",
+        "SELECT id, recipient_id FROM message INDEXED BY message_sender WHERE sender_id = ?1 AND id >= ?2
+         ORDER BY id DESC LIMIT ?3",
     )?;
-    let mut rows = statement.query((sender_id, first))?;
+    let mut rows = statement.query((sender_id, first, MAX_MUTED_MESSAGES))?;
     while let Some(row) = rows.next()? {
         let (id, recipient_id): (MessageId, RecipientId) = (row.get(0)?, row.get(1)?);
         if unread.get(&recipient_id).is_some_and(|ranges| contains(ranges, id)) {
             found.entry(recipient_id).or_default().push(id);
         }
+    }
+    for ids in found.values_mut() {
+        ids.reverse();
     }
     Ok(found)
 }
