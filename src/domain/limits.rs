@@ -63,6 +63,9 @@ pub const MAX_SHOWN_TOPICS: usize = 10_000;
 /// mentions the participants waits for it, and so does what is sent after it.
 pub const MAX_PARTICIPANT_ROWS: u32 = 10_000;
 
+/// How many unread messages clients get, the newest. What is marked as read beyond them is not listed either.
+pub const MAX_SHOWN_UNREAD: usize = 50_000;
+
 /// How many of their uploaded files users get, the newest. Empty ones count nothing against the quota.
 pub const MAX_SHOWN_ATTACHMENTS: u32 = 10_000;
 

@@ -9,16 +9,16 @@ use crate::domain::access::{channel_viewers, channels};
 use crate::domain::channels::events::StreamUpdated;
 use crate::domain::channels::record::record;
 use crate::domain::channels::{default_groups, sql};
-use crate::domain::messages::events::FlagsChanged;
 use crate::domain::messages::read_state;
+use crate::domain::messages::read_state::unlisted::Unlisted;
 use crate::domain::notices::channels as notices;
 use crate::domain::{membership, subscriptions};
 use crate::events::Audience;
-use crate::http::{ApiError, ApiResult, Reply, User};
+use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use crate::store::Tx;
-use crate::types::{MessageId, StreamId, UserId};
+use crate::types::{StreamId, UserId};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Parameters of `DELETE /streams/{stream_id}`.
 #[derive(Deserialize)]
@@ -27,15 +27,19 @@ pub struct ArchiveParams {
     stream_id: StreamId,
 }
 
-/// `DELETE /streams/{stream_id}`: archives a channel.
-pub fn archive(tx: &mut Tx<'_>, caller: &User, params: ArchiveParams) -> ApiResult<Reply> {
-    let stream = channels::find_to_administer(Ctx::in_job(tx, caller), params.stream_id)?;
-    set_archived(tx, caller.user_id, &stream, true)?;
+/// `DELETE /streams/{stream_id}`: archives a channel, and marks its messages as read.
+pub async fn archive(call: Call<User>, params: ArchiveParams) -> ApiResult<Reply> {
+    let app = Arc::clone(&call.app);
+    let job = move |tx: &mut Tx<'_>, caller: &User| {
+        let stream = channels::find_to_administer(Ctx::in_job(tx, caller), params.stream_id)?;
+        set_archived(tx, caller.user_id, &stream, true)?;
+        mark_read_for_subscribers(tx, &stream)
+    };
+    call.write(job).await?.emit_rest(&app.writer).await?;
     Ok(Reply::ok())
 }
 
-/// Archives or unarchives a channel. Archiving also takes it out of the default channels and marks its messages as
-/// read.
+/// Archives or unarchives a channel. Archiving also takes it out of the default channels.
 pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {
     check_set_archived(tx, stream, is_archived)?;
     if is_archived {
@@ -51,26 +55,21 @@ pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived
     if !is_archived {
         membership::subscribe::emit_unarchived(tx, &changed, &record)?;
     }
-    notices::send(tx, vec![notices::archived(&changed)], by)?;
-    if is_archived { mark_read_for_subscribers(tx, stream) } else { Ok(()) }
+    notices::send(tx, vec![notices::archived(&changed)], by)
 }
 
 /// Marks all messages of a channel as read: many clients do not show archived channels, so nobody could read them
-/// there.
-fn mark_read_for_subscribers(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
+/// there. What was too much for one job is still to be listed for clients.
+fn mark_read_for_subscribers(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<Unlisted> {
     let arrivals = moved_receipts(tx, stream.recipient_id)?;
-    let mut unread_by: BTreeMap<Vec<MessageId>, Vec<UserId>> = BTreeMap::new();
+    let mut unread = Unlisted::default();
     for user_id in subscriptions::sql::subscribers_with_deactivated(tx, stream.stream_id)? {
         let user_id = UserId::from(user_id);
-        let read = read_state::mark_channel_read(tx, user_id, stream, &arrivals)?;
-        if !read.is_empty() {
-            unread_by.entry(read).or_default().push(user_id);
-        }
+        let gaps = read_state::mark_channel_read(tx, user_id, stream, &arrivals)?;
+        unread.add(user_id, stream.recipient_id, &gaps);
     }
-    for (messages, users) in unread_by {
-        tx.emit(FlagsChanged::new(true, "read", &messages, None), Audience::users(users));
-    }
-    Ok(())
+    unread.emit(tx)?;
+    Ok(unread)
 }
 
 fn check_set_archived(tx: &Tx<'_>, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {

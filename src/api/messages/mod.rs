@@ -66,7 +66,7 @@ fn routes() -> Vec<Route> {
         Route::call(Method::POST, "/messages/flags/narrow", USER, flags::for_narrow::update_flags_for_narrow),
         Route::write(Method::POST, "/mark_all_as_read", USER, flags::mark_as_read::mark_all_as_read),
         Route::write(Method::POST, "/mark_stream_as_read", USER, flags::mark_as_read::mark_stream_as_read),
-        Route::write(Method::POST, "/mark_topic_as_read", USER, flags::mark_as_read::mark_topic_as_read),
+        Route::call(Method::POST, "/mark_topic_as_read", USER, flags::mark_as_read::mark_topic_as_read),
         Route::call(Method::POST, "/messages/render", USER, render::render_message),
     ]
 }

@@ -8,6 +8,7 @@ use crate::domain::membership::unsubscribe::UnsubscribeResult;
 use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use crate::store::Tx;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Parameters of `PATCH /users/me/subscriptions`.
 #[derive(Deserialize)]
@@ -38,8 +39,11 @@ pub async fn patch(call: Call<User>, params: PatchParams) -> ApiResult<Reply<Pat
     let job = move |tx: &mut Tx<'_>, caller: &User| {
         let (options, creation) = (SubscribeParams::default(), CreationParams::default());
         let subscribed = subscribe::subscribe_to_channels(tx, caller, &options, &creation, channels)?;
-        let unsubscribed = unsubscribe::unsubscribe_caller(tx, caller, &params.delete)?;
-        Ok(PatchReply { subscribed, unsubscribed })
+        let (unsubscribed, unlisted) = unsubscribe::unsubscribe_caller(tx, caller, &params.delete)?;
+        Ok((PatchReply { subscribed, unsubscribed }, unlisted))
     };
-    Reply::data(&call.write(job).await?)
+    let app = Arc::clone(&call.app);
+    let (reply, unlisted) = call.write(job).await?;
+    unlisted.emit_rest(&app.writer).await?;
+    Reply::data(&reply)
 }

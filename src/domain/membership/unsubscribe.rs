@@ -6,8 +6,8 @@ use crate::domain::access::channel_viewers::ChannelViewers;
 use crate::domain::access::messages::moved_receipts;
 use crate::domain::channels::events::PeersChanged;
 use crate::domain::groups::roles::Among;
-use crate::domain::messages::events::FlagsChanged;
 use crate::domain::messages::read_state;
+use crate::domain::messages::read_state::unlisted::Unlisted;
 use crate::domain::subscriptions::events::{SubscriptionsRemoved, set};
 use crate::domain::subscriptions::{members, sql as subscriptions_sql};
 use crate::domain::visibility;
@@ -15,7 +15,7 @@ use crate::domain::visibility::Scope;
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
-use crate::types::{MessageId, UserId};
+use crate::types::UserId;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -40,16 +40,16 @@ struct Done<'a> {
     left: Vec<Leavers<'a>>,
     /// Users by the channels that they left, as indexes of `left`.
     by_channels: BTreeMap<Vec<usize>, Vec<UserId>>,
-    /// Users by the messages that they had not read in these channels, ascending.
-    by_unread: BTreeMap<Vec<MessageId>, Vec<UserId>>,
+    /// What they had not read there.
+    unread: Unlisted,
 }
 
-/// Unsubscribes users from channels.
+/// Unsubscribes users from channels. What was too much for one job is still to be listed for clients.
 pub fn unsubscribe_users(
     tx: &mut Tx<'_>,
     streams: &[StreamRow],
     users: &[UserId],
-) -> ApiResult<UnsubscribeResult> {
+) -> ApiResult<(UnsubscribeResult, Unlisted)> {
     let scope = Scope::Subscriptions(users, streams);
     visibility::with_events_between(tx, scope, |tx| remove(tx, streams, users), |tx, done, _| emit(tx, done))
 }
@@ -60,9 +60,9 @@ fn remove<'a>(tx: &mut Tx<'_>, streams: &'a [StreamRow], users: &[UserId]) -> Ap
     let receipts = receipts.collect::<Result<Vec<_>, _>>()?;
     let next = subscriptions_sql::next_message_id(tx)?;
     let mut result = UnsubscribeResult::default();
-    let (mut by_channels, mut by_unread) = (BTreeMap::<_, Vec<_>>::new(), BTreeMap::<_, Vec<_>>::new());
+    let (mut by_channels, mut unread) = (BTreeMap::<_, Vec<_>>::new(), Unlisted::default());
     for &user_id in users {
-        let (mut channels, mut unread) = (Vec::new(), Vec::new());
+        let mut channels = Vec::new();
         for (index, (Leavers { stream, users }, receipts)) in left.iter_mut().zip(&receipts).enumerate() {
             if !channel_rows::is_subscribed(tx, user_id, stream.stream_id)? {
                 result.not_removed.push(stream.name.clone());
@@ -71,7 +71,8 @@ fn remove<'a>(tx: &mut Tx<'_>, streams: &'a [StreamRow], users: &[UserId]) -> Ap
             subscriptions_sql::set_active(tx, user_id, stream.stream_id, false)?;
             subscriptions_sql::close_span(tx, user_id, stream.stream_id, next)?;
             // Unread messages there no longer count, not even if the user subscribes again.
-            unread.extend(read_state::mark_channel_read(tx, user_id, stream, receipts)?);
+            let gaps = read_state::mark_channel_read(tx, user_id, stream, receipts)?;
+            unread.add(user_id, stream.recipient_id, &gaps);
             result.removed.push(stream.name.clone());
             users.push(user_id);
             channels.push(index);
@@ -79,25 +80,19 @@ fn remove<'a>(tx: &mut Tx<'_>, streams: &'a [StreamRow], users: &[UserId]) -> Ap
         if !channels.is_empty() {
             by_channels.entry(channels).or_default().push(user_id);
         }
-        if !unread.is_empty() {
-            unread.sort_unstable();
-            by_unread.entry(unread).or_default().push(user_id);
-        }
     }
     for Leavers { stream, users } in &left {
         members::update(tx, stream.stream_id, &[], users);
     }
-    Ok(Done { result, left, by_channels, by_unread })
+    Ok(Done { result, left, by_channels, unread })
 }
 
-fn emit(tx: &mut Tx<'_>, done: Done<'_>) -> ApiResult<UnsubscribeResult> {
+fn emit(tx: &mut Tx<'_>, mut done: Done<'_>) -> ApiResult<(UnsubscribeResult, Unlisted)> {
     for (indexes, users) in done.by_channels {
         let streams: Vec<&StreamRow> = indexes.iter().map(|index| done.left[*index].stream).collect();
         emit_removed(tx, &streams, &users);
     }
-    for (messages, users) in done.by_unread {
-        tx.emit(FlagsChanged::new(true, "read", &messages, None), Audience::users(users));
-    }
+    done.unread.emit(tx)?;
     let mut viewers = ChannelViewers::load(tx, Among::Everyone, tx.now())?;
     for Leavers { stream, users } in done.left.iter().filter(|left| !left.users.is_empty()) {
         let seen_by = viewers.users_who_can_see(tx, stream)?;
@@ -107,7 +102,7 @@ fn emit(tx: &mut Tx<'_>, done: Done<'_>) -> ApiResult<UnsubscribeResult> {
         let event = PeersChanged::removed(vec![stream.stream_id], &users, stream.is_archived);
         tx.emit(event, Audience::set(audience));
     }
-    Ok(done.result)
+    Ok((done.result, done.unread))
 }
 
 /// Emits to users which channels they left. Archived channels have an event of their own: not every client has them.

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use teamchat::domain::limits;
+use teamchat::domain::messages::read_state::unlisted::Unlisted;
+use teamchat::http::ApiError;
 use teamchat::store::{StoreError, Tx};
+use teamchat::types::{RecipientId, UserId};
 
 /// Whether a message mentions a user as a participant of the topic.
 async fn is_mentioned_as_participant(client: &Client, id: i64) -> bool {
@@ -171,4 +174,89 @@ async fn the_newest_messages_of_a_muted_user_become_read() {
     let expected: Vec<i64> = (first + 1..=first + limit).collect();
     assert_eq!(told_read(&mut queue, 1).await, [expected]);
     assert_eq!(unread(&ada).await, 1);
+}
+
+#[tokio::test]
+async fn marking_a_channel_as_read_lists_the_newest_messages() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let limit = i64::try_from(limits::MAX_SHOWN_UNREAD).unwrap();
+    let (garden, first) = flood(&server, &bob, &[&ada], u32::try_from(limit).unwrap() + 1).await;
+    let mut queue = ada.register(json!({"event_types": ["update_message_flags"]})).await;
+    ada.post("/mark_stream_as_read", json!({"stream_id": garden})).await.ok();
+    let expected: Vec<i64> = (first + 1..=first + limit).collect();
+    assert_eq!(told_read(&mut queue, 1).await, [expected]);
+    assert_eq!(unread(&ada).await, 0);
+}
+
+#[tokio::test]
+async fn a_large_topic_is_marked_as_read_in_several_jobs() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let (garden, first) = flood(&server, &bob, &[&ada], 5_001).await;
+    let mut queue = ada.register(json!({"event_types": ["update_message_flags"]})).await;
+    ada.post("/mark_topic_as_read", json!({"stream_id": garden, "topic_name": "lunch"})).await.ok();
+    let newest: Vec<i64> = (first + 1..=first + 5_000).collect();
+    assert_eq!(told_read(&mut queue, 2).await, [newest, vec![first]]);
+    assert_eq!(unread(&ada).await, 0);
+}
+
+/// Two who have not read the same share a list, and no list is longer than what clients were told of.
+#[tokio::test]
+async fn leaving_a_large_channel_lists_the_newest_messages() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    let limit = i64::try_from(limits::MAX_SHOWN_UNREAD).unwrap();
+    let count = u32::try_from(limit).unwrap() + 2;
+    let (_, first) = flood(&server, &owner, &[&ada, &bob, &cleo], count).await;
+    let read = json!({"messages": [first + 10], "op": "add", "flag": "read"});
+    cleo.post("/messages/flags", read).await.ok();
+    server.sql("DELETE FROM event").await;
+    let types = json!({"event_types": ["update_message_flags"]});
+    let mut queues = [ada.register(&types).await, bob.register(&types).await, cleo.register(&types).await];
+    let everybody = json!([ada.user_id, bob.user_id, cleo.user_id]);
+    let leave = json!({"subscriptions": ["garden"], "principals": everybody});
+    owner.delete("/users/me/subscriptions", leave).await.ok();
+    let newest: Vec<i64> = (first + 2..first + 2 + limit).collect();
+    let of_cleo: Vec<i64> = (first + 1..first + 2 + limit).filter(|id| *id != first + 10).collect();
+    for (queue, expected) in queues.iter_mut().zip([&newest, &newest, &of_cleo]) {
+        assert_eq!(told_read(queue, 1).await, std::slice::from_ref(expected));
+    }
+    let events = "SELECT count(*) FROM event WHERE type = 'update_message_flags'";
+    assert_eq!(server.column(events).await, ["2"]);
+}
+
+#[tokio::test]
+async fn what_many_users_have_not_read_is_listed_in_several_jobs() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let (ada, bob, cleo) =
+        (server.member("ada").await, server.member("bob").await, server.member("cleo").await);
+    let count = u32::try_from(limits::MAX_SHOWN_UNREAD).unwrap();
+    let (_, first) = flood(&server, &owner, &[&ada, &bob, &cleo], count).await;
+    let types = json!({"event_types": ["update_message_flags"]});
+    let mut queues = [ada.register(&types).await, bob.register(&types).await, cleo.register(&types).await];
+    let users = [(ada.user_id, 0), (bob.user_id, 1), (cleo.user_id, 40_000)];
+    let recipient = server.column(&format!("SELECT recipient_id FROM message WHERE id = {first}")).await;
+    let recipient_id = RecipientId(recipient[0].parse().unwrap());
+    let (first, last) = (u32::try_from(first).unwrap(), u32::try_from(first).unwrap() + count - 1);
+    let one_job = move |tx: &mut Tx<'_>| -> Result<Unlisted, ApiError> {
+        let mut unlisted = Unlisted::default();
+        for (user_id, read) in users {
+            unlisted.add(UserId(user_id), recipient_id, &vec![first + read..=last]);
+        }
+        unlisted.emit(tx)?;
+        Ok(unlisted)
+    };
+    let rest = server.app().writer.run(one_job).await.unwrap();
+    let events = "SELECT count(*) FROM event WHERE type = 'update_message_flags'";
+    assert_eq!(server.column(events).await, ["1"]);
+    rest.emit_rest(&server.app().writer).await.unwrap();
+    for (queue, (_, read)) in queues.iter_mut().zip(users) {
+        let expected: Vec<i64> = (i64::from(first + read)..=i64::from(last)).collect();
+        assert_eq!(told_read(queue, 1).await, [expected]);
+    }
+    assert_eq!(server.column(events).await, ["3"]);
 }

@@ -1,10 +1,12 @@
 //! `POST /mark_all_as_read`, `POST /mark_stream_as_read` and `POST /mark_topic_as_read`: the older ways to mark much as
 //! read, all deprecated for `POST /messages/flags/narrow`.
 
+use crate::api::messages::fetch::MAX_MESSAGES;
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels;
 use crate::domain::access::messages::ALL_IDS;
+use crate::domain::limits::MAX_SHOWN_UNREAD;
 use crate::domain::messages::destination::read_topic;
 use crate::domain::messages::events::FlagsChanged;
 use crate::domain::messages::narrow::cursor::Direction;
@@ -15,11 +17,12 @@ use crate::domain::messages::{read_state, sql};
 use crate::domain::subscriptions::sql as subscriptions;
 use crate::events::Audience;
 use crate::http::params::NoParams;
-use crate::http::{ApiError, ApiResult, Caller, Reply, User};
+use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{MessageId, StreamId, Topic};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The reply to `POST /mark_all_as_read`.
 #[derive(Serialize)]
@@ -47,11 +50,11 @@ pub struct StreamParams {
     stream_id: StreamId,
 }
 
-/// `POST /mark_stream_as_read`.
+/// `POST /mark_stream_as_read`. Of very many messages, clients are told the newest that became read: they know no others.
 pub fn mark_stream_as_read(tx: &mut Tx<'_>, caller: &User, params: StreamParams) -> ApiResult<Reply> {
     let stream = channels::find_for_content(Ctx::in_job(tx, caller), params.stream_id)?;
     let recipient_id = stream.recipient_id;
-    let ids = messages(tx, caller, vec![Test::Channel(Rc::new(stream)), Test::Unread], usize::MAX)?;
+    let ids = messages(tx, caller, vec![Test::Channel(Rc::new(stream)), Test::Unread], MAX_SHOWN_UNREAD)?;
     if !ids.is_empty() {
         read_state::mark_all_read(tx, caller.user_id, recipient_id)?;
         emit_read(tx, caller, &ids);
@@ -69,7 +72,22 @@ pub struct TopicParams {
 }
 
 /// `POST /mark_topic_as_read`. A topic in which the caller never received a message is refused.
-pub fn mark_topic_as_read(tx: &mut Tx<'_>, caller: &User, params: TopicParams) -> ApiResult<Reply> {
+pub async fn mark_topic_as_read(call: Call<User>, params: TopicParams) -> ApiResult<Reply> {
+    let params = Arc::new(params);
+    let mut complete = false;
+    while !complete {
+        let (mut caller, params) = (Caller::clone(&call.caller), Arc::clone(&params));
+        let batch = move |tx: &mut Tx<'_>| {
+            caller.reload(tx)?;
+            mark_batch(tx, &caller, &params)
+        };
+        complete = call.app.writer.run(batch).await?;
+    }
+    Ok(Reply::ok())
+}
+
+/// Marks the newest unread messages of a topic as read, as many as fit into one job. Returns whether those were all.
+fn mark_batch(tx: &mut Tx<'_>, caller: &Caller, params: &TopicParams) -> ApiResult<bool> {
     let stream = channels::find_for_content(Ctx::in_job(tx, caller), params.stream_id)?;
     let recipient_id = stream.recipient_id;
     let topic = read_topic(&params.topic_name)?;
@@ -79,24 +97,26 @@ pub fn mark_topic_as_read(tx: &mut Tx<'_>, caller: &User, params: TopicParams) -
     }
     let mut unread_in_topic = in_topic(&stream, &topic);
     unread_in_topic.push(Test::Unread);
-    let ids = messages(tx, caller, unread_in_topic, usize::MAX)?;
+    let ids = messages(tx, caller, unread_in_topic, MAX_MESSAGES)?;
     if !ids.is_empty() {
         read_state::mark_read(tx, caller.user_id, recipient_id, &ids)?;
         emit_read(tx, caller, &ids);
     }
-    Ok(Reply::ok())
+    Ok(ids.len() < MAX_MESSAGES)
 }
 
 fn in_topic(stream: &Rc<StreamRow>, topic: &Topic) -> Vec<Test> {
     vec![Test::Channel(Rc::clone(stream)), Test::Topic(topic.key())]
 }
 
-/// The received messages that match all tests, ascending.
+/// The newest received messages that match all tests, ascending.
 fn messages(tx: &Tx<'_>, caller: &Caller, tests: Vec<Test>, limit: usize) -> ApiResult<Vec<MessageId>> {
     let terms = tests.into_iter().map(|test| Term { test, negated: false }).collect();
     let narrow = Narrow { terms, ..Narrow::default() };
     let viewer = MessageViewer::new(tx, caller, tx.now());
-    Query::new(&viewer, &narrow, Direction::Up, limit)?.take(Some(*ALL_IDS.start()), limit)
+    let mut ids = Query::new(&viewer, &narrow, Direction::Down, limit)?.take(Some(*ALL_IDS.end()), limit)?;
+    ids.reverse();
+    Ok(ids)
 }
 
 fn emit_read(tx: &mut Tx<'_>, caller: &Caller, ids: &[MessageId]) {

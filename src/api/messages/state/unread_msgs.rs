@@ -3,6 +3,7 @@
 //! The newest over all conversations are found first, from indexes alone, so that only messages of the reply are loaded.
 
 use crate::domain::access::messages::{ALL_IDS, ConversationAccess};
+use crate::domain::limits::MAX_SHOWN_UNREAD;
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::narrow::cursor::{Cursor, Direction, Index, IndexCursor, Union, Within};
 use crate::domain::messages::sql;
@@ -13,9 +14,6 @@ use crate::types::shown_topic;
 use crate::types::{MessageId, RecipientId, StreamId, TopicId, UserId, fold};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
-
-/// The most unread messages in the reply. It says whether older ones are missing.
-const MAX_UNREAD: usize = 50_000;
 
 /// `unread_msgs`; ids ascending.
 #[derive(Serialize)]
@@ -69,7 +67,7 @@ pub fn of(request: &StateRequest<'_>) -> ApiResult<UnreadMessages> {
     let subscribed = subscriptions::own(connection, own)?;
     let mut conversations = sql::direct_recipients(connection, own)?;
     conversations.extend(subscribed.iter().map(|subscription| subscription.recipient_id));
-    let oldest = oldest_of_newest(open_all(&viewer, &conversations)?, MAX_UNREAD)?;
+    let oldest = oldest_of_newest(open_all(&viewer, &conversations)?, MAX_SHOWN_UNREAD)?;
     let knows_empty_topic = request.registration.client_capabilities.empty_topic_name;
     let mut collector = Collector::new(&viewer, knows_empty_topic);
     for recipient_id in conversations {

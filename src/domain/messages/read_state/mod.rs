@@ -1,13 +1,16 @@
 //! Read state: loading and storing what users have read, as a [`ReadSet`] for each user and conversation.
 //!
 //! - [`read_set`]: the set itself;
-//! - [`sender`]: reading all messages of a muted sender.
+//! - [`sender`]: reading the messages of a muted sender;
+//! - [`unlisted`]: telling many users what became read for them in channels.
 
 pub mod read_set;
 pub mod sender;
+pub mod unlisted;
 
 use crate::domain::access::channel_rows::StreamRow;
-use crate::domain::access::messages::{MovedReceipts, received_ids};
+use crate::domain::access::messages::{MovedReceipts, Ranges, clip, received_ids};
+use crate::domain::limits::MAX_SHOWN_UNREAD;
 use crate::domain::messages::read_state::read_set::{CHUNK_BITS, ReadSet};
 use crate::domain::messages::sql;
 use crate::http::ApiResult;
@@ -98,27 +101,21 @@ pub fn mark_unread(
     Ok(changed)
 }
 
-/// Marks all of a channel as read, as unsubscribing does. Returns the messages that were received and unread, ascending.
-/// `moved` are the receipts of messages that were moved to the channel.
+/// Marks all of a channel as read, as unsubscribing does. Returns the ids that were received and unread, the newest
+/// [`MAX_SHOWN_UNREAD`] ranges. `moved` are the receipts of messages that were moved to the channel.
 pub fn mark_channel_read(
     tx: &Tx<'_>,
     user_id: UserId,
     stream: &StreamRow,
     moved: &[MovedReceipts],
-) -> ApiResult<Vec<MessageId>> {
+) -> ApiResult<Ranges> {
     let recipient_id = stream.recipient_id;
     let Some(newest) = newest_bit(tx, recipient_id)? else { return Ok(Vec::new()) };
     let mut set = load(tx, user_id, recipient_id)?;
-    let mut unread = Vec::new();
-    let mut ids = tx.prepare_cached(
-        "SELECT id FROM message WHERE recipient_id = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id",
-    )?;
-    for received in received_ids(tx, user_id, stream.stream_id, moved)? {
-        for gap in set.gaps(received) {
-            let found = ids.query_map((recipient_id, gap.start(), gap.end()), |row| row.get(0))?;
-            unread.extend(found.collect::<Result<Vec<MessageId>, _>>()?);
-        }
-    }
+    let received = clip(&received_ids(tx, user_id, stream.stream_id, moved)?, 0..=newest);
+    let gaps = received.iter().rev().flat_map(|range| set.gaps_down(range.clone()));
+    let mut unread: Ranges = gaps.take(MAX_SHOWN_UNREAD).collect();
+    unread.reverse();
     set.insert_until(newest);
     store(tx, user_id, recipient_id, &mut set)?;
     Ok(unread)

@@ -1,0 +1,91 @@
+//! Telling the clients of many users which messages became read when channels were marked as read for them.
+//!
+//! Marking is short, however much was unread, but a list has all the messages. So users with the same gaps in what they had
+//! read share a list, each list has only what clients were ever told of, and what is too much for one job is left to further ones.
+
+use crate::domain::access::messages::Ranges;
+use crate::domain::limits::MAX_SHOWN_UNREAD;
+use crate::domain::messages::events::FlagsChanged;
+use crate::events::Audience;
+use crate::http::{ApiError, ApiResult};
+use crate::store::{Tx, Writer};
+use crate::types::{MessageId, RecipientId, UserId};
+use std::collections::BTreeMap;
+
+/// How many messages one job lists, before it leaves the others to the next.
+const LISTED_PER_JOB: usize = MAX_SHOWN_UNREAD;
+
+/// First and last ids of what was not read, ascending.
+type Gaps = Vec<(u32, u32)>;
+
+/// What users had not read of channels that were marked as read for them, and were not told yet.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Unlisted {
+    /// Users by the channel, and by what they had not read of it.
+    by_gaps: BTreeMap<(RecipientId, Gaps), Vec<UserId>>,
+}
+
+impl Unlisted {
+    /// Adds what a user had not read of a channel.
+    pub fn add(&mut self, user_id: UserId, recipient_id: RecipientId, unread: &Ranges) {
+        if !unread.is_empty() {
+            let gaps = unread.iter().map(|gap| (*gap.start(), *gap.end())).collect();
+            self.by_gaps.entry((recipient_id, gaps)).or_default().push(user_id);
+        }
+    }
+
+    /// Emits to users which messages became read, as many lists as fit into one job.
+    pub fn emit(&mut self, tx: &mut Tx<'_>) -> ApiResult<()> {
+        let mut listed = 0;
+        while listed < LISTED_PER_JOB
+            && let Some(((recipient_id, gaps), users)) = self.by_gaps.pop_first()
+        {
+            let ids = newest_ids(tx, recipient_id, &gaps)?;
+            // A gap costs a statement, with messages or without.
+            listed += ids.len().max(gaps.len());
+            if !ids.is_empty() {
+                tx.emit(FlagsChanged::new(true, "read", &ids, None), Audience::users(users));
+            }
+        }
+        Ok(())
+    }
+
+    /// Emits the others, in jobs of their own. Whoever waits for them may go away: then clients of those users still count
+    /// messages of channels that they left, until they register again.
+    pub async fn emit_rest(self, writer: &Writer) -> ApiResult<()> {
+        let mut rest = self;
+        while !rest.by_gaps.is_empty() {
+            let job = move |tx: &mut Tx<'_>| {
+                rest.emit(tx)?;
+                Ok::<_, ApiError>(rest)
+            };
+            rest = writer.run(job).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The newest messages of a conversation in ranges of ids, ascending.
+fn newest_ids(
+    tx: &Tx<'_>,
+    recipient_id: RecipientId,
+    gaps: &[(u32, u32)],
+) -> rusqlite::Result<Vec<MessageId>> {
+    let mut statement = tx.prepare_cached(
+        "SELECT id FROM message INDEXED BY message_recipient WHERE recipient_id = ?1 AND id BETWEEN ?2 AND ?3
+         ORDER BY id DESC LIMIT ?4",
+    )?;
+    let mut ids: Vec<MessageId> = Vec::new();
+    for (first, last) in gaps.iter().rev() {
+        let missing = (MAX_SHOWN_UNREAD - ids.len()) as i64;
+        if missing == 0 {
+            break;
+        }
+        for id in statement.query_map((recipient_id, first, last, missing), |row| row.get(0))? {
+            ids.push(id?);
+        }
+    }
+    ids.reverse();
+    Ok(ids)
+}
