@@ -266,6 +266,7 @@ pub const MAX_MOVED_MESSAGES: usize = 5000;
 /// How long the messages that one job moves or deletes may be together, in bytes of Markdown, HTML and earlier versions; a
 /// single message may be longer. Moderators move as much as they want.
 pub const MAX_REWRITTEN_LENGTH: i64 = 32 << 20;
+
 /// How many user groups a message may mention: each is looked up, with its permission, while other senders wait. Who means
 /// more people than that mentions everybody.
 pub const MAX_MENTIONED_GROUPS: usize = 100;
