@@ -8,7 +8,6 @@ use crate::domain::accounts::avatar::AvatarImage;
 use crate::domain::accounts::{avatar, change as change_user, deactivation, role};
 use crate::domain::bots::events::BotChange;
 use crate::domain::bots::record::ServiceRecord;
-use crate::domain::bots::sql::BotRow;
 use crate::domain::bots::{change, default_channels, events, rules, sql};
 use crate::domain::users::{names, rules as users_rules};
 use crate::http::params::JsonOrText;
@@ -109,14 +108,12 @@ fn update(
     if let Some(name) = &params.default_sending_stream {
         let stream_id = rules::find_default_channel(tx, caller, tx.now(), name)?;
         sql::set_default_sending_stream(tx, bot.user_id, stream_id)?;
-        let change = |row: &BotRow| BotChange::DefaultSendingStream(row.sending_stream_name());
-        events::emit_default_channel(tx, &bot, change)?;
+        events::emit_default_channel(tx, &bot, BotChange::sending_stream)?;
     }
     if let Some(name) = &params.default_events_register_stream {
         let stream_id = rules::find_default_channel(tx, caller, tx.now(), name)?;
         sql::set_default_events_register_stream(tx, bot.user_id, stream_id)?;
-        let change = |row: &BotRow| BotChange::DefaultEventsRegisterStream(row.events_stream_name());
-        events::emit_default_channel(tx, &bot, change)?;
+        events::emit_default_channel(tx, &bot, BotChange::events_stream)?;
     }
     if let Some(on) = params.default_all_public_streams {
         sql::set_default_all_public_streams(tx, bot.user_id, on)?;

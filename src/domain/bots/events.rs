@@ -5,7 +5,7 @@ use crate::domain::access::channels::Viewer;
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::record::{BotRecord, ServiceRecord};
-use crate::domain::bots::sql::{BotRow, DefaultChannel};
+use crate::domain::bots::sql::BotRow;
 use crate::domain::bots::{default_channels, sql};
 use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, uniform_event};
@@ -64,6 +64,18 @@ pub enum BotChange {
 }
 
 uniform_event!(BotUpdated: "realm_bot", op "update", version 1);
+
+impl BotChange {
+    /// The default channel to send to, as a row has it.
+    pub fn sending_stream(row: &BotRow) -> Self {
+        Self::DefaultSendingStream(row.sending_stream_name())
+    }
+
+    /// The default channel for events, as a row has it.
+    pub fn events_stream(row: &BotRow) -> Self {
+        Self::DefaultEventsRegisterStream(row.events_stream_name())
+    }
+}
 
 /// `realm_bot`, `op: delete`: a bot that the receivers can no longer administer.
 #[derive(Serialize, Deserialize)]
@@ -138,10 +150,19 @@ pub fn emit_updated(tx: &mut Tx<'_>, bot: &UserRow, change: BotChange) -> ApiRes
 pub fn emit_default_channel(
     tx: &mut Tx<'_>,
     bot: &UserRow,
-    change: impl Fn(&BotRow) -> BotChange,
+    change: fn(&BotRow) -> BotChange,
+) -> ApiResult<()> {
+    let user_ids = administrators(tx, bot)?;
+    emit_default_channel_to(tx, bot, change, user_ids)
+}
+
+fn emit_default_channel_to(
+    tx: &mut Tx<'_>,
+    bot: &UserRow,
+    change: fn(&BotRow) -> BotChange,
+    user_ids: RoaringBitmap,
 ) -> ApiResult<()> {
     let Some(row) = sql::load(tx, bot.user_id)? else { return Ok(()) };
-    let user_ids = administrators(tx, bot)?;
     for (row, user_ids) in seen_rows(tx, bot, row, user_ids)? {
         emit_updated_to(tx, bot, change(&row), user_ids);
     }
@@ -155,23 +176,14 @@ pub fn emit_default_channel_anew(
     stream_id: StreamId,
     user_ids: &RoaringBitmap,
 ) -> ApiResult<()> {
-    for bot_id in sql::with_default_channel(tx, stream_id)? {
-        let (Some(bot), Some(row)) = (user_rows::by_id(tx, bot_id)?, sql::load(tx, bot_id)?) else {
-            continue;
-        };
-        let is_it =
-            |channel: &Option<DefaultChannel>| channel.as_ref().is_some_and(|it| it.stream_id == stream_id);
-        let is_default = (is_it(&row.default_sending_stream), is_it(&row.default_events_register_stream));
+    for (bot_id, sends_to_it, has_its_events) in sql::with_default_channel(tx, stream_id)? {
+        let Some(bot) = user_rows::by_id(tx, bot_id)? else { continue };
         let user_ids = administrators(tx, &bot)? & user_ids;
-        for (shown, user_ids) in seen_rows(tx, &bot, row, user_ids)? {
-            if is_default.0 {
-                let change = BotChange::DefaultSendingStream(shown.sending_stream_name());
-                emit_updated_to(tx, &bot, change, user_ids.clone());
-            }
-            if is_default.1 {
-                let change = BotChange::DefaultEventsRegisterStream(shown.events_stream_name());
-                emit_updated_to(tx, &bot, change, user_ids);
-            }
+        if sends_to_it {
+            emit_default_channel_to(tx, &bot, BotChange::sending_stream, user_ids.clone())?;
+        }
+        if has_its_events {
+            emit_default_channel_to(tx, &bot, BotChange::events_stream, user_ids)?;
         }
     }
     Ok(())

@@ -105,13 +105,17 @@ pub fn list(connection: &Connection, owner: Option<UserId>) -> rusqlite::Result<
     Ok(bots)
 }
 
-/// Lists the bots that have a channel as a default channel.
-pub fn with_default_channel(connection: &Connection, stream_id: StreamId) -> rusqlite::Result<Vec<UserId>> {
+/// Lists the bots that have a channel as a default channel: whether they send to it, and whether they have its events.
+pub fn with_default_channel(
+    connection: &Connection,
+    stream_id: StreamId,
+) -> rusqlite::Result<Vec<(UserId, bool, bool)>> {
     connection
         .prepare_cached(
-            "SELECT user_id FROM bot WHERE default_sending_stream = ?1 OR default_events_register_stream = ?1",
+            "SELECT user_id, default_sending_stream IS ?1, default_events_register_stream IS ?1 FROM bot
+             WHERE default_sending_stream = ?1 OR default_events_register_stream = ?1",
         )?
-        .query_map([stream_id], |row| row.get(0))?
+        .query_map([stream_id], |row| row.try_into())?
         .collect()
 }
 
