@@ -138,11 +138,8 @@ fn checked_name(text: &str) -> ApiResult<String> {
         "Emoji names must contain only lowercase English letters, digits, spaces, dashes, and underscores."
     } else if name.ends_with(['-', '_']) {
         "Emoji names must end with either a letter or digit."
-    } else if name.len() > MAX_EMOJI_NAME_LENGTH {
-        // All of its characters are one byte.
-        let msg = format!("emoji_name is too long (limit: {MAX_EMOJI_NAME_LENGTH} characters)");
-        return Err(ApiError::bad_request(msg));
     } else {
+        limits::check_length("emoji_name", &name, MAX_EMOJI_NAME_LENGTH)?;
         return Ok(name);
     };
     Err(ApiError::bad_request(msg))

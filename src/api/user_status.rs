@@ -4,6 +4,7 @@ use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::Accessible;
 use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::emoji::resolve::{UNICODE, choose};
+use crate::domain::limits;
 use crate::domain::user_status::{
     EmojiParts, StatusChanged, StatusRecord, UserStatus, load, read_status, save,
 };
@@ -139,9 +140,8 @@ impl StatusChange {
     /// Checks the parameters. At least one is required unless `has_other_change`.
     fn check(connection: &Connection, params: &StatusParams, has_other_change: bool) -> ApiResult<Self> {
         let status_text = params.status_text.as_ref().map(|text| text.0.clone());
-        if status_text.as_ref().is_some_and(|text| text.chars().count() > MAX_TEXT_LENGTH) {
-            let msg = format!("status_text is too long (limit: {MAX_TEXT_LENGTH} characters)");
-            return Err(ApiError::bad_request(msg));
+        if let Some(text) = &status_text {
+            limits::check_length("status_text", text, MAX_TEXT_LENGTH)?;
         }
         let StatusParams { emoji_name, emoji_code, reaction_type, .. } = params;
         if !has_other_change && status_text.is_none() && emoji_name.is_none() {

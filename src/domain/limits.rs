@@ -14,6 +14,24 @@ pub fn check(what: &str, count: usize, limit: usize) -> ApiResult<()> {
     }
 }
 
+/// Refuses a text that has more characters than a limit. `what` is its parameter.
+pub fn check_length(what: &str, text: &str, limit: usize) -> ApiResult<()> {
+    check_size(what, text.chars().count(), limit, "characters")
+}
+
+/// Refuses JSON that has more bytes than a limit. `what` is its parameter.
+pub fn check_json_length(what: &str, json: &str, limit: usize) -> ApiResult<()> {
+    check_size(what, json.len(), limit, "bytes")
+}
+
+fn check_size(what: &str, length: usize, limit: usize, unit: &str) -> ApiResult<()> {
+    if length <= limit {
+        Ok(())
+    } else {
+        Err(ApiError::bad_request(format!("{what} is too long (limit: {limit} {unit})")))
+    }
+}
+
 /// Refuses things that would be more than a user may have. `statement` counts those that the user has.
 pub fn check_owned(
     connection: &Connection,

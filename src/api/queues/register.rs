@@ -3,6 +3,7 @@
 //! The queue is created before the state is read, and the state includes the id of the last event in it, so no event is
 //! lost or delivered twice. The parts of the state are [`StatePart`]s of the resources.
 
+use crate::domain::limits;
 use crate::events;
 use crate::events::{Capabilities, Hub, NewQueue, QueueId, Registration, log};
 use crate::http::{
@@ -116,11 +117,9 @@ fn check_narrow(narrow: &[(String, String)]) -> ApiResult<()> {
         let msg = format!("narrow is too long (limit: {MAX_NARROW_TERMS} terms)");
         return Err(ApiError::bad_request(msg));
     }
-    if narrow.iter().any(|(_, operand)| operand.chars().count() > MAX_NARROW_OPERAND_LENGTH) {
-        let msg = format!("narrow is too long (limit: {MAX_NARROW_OPERAND_LENGTH} characters)");
-        return Err(ApiError::bad_request(msg));
-    }
-    Ok(())
+    narrow
+        .iter()
+        .try_for_each(|(_, operand)| limits::check_length("narrow", operand, MAX_NARROW_OPERAND_LENGTH))
 }
 
 /// `POST /register`.

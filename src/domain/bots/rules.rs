@@ -7,6 +7,7 @@ use crate::domain::access::{permissions, user_rows};
 use crate::domain::bots::sql;
 use crate::domain::channels::sql as channels;
 use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::limits;
 use crate::domain::limits::{MAX_CONFIG_DATA_LENGTH, MAX_PAYLOAD_URL_LENGTH};
 use crate::domain::users::{names, rules as users_rules, sql as users};
 use crate::http::params::JsonOrText;
@@ -126,10 +127,7 @@ pub fn check_payload_url(name: &str, text: JsonOrText) -> ApiResult<String> {
         JsonOrText::Text(text) | JsonOrText::Json(Value::String(text)) => text,
         JsonOrText::Json(_) => return Err(ApiError::bad_request(format!("{name} is not a string"))),
     };
-    if text.chars().count() > MAX_PAYLOAD_URL_LENGTH {
-        let msg = format!("{name} is too long (limit: {MAX_PAYLOAD_URL_LENGTH} characters)");
-        return Err(ApiError::bad_request(msg));
-    }
+    limits::check_length(name, &text, MAX_PAYLOAD_URL_LENGTH)?;
     let url = url::Url::parse(&text).ok();
     match url.as_ref().filter(|url| url.has_host()).map(url::Url::scheme) {
         Some("http") => Ok(text),
@@ -142,11 +140,7 @@ pub fn check_payload_url(name: &str, text: JsonOrText) -> ApiResult<String> {
 
 /// Checks the length of an integration's configuration, as the JSON that is stored.
 pub fn check_config_data(json: &str) -> ApiResult<()> {
-    if json.len() > MAX_CONFIG_DATA_LENGTH {
-        let msg = format!("config_data is too long (limit: {MAX_CONFIG_DATA_LENGTH} bytes)");
-        return Err(ApiError::bad_request(msg));
-    }
-    Ok(())
+    limits::check_json_length("config_data", json, MAX_CONFIG_DATA_LENGTH)
 }
 
 /// Returns the id of a channel that the caller can read, by name; `None` for the empty name.

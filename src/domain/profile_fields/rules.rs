@@ -1,5 +1,6 @@
 //! Rules for the definition of a profile field. Error texts are the published ones.
 
+use crate::domain::limits;
 use crate::domain::limits::MAX_FIELD_DATA_LENGTH;
 use crate::domain::profile_fields::external_accounts;
 use crate::domain::profile_fields::external_accounts::{CUSTOM, USERNAME};
@@ -34,10 +35,7 @@ pub struct FieldDefinition<'a> {
 
 /// Checks the definition of a new or changed field.
 pub fn check(field: &FieldDefinition<'_>) -> ApiResult<()> {
-    if serde_json::to_string(field.data)?.len() > MAX_FIELD_DATA_LENGTH {
-        let msg = format!("field_data is too long (limit: {MAX_FIELD_DATA_LENGTH} bytes)");
-        return Err(ApiError::bad_request(msg));
-    }
+    limits::check_json_length("field_data", &serde_json::to_string(field.data)?, MAX_FIELD_DATA_LENGTH)?;
     let mut is_default = false;
     match field.kind {
         Some(FieldType::Select) => check_options(field.data)?,
@@ -61,12 +59,8 @@ fn check_texts(name: &str, hint: &str) -> ApiResult<()> {
     if name.trim().is_empty() {
         return Err(ApiError::bad_request("Label cannot be blank."));
     }
-    for (what, text, limit) in [("hint", hint, MAX_HINT_LENGTH), ("name", name, MAX_NAME_LENGTH)] {
-        if text.chars().count() > limit {
-            return Err(ApiError::bad_request(format!("{what} is too long (limit: {limit} characters)")));
-        }
-    }
-    Ok(())
+    limits::check_length("hint", hint, MAX_HINT_LENGTH)?;
+    limits::check_length("name", name, MAX_NAME_LENGTH)
 }
 
 /// Checks the options of a list: `{key: {text, order}}`.
