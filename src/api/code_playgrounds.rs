@@ -4,7 +4,7 @@ use crate::domain::limits::{MAX_CODE_LANGUAGE_LENGTH, MAX_PLAYGROUND_NAME_LENGTH
 use crate::domain::realm::user_ids as users;
 use crate::events::uniform_event;
 use crate::http::Resource;
-use crate::http::params::BoundedText;
+use crate::http::params::Trimmed;
 use crate::http::{
     ADMINISTRATOR, Administrator, ApiError, ApiResult, Reply, Route, State, StatePart, StateRequest,
 };
@@ -51,11 +51,11 @@ uniform_event!(PlaygroundsChanged: "realm_playgrounds", version 1);
 #[derive(Deserialize)]
 pub struct AddParams {
     /// What people choose it by.
-    name: BoundedText<MAX_PLAYGROUND_NAME_LENGTH>,
+    name: Trimmed<MAX_PLAYGROUND_NAME_LENGTH>,
     /// The language of its code.
-    pygments_language: BoundedText<MAX_CODE_LANGUAGE_LENGTH>,
+    pygments_language: Trimmed<MAX_CODE_LANGUAGE_LENGTH>,
     /// RFC 6570, with the one variable `code`.
-    url_template: BoundedText<MAX_URL_TEMPLATE_LENGTH>,
+    url_template: Trimmed<MAX_URL_TEMPLATE_LENGTH>,
 }
 
 /// The reply to `POST /realm/playgrounds`.
@@ -76,9 +76,9 @@ fn add_playground(
     }
     let playground = Playground {
         id: 0,
-        name: params.name.trim().to_owned(),
-        pygments_language: params.pygments_language.trim().to_owned(),
-        url_template: params.url_template.trim().to_owned(),
+        name: params.name.into_inner(),
+        pygments_language: params.pygments_language.into_inner(),
+        url_template: params.url_template.into_inner(),
     };
     let problems = problems(&playground, &all(tx)?);
     if !problems.is_empty() {

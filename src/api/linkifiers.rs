@@ -7,7 +7,7 @@ use crate::domain::realm::user_ids;
 use crate::events::{Receiver, uniform_event};
 use crate::http::Resource;
 use crate::http::State;
-use crate::http::params::{BoundedText, NoParams};
+use crate::http::params::{NoParams, Trimmed};
 use crate::http::{ADMINISTRATOR, Administrator, ApiError, ApiResult, Read, Reply, Route, USER, User};
 use crate::http::{StatePart, StateRequest};
 use crate::markdown::{Linkifier, LinkifierError, url_template_variables};
@@ -89,9 +89,9 @@ fn format_string(url_template: &str) -> Option<String> {
 #[derive(Deserialize)]
 pub struct AddParams {
     /// A regular expression with named groups.
-    pattern: BoundedText<MAX_LINKIFIER_PATTERN_LENGTH>,
+    pattern: Trimmed<MAX_LINKIFIER_PATTERN_LENGTH>,
     /// RFC 6570; its variables are the groups.
-    url_template: BoundedText<MAX_URL_TEMPLATE_LENGTH>,
+    url_template: Trimmed<MAX_URL_TEMPLATE_LENGTH>,
 }
 
 /// The reply to `POST /realm/filters`.
@@ -107,9 +107,8 @@ fn add_linkifier(
     _caller: &Administrator,
     params: AddParams,
 ) -> ApiResult<Reply<AddedLinkifier>> {
-    let (pattern, url_template) = (params.pattern.trim(), params.url_template.trim());
-    check(pattern, url_template, is_taken(tx, pattern, None)?)?;
-    let id = sql::insert(tx, pattern, url_template)?;
+    check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, None)?)?;
+    let id = sql::insert(tx, &params.pattern, &params.url_template)?;
     emit_changed(tx)?;
     Reply::data(&AddedLinkifier { id })
 }
@@ -120,9 +119,9 @@ pub struct UpdateParams {
     /// The linkifier to change.
     filter_id: i64,
     /// A regular expression with named groups.
-    pattern: BoundedText<MAX_LINKIFIER_PATTERN_LENGTH>,
+    pattern: Trimmed<MAX_LINKIFIER_PATTERN_LENGTH>,
     /// RFC 6570; its variables are the groups.
-    url_template: BoundedText<MAX_URL_TEMPLATE_LENGTH>,
+    url_template: Trimmed<MAX_URL_TEMPLATE_LENGTH>,
 }
 
 /// `PATCH /realm/filters/{filter_id}`: changes a linkifier, but not its position.
@@ -131,9 +130,8 @@ fn update_linkifier(tx: &mut Tx<'_>, _caller: &Administrator, params: UpdatePara
     if !sql::all(tx)?.iter().any(|linkifier| linkifier.id == id) {
         return Err(not_found());
     }
-    let (pattern, url_template) = (params.pattern.trim(), params.url_template.trim());
-    check(pattern, url_template, is_taken(tx, pattern, Some(id))?)?;
-    sql::update(tx, id, pattern, url_template)?;
+    check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, Some(id))?)?;
+    sql::update(tx, id, &params.pattern, &params.url_template)?;
     emit_changed(tx)?;
     Ok(Reply::ok())
 }

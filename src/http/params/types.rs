@@ -14,9 +14,10 @@ use serde_json::Value;
 #[derive(Debug, serde::Deserialize)]
 pub struct NoParams {}
 
-/// A text, trimmed of white space.
+/// A text, trimmed of white space, that has at most `MAX` characters before; by default, any number. The error is that of
+/// [`BoundedText`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Trimmed(pub String);
+pub struct Trimmed<const MAX: usize = { usize::MAX }>(pub String);
 
 /// A text of at most `MAX` characters (not bytes), untrimmed. The error is `x is too long (limit: 60 characters)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -67,7 +68,7 @@ impl Order {
     }
 }
 
-impl Trimmed {
+impl<const MAX: usize> Trimmed<MAX> {
     /// Unwraps the text.
     pub fn into_inner(self) -> String {
         self.0
@@ -88,7 +89,7 @@ impl<const MAX: usize> RequiredText<MAX> {
     }
 }
 
-impl Deref for Trimmed {
+impl<const MAX: usize> Deref for Trimmed<MAX> {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -112,9 +113,11 @@ impl<const MAX: usize> Deref for RequiredText<MAX> {
     }
 }
 
-impl<'de> Deserialize<'de> for Trimmed {
+impl<'de, const MAX: usize> Deserialize<'de> for Trimmed<MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(text(deserializer)?.trim().to_owned()))
+        let text = text(deserializer)?;
+        check_length::<D::Error>(&text, MAX)?;
+        Ok(Self(text.trim().to_owned()))
     }
 }
 
