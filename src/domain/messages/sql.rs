@@ -9,7 +9,7 @@ use crate::domain::messages::record::{
 use crate::domain::messages::search::index;
 use crate::store::Tx;
 use crate::types::{ClientId, MessageId, RecipientId, StreamId, TopicId, UserId};
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, Statement, ToSql};
 use std::ops::RangeInclusive;
 
 /// A message to store.
@@ -242,12 +242,8 @@ pub fn edits(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<Edi
          FROM message_edit WHERE message_id = ?1 ORDER BY number DESC",
     )?;
     let mut rows = statement.query([id])?;
-    let mut edits = Vec::new();
-    let mut length = 0;
-    // Files of before the limits may have more.
-    while let Some(row) = rows.next()?
-        && edits.len() < MAX_EDITS
-    {
+    let (mut edits, mut kept) = (Vec::new(), KeptEdits::default());
+    while let Some(row) = rows.next()? {
         let edit = EditRecord {
             user_id: row.get(0)?,
             timestamp: row.get(1)?,
@@ -259,13 +255,29 @@ pub fn edits(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<Edi
             stream: row.get(7)?,
         };
         let versions = [&edit.prev_content, &edit.prev_rendered_content];
-        length += versions.into_iter().flatten().map(String::len).sum::<usize>();
-        if length > MAX_EDITS_LENGTH && !edits.is_empty() {
+        // Files of before the limits may have more.
+        if !kept.add(versions.into_iter().flatten().map(String::len).sum()) {
             break;
         }
         edits.push(edit);
     }
     Ok(edits)
+}
+
+/// The edits of a message that are within its limits, counted from the newest.
+#[derive(Default)]
+struct KeptEdits {
+    count: usize,
+    length: usize,
+}
+
+impl KeptEdits {
+    /// Counts an edit with versions of so many bytes, and returns whether it is kept.
+    fn add(&mut self, length: usize) -> bool {
+        self.count += 1;
+        self.length += length;
+        self.count <= MAX_EDITS && (self.length <= MAX_EDITS_LENGTH || self.count == 1)
+    }
 }
 
 /// Adds to a message's history, and removes from it what is beyond its limits.
@@ -297,13 +309,11 @@ fn trim_edits(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
         "SELECT number, coalesce(octet_length(prev_content), 0) + coalesce(octet_length(prev_rendered_content), 0)
          FROM message_edit WHERE message_id = ?1 ORDER BY number DESC",
     )?;
-    let (mut count, mut total) = (0, 0);
+    let mut kept = KeptEdits::default();
     let mut edits = statement.query([id])?;
     while let Some(edit) = edits.next()? {
         let (number, length): (i64, i64) = (edit.get(0)?, edit.get(1)?);
-        count += 1;
-        total += length;
-        if count > MAX_EDITS || (total > MAX_EDITS_LENGTH as i64 && count > 1) {
+        if !kept.add(length.unsigned_abs() as usize) {
             return connection
                 .prepare_cached("DELETE FROM message_edit WHERE message_id = ?1 AND number <= ?2")?
                 .execute((id, number))
@@ -402,6 +412,28 @@ pub fn stream_wildcards(
         )?
         .query_map((recipient_id, ids.start(), ids.end()), |row| row.get(0))?
         .collect()
+}
+
+/// The newest `limit` ids that a statement finds in ranges of ids, ascending. Its parameters are the key, the ends of a range,
+/// and how many to find from the newest on.
+pub fn newest_in(
+    statement: &mut Statement<'_>,
+    key: impl ToSql,
+    ranges: impl IntoIterator<Item = (u32, u32), IntoIter: DoubleEndedIterator>,
+    limit: usize,
+) -> rusqlite::Result<Vec<MessageId>> {
+    let mut ids: Vec<MessageId> = Vec::new();
+    for (first, last) in ranges.into_iter().rev() {
+        let missing = (limit - ids.len()) as i64;
+        if missing == 0 {
+            break;
+        }
+        for id in statement.query_map((&key, first, last, missing), |row| row.get(0))? {
+            ids.push(id?);
+        }
+    }
+    ids.reverse();
+    Ok(ids)
 }
 
 /// Sets bits of a message's attributes.

@@ -43,19 +43,7 @@ pub fn newest_ids(
         "SELECT id FROM message INDEXED BY message_topic WHERE topic_id = ?1 AND id BETWEEN ?2 AND ?3
          ORDER BY id DESC LIMIT ?4",
     )?;
-    let mut ids: Vec<MessageId> = Vec::new();
-    for range in within.iter().rev() {
-        let missing = (limit - ids.len()) as i64;
-        if missing == 0 {
-            break;
-        }
-        let found = statement.query_map((topic_id, range.start(), range.end(), missing), |row| row.get(0))?;
-        for id in found {
-            ids.push(id?);
-        }
-    }
-    ids.reverse();
-    Ok(ids)
+    sql::newest_in(&mut statement, topic_id, within.iter().map(|range| (*range.start(), *range.end())), limit)
 }
 
 /// Whether a topic has a message in ranges of ids.

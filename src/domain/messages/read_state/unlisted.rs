@@ -6,6 +6,7 @@
 use crate::domain::access::messages::Ranges;
 use crate::domain::limits::MAX_SHOWN_UNREAD;
 use crate::domain::messages::events::FlagsChanged;
+use crate::domain::messages::sql;
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult};
 use crate::store::{Tx, Writer};
@@ -76,16 +77,5 @@ fn newest_ids(
         "SELECT id FROM message INDEXED BY message_recipient WHERE recipient_id = ?1 AND id BETWEEN ?2 AND ?3
          ORDER BY id DESC LIMIT ?4",
     )?;
-    let mut ids: Vec<MessageId> = Vec::new();
-    for (first, last) in gaps.iter().rev() {
-        let missing = (MAX_SHOWN_UNREAD - ids.len()) as i64;
-        if missing == 0 {
-            break;
-        }
-        for id in statement.query_map((recipient_id, first, last, missing), |row| row.get(0))? {
-            ids.push(id?);
-        }
-    }
-    ids.reverse();
-    Ok(ids)
+    sql::newest_in(&mut statement, recipient_id, gaps.iter().copied(), MAX_SHOWN_UNREAD)
 }
