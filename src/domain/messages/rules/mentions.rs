@@ -1,9 +1,10 @@
 //! Who may mention many people at once, and groups (`can_mention_many_users_group` of the organization,
 //! `can_mention_group` of a group).
 
+use crate::auth::Ctx;
 use crate::domain::access::channel_rows as subscriptions;
+use crate::domain::access::channels::Viewer;
 use crate::domain::access::messages as message_access;
-use crate::domain::groups::membership::Membership;
 use crate::domain::groups::permission::UserGroupSetting;
 use crate::domain::groups::realm_settings::{RealmGroup, is_held};
 use crate::domain::groups::setting::{Owner, group_of};
@@ -16,7 +17,6 @@ use crate::http::{ApiError, ApiResult, Caller};
 use crate::markdown::Rendered;
 use crate::types::{GroupId, StreamId, Topic, UserId};
 use rusqlite::Connection;
-use std::cell::OnceCell;
 
 /// The most users that everyone may mention with a wildcard.
 const MAX_FOR_EVERYONE: usize = 15;
@@ -33,8 +33,9 @@ pub fn check(
     rendered: &Rendered,
 ) -> ApiResult<Option<Vec<UserId>>> {
     let mut participants = None;
-    let groups = SenderGroups { connection, sender, now, loaded: OnceCell::new() };
-    let may_mention_many = || is_held(connection, sender, groups.get()?, RealmGroup::CanMentionManyUsers);
+    let viewer = Viewer::new(Ctx::new(connection, sender, now));
+    let may_mention_many =
+        || is_held(connection, sender, viewer.membership()?, RealmGroup::CanMentionManyUsers);
     if let Some((stream_id, topic)) = topic {
         if rendered.mentions_stream_wildcard
             && subscriptions::subscribers(connection, stream_id)?.len() > MAX_FOR_EVERYONE as u64
@@ -51,7 +52,7 @@ pub fn check(
             }
         }
     }
-    check_groups(connection, &groups, rendered)?;
+    check_groups(&viewer, rendered)?;
     Ok(participants)
 }
 
@@ -74,35 +75,17 @@ fn are_few(participants: Option<&[UserId]>, sender_id: UserId) -> bool {
     })
 }
 
-/// The groups of a sender, loaded when they are first asked for.
-struct SenderGroups<'a> {
-    connection: &'a Connection,
-    sender: &'a Caller,
-    now: i64,
-    loaded: OnceCell<Membership>,
-}
-
-impl SenderGroups<'_> {
-    fn get(&self) -> ApiResult<&Membership> {
-        if let Some(groups) = self.loaded.get() {
-            return Ok(groups);
-        }
-        let loaded = Membership::of(self.connection, self.sender.user_id, self.now)?;
-        Ok(self.loaded.get_or_init(|| loaded))
-    }
-}
-
 /// Checks that a sender may mention the groups of a message.
-fn check_groups(connection: &Connection, of_sender: &SenderGroups<'_>, rendered: &Rendered) -> ApiResult<()> {
+fn check_groups(sender: &Viewer<'_>, rendered: &Rendered) -> ApiResult<()> {
     limits::check("user groups mentioned", rendered.mentioned_group_ids.len(), MAX_MENTIONED_GROUPS)?;
     for id in &rendered.mentioned_group_ids {
         let id = GroupId(*id);
         let default = UserGroupSetting::CanMention.default_group(SystemGroup::with_id(id).is_some());
         let name = UserGroupSetting::CanMention.name();
-        let allowed = group_of(connection, Owner::Group(id.0), name, default)?;
+        let allowed = group_of(&sender.ctx, Owner::Group(id.0), name, default)?;
         let everybody = SystemGroup::with_id(allowed) == Some(SystemGroup::Everyone);
-        if !everybody && !of_sender.get()?.contains(allowed) {
-            let name = groups::name(connection, id)?.unwrap_or_default();
+        if !everybody && !sender.membership()?.contains(allowed) {
+            let name = groups::name(&sender.ctx, id)?.unwrap_or_default();
             return Err(ApiError::bad_request(format!(
                 "You are not allowed to mention user group '{name}'."
             )));
