@@ -20,3 +20,10 @@ pub use network::{Network, NetworkError, address_block, is_public};
 pub use property::{Kind, Property, Setting, SettingTable, SettingUpdate, SettingValue, Shape, Values};
 pub use role::Role;
 pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, EmptyTopic, Topic, fold, is_forbidden_in_names, shown_topic};
+
+/// Sorts a list, and removes what is in it twice.
+pub fn distinct<T: Ord>(mut list: Vec<T>) -> Vec<T> {
+    list.sort_unstable();
+    list.dedup();
+    list
+}

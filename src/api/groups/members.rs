@@ -18,7 +18,7 @@ use crate::domain::{notices, visibility};
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::markdown::Composition;
 use crate::store::Tx;
-use crate::types::{GroupId, UserId};
+use crate::types::{GroupId, UserId, distinct};
 use rusqlite::Connection;
 use serde::Deserialize;
 
@@ -209,10 +209,7 @@ pub fn check_active_users(connection: &Connection, users: &[UserId]) -> ApiResul
             return Err(setting::no_such_user(*user_id));
         }
     }
-    let mut users = users.to_vec();
-    users.sort_unstable();
-    users.dedup();
-    Ok(users)
+    Ok(distinct(users.to_vec()))
 }
 
 /// Checks that all groups are active and can be subgroups, and returns them ascending and without duplicates.
@@ -220,10 +217,7 @@ pub fn check_subgroups(connection: &Connection, groups: &[GroupId]) -> ApiResult
     for group in groups {
         setting::find_subgroup(connection, *group)?;
     }
-    let mut groups = groups.to_vec();
-    groups.sort_unstable();
-    groups.dedup();
-    Ok(groups)
+    Ok(distinct(groups.to_vec()))
 }
 
 /// Notifies people whom another user added or removed by direct message. Bots are not notified.

@@ -10,7 +10,7 @@ use crate::domain::limits;
 use crate::domain::limits::{MAX_CHANNELS_PER_REQUEST, MAX_GROUPS_OF_INVITE, MAX_INVITES};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::types::{GroupId, Role, StreamId};
+use crate::types::{GroupId, Role, StreamId, distinct};
 use rusqlite::Connection;
 use serde::Deserialize;
 
@@ -92,9 +92,9 @@ pub fn new_invite(
     count: usize,
 ) -> ApiResult<InviteRow> {
     rules::check_can_manage_invites(caller)?;
-    let stream_ids = distinct(stream_ids);
+    let stream_ids = distinct(stream_ids.to_vec());
     limits::check("channels in one request", stream_ids.len(), MAX_CHANNELS_PER_REQUEST)?;
-    let group_ids = distinct(&params.group_ids);
+    let group_ids = distinct(params.group_ids.clone());
     limits::check("groups in one request", group_ids.len(), MAX_GROUPS_OF_INVITE)?;
     if sql::count_usable(connection, caller.user_id, now)? as usize + count > MAX_INVITES {
         let msg = format!("You have too many invitations (limit: {MAX_INVITES}). Revoke some of them first.");
@@ -122,14 +122,6 @@ pub fn new_invite(
         welcome_message_custom_text,
         is_revoked: false,
     })
-}
-
-/// Returns ids ascending, each once.
-fn distinct<T: Copy + Ord>(ids: &[T]) -> Vec<T> {
-    let mut ids = ids.to_vec();
-    ids.sort_unstable();
-    ids.dedup();
-    ids
 }
 
 /// Checks that each channel is a default channel or one that the caller may subscribe others to.

@@ -11,7 +11,7 @@ use crate::domain::groups::system::SystemGroup;
 use crate::domain::limits;
 use crate::domain::limits::{MAX_DIRECT_MEMBERS, MAX_DIRECT_SUBGROUPS};
 use crate::http::{ApiError, ApiResult};
-use crate::types::{GroupId, UserId};
+use crate::types::{GroupId, UserId, distinct};
 use rusqlite::Connection;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::HashMap;
@@ -30,22 +30,19 @@ pub enum GroupSetting {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectGroup {
     /// Users, ascending.
-    #[serde(deserialize_with = "distinct")]
+    #[serde(deserialize_with = "read_distinct")]
     pub direct_members: Vec<UserId>,
     /// Groups, ascending.
-    #[serde(deserialize_with = "distinct")]
+    #[serde(deserialize_with = "read_distinct")]
     pub direct_subgroups: Vec<GroupId>,
 }
 
 /// Reads a list, ascending and without repetitions. This is done where parameters are read: values are copied for each of
 /// the channels that a request creates.
-fn distinct<'de, T: Deserialize<'de> + Ord, D: Deserializer<'de>>(
+fn read_distinct<'de, T: Deserialize<'de> + Ord, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
-    let mut list = Vec::deserialize(deserializer)?;
-    list.sort_unstable();
-    list.dedup();
-    Ok(list)
+    Ok(distinct(Vec::deserialize(deserializer)?))
 }
 
 /// The group that holds a permission; `default` when the setting was never changed.
@@ -93,12 +90,8 @@ pub fn to_wire(connection: &Connection, group: GroupId) -> ApiResult<GroupSettin
 /// lists ascend and name nothing twice.
 pub fn normal(value: &GroupSetting) -> GroupSetting {
     let GroupSetting::Direct(direct) = value else { return value.clone() };
-    let mut members = direct.direct_members.clone();
-    members.sort_unstable();
-    members.dedup();
-    let mut subgroups = direct.direct_subgroups.clone();
-    subgroups.sort_unstable();
-    subgroups.dedup();
+    let members = distinct(direct.direct_members.clone());
+    let subgroups = distinct(direct.direct_subgroups.clone());
     match (members.as_slice(), subgroups.as_slice()) {
         ([], []) => GroupSetting::Group(SystemGroup::Nobody.id()),
         ([], [group]) => GroupSetting::Group(*group),

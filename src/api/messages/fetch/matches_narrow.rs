@@ -1,6 +1,6 @@
 //! `GET /messages/matches_narrow`: which of some messages match a narrow.
 
-use super::{MAX_MESSAGES, MAX_PAGE_BYTES, too_many};
+use super::{MAX_PAGE_BYTES, check_number};
 use crate::api::messages::fetch::resolve_narrow::resolve;
 use crate::domain::access::messages::ALL_IDS;
 use crate::domain::messages::narrow::executor::Query;
@@ -8,7 +8,7 @@ use crate::domain::messages::serialize::Matches;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{narrow, sql};
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
-use crate::types::MessageId;
+use crate::types::{MessageId, distinct};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -34,12 +34,8 @@ pub struct MatchingMessages {
 pub fn matches_narrow(read: &Read<'_, User>, params: MatchesParams) -> ApiResult<Reply<MatchingMessages>> {
     let viewer = MessageViewer::new(read, read.caller, read.app.clock.seconds());
     let narrow = resolve(&viewer, &narrow::parse(Some(&params.narrow))?)?;
-    if params.msg_ids.len() > MAX_MESSAGES {
-        return Err(too_many());
-    }
-    let mut ids = params.msg_ids;
-    ids.sort_unstable();
-    ids.dedup();
+    check_number(params.msg_ids.len())?;
+    let ids = distinct(params.msg_ids);
     let found = Query::of_own(&viewer, &narrow, &ids)?.take(Some(*ALL_IDS.start()), ids.len())?;
     let mut messages = BTreeMap::new();
     let mut bytes = 0;

@@ -19,7 +19,7 @@ use crate::domain::messages::serialize::{MessageFormat, into_utf8, write_array, 
 use crate::domain::messages::viewer::MessageViewer;
 use crate::http::form::Form;
 use crate::http::{ApiError, ApiResult, Read, Reply, User};
-use crate::types::MessageId;
+use crate::types::{MessageId, distinct};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -158,15 +158,11 @@ fn selected(
             "use_first_unread_anchor",
         ]));
     }
-    if ids.len() > MAX_MESSAGES {
-        return Err(too_many());
-    }
+    check_number(ids.len())?;
     if let Some(index) = ids.iter().position(|id| id.0 < 0) {
         return Err(ApiError::bad_request(format!("message_ids[{index}] is too small")));
     }
-    let mut ids = ids.to_vec();
-    ids.sort_unstable();
-    ids.dedup();
+    let ids = distinct(ids.to_vec());
     Query::of_readable(viewer, narrow, &ids)?.take(Some(*ALL_IDS.start()), ids.len())
 }
 
@@ -183,15 +179,17 @@ fn range(viewer: &MessageViewer<'_>, narrow: &Narrow, params: &FetchParams) -> A
         num_before: count("num_before", params.num_before)?,
         num_after: count("num_after", params.num_after)?,
     };
-    if range.num_before.saturating_add(range.num_after) > MAX_MESSAGES {
-        return Err(too_many());
-    }
+    check_number(range.num_before.saturating_add(range.num_after))?;
     range.page(viewer, narrow)
 }
 
-/// The refusal of more messages than [`MAX_MESSAGES`].
-pub fn too_many() -> ApiError {
-    ApiError::bad_request(format!("Too many messages requested (maximum {MAX_MESSAGES})."))
+/// Refuses more messages in one request than [`MAX_MESSAGES`].
+pub fn check_number(count: usize) -> ApiResult<()> {
+    if count > MAX_MESSAGES {
+        let msg = format!("Too many messages requested (maximum {MAX_MESSAGES}).");
+        return Err(ApiError::bad_request(msg));
+    }
+    Ok(())
 }
 
 /// Parameters of `GET /messages/{message_id}`.

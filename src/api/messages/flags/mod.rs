@@ -6,7 +6,7 @@
 pub mod for_narrow;
 pub mod mark_as_read;
 
-use crate::api::messages::fetch::{MAX_MESSAGES, too_many};
+use crate::api::messages::fetch::check_number;
 use crate::domain::access::channel_rows as subscriptions;
 use crate::domain::access::messages as message_access;
 use crate::domain::messages::events::{FlagsChanged, UnreadDetail, UnreadDetails, UnreadPlace};
@@ -17,7 +17,7 @@ use crate::domain::messages::{read_state, sql};
 use crate::events::Audience;
 use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
-use crate::types::{MessageId, RecipientId, StreamId, fold};
+use crate::types::{MessageId, RecipientId, StreamId, distinct, fold};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -88,12 +88,8 @@ pub struct UpdatedFlags {
 pub fn update_flags(tx: &mut Tx<'_>, caller: &User, params: FlagsParams) -> ApiResult<Reply<UpdatedFlags>> {
     let add = is_add(&params.op)?;
     let flag = EditableFlag::from_client(&params.flag)?;
-    if params.messages.len() > MAX_MESSAGES {
-        return Err(too_many());
-    }
-    let mut ids = params.messages;
-    ids.sort_unstable();
-    ids.dedup();
+    check_number(params.messages.len())?;
+    let ids = distinct(params.messages);
     let changed = change(tx, caller, flag, add, &ids)?;
     Reply::data(&UpdatedFlags {
         messages: changed.ids,
