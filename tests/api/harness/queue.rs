@@ -1,7 +1,8 @@
 //! An event queue, and what came through it.
 
-use super::{Client, RUNTIME, matching};
+use super::{Answer, Client, RUNTIME, matching};
 use serde_json::{Value, json};
+use std::pin::Pin;
 use std::sync::mpsc;
 use teamchat::events::{Delivery, QueueId};
 use teamchat::types::{EventId, UserId};
@@ -84,6 +85,17 @@ impl Queue {
         let events = answer["events"].as_array().expect("a list of events").clone();
         self.last_event_id = events.last().map_or(self.last_event_id, |event| event["id"].as_i64().unwrap());
         events
+    }
+
+    /// A poll that waits on the server.
+    pub async fn waiting_poll(&self) -> Pin<Box<impl Future<Output = Answer>>> {
+        let poll = || Box::pin(self.client.get("/events", self.poll(false)));
+        let (mut one, mut other) = (poll(), poll());
+        // The second of two polls ends the first: so one of them waits.
+        tokio::select! {
+            _ = &mut one => other,
+            _ = &mut other => one,
+        }
     }
 
     /// Parameters of `GET /events` that acknowledge what came so far.

@@ -97,13 +97,7 @@ async fn a_queue_whose_client_waits_does_not_expire() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let queue = ada.register(()).await;
-    let (one, other) = (ada.get("/events", queue.poll(false)), ada.get("/events", queue.poll(false)));
-    tokio::pin!(one, other);
-    // The second of two polls ends the first, so that the test knows that one waits.
-    let waiting = tokio::select! {
-        _ = &mut one => other,
-        _ = &mut other => one,
-    };
+    let waiting = queue.waiting_poll().await;
     server.clock.advance(10 * TEN_MINUTES);
     maintain(&server).await;
     let receivers = [&ada];
@@ -141,12 +135,7 @@ async fn a_poll_that_waits_is_answered_when_the_server_stops() {
     let mut server = TestServer::start().await;
     let ada = server.member("ada").await;
     let mut queue = ada.register(()).await;
-    let (one, other) = (ada.get("/events", queue.poll(false)), ada.get("/events", queue.poll(false)));
-    let (mut one, mut other) = (Box::pin(one), Box::pin(other));
-    let waiting = tokio::select! {
-        _ = &mut one => other,
-        _ = &mut other => one,
-    };
+    let waiting = queue.waiting_poll().await;
     let (answer, ()) = tokio::join!(waiting, server.restart());
     assert_eq!(answer.ok()["events"], json!([]));
     server.ping(&[&ada], 1, true).await;
@@ -158,12 +147,7 @@ async fn a_poll_that_waits_is_refused_when_its_key_ends() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let mut queue = ada.register(()).await;
-    let (one, other) = (ada.get("/events", queue.poll(false)), ada.get("/events", queue.poll(false)));
-    let (mut one, mut other) = (Box::pin(one), Box::pin(other));
-    let waiting = tokio::select! {
-        _ = &mut one => other,
-        _ = &mut other => one,
-    };
+    let waiting = queue.waiting_poll().await;
     let end_and_send = async {
         ada.post("/users/me/api_key/regenerate", ()).await.ok();
         server.ping(&[&ada], 1, true).await;

@@ -13,13 +13,7 @@ async fn a_closed_organization_lets_nobody_in_until_it_is_opened() {
         (server.owner().await, server.user("ada", Role::Member, None, Some("correct horse")).await);
     let mut queue = ada.register(json!({"event_types": ["realm"]})).await;
     queue.ignore();
-    let (one, other) = (ada.get("/events", queue.poll(false)), ada.get("/events", queue.poll(false)));
-    tokio::pin!(one, other);
-    // The second of two polls ends the first, so that the test knows that one waits.
-    let waiting = tokio::select! {
-        _ = &mut one => other,
-        _ = &mut other => one,
-    };
+    let waiting = queue.waiting_poll().await;
     let (answer, closed) = tokio::join!(waiting, owner.post("/realm/deactivate", ()));
     closed.ok();
     let mut event = answer.ok()["events"][0].clone();
