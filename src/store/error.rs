@@ -2,6 +2,7 @@
 
 use crate::error::ApiError;
 use rusqlite::ffi;
+use std::any::Any;
 use std::path::PathBuf;
 
 /// A failure of the store. Clients learn only that there was one; the log has the reason.
@@ -62,6 +63,13 @@ impl StoreError {
     /// Whether the disk refused the change: full, read-only or broken. Reads still work.
     pub fn is_disk(&self) -> bool {
         matches!(self.cause(), Cause::FullDisk | Cause::BadDisk)
+    }
+
+    /// The failure of a job that panicked with this.
+    pub(super) fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Self::Panicked(text.unwrap_or_else(|| "no message".to_owned()))
     }
 
     /// The error of another job in a group that this failure has cost.

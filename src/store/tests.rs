@@ -1,6 +1,7 @@
 //! The writer and the readers together, on a file.
 
 use super::{Cause, CommitSink, Database, OutboxItem, Readers, StoreError, Tx, Writer, WriterCaches};
+use crate::error::ApiError;
 use crate::types::Clock;
 use rusqlite::Connection;
 use std::path::Path;
@@ -388,6 +389,43 @@ async fn a_job_is_done_whole_when_its_caller_has_left() {
     assert_eq!(bench.rows(), [1, 2]);
     assert_eq!(bench.published(), [1, 2]);
     bench.close();
+}
+
+#[tokio::test]
+async fn the_rest_of_a_job_is_done_after_its_group_whoever_has_left() {
+    fn count_down(tx: &mut Tx<'_>, number: i64) -> Result<(), ApiError> {
+        write(tx, number)?;
+        if number % 10 > 1 {
+            tx.then(move |tx| count_down(tx, number - 1));
+        }
+        Ok(())
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("chat.sqlite"));
+    let (open, gate) = mpsc::channel::<()>();
+    {
+        let job = bench.writer.run(move |tx| {
+            gate.recv().unwrap();
+            count_down(tx, 3)
+        });
+        tokio::pin!(job);
+        assert!(futures_util::FutureExt::now_or_never(job.as_mut()).is_none());
+    }
+    let (beside, ()) = tokio::join!(bench.write(10), async { open.send(()).unwrap() });
+    beside.unwrap();
+    let fails = bench.writer.run(|tx| {
+        tx.then(|tx| Ok(write(tx, 30)?));
+        Err::<(), _>(StoreError::Stopped)
+    });
+    fails.await.unwrap_err();
+    let published = Arc::clone(&bench.published);
+    // Also what the last job has left is done before the writer ends.
+    bench.writer.run(|tx| count_down(tx, 22)).await.unwrap();
+    bench.close();
+    let mut published = published.lock().unwrap().clone();
+    assert_eq!(published[..3], [3, 10, 2]);
+    published.sort_unstable();
+    assert_eq!(published, [1, 2, 3, 10, 21, 22]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,11 +4,12 @@ use super::copies::{self, DatabaseCopy};
 use super::file::{FileIdentity, free_space};
 use super::sink::CommitSink;
 use super::table_version::{TableVersion, UpdateHook};
-use super::tx::{BeforeCommit, Leftovers, Tx};
+use super::tx::{Answer, BeforeCommit, Job, JobOutcome, Leftovers, Tx, job};
 use super::writer_cache::{Rollback, WriterCaches};
 use super::{Cause, Database, StoreError};
 use crate::types::Clock;
 use rusqlite::Connection;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,29 +40,11 @@ type Exclusive = Box<dyn FnOnce(&mut Connection) -> Replaced + Send>;
 /// Runs after the rows were replaced and the caches are dropped, before the caller is answered.
 type Replaced = Option<Box<dyn FnOnce() + Send>>;
 
-/// Runs in a savepoint, or fails with the reason why there is none. Its caller is answered once the outcome of the group
-/// is known.
-type Job = Box<dyn FnOnce(Result<&mut Tx<'_>, StoreError>) -> JobOutcome + Send>;
-
-/// Reports the outcome of the group to a job's caller.
-type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
-
-struct JobOutcome {
-    succeeded: bool,
-    answer: Answer,
-}
-
 /// A job that ran. `left` is `None` if it failed and was rolled back, and an error if its group is lost.
 struct JobResult {
     succeeded: bool,
-    left: Result<Option<JobOutput>, StoreError>,
+    left: Result<Option<Leftovers>, StoreError>,
     answer: Answer,
-}
-
-/// What a successful job leaves for the end of its group. Its outbox is written already.
-struct JobOutput {
-    before_commit: Vec<BeforeCommit>,
-    wakes_tasks: bool,
 }
 
 /// Jobs that share a transaction, as far as they ran.
@@ -73,6 +56,8 @@ struct Group {
     /// Failed after others had succeeded: their refusals may rest on rows of the group.
     failed: Vec<Answer>,
     before_commit: Vec<BeforeCommit>,
+    /// To come after the group.
+    next: Vec<Job>,
     wakes_tasks: bool,
     /// Why the group cannot be committed.
     lost: Option<StoreError>,
@@ -101,6 +86,7 @@ impl Writer {
             clock,
             update_hook,
             task_wakeup: task_wakeup.clone(),
+            next_jobs: VecDeque::new(),
         };
         let thread = std::thread::Builder::new()
             .name("writer".to_owned())
@@ -168,21 +154,9 @@ impl Writer {
         E: From<StoreError> + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
-        let job: Job = Box::new(move |tx| {
-            let result = match tx {
-                Ok(tx) => catch_unwind(AssertUnwindSafe(|| work(tx)))
-                    .unwrap_or_else(|panic| Err(StoreError::Panicked(panic_text(panic.as_ref())).into()))
-                    .and_then(|value| tx.take_failure().map_or(Ok(value), |failure| Err(failure.into()))),
-                Err(refusal) => Err(refusal.into()),
-            };
-            JobOutcome {
-                succeeded: result.is_ok(),
-                answer: Box::new(move |committed| {
-                    let result = committed.map_err(E::from).and(result);
-                    // The caller may be gone; what was committed stays committed.
-                    let _gone = sender.send(result);
-                }),
-            }
+        let job = job(work, |result| {
+            // The caller may be gone; what was committed stays committed.
+            let _gone = sender.send(result);
         });
         // A closed channel drops the job and with it the sender, which the receiver reports as stopped.
         let _stopped = self.tasks.send(Task::Job(job));
@@ -243,14 +217,9 @@ impl Writer {
     }
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
-}
-
 /// Runs something and turns a panic into an error. What it has changed must be dropped or rolled back then.
 fn guard<T>(work: impl FnOnce() -> T) -> Result<T, StoreError> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| StoreError::Panicked(panic_text(panic.as_ref())))
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| StoreError::panicked(panic.as_ref()))
 }
 
 /// The writer's thread.
@@ -261,6 +230,8 @@ struct WriterThread<S> {
     clock: Clock,
     update_hook: UpdateHook,
     task_wakeup: watch::Sender<()>,
+    /// What committed jobs left to do ([`Tx::then`]).
+    next_jobs: VecDeque<Job>,
     /// Dropped last, after the readers that the sink may hold: the last connection to close removes the files beside the
     /// database, and readers cannot.
     connection: Connection,
@@ -268,14 +239,18 @@ struct WriterThread<S> {
 
 impl<S: CommitSink> WriterThread<S> {
     fn run(mut self, mut queue: mpsc::UnboundedReceiver<Task>) -> Result<(), StoreError> {
-        let mut next = None;
-        while let Some(task) = next.take().or_else(|| queue.blocking_recv()) {
+        let mut exclusive = None;
+        while let Some(task) = exclusive
+            .take()
+            .or_else(|| self.next_jobs.pop_front().map(Task::Job))
+            .or_else(|| queue.blocking_recv())
+        {
             match task {
                 Task::Job(first) => {
                     let waiting = std::iter::from_fn(|| match queue.try_recv().ok()? {
                         Task::Job(job) => Some(job),
-                        exclusive @ Task::Exclusive(_) => {
-                            next = Some(exclusive);
+                        task @ Task::Exclusive(_) => {
+                            exclusive = Some(task);
                             None
                         }
                     });
@@ -292,6 +267,7 @@ impl<S: CommitSink> WriterThread<S> {
         if let Some(replaced) = work(&mut self.connection) {
             self.caches.rollback(Rollback::Group);
             self.update_hook.invalidate();
+            self.next_jobs.clear();
             replaced();
             self.task_wakeup.send_replace(());
         }
@@ -309,10 +285,11 @@ impl<S: CommitSink> WriterThread<S> {
             }
             let JobResult { succeeded, left, answer } = self.run_job(job);
             match left {
-                Ok(Some(mut output)) => {
+                Ok(Some(mut left)) => {
                     group.succeeded.push(answer);
-                    group.before_commit.append(&mut output.before_commit);
-                    group.wakes_tasks |= output.wakes_tasks;
+                    group.before_commit.append(&mut left.before_commit);
+                    group.next.append(&mut left.next);
+                    group.wakes_tasks |= left.wakes_tasks;
                 }
                 Ok(None) if group.succeeded.is_empty() => group.refused.push(answer),
                 Ok(None) => group.failed.push(answer),
@@ -342,6 +319,7 @@ impl<S: CommitSink> WriterThread<S> {
             self.update_hook.committed();
             self.sink.committed();
         });
+        self.next_jobs.extend(group.next);
         if group.wakes_tasks {
             self.task_wakeup.send_replace(());
         }
@@ -372,13 +350,15 @@ impl<S: CommitSink> WriterThread<S> {
         JobResult { succeeded: outcome.succeeded, left, answer: outcome.answer }
     }
 
-    fn keep_job(&mut self, left: Leftovers) -> rusqlite::Result<JobOutput> {
-        if !left.outbox.is_empty() {
-            self.sink.append(&self.connection, &mut self.caches, left.outbox)?;
+    /// Writes the outbox, and returns what is left for the end of the group.
+    fn keep_job(&mut self, mut left: Leftovers) -> rusqlite::Result<Leftovers> {
+        let outbox = std::mem::take(&mut left.outbox);
+        if !outbox.is_empty() {
+            self.sink.append(&self.connection, &mut self.caches, outbox)?;
         }
         execute(&self.connection, "RELEASE job")?;
         self.caches.commit();
-        Ok(JobOutput { before_commit: left.before_commit, wakes_tasks: left.wakes_tasks })
+        Ok(left)
     }
 
     fn undo_job(&mut self) -> Result<(), StoreError> {

@@ -14,11 +14,10 @@ use crate::domain::messages::read_state::unlisted::Unlisted;
 use crate::domain::notices::channels as notices;
 use crate::domain::{membership, subscriptions};
 use crate::events::Audience;
-use crate::http::{ApiError, ApiResult, Call, Reply, User};
+use crate::http::{ApiError, ApiResult, Reply, User};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// Parameters of `DELETE /streams/{stream_id}`.
 #[derive(Deserialize)]
@@ -28,14 +27,10 @@ pub struct ArchiveParams {
 }
 
 /// `DELETE /streams/{stream_id}`: archives a channel, and marks its messages as read.
-pub async fn archive(call: Call<User>, params: ArchiveParams) -> ApiResult<Reply> {
-    let app = Arc::clone(&call.app);
-    let job = move |tx: &mut Tx<'_>, caller: &User| {
-        let stream = channels::find_to_administer(Ctx::in_job(tx, caller), params.stream_id)?;
-        set_archived(tx, caller.user_id, &stream, true)?;
-        mark_read_for_subscribers(tx, &stream)
-    };
-    call.write(job).await?.emit_rest(&app.writer).await?;
+pub fn archive(tx: &mut Tx<'_>, caller: &User, params: ArchiveParams) -> ApiResult<Reply> {
+    let stream = channels::find_to_administer(Ctx::in_job(tx, caller), params.stream_id)?;
+    set_archived(tx, caller.user_id, &stream, true)?;
+    mark_read_for_subscribers(tx, &stream)?;
     Ok(Reply::ok())
 }
 
@@ -59,8 +54,8 @@ pub fn set_archived(tx: &mut Tx<'_>, by: UserId, stream: &StreamRow, is_archived
 }
 
 /// Marks all messages of a channel as read: many clients do not show archived channels, so nobody could read them
-/// there. What was too much for one job is still to be listed for clients.
-fn mark_read_for_subscribers(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<Unlisted> {
+/// there. Of very many users, some are told by further jobs.
+fn mark_read_for_subscribers(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<()> {
     let arrivals = moved_receipts(tx, stream.recipient_id)?;
     let mut unread = Unlisted::default();
     for user_id in subscriptions::sql::subscribers_with_deactivated(tx, stream.stream_id)? {
@@ -68,8 +63,7 @@ fn mark_read_for_subscribers(tx: &mut Tx<'_>, stream: &StreamRow) -> ApiResult<U
         let gaps = read_state::mark_channel_read(tx, user_id, stream, &arrivals)?;
         unread.add(user_id, stream.recipient_id, &gaps);
     }
-    unread.emit(tx)?;
-    Ok(unread)
+    unread.emit(tx)
 }
 
 fn check_set_archived(tx: &Tx<'_>, stream: &StreamRow, is_archived: bool) -> ApiResult<()> {

@@ -32,7 +32,7 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/streams", USER, list::streams).slow(),
         Route::read(Method::GET, "/streams/{stream_id}", USER, list::stream),
         Route::call(Method::PATCH, "/streams/{stream_id}", USER, update::update),
-        Route::call(Method::DELETE, "/streams/{stream_id}", USER, archive::archive),
+        Route::write(Method::DELETE, "/streams/{stream_id}", USER, archive::archive),
         Route::read(Method::GET, "/streams/{stream_id}/email_address", USER, email_address::email_address),
         Route::read(Method::GET, "/get_stream_id", USER, list::stream_id),
         Route::call(Method::POST, "/channels/create", USER, create::create),

@@ -20,7 +20,7 @@ fn routes() -> Vec<Route> {
         Route::read(Method::GET, "/users/me/subscriptions", USER, list::subscriptions).slow(),
         Route::call(Method::POST, "/users/me/subscriptions", USER, subscribe::subscribe),
         Route::call(Method::PATCH, "/users/me/subscriptions", USER, patch::patch),
-        Route::call(Method::DELETE, "/users/me/subscriptions", USER, unsubscribe::unsubscribe),
+        Route::write(Method::DELETE, "/users/me/subscriptions", USER, unsubscribe::unsubscribe),
         Route::write(Method::POST, "/users/me/subscriptions/properties", USER, properties::update_many),
         Route::write(Method::PATCH, "/users/me/subscriptions/{stream_id}", USER, properties::update_one),
         Route::read(Method::GET, "/users/{user_id}/subscriptions/{stream_id}", USER, list::status),

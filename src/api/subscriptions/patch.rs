@@ -8,7 +8,6 @@ use crate::domain::membership::unsubscribe::UnsubscribeResult;
 use crate::http::{ApiError, ApiResult, Call, Reply, User};
 use crate::store::Tx;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// Parameters of `PATCH /users/me/subscriptions`.
 #[derive(Deserialize)]
@@ -39,11 +38,8 @@ pub async fn patch(call: Call<User>, params: PatchParams) -> ApiResult<Reply<Pat
     let job = move |tx: &mut Tx<'_>, caller: &User| {
         let (options, creation) = (SubscribeParams::default(), CreationParams::default());
         let subscribed = subscribe::subscribe_to_channels(tx, caller, &options, &creation, channels)?;
-        let (unsubscribed, unlisted) = unsubscribe::unsubscribe_caller(tx, caller, &params.delete)?;
-        Ok((PatchReply { subscribed, unsubscribed }, unlisted))
+        let unsubscribed = unsubscribe::unsubscribe_caller(tx, caller, &params.delete)?;
+        Reply::data(&PatchReply { subscribed, unsubscribed })
     };
-    let app = Arc::clone(&call.app);
-    let (reply, unlisted) = call.write(job).await?;
-    unlisted.emit_rest(&app.writer).await?;
-    Reply::data(&reply)
+    call.write(job).await
 }

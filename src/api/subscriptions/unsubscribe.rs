@@ -7,15 +7,13 @@ use crate::domain::access::user_rows::UserRow;
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::limits::{MAX_CHANNELS_PER_REQUEST, MAX_SUBSCRIPTIONS_PER_REQUEST};
 use crate::domain::membership::unsubscribe::{UnsubscribeResult, unsubscribe_users};
-use crate::domain::messages::read_state::unlisted::Unlisted;
 use crate::domain::subscriptions::principals;
 use crate::domain::subscriptions::principals::Principals;
 use crate::domain::{channels, limits};
-use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
+use crate::http::{ApiError, ApiResult, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::UserId;
 use serde::Deserialize;
-use std::sync::Arc;
 
 /// Parameters of `DELETE /users/me/subscriptions`.
 #[derive(Deserialize)]
@@ -26,20 +24,12 @@ pub struct UnsubscribeParams {
     principals: Option<Principals>,
 }
 
-/// `DELETE /users/me/subscriptions`. Messages that became read for very many users are listed in further jobs.
-pub async fn unsubscribe(call: Call<User>, params: UnsubscribeParams) -> ApiResult<Reply<UnsubscribeResult>> {
-    let app = Arc::clone(&call.app);
-    let job = move |tx: &mut Tx<'_>, caller: &User| unsubscribe_principals(tx, caller, &params);
-    let (result, unlisted) = call.write(job).await?;
-    unlisted.emit_rest(&app.writer).await?;
-    Reply::data(&result)
-}
-
-fn unsubscribe_principals(
+/// `DELETE /users/me/subscriptions`: users leave channels, and messages there become read for them.
+pub fn unsubscribe(
     tx: &mut Tx<'_>,
     caller: &User,
-    params: &UnsubscribeParams,
-) -> ApiResult<(UnsubscribeResult, Unlisted)> {
+    params: UnsubscribeParams,
+) -> ApiResult<Reply<UnsubscribeResult>> {
     let users = params.principals.as_ref().map_or(1, Principals::len);
     let subscriptions = params.subscriptions.len().saturating_mul(users);
     limits::check("subscriptions in one request", subscriptions, MAX_SUBSCRIPTIONS_PER_REQUEST)?;
@@ -49,7 +39,7 @@ fn unsubscribe_principals(
         return Err(ApiError::insufficient_permission());
     }
     let user_ids: Vec<UserId> = users.iter().map(|user| user.user_id).collect();
-    unsubscribe_users(tx, &streams, &user_ids)
+    Reply::data(&unsubscribe_users(tx, &streams, &user_ids)?)
 }
 
 /// Unsubscribes the caller from the channels with these names.
@@ -57,7 +47,7 @@ pub fn unsubscribe_caller(
     tx: &mut Tx<'_>,
     caller: &Caller,
     names: &[String],
-) -> ApiResult<(UnsubscribeResult, Unlisted)> {
+) -> ApiResult<UnsubscribeResult> {
     let streams = channels_by_name(tx, caller, names)?;
     unsubscribe_users(tx, &streams, &[caller.user_id])
 }

@@ -44,12 +44,12 @@ struct Done<'a> {
     unread: Unlisted,
 }
 
-/// Unsubscribes users from channels. What was too much for one job is still to be listed for clients.
+/// Unsubscribes users from channels. Which messages became read for very many users is told by further jobs.
 pub fn unsubscribe_users(
     tx: &mut Tx<'_>,
     streams: &[StreamRow],
     users: &[UserId],
-) -> ApiResult<(UnsubscribeResult, Unlisted)> {
+) -> ApiResult<UnsubscribeResult> {
     let scope = Scope::Subscriptions(users, streams);
     visibility::with_events_between(tx, scope, |tx| remove(tx, streams, users), |tx, done, _| emit(tx, done))
 }
@@ -87,7 +87,7 @@ fn remove<'a>(tx: &mut Tx<'_>, streams: &'a [StreamRow], users: &[UserId]) -> Ap
     Ok(Done { result, left, by_channels, unread })
 }
 
-fn emit(tx: &mut Tx<'_>, mut done: Done<'_>) -> ApiResult<(UnsubscribeResult, Unlisted)> {
+fn emit(tx: &mut Tx<'_>, done: Done<'_>) -> ApiResult<UnsubscribeResult> {
     for (indexes, users) in done.by_channels {
         let streams: Vec<&StreamRow> = indexes.iter().map(|index| done.left[*index].stream).collect();
         emit_removed(tx, &streams, &users);
@@ -102,7 +102,7 @@ fn emit(tx: &mut Tx<'_>, mut done: Done<'_>) -> ApiResult<(UnsubscribeResult, Un
         let event = PeersChanged::removed(vec![stream.stream_id], &users, stream.is_archived);
         tx.emit(event, Audience::set(audience));
     }
-    Ok((done.result, done.unread))
+    Ok(done.result)
 }
 
 /// Emits to users which channels they left. Archived channels have an event of their own: not every client has them.

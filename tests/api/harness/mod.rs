@@ -28,7 +28,7 @@ mod tests;
 pub use blocked::{Blocked, until};
 pub use client::{Answer, Client, Request};
 pub use matching::{differences, mask};
-pub use queue::Queue;
+pub use queue::{Queue, kind};
 pub use rng::Rng;
 pub use sync::Registered;
 

@@ -1,10 +1,10 @@
 //! What one request may cost when there are very many messages: the last that is looked at, and the first that is not.
 
 use super::{edit, say};
-use crate::harness::{Client, Queue, TestServer};
+use crate::harness::{Client, Queue, TestServer, kind};
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use teamchat::domain::limits;
 use teamchat::domain::messages::read_state::unlisted::Unlisted;
 use teamchat::http::ApiError;
@@ -155,9 +155,14 @@ async fn unread(client: &Client) -> Value {
     client.post("/register", words).await.ok()["unread_msgs"]["count"].clone()
 }
 
-/// The messages that events say to be read, one list for each.
-async fn told_read(queue: &mut Queue, events: usize) -> Vec<Vec<i64>> {
-    let events = queue.expect_kinds(&vec!["update_message_flags/add"; events]).await;
+/// The messages that so many events say to be read, one list for each. Some come after the answer.
+async fn told_read(queue: &mut Queue, count: usize) -> Vec<Vec<i64>> {
+    let mut events = Vec::new();
+    while events.len() < count {
+        events.append(&mut queue.wait().await);
+    }
+    let kinds: Vec<String> = events.iter().map(kind).collect();
+    assert_eq!(kinds, vec!["update_message_flags/add"; count]);
     let ids =
         |event: &Value| event["messages"].as_array().unwrap().iter().map(|id| id.as_i64().unwrap()).collect();
     events.iter().map(ids).collect()
@@ -242,18 +247,22 @@ async fn what_many_users_have_not_read_is_listed_in_several_jobs() {
     let recipient = server.column(&format!("SELECT recipient_id FROM message WHERE id = {first}")).await;
     let recipient_id = RecipientId(recipient[0].parse().unwrap());
     let (first, last) = (u32::try_from(first).unwrap(), u32::try_from(first).unwrap() + count - 1);
-    let one_job = move |tx: &mut Tx<'_>| -> Result<Unlisted, ApiError> {
+    let (open, gate) = mpsc::channel::<()>();
+    let one_job = move |tx: &mut Tx<'_>| -> Result<(), ApiError> {
+        gate.recv().unwrap();
         let mut unlisted = Unlisted::default();
         for (user_id, read) in users {
             unlisted.add(UserId(user_id), recipient_id, &vec![first + read..=last]);
         }
-        unlisted.emit(tx)?;
-        Ok(unlisted)
+        unlisted.emit(tx)
     };
-    let rest = server.app().writer.run(one_job).await.unwrap();
     let events = "SELECT count(*) FROM event WHERE type = 'update_message_flags'";
-    assert_eq!(server.column(events).await, ["1"]);
-    rest.emit_rest(&server.app().writer).await.unwrap();
+    let writer = &server.app().writer;
+    let beside = writer.run(|tx| Ok::<i64, StoreError>(tx.query_row(events, [], |row| row.get(0))?));
+    // The second job is in the group of the first, and so before what that one leaves to others.
+    let (first_job, seen, ()) = tokio::join!(writer.run(one_job), beside, async { open.send(()).unwrap() });
+    first_job.unwrap();
+    assert_eq!(seen.unwrap(), 1);
     for (queue, (_, read)) in queues.iter_mut().zip(users) {
         let expected: Vec<i64> = (i64::from(first + read)..=i64::from(last)).collect();
         assert_eq!(told_read(queue, 1).await, [expected]);

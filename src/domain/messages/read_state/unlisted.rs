@@ -8,8 +8,8 @@ use crate::domain::limits::MAX_SHOWN_UNREAD;
 use crate::domain::messages::events::FlagsChanged;
 use crate::domain::messages::sql;
 use crate::events::Audience;
-use crate::http::{ApiError, ApiResult};
-use crate::store::{Tx, Writer};
+use crate::http::ApiResult;
+use crate::store::Tx;
 use crate::types::{MessageId, RecipientId, UserId};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,6 @@ type Gaps = Vec<(u32, u32)>;
 
 /// What users had not read of channels that were marked as read for them, and were not told yet.
 #[derive(Debug, Default)]
-#[must_use]
 pub struct Unlisted {
     /// Users by the channel, and by what they had not read of it.
     by_gaps: BTreeMap<(RecipientId, Gaps), Vec<UserId>>,
@@ -36,8 +35,8 @@ impl Unlisted {
         }
     }
 
-    /// Emits to users which messages became read, as many lists as fit into one job.
-    pub fn emit(&mut self, tx: &mut Tx<'_>) -> ApiResult<()> {
+    /// Emits to users which messages became read: as many lists as fit into this job, and the others in jobs of their own.
+    pub fn emit(mut self, tx: &mut Tx<'_>) -> ApiResult<()> {
         let mut listed = 0;
         while listed < LISTED_PER_JOB
             && let Some(((recipient_id, gaps), users)) = self.by_gaps.pop_first()
@@ -49,19 +48,8 @@ impl Unlisted {
                 tx.emit(FlagsChanged::new(true, "read", &ids, None), Audience::users(users));
             }
         }
-        Ok(())
-    }
-
-    /// Emits the others, in jobs of their own. Whoever waits for them may go away: then clients of those users still count
-    /// messages of channels that they left, until they register again.
-    pub async fn emit_rest(self, writer: &Writer) -> ApiResult<()> {
-        let mut rest = self;
-        while !rest.by_gaps.is_empty() {
-            let job = move |tx: &mut Tx<'_>| {
-                rest.emit(tx)?;
-                Ok::<_, ApiError>(rest)
-            };
-            rest = writer.run(job).await?;
+        if !self.by_gaps.is_empty() {
+            tx.then(|tx| self.emit(tx));
         }
         Ok(())
     }

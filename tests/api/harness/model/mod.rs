@@ -16,7 +16,7 @@ mod subscriptions;
 mod topics;
 mod users;
 
-use super::queue::kind;
+use super::kind;
 use serde_json::{Map, Value};
 
 /// Under which name the user's uploads are kept beside the state.
