@@ -208,6 +208,8 @@ describe("a dialog that is still loading", () => {
     await bench.server.send("Ada", "general", "slow", "to be edited");
     const ada = await bench.open();
     const held = [];
+    // What the service worker loads for the page cannot be held.
+    await ada.setBypassServiceWorker(true);
     await ada.setRequestInterception(true);
     ada.on("request", (request) => (request.url().endsWith("/message_dialogs.js") ? held.push(request) : request.continue()));
     await logIn(ada, bench.server, "Ada");
