@@ -2,9 +2,8 @@
 //! on a panic, on a wrong answer, and on input that takes too much time or memory.
 //!
 //! `cargo test --test api fuzz` runs each target for a few seconds on new input, `TEAMCHAT_FUZZ_SECONDS=3600` for an hour.
-//! A failure is shrunk and prints its seed, with which it happens again: `BOLERO_RANDOM_SEED=1234`. Where
-//! [cargo-bolero](https://github.com/camshaft/bolero) and a nightly compiler are installed, the same targets run on
-//! engines that are guided by coverage: `cargo bolero test fuzz::markdown::texts --engine libfuzzer`.
+//! A failure is shrunk and prints its seed, with which it happens again: `BOLERO_RANDOM_SEED=1234`. With
+//! `tests/api/fuzz/run 3600` an engine that is guided by coverage looks for an hour: libFuzzer.
 
 mod event_rows;
 mod forms;
