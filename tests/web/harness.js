@@ -112,9 +112,14 @@ export async function openPage(browser, server, { width = 1440, height = 900, da
     const asked = request.url();
     if (!asked.startsWith(server.url) && !/^(data|blob|about):/.test(asked)) problems.push(`elsewhere: ${asked}`);
   });
-  // A plain click fails when the list is drawn anew between finding and clicking.
+  // The list may be drawn anew after an element in it is found: then a plain click fails, and a plain focus has no effect.
   const click = (selector) => page.locator(selector).click();
-  return Object.assign(page, { problems, expected, click, closeContext: () => context.close() });
+  const focus = (selector) => until(page, (where) => {
+    const element = document.querySelector(where);
+    element?.focus();
+    return element !== null && document.activeElement === element;
+  }, selector);
+  return Object.assign(page, { problems, expected, click, focus, closeContext: () => context.close() });
 }
 
 export async function logIn(page, server, name, fragment = "") {
@@ -128,8 +133,12 @@ export async function logIn(page, server, name, fragment = "") {
 /** Begins a session as the form for logging in does, which has tests of its own, and loads the client. */
 async function enter(page, server, name) {
   const login = new URLSearchParams({ username: server.accounts[name].email, password: "correct horse" });
-  const response = await fetch(`${server.url}/accounts/login/`, { method: "POST", body: login });
-  assert.equal(response.status, 200);
+  // A busy machine answers 503 before it hashes a password late.
+  const response = await eventually(async () => {
+    const answer = await fetch(`${server.url}/accounts/login/`, { method: "POST", body: login });
+    assert.equal(answer.status, 200);
+    return answer;
+  });
   const cookies = response.headers.getSetCookie().map((cookie) => /^(?<name>\w+)=(?<value>[^;]+)/.exec(cookie).groups);
   await page.browserContext().setCookie(...cookies.map((cookie) => ({ ...cookie, domain: new URL(server.url).hostname, path: "/" })));
   await page.goto(`${server.url}/`);
