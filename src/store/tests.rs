@@ -3,6 +3,7 @@
 use super::{Cause, CommitSink, Database, OutboxItem, Readers, StoreError, Tx, Writer, WriterCaches};
 use crate::error::ApiError;
 use crate::types::Clock;
+use futures_util::FutureExt;
 use rusqlite::Connection;
 use std::path::Path;
 use std::sync::{Arc, Mutex, mpsc};
@@ -375,15 +376,12 @@ async fn a_job_is_done_whole_when_its_caller_has_left() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::open(&folder.path().join("chat.sqlite"));
     let (open, gate) = mpsc::channel::<()>();
-    {
-        let job = bench.writer.run(move |tx| {
-            gate.recv().unwrap();
-            write(tx, 1)
-        });
-        tokio::pin!(job);
-        // Handed over with the first poll, and dropped before it is done.
-        assert!(futures_util::FutureExt::now_or_never(job.as_mut()).is_none());
-    }
+    let job = bench.writer.run(move |tx| {
+        gate.recv().unwrap();
+        write(tx, 1)
+    });
+    // Handed over with the first poll, and dropped before it is done.
+    assert!(job.now_or_never().is_none());
     open.send(()).unwrap();
     bench.write(2).await.unwrap();
     assert_eq!(bench.rows(), [1, 2]);
@@ -403,14 +401,11 @@ async fn the_rest_of_a_job_is_done_after_its_group_whoever_has_left() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::open(&folder.path().join("chat.sqlite"));
     let (open, gate) = mpsc::channel::<()>();
-    {
-        let job = bench.writer.run(move |tx| {
-            gate.recv().unwrap();
-            count_down(tx, 3)
-        });
-        tokio::pin!(job);
-        assert!(futures_util::FutureExt::now_or_never(job.as_mut()).is_none());
-    }
+    let job = bench.writer.run(move |tx| {
+        gate.recv().unwrap();
+        count_down(tx, 3)
+    });
+    assert!(job.now_or_never().is_none());
     let (beside, ()) = tokio::join!(bench.write(10), async { open.send(()).unwrap() });
     beside.unwrap();
     let fails = bench.writer.run(|tx| {
