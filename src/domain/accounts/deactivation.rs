@@ -8,6 +8,7 @@ use crate::domain::access::channel_rows;
 use crate::domain::access::channel_viewers::ChannelViewers;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{user_rows, users};
+use crate::domain::accounts::role;
 use crate::domain::bots::events::BotChange;
 use crate::domain::channels::events::PeersChanged;
 use crate::domain::groups::roles::Among;
@@ -21,7 +22,7 @@ use crate::events;
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
-use crate::types::UserId;
+use crate::types::{Role, UserId};
 
 /// Deactivates a user and their bots, and revokes their invitations. Returns the deactivated users, whose event queues
 /// the caller removes with [`crate::events::Hub::remove_of`] after the job.
@@ -84,7 +85,8 @@ fn begin_spans(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     Ok(())
 }
 
-/// Reactivates an account. A bot whose owner is deactivated gets `by` as its owner.
+/// Reactivates an account. A bot whose owner is deactivated gets `by` as its owner, and becomes a guest where its owner has
+/// become one.
 pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: UserId) -> ApiResult<()> {
     let set_active = |tx: &mut Tx<'_>| {
         users_sql::set_active(tx, user.user_id, true)?;
@@ -103,15 +105,23 @@ pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: UserId) -> ApiResult<()> 
         }
         let consented = user_settings::ALLOW_PRIVATE_DATA_EXPORT.get(tx, user.user_id)?;
         emit_export_consent(tx, user.user_id, consented)
-    })
+    })?;
+    if user.role != Role::Guest && active_owner(tx, user)?.is_some_and(|owner| owner.role == Role::Guest) {
+        role::change(tx, &UserRow { is_active: true, ..user.clone() }, Role::Guest)?;
+    }
+    Ok(())
 }
 
 fn give_to_active_owner(tx: &mut Tx<'_>, bot: &UserRow, by: UserId) -> ApiResult<()> {
-    let owner = bot.bot_owner_id.map(|owner| user_rows::by_id(tx, owner)).transpose()?.flatten();
-    if owner.is_some_and(|owner| owner.is_active) {
+    if active_owner(tx, bot)?.is_some() {
         return Ok(());
     }
     bots::change::set_owner(tx, bot, by)
+}
+
+fn active_owner(tx: &Tx<'_>, user: &UserRow) -> ApiResult<Option<UserRow>> {
+    let owner = user.bot_owner_id.map(|owner| user_rows::by_id(tx, owner)).transpose()?.flatten();
+    Ok(owner.filter(|owner| owner.is_active))
 }
 
 fn activity(user_id: UserId, is_active: bool) -> UserUpdated {

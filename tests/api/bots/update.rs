@@ -192,6 +192,22 @@ async fn a_bot_that_goes_to_a_guest_becomes_one() {
     queue.ignore();
 }
 
+/// While it was deactivated, its owner became a guest.
+#[tokio::test]
+async fn a_bot_that_comes_back_to_a_guest_becomes_one() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let id = bot(&ada, "Helper").await;
+    owner.delete(&format!("/bots/{id}"), ()).await.ok();
+    owner.patch(&format!("/users/{}", ada.user_id), json!({"role": 600})).await.ok();
+    server
+        .check_state_sync(&[&owner, &ada, &bob], async || {
+            owner.post(&format!("/users/{id}/reactivate"), ()).await.ok();
+        })
+        .await;
+    assert_eq!(owner.get(&format!("/users/{id}"), ()).await.ok()["user"]["role"], 600);
+}
+
 #[tokio::test]
 async fn an_owner_is_not_told_the_name_of_a_default_channel_that_they_do_not_see() {
     let server = TestServer::start().await;

@@ -15,8 +15,11 @@ impl Simulation {
     /// Promotions and demotions, of deactivated people and of bots too.
     pub async fn change_role(&mut self) {
         let person = 1 + self.rng.below(self.people.len() - 1);
-        let is_bot = self.rules.accounts[person].owner.is_some();
-        let roles: &[i64] = if is_bot { &[400, 600] } else { &[200, 300, 400, 400, 600, 600] };
+        let roles: &[i64] = match self.rules.accounts[person].owner {
+            None => &[200, 300, 400, 400, 600, 600],
+            Some(owner) if self.rules.accounts[owner].role == 600 => &[600],
+            Some(_) => &[400, 600],
+        };
         let role = self.rng.pick(roles).unwrap();
         let before = self.rules.accounts[person].role;
         // A guest becomes a member first.
@@ -76,10 +79,12 @@ impl Simulation {
         self.people[0].post(&format!("/users/{}/reactivate", self.people[person].user_id), ()).await.ok();
         self.done.push(format!("{person} is reactivated"));
         self.rules.accounts[person].is_active = true;
-        if let Some(owner) = self.rules.accounts[person].owner
-            && !self.rules.is_active(owner)
-        {
-            self.rules.accounts[person].owner = Some(0);
+        if let Some(owner) = self.rules.accounts[person].owner {
+            if !self.rules.is_active(owner) {
+                self.rules.accounts[person].owner = Some(0);
+            } else if self.rules.accounts[owner].role == 600 {
+                self.rules.accounts[person].role = 600;
+            }
         }
         self.rules.settle();
         self.listen(person).await;
