@@ -230,12 +230,10 @@ async fn a_queue_of_all_public_channels_ends_when_its_user_becomes_a_guest() {
     queue.expect_kinds(&["message"]).await;
     let role = format!("/users/{}", eve.user_id);
     // A poll that waits, and one that comes later.
-    let message = async {
-        owner.patch(&role, json!({"role": 600})).await.ok();
-        bob.send(channel, "topic", "secret").await
-    };
-    let (answer, _) = tokio::join!(eve.get("/events", queue.poll(false)), message);
-    answer.error(400, "BAD_EVENT_QUEUE_ID", &format!("Bad event queue ID: {}", queue.queue_id));
+    let waiting = queue.waiting_poll().await;
+    owner.patch(&role, json!({"role": 600})).await.ok();
+    bob.send(channel, "topic", "secret").await;
+    waiting.await.error(400, "BAD_EVENT_QUEUE_ID", &format!("Bad event queue ID: {}", queue.queue_id));
     let later = eve.get("/events", other.poll(true)).await;
     later.error(400, "BAD_EVENT_QUEUE_ID", &format!("Bad event queue ID: {}", other.queue_id));
     eve.post("/register", &all).await.error(400, "BAD_REQUEST", "User not authorized for this query");

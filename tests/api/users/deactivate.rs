@@ -65,12 +65,10 @@ async fn a_poll_that_waits_ends_with_the_account() {
     let server = TestServer::start().await;
     let (owner, ada) = (server.owner().await, server.member("ada").await);
     let queue = ada.register(json!({"event_types": ["message"]})).await;
-    let waiting = ada.get("/events", queue.poll(false));
-    let (answer, ()) = tokio::join!(waiting, async {
-        owner.delete(&path(&ada), ()).await.ok();
-    });
+    let waiting = queue.waiting_poll().await;
+    owner.delete(&path(&ada), ()).await.ok();
     // Who comes later is told why; this one was admitted when the account was in use.
-    assert_eq!(answer.ok()["events"], json!([]));
+    assert_eq!(waiting.await.ok()["events"], json!([]));
     let out = "Account is deactivated";
     ada.get("/events", queue.poll(false)).await.error(401, "USER_DEACTIVATED", out);
 }
