@@ -144,7 +144,7 @@ fn update(
     let mut row = sql::load(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
     default_channels::hide_unseen(&Viewer::new(Ctx::in_job(tx, caller)), &mut row)?;
-    let owner = bot.bot_owner_id.map(|owner| user_rows::by_id(tx, owner)).transpose()?.flatten();
+    let owner = user_rows::owner(tx, bot.bot_owner_id)?;
     Reply::data(&UpdatedBot {
         full_name: bot.full_name,
         avatar_url: bot.avatar.url(),

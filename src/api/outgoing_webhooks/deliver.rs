@@ -222,7 +222,7 @@ async fn fail(app: &App, row: QueuedRow, prepared: Prepared, report: Report) -> 
         if !webhook_queue::remove(tx, row.id)? {
             return Ok(());
         }
-        let owner = prepared.bot.bot_owner_id.map(|owner| users::by_id(tx, owner)).transpose()?.flatten();
+        let owner = users::owner(tx, prepared.bot.bot_owner_id)?;
         if let Some(reasons) = report.reasons
             && let Some(owner) = owner.filter(|owner| owner.is_active)
         {

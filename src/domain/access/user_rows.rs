@@ -16,6 +16,11 @@ pub fn by_id(connection: &Connection, user_id: UserId) -> rusqlite::Result<Optio
         .optional()
 }
 
+/// The owner of a bot; `None` for bots and people without one.
+pub fn owner(connection: &Connection, owner_id: Option<UserId>) -> rusqlite::Result<Option<UserRow>> {
+    owner_id.map_or(Ok(None), |owner_id| by_id(connection, owner_id))
+}
+
 /// Returns the `Caller` of a user, for work that the server does on their behalf. Fails with the same errors as
 /// authentication.
 pub fn caller(connection: &Connection, user_id: UserId) -> ApiResult<Caller> {

@@ -120,8 +120,7 @@ fn give_to_active_owner(tx: &mut Tx<'_>, bot: &UserRow, by: UserId) -> ApiResult
 }
 
 fn active_owner(tx: &Tx<'_>, user: &UserRow) -> ApiResult<Option<UserRow>> {
-    let owner = user.bot_owner_id.map(|owner| user_rows::by_id(tx, owner)).transpose()?.flatten();
-    Ok(owner.filter(|owner| owner.is_active))
+    Ok(user_rows::owner(tx, user.bot_owner_id)?.filter(|owner| owner.is_active))
 }
 
 fn activity(user_id: UserId, is_active: bool) -> UserUpdated {

@@ -59,7 +59,7 @@ pub fn check_role(connection: &Connection, role: Role, owner_id: Option<UserId>)
     if !matches!(role, Role::Member | Role::Guest) {
         return Err(ApiError::bad_request("A bot is a member or a guest."));
     }
-    let owner = owner_id.map(|owner| user_rows::by_id(connection, owner)).transpose()?.flatten();
+    let owner = user_rows::owner(connection, owner_id)?;
     if role == Role::Member && owner.is_some_and(|owner| owner.role == Role::Guest) {
         return Err(ApiError::bad_request("The bot of a guest is a guest."));
     }
