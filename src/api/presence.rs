@@ -1,11 +1,12 @@
 //! Presence: when users were last active or connected. Clients report it every minute and receive the others' in the
 //! response. Events are sent only when a user comes online.
 
+use crate::domain::access::users::Accessible;
 use crate::domain::access::{user_rows, users as access};
 use crate::domain::limits::PRESENCE_OFFLINE_THRESHOLD_SECONDS;
 use crate::domain::presence::{self, PresenceList, PresenceQuery, PresenceRecord, Status};
 use crate::domain::realm;
-use crate::domain::users::sql as users;
+use crate::domain::users::find;
 use crate::http::Resource;
 use crate::http::StatePart;
 use crate::http::params::NoParams;
@@ -66,7 +67,7 @@ fn get_user_presence(read: &Read<'_, User>, params: UserParams) -> ApiResult<Rep
     let name = &params.user_id_or_email;
     let user = match name.parse() {
         Ok(id) => user_rows::by_id(read, UserId(id))?,
-        Err(_) => users::by_email(read, name)?,
+        Err(_) => find::by_api_email(read, &Accessible::to(read, read.caller)?, name)?,
     };
     let user = user.filter(|user| user.is_active).ok_or_else(|| ApiError::bad_request("No such user"))?;
     access::check(read, read.caller, &user)?;

@@ -8,7 +8,7 @@ use crate::domain::access::users::{Accessible, UNKNOWN_AVATAR_URL};
 use crate::domain::images::avatar::Avatar;
 use crate::domain::images::public;
 use crate::domain::images::public::EMOJI_DATA_PATH;
-use crate::domain::users::sql as users;
+use crate::domain::users::find;
 use crate::http::Resource;
 use crate::http::params::NoParams;
 use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route, USER, User};
@@ -68,15 +68,16 @@ fn medium_avatar(read: &Read<'_, User>, params: AvatarParams) -> ApiResult<Reply
     Ok(redirect(avatar_of(read, &params)?.map_or(UNKNOWN_AVATAR_URL.to_owned(), Avatar::medium_url)))
 }
 
-/// The avatar of a user; `None` if the caller cannot access them. Users who do not exist have a generated avatar, as on
-/// the published server.
+/// The avatar of a user; `None` for the id of one whom the caller cannot access. Users who do not exist have a generated
+/// avatar, as on the published server.
 fn avatar_of(read: &Read<'_, User>, params: &AvatarParams) -> ApiResult<Option<Avatar>> {
+    let accessible = Accessible::to(read, read.caller)?;
     let (user_id, user) = match params.user_id_or_email.parse() {
         Ok(id) => (UserId(id), user_rows::by_id(read, UserId(id))?),
-        Err(_) => (UserId(0), users::by_email(read, &params.user_id_or_email)?),
+        Err(_) => (UserId(0), find::by_api_email(read, &accessible, &params.user_id_or_email)?),
     };
     let Some(user) = user else { return Ok(Some(Avatar { user_id, version: 1, key: None })) };
-    let is_known = user.is_system_bot || Accessible::to(read, read.caller)?.contains(user.user_id);
+    let is_known = user.is_system_bot || accessible.contains(user.user_id);
     Ok(is_known.then_some(user.avatar))
 }
 

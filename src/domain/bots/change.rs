@@ -3,7 +3,7 @@
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users as access;
 use crate::domain::bots::events::BotChange;
-use crate::domain::bots::{events, sql};
+use crate::domain::bots::{events, rules, sql};
 use crate::domain::keys;
 use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::users::sql as users;
@@ -57,17 +57,16 @@ pub fn set_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<
 
 /// Emits to a person whose role changed the bots that they may administer from now on, or no longer.
 pub fn role_changed(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
-    if user.role.is_administrator() == role.is_administrator() || !user.is_active {
+    if !user.is_active {
         return Ok(());
     }
-    for (bot, _) in sql::list(tx, None)? {
-        if bot.bot_owner_id == Some(user.user_id) {
-            continue;
-        }
-        if role.is_administrator() {
-            events::emit_added_to(tx, &bot, user.user_id.bit().into_iter().collect())?;
-        } else {
-            events::emit_deleted_to(tx, bot.user_id, user.user_id);
+    let concerns_all = user.role.is_administrator() != role.is_administrator();
+    for (bot, _) in sql::list(tx, (!concerns_all).then_some(user.user_id))? {
+        let is_owner = bot.bot_owner_id == Some(user.user_id);
+        match (rules::may_administer(user.role, is_owner), rules::may_administer(role, is_owner)) {
+            (false, true) => events::emit_added_to(tx, &bot, user.user_id.bit().into_iter().collect())?,
+            (true, false) => events::emit_deleted_to(tx, bot.user_id, user.user_id),
+            _ => {}
         }
     }
     Ok(())

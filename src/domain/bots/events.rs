@@ -1,4 +1,5 @@
-//! `realm_bot` events, for a bot's owner and for administrators, and the bots in the answer of `POST /register`.
+//! `realm_bot` events, for a bot's owner and for administrators, and the bots in the answer of `POST /register`. An owner
+//! who is a guest is told nothing: they may not administer the bot, and the events have its key.
 
 use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
@@ -6,7 +7,7 @@ use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::bots::record::{BotRecord, ServiceRecord};
 use crate::domain::bots::sql::BotRow;
-use crate::domain::bots::{default_channels, sql};
+use crate::domain::bots::{default_channels, rules, sql};
 use crate::domain::realm::user_ids as users;
 use crate::events::{Audience, uniform_event};
 use crate::http::{ApiResult, State, StateRequest};
@@ -95,8 +96,14 @@ struct DeletedBot {
 /// The users who can administer a bot: its owner and administrators.
 fn administrators(connection: &Connection, bot: &UserRow) -> ApiResult<RoaringBitmap> {
     let mut user_ids = users::administrator_ids(connection)?;
-    user_ids.extend(bot.bot_owner_id.and_then(UserId::bit));
+    user_ids.extend(entitled_owner(connection, bot.bot_owner_id)?.and_then(UserId::bit));
     Ok(user_ids)
+}
+
+/// The owner of a bot, if they may administer it.
+fn entitled_owner(connection: &Connection, owner_id: Option<UserId>) -> ApiResult<Option<UserId>> {
+    let owner = user_rows::owner(connection, owner_id)?;
+    Ok(owner.filter(|owner| rules::may_administer(owner.role, true)).map(|owner| owner.user_id))
 }
 
 /// Emits `realm_bot/add` to `user_ids`, who can administer the bot from now on.
@@ -199,10 +206,10 @@ fn emit_updated_to(tx: &mut Tx<'_>, bot: &UserRow, change: BotChange, user_ids: 
 pub fn emit_owner_changed(tx: &mut Tx<'_>, bot: &UserRow, former: Option<UserId>) -> ApiResult<()> {
     let others = users::administrator_ids(tx)?;
     let is_other = |user_id: &UserId| user_id.bit().is_none_or(|bit| !others.contains(bit));
-    if let Some(former) = former.filter(is_other) {
+    if let Some(former) = entitled_owner(tx, former)?.filter(is_other) {
         emit_deleted_to(tx, bot.user_id, former);
     }
-    if let Some(owner) = bot.bot_owner_id.filter(is_other) {
+    if let Some(owner) = entitled_owner(tx, bot.bot_owner_id)?.filter(is_other) {
         emit_added_to(tx, bot, owner.bit().into_iter().collect())?;
     }
     emit_updated_to(tx, bot, BotChange::OwnerId(bot.bot_owner_id), others);
@@ -211,10 +218,13 @@ pub fn emit_owner_changed(tx: &mut Tx<'_>, bot: &UserRow, former: Option<UserId>
 
 /// State part `realm_bot`: the bots that the caller can administer, deactivated ones too.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let owner = (!request.caller.role.is_administrator()).then_some(request.caller.user_id);
+    let role = request.caller.role;
+    let owner = (!role.is_administrator()).then_some(request.caller.user_id);
+    let may_administer = rules::may_administer(role, true);
+    let bots = if may_administer { sql::list(request.connection, owner)? } else { Vec::new() };
     let viewer = Viewer::new(Ctx::new(request.connection, request.caller, request.now));
     let mut records = Vec::new();
-    for (user, mut bot) in sql::list(request.connection, owner)? {
+    for (user, mut bot) in bots {
         default_channels::hide_unseen(&viewer, &mut bot)?;
         records.push(BotRecord::new(&user, &bot));
     }

@@ -53,6 +53,11 @@ pub fn check_can_own_bots(caller: &Caller) -> ApiResult<()> {
     Ok(())
 }
 
+/// Whether a user of a role may administer a bot: administrators all of them, guests none, others their own.
+pub fn may_administer(role: Role, is_owner: bool) -> bool {
+    role.is_administrator() || (is_owner && role != Role::Guest)
+}
+
 /// Checks that a bot of this owner may have a role. The key of a bot is read by others than the bot, who must not gain a
 /// role by it: no bot is above members, and guests would see by it what guests do not.
 pub fn check_role(connection: &Connection, role: Role, owner_id: Option<UserId>) -> ApiResult<()> {

@@ -4,7 +4,7 @@
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::access::channels::{no_channel_named, no_channel_with_id};
-use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::users::Accessible;
 use crate::domain::access::{
     channel_rows, channel_rows as subscriptions, channels as access, user_rows, users as users_access,
 };
@@ -15,7 +15,7 @@ use crate::domain::groups::system::SystemGroup;
 use crate::domain::limits;
 use crate::domain::messages::rules::direct_messages;
 use crate::domain::messages::sql;
-use crate::domain::users::sql as users;
+use crate::domain::users::find;
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{RecipientId, StreamId, Topic, UserId};
@@ -255,6 +255,7 @@ fn direct_participants(connection: &Connection, caller: &Caller, to: &JsonOrText
         let msg = "Recipient lists may contain emails or user IDs, but not both.";
         return Err(ApiError::bad_request(msg));
     }
+    let accessible = Accessible::to(connection, caller)?;
     let mut user_ids = vec![caller.user_id];
     for one in list.iter() {
         user_ids.push(match one {
@@ -264,22 +265,16 @@ fn direct_participants(connection: &Connection, caller: &Caller, to: &JsonOrText
                 let user = user_rows::by_id(connection, UserId(id))?;
                 user.ok_or_else(|| ApiError::bad_request(format!("Invalid user ID {id}")))?.user_id
             }
-            Value::String(email) => user_with_email(connection, caller, email)?.user_id,
+            Value::String(email) => {
+                let user = find::by_email(connection, caller, &accessible, email)?;
+                user.ok_or_else(|| ApiError::bad_request(format!("Invalid email '{email}'")))?.user_id
+            }
             _ => return Err(ApiError::bad_request("Invalid data type for recipients")),
         });
     }
     user_ids.sort_unstable();
     user_ids.dedup();
     Ok(user_ids)
-}
-
-/// A user by API email, or by the real email if the caller may see it.
-fn user_with_email(connection: &Connection, caller: &Caller, email: &str) -> ApiResult<UserRow> {
-    let user = match users::by_email(connection, email)? {
-        Some(user) => Some(user),
-        None => users::by_delivery_email(connection, email)?.filter(|user| user.shows_email_to(caller)),
-    };
-    user.ok_or_else(|| ApiError::bad_request(format!("Invalid email '{email}'")))
 }
 
 /// Checks that the caller may write to these users. Access comes first: the other refusals name people.

@@ -1,5 +1,6 @@
 //! Events about messages, and what differs between their receivers.
 
+use crate::domain::access::users::unknown_email;
 use crate::domain::messages::record::{
     DisplayRecipient, MessageRecord, MessageType, OwnPart, RecipientPart, SenderPart, Submessage,
 };
@@ -136,9 +137,10 @@ impl Event for MessageSent {
     type Variant = MessageForm;
 
     fn deliver(&self, routing: &MessageRouting, receiver: &Receiver<'_>) -> Option<MessageForm> {
-        matches_narrow(self, &routing.flags, receiver).then(|| MessageForm {
+        let is_sender_known = !routing.unknown_to.contains(&receiver.user_id);
+        matches_narrow(self, &routing.flags, is_sender_known, receiver).then(|| MessageForm {
             is_rendered: receiver.registration.apply_markdown,
-            is_sender_known: !routing.unknown_to.contains(&receiver.user_id),
+            is_sender_known,
             empty_topic: empty_topic(receiver),
         })
     }
@@ -486,11 +488,16 @@ pub enum PropagateMode {
 }
 
 /// Checks whether all terms of the queue's narrow hold for a new message.
-fn matches_narrow(message: &MessageSent, flags: &FlagHolders, receiver: &Receiver<'_>) -> bool {
+fn matches_narrow(
+    message: &MessageSent,
+    flags: &FlagHolders,
+    is_sender_known: bool,
+    receiver: &Receiver<'_>,
+) -> bool {
     receiver.registration.narrow.iter().all(|(operator, operand)| match operator.as_str() {
         "channel" | "stream" => is_channel(message, operand),
         "topic" => is_topic(message, operand),
-        "sender" => is_sender(message, operand),
+        "sender" => is_sender(message, is_sender_known, operand),
         "is" => matches_is(message, flags, operand, receiver.user_id),
         _ => false,
     })
@@ -506,9 +513,11 @@ fn is_topic(message: &MessageSent, operand: &str) -> bool {
     message.stream_id.is_some() && message.subject.to_lowercase() == wanted.to_lowercase()
 }
 
-fn is_sender(message: &MessageSent, operand: &str) -> bool {
-    let sender = &message.sender;
-    sender.email.eq_ignore_ascii_case(operand) || is_id(Some(sender.user_id.0), operand)
+/// The email is the one that the receiver is shown: a match on the real one would confirm it.
+fn is_sender(message: &MessageSent, is_known: bool, operand: &str) -> bool {
+    let Sender { user_id, email, .. } = &message.sender;
+    let email: Cow<'_, str> = if is_known { email.into() } else { unknown_email(*user_id).into() };
+    email.eq_ignore_ascii_case(operand) || is_id(Some(user_id.0), operand)
 }
 
 fn is_id(id: Option<i64>, operand: &str) -> bool {

@@ -2,7 +2,8 @@
 
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
-use crate::domain::users::sql as users_sql;
+use crate::domain::access::users::Accessible;
+use crate::domain::users::find;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::UserId;
 use rusqlite::Connection;
@@ -43,7 +44,8 @@ pub fn resolve(
     let mut users = match principals {
         Some(Principals::Ids(ids)) => load_active(ids, |id| user_rows::by_id(connection, *id))?,
         Some(Principals::Emails(emails)) => {
-            load_active(emails, |email| users_sql::by_email(connection, email))?
+            let accessible = Accessible::to(connection, caller)?;
+            load_active(emails, |email| find::by_api_email(connection, &accessible, email))?
         }
         None => Vec::new(),
     };

@@ -1,7 +1,11 @@
 //! Looks up the user that a path or parameter identifies.
+//!
+//! By email, users whom the caller cannot access are not found: any other answer would confirm the email, and tell whose
+//! it is.
 
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::users::Accessible;
 use crate::domain::users::{emails, sql as users_sql};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::UserId;
@@ -28,11 +32,31 @@ pub fn by_id_or_email(
     if let Some(user_id) = emails::parse_dummy(name, domain) {
         return by_id(connection, user_id);
     }
-    if let Some(user) = users_sql::by_email(connection, name)? {
-        return Ok(user);
-    }
-    let user = users_sql::by_delivery_email(connection, name)?;
-    user.filter(|user| user.shows_email_to(caller)).ok_or_else(no_such_user)
+    by_email(connection, caller, &Accessible::to(connection, caller)?, name)?.ok_or_else(no_such_user)
+}
+
+/// Loads a user by API email, or by the real email if the caller may see it. `accessible` are the users whom the caller can
+/// access.
+pub fn by_email(
+    connection: &Connection,
+    caller: &Caller,
+    accessible: &Accessible,
+    email: &str,
+) -> ApiResult<Option<UserRow>> {
+    let user = match users_sql::by_email(connection, email)? {
+        Some(user) => Some(user),
+        None => users_sql::by_delivery_email(connection, email)?.filter(|user| user.shows_email_to(caller)),
+    };
+    Ok(user.filter(|user| accessible.contains(user.user_id)))
+}
+
+/// Loads a user by API email, for a caller who can access `accessible`.
+pub fn by_api_email(
+    connection: &Connection,
+    accessible: &Accessible,
+    email: &str,
+) -> rusqlite::Result<Option<UserRow>> {
+    Ok(users_sql::by_email(connection, email)?.filter(|user| accessible.contains(user.user_id)))
 }
 
 /// The error for a user who does not exist.

@@ -1,8 +1,8 @@
 //! The keys of bots.
 
-use super::{bot, client};
+use super::{bot, client, realm_bots};
 use crate::harness::TestServer;
-use serde_json::json;
+use serde_json::{Value, json};
 use teamchat::api::control::Command;
 
 // conformance: bot-20
@@ -49,6 +49,46 @@ async fn owners_and_administrators_read_and_renew_keys() {
         json!({"type": "realm_bot", "op": "update", "bot": {"user_id": helper.user_id, "api_key": own}});
     of_owner.expect(std::slice::from_ref(&told)).await;
     of_ada.expect(&[told]).await;
+}
+
+/// Who becomes a guest may not read the keys of their bots, nor be told new ones.
+// conformance: bot-2, bot-20
+#[tokio::test]
+async fn an_owner_who_is_a_guest_is_told_of_no_bots() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let (id, other) = (bot(&ada, "Helper").await, bot(&bob, "Other").await);
+    let (path, given) = (format!("/bots/{id}/api_key"), format!("/bots/{other}"));
+    let account = format!("/users/{}", ada.user_id);
+    let mut queue = ada.register(json!({"event_types": ["realm_bot"]})).await;
+    let told = |op: &str, bot: Value| json!({"type": "realm_bot", "op": op, "bot": bot});
+
+    owner.patch(&account, json!({"role": 600})).await.ok();
+    queue.expect(&[told("delete", json!({"user_id": id}))]).await;
+    assert!(realm_bots(&ada).await.is_empty());
+    ada.get(&path, ()).await.error(400, "BAD_REQUEST", "Not allowed for guest users");
+    owner.post(&format!("{path}/regenerate"), ()).await.ok();
+    owner.patch(&format!("/bots/{id}"), json!({"full_name": "Better"})).await.ok();
+    for bot_owner_id in [ada.user_id, bob.user_id] {
+        owner.patch(&given, json!({"bot_owner_id": bot_owner_id})).await.ok();
+    }
+    queue.expect_nothing().await;
+
+    owner.patch(&account, json!({"role": 400})).await.ok();
+    let record = realm_bots(&ada).await.remove(0);
+    assert_eq!(record["api_key"], ada.get(&path, ()).await.ok()["api_key"]);
+    queue.expect(&[told("add", record)]).await;
+
+    server
+        .check_state_sync(&[&owner, &ada, &bob], async || {
+            for role in [600, 400, 200, 600] {
+                owner.patch(&account, json!({"role": role})).await.ok();
+                owner.post(&format!("{path}/regenerate"), ()).await.ok();
+            }
+            owner.patch(&given, json!({"bot_owner_id": ada.user_id})).await.ok();
+        })
+        .await;
+    queue.ignore();
 }
 
 // conformance: bot-21

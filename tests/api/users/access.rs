@@ -1,6 +1,6 @@
 //! Guests who cannot access all users.
 
-use crate::harness::{Client, START, TestServer};
+use crate::harness::{Answer, Client, START, TestServer};
 use serde_json::{Value, json};
 
 /// Lets guests access only those with whom they share something.
@@ -114,11 +114,9 @@ async fn a_guest_knows_those_with_whom_they_share_something() {
     let listed = guest.get("/users", ()).await.ok();
     assert_eq!(names(&listed["members"]), ["Unknown user", "Ada", "Unknown user", "Guest", "Helper"]);
     assert_eq!(listed["members"][2], unknown(&bob));
-    for path in [format!("/users/{}", bob.user_id), "/users/bob@example.com".into()] {
+    for path in [format!("/users/{}", bob.user_id), format!("/users/{}/subscriptions/1", bob.user_id)] {
         guest.get(&path, ()).await.error(400, "BAD_REQUEST", "Insufficient permission");
     }
-    let path = format!("/users/{}/subscriptions/1", bob.user_id);
-    guest.get(&path, ()).await.error(400, "BAD_REQUEST", "Insufficient permission");
     for user in [&ada, &bot, &guest] {
         guest.get(&format!("/users/{}", user.user_id), ()).await.ok();
     }
@@ -138,6 +136,66 @@ async fn a_guest_knows_those_with_whom_they_share_something() {
         let path = format!("/avatar/{}", user.user_id);
         let way = client.request_outside(reqwest::Method::GET, &path).send().await;
         assert_eq!((way.status, way.header("location")), (302, location.as_str()));
+    }
+}
+
+/// What a caller is answered about an email, with a star instead of the email.
+async fn answers_about(caller: &Client, email: &str) -> Vec<(String, u16, String)> {
+    let mut answers = Vec::new();
+    let mut add = |what: String, answer: &Answer| {
+        let text = format!("{} {}", answer.header("location"), answer.json);
+        answers.push((what, answer.status, text.replace(email, "*")));
+    };
+    for path in ["/users/*", "/users/*/presence"] {
+        add(path.to_owned(), &caller.get(&path.replace('*', email), ()).await);
+    }
+    add("PATCH".to_owned(), &caller.patch(&format!("/users/{email}"), json!({"full_name": "X"})).await);
+    for path in ["/avatar/*", "/avatar/*/medium"] {
+        let image = caller.request_outside(reqwest::Method::GET, &path.replace('*', email));
+        add(path.to_owned(), &image.send().await);
+    }
+    for to in [json!(email), json!([email]), json!([caller.email, email])] {
+        let message = json!({"type": "direct", "to": to, "content": "hello"});
+        add(format!("message {to}").replace(email, "*"), &caller.post("/messages", message).await);
+    }
+    for (operator, operand) in [
+        ("sender", json!(email)),
+        ("dm", json!(email)),
+        ("dm", json!(format!("{}, {email}", caller.email))),
+        ("dm-including", json!(email)),
+        ("group-pm-with", json!(email)),
+    ] {
+        let narrow = json!([[operator, operand]]);
+        let mut page = json!({"anchor": "newest", "num_before": 9, "num_after": 0, "narrow": narrow});
+        add(operator.to_owned(), &caller.get("/messages", &page).await);
+        page["op"] = "add".into();
+        page["flag"] = "starred".into();
+        add(format!("flag {operator}"), &caller.post("/messages/flags/narrow", page).await);
+        let matching = json!({"msg_ids": [1], "narrow": narrow});
+        add(format!("match {operator}"), &caller.get("/messages/matches_narrow", matching).await);
+    }
+    let leave = json!({"subscriptions": ["general"], "principals": [email]});
+    add("unsubscribe".to_owned(), &caller.delete("/users/me/subscriptions", leave).await);
+    answers
+}
+
+// conformance: user-39, send-34
+#[tokio::test]
+async fn emails_of_strangers_are_like_those_of_nobody() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let guest = server.guest("guest").await;
+    let general = server.channel("general", &[&ada, &guest]).await;
+    bob.post("/users/me/presence", json!({"status": "active", "ping_only": true})).await.ok();
+    bob.send(general, "greetings", "hello").await;
+    restrict(&server).await;
+    let nobody = answers_about(&guest, "nobody@example.com").await;
+    for email in ["bob@example.com", "Bob@EXAMPLE.com"] {
+        assert_eq!(answers_about(&guest, email).await, nobody);
+    }
+    // All of these tell somebody known from nobody.
+    for (known, unknown) in answers_about(&guest, "ada@example.com").await.iter().zip(&nobody) {
+        assert_ne!(known, unknown);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::auth::Ctx;
 use crate::domain::access::user_rows::UserRow;
+use crate::domain::access::users::Accessible;
 use crate::domain::access::{channel_rows, channels as access, user_rows};
 use crate::domain::channels::sql as channels;
 use crate::domain::limits;
@@ -12,7 +13,7 @@ use crate::domain::messages::record::attribute;
 use crate::domain::messages::search::query::SearchQuery;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{narrow, sql};
-use crate::domain::users::sql as users;
+use crate::domain::users::{find, sql as users};
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, UserId, fold};
 use rusqlite::Connection;
@@ -23,6 +24,7 @@ use std::rc::Rc;
 pub fn resolve(viewer: &MessageViewer<'_>, elements: &[Element]) -> ApiResult<Narrow> {
     limits::check("terms in a narrow", elements.len(), MAX_NARROW_TERMS)?;
     let (connection, caller) = (viewer.connection, viewer.caller);
+    let accessible = Accessible::to(connection, caller)?;
     let elements = replace_with(viewer, elements)?;
     let mut terms = Vec::new();
     let mut kinds = Kinds::default();
@@ -32,7 +34,7 @@ pub fn resolve(viewer: &MessageViewer<'_>, elements: &[Element]) -> ApiResult<Na
             words.extend(element.operand.as_str());
             continue;
         }
-        let (test, is_inverse) = resolve_element(connection, caller, element)?;
+        let (test, is_inverse) = resolve_element(connection, caller, &accessible, element)?;
         kinds.add(element)?;
         terms.push(Term { test, negated: element.negated != is_inverse });
     }
@@ -122,7 +124,12 @@ impl Kinds {
 }
 
 /// The test of an element, and whether the test is the inverse of what it asks.
-fn resolve_element(connection: &Connection, caller: &Caller, element: &Element) -> ApiResult<(Test, bool)> {
+fn resolve_element(
+    connection: &Connection,
+    caller: &Caller,
+    accessible: &Accessible,
+    element: &Element,
+) -> ApiResult<(Test, bool)> {
     let operand = &element.operand;
     let unknown = |what: &str| ApiError::bad_narrow(&format!("unknown {what} {}", plain(operand)));
     let test = match &element.operator {
@@ -139,13 +146,13 @@ fn resolve_element(connection: &Connection, caller: &Caller, element: &Element) 
             _ => return Err(unknown("channels operand")),
         },
         Operator::Topic => Test::Topic(topic_key(operand.as_str().unwrap_or_default())),
-        Operator::Direct => Test::Direct(conversation(connection, caller, operand)?),
-        Operator::DirectIncluding => match user(connection, caller, operand)? {
+        Operator::Direct => Test::Direct(conversation(connection, caller, accessible, operand)?),
+        Operator::DirectIncluding => match user(connection, caller, accessible, operand)? {
             user_id if user_id == caller.user_id => Test::AnyDirect,
             user_id => Test::DirectIncluding(user_id),
         },
-        Operator::GroupDirectWith => Test::GroupDirectWith(user(connection, caller, operand)?),
-        Operator::Sender => Test::Sender(user(connection, caller, operand)?),
+        Operator::GroupDirectWith => Test::GroupDirectWith(user(connection, caller, accessible, operand)?),
+        Operator::Sender => Test::Sender(user(connection, caller, accessible, operand)?),
         Operator::Is => match operand.as_str() {
             Some("dm" | "private") => Test::AnyDirect,
             Some("starred") => Test::Flag(bit::STARRED),
@@ -211,9 +218,14 @@ fn message_id(operand: &Value) -> ApiResult<MessageId> {
         .ok_or_else(|| ApiError::bad_narrow("Invalid message ID"))
 }
 
-fn user(connection: &Connection, caller: &Caller, operand: &Value) -> ApiResult<UserId> {
+fn user(
+    connection: &Connection,
+    caller: &Caller,
+    accessible: &Accessible,
+    operand: &Value,
+) -> ApiResult<UserId> {
     let user = match operand {
-        Value::String(text) => user_named(connection, caller, text)?,
+        Value::String(text) => user_named(connection, caller, accessible, text)?,
         id => user_rows::by_id(connection, UserId(id.as_i64().unwrap_or(-1)))?,
     };
     user.map(|user| user.user_id)
@@ -221,24 +233,34 @@ fn user(connection: &Connection, caller: &Caller, operand: &Value) -> ApiResult<
 }
 
 /// A user by API email; the caller also by their delivery email. Pairs may have an id as a string.
-fn user_named(connection: &Connection, caller: &Caller, name: &str) -> ApiResult<Option<UserRow>> {
+fn user_named(
+    connection: &Connection,
+    caller: &Caller,
+    accessible: &Accessible,
+    name: &str,
+) -> ApiResult<Option<UserRow>> {
     if let Ok(id) = name.parse() {
         return Ok(user_rows::by_id(connection, UserId(id))?);
     }
-    if let Some(user) = users::by_email(connection, name)? {
+    if let Some(user) = find::by_api_email(connection, accessible, name)? {
         return Ok(Some(user));
     }
     Ok(users::by_delivery_email(connection, name)?.filter(|user| user.user_id == caller.user_id))
 }
 
 /// The conversation of these users and the viewer; `None` for no users.
-fn conversation(connection: &Connection, caller: &Caller, operand: &Value) -> ApiResult<Option<RecipientId>> {
+fn conversation(
+    connection: &Connection,
+    caller: &Caller,
+    accessible: &Accessible,
+    operand: &Value,
+) -> ApiResult<Option<RecipientId>> {
     let unknown = || ApiError::bad_narrow(&format!("unknown user in {}", plain(operand)));
     let mut user_ids = Vec::new();
     match operand {
         Value::String(text) => {
             for name in text.split(',') {
-                let user = user_named(connection, caller, name.trim())?;
+                let user = user_named(connection, caller, accessible, name.trim())?;
                 user_ids.push(user.ok_or_else(unknown)?.user_id);
             }
         }

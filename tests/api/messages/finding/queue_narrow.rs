@@ -69,3 +69,33 @@ async fn a_queue_hears_of_the_messages_in_its_narrow() {
     }
     of_outsider.ignore();
 }
+
+/// A match on the real email would tell a guest whose it is.
+#[tokio::test]
+async fn senders_have_the_email_that_a_guest_is_shown() {
+    let server = TestServer::start().await;
+    let (ada, bob, guest) =
+        (server.member("ada").await, server.member("bob").await, server.guest("guest").await);
+    server.channel("general", &[&ada, &guest]).await;
+    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    let shown = format!("user{}@bots.invalid", bob.user_id);
+    let id = bob.user_id.to_string();
+    let cases = [
+        (&ada, "bob@example.com", true),
+        (&ada, &shown, false),
+        (&guest, "bob@example.com", false),
+        (&guest, &shown, true),
+        (&guest, &id, true),
+        (&guest, "ada@example.com", false),
+    ];
+    let mut queues = Vec::new();
+    for (reader, sender, _) in cases {
+        let parameters = json!({"narrow": [["sender", sender]], "event_types": ["message"]});
+        queues.push(reader.register(parameters).await);
+    }
+    let sent = send(&bob, "general", "greetings", "hello").await;
+    for ((reader, sender, is_told), queue) in cases.iter().zip(&mut queues) {
+        let expected = if *is_told { vec![sent] } else { Vec::new() };
+        assert_eq!(heard(queue).await, expected, "{sender} for {}", reader.full_name);
+    }
+}
