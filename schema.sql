@@ -223,8 +223,10 @@ CREATE TABLE recipient (
     recipient_id    INTEGER PRIMARY KEY AUTOINCREMENT,
     stream_id       INTEGER UNIQUE REFERENCES stream (stream_id),
     user_ids        TEXT    UNIQUE,               -- direct conversations: all participants, ascending, comma-separated
+    created_by      INTEGER REFERENCES user (user_id), -- direct conversations: who began it; NULL if not known
     CHECK ((stream_id IS NULL) <> (user_ids IS NULL))
 ) STRICT;
+CREATE INDEX recipient_creator ON recipient (created_by) WHERE created_by IS NOT NULL;
 
 -- Participants of direct conversations, indexed by user.
 CREATE TABLE direct_participant (

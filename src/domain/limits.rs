@@ -184,8 +184,11 @@ pub const MAX_SUBMESSAGE_LENGTH: usize = 2000;
 /// How many submessages one user may add to a message.
 pub const MAX_SUBMESSAGES_OF_SENDER: usize = 500;
 
-/// The maximum length of all submessages of a message together, in characters: whoever loads the message gets all of them.
+/// The maximum length of all submessages of a message together, in bytes: whoever loads the message gets all of them.
 pub const MAX_SUBMESSAGES_LENGTH: usize = 500_000;
+
+/// How long the submessages of one user to a message may be together, in bytes: others have room for theirs.
+pub const MAX_SUBMESSAGES_LENGTH_OF_SENDER: usize = MAX_SUBMESSAGES_LENGTH / 10;
 
 /// How many reactions one user may add to a message: whoever loads the message gets all of them.
 pub const MAX_REACTIONS_OF_USER: usize = 100;
@@ -274,7 +277,7 @@ pub const MAX_EMOJI_OF_AUTHOR: usize = 500;
 /// How many people one request may write to: the recipients of a message, draft or typing notification.
 pub const MAX_RECIPIENTS: usize = 1000;
 
-/// In how many direct conversations users and their bots may be together when one of them begins another with several
+/// How many direct conversations users and their bots may have begun together when one of them begins another with several
 /// people. All who are written to have it in their lists.
 pub const MAX_DIRECT_CONVERSATIONS: usize = 5000;
 

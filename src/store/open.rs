@@ -31,6 +31,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0006_accounts", include_str!("migrations/0006_accounts.sql")),
     ("0007_names", include_str!("migrations/0007_names.sql")),
     ("0008_indexes", include_str!("migrations/0008_indexes.sql")),
+    ("0009_conversation_creators", include_str!("migrations/0009_conversation_creators.sql")),
 ];
 
 /// The ending of the lock file's name.
@@ -417,6 +418,33 @@ mod tests {
         ];
         let expected = expected.map(|(name, key)| (name.to_owned(), key.to_owned()));
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn whoever_sent_the_first_message_began_the_conversation() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut connection = connect(&folder.path().join("old.sqlite"), false).unwrap();
+        let before = MIGRATIONS.iter().position(|(name, _)| name.ends_with("_creators")).unwrap();
+        migrate(&mut connection, 0..before).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, date_joined)
+                 VALUES (9, 'a', 'a', 'a', 'Ada', 400, 1), (10, 'b', 'b', 'b', 'Bob', 400, 1);
+                 INSERT INTO stream (stream_id, name, name_key, date_created) VALUES (5, 'c', 'c', 1);
+                 INSERT INTO client (id, name) VALUES (50, 'c');
+                 INSERT INTO recipient (recipient_id, stream_id, user_ids)
+                 VALUES (20, NULL, '9,10'), (21, 5, NULL), (22, NULL, '9');
+                 INSERT INTO message (id, recipient_id, subject, sender_id, client_id, timestamp, content,
+                     rendered_content, rendered_version, attributes)
+                 SELECT value, 20 + (value = 1), '', iif(value = 3, 10, 9), 50, 1, '', '', 1, 0
+                 FROM json_each('[1, 3, 4]');",
+            )
+            .unwrap();
+        migrate(&mut connection, before..MIGRATIONS.len()).unwrap();
+        let mut statement =
+            connection.prepare("SELECT created_by FROM recipient ORDER BY recipient_id").unwrap();
+        let creators = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap);
+        assert_eq!(creators.collect::<Vec<Option<i64>>>(), [Some(10), None, None]);
     }
 
     #[test]

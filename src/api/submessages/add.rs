@@ -2,8 +2,11 @@
 
 use crate::api::submessages::rules;
 use crate::domain::limits;
-use crate::domain::limits::{MAX_SUBMESSAGE_LENGTH, MAX_SUBMESSAGES_LENGTH, MAX_SUBMESSAGES_OF_SENDER};
-use crate::domain::messages::record::attribute;
+use crate::domain::limits::{
+    MAX_SUBMESSAGE_LENGTH, MAX_SUBMESSAGES_LENGTH, MAX_SUBMESSAGES_LENGTH_OF_SENDER,
+    MAX_SUBMESSAGES_OF_SENDER,
+};
+use crate::domain::messages::record::{Submessage, attribute};
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{audience, sql as messages, submessages, widget};
 use crate::domain::user_topics::auto_follow;
@@ -55,10 +58,7 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
     if !is_author && !there.iter().any(|submessage| submessage.sender_id == message.sender_id) {
         return Err(ApiError::bad_request("You cannot attach a submessage to this message."));
     }
-    let of_sender = there.iter().filter(|submessage| submessage.sender_id == caller.user_id).count();
-    limits::check("submessages", of_sender + 1, MAX_SUBMESSAGES_OF_SENDER)?;
-    let length: usize = there.iter().map(|submessage| submessage.content.len()).sum();
-    limits::check("submessages", length + params.content.len(), MAX_SUBMESSAGES_LENGTH)?;
+    check_limits(&there, caller.user_id, &params.content)?;
     let data: Value = serde_json::from_str(&params.content)
         .map_err(|_| ApiError::bad_request("Invalid json for submessage"))?;
     rules::check(widget::kind_of(&there).as_deref(), &data, is_author)?;
@@ -77,4 +77,19 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
     }
     tx.emit(event, receivers.audience);
     Ok(Reply::ok())
+}
+
+/// Checks that a message with these submessages takes another one of a sender.
+fn check_limits(there: &[Submessage], sender_id: UserId, content: &str) -> ApiResult<()> {
+    let (mut count, mut of_sender, mut length) = (1, content.len(), content.len());
+    for submessage in there {
+        length += submessage.content.len();
+        if submessage.sender_id == sender_id {
+            count += 1;
+            of_sender += submessage.content.len();
+        }
+    }
+    limits::check("submessages", count, MAX_SUBMESSAGES_OF_SENDER)?;
+    limits::check("submessages", of_sender, MAX_SUBMESSAGES_LENGTH_OF_SENDER)?;
+    limits::check("submessages", length, MAX_SUBMESSAGES_LENGTH)
 }

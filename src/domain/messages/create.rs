@@ -93,7 +93,7 @@ pub fn store_and_emit(
 ) -> ApiResult<SentMessage> {
     let sender = users::by_id(tx, sender_id)?
         .ok_or_else(|| ApiError::internal("the sender of a message has no user row"))?;
-    let target = Target::prepare(tx, message)?;
+    let target = Target::prepare(tx, sender_id, message)?;
     let flags = NewFlags::find(tx, sender_id, &target, message)?;
     let automatic_new_visibility_policy = apply_auto_follow(tx, &sender, message, &target, &flags)?;
     let stored = store(tx, sender_id, message, &target)?;
@@ -124,8 +124,8 @@ struct Target<'d> {
 
 impl<'d> Target<'d> {
     /// Loads the conversation, and stores it or the topic if it is new.
-    fn prepare(tx: &mut Tx<'_>, message: &'d OutgoingMessage) -> ApiResult<Self> {
-        let recipient_id = recipient(tx, &message.destination)?;
+    fn prepare(tx: &mut Tx<'_>, sender_id: UserId, message: &'d OutgoingMessage) -> ApiResult<Self> {
+        let recipient_id = recipient(tx, sender_id, &message.destination)?;
         let (stream, topic) = match &message.destination {
             Destination::Channel(stream, topic) => (stream, topic),
             Destination::Direct(user_ids) => {
@@ -372,12 +372,14 @@ fn can_read_any(tx: &Tx<'_>, user_id: UserId, stream: &StreamRow, topic_id: Topi
 }
 
 /// Returns the set of receivers. A new direct conversation may make its participants visible to guests among them.
-fn recipient(tx: &mut Tx<'_>, destination: &Destination) -> ApiResult<RecipientId> {
+fn recipient(tx: &mut Tx<'_>, sender_id: UserId, destination: &Destination) -> ApiResult<RecipientId> {
     match destination {
         Destination::Direct(people) if sql::direct_recipient(tx, people)?.is_none() => {
-            visibility::with_events(tx, Scope::Conversation(people), |tx| destination.recipient(tx))
+            visibility::with_events(tx, Scope::Conversation(people), |tx| {
+                destination.recipient(tx, sender_id)
+            })
         }
-        _ => destination.recipient(tx),
+        _ => destination.recipient(tx, sender_id),
     }
 }
 

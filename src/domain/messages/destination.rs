@@ -96,13 +96,13 @@ impl Destination {
         }
     }
 
-    /// Returns the set of receivers, and stores that of a new direct conversation.
-    pub fn recipient(&self, connection: &Connection) -> ApiResult<RecipientId> {
+    /// Returns the set of receivers, and stores that of a direct conversation which the sender begins.
+    pub fn recipient(&self, connection: &Connection, sender_id: UserId) -> ApiResult<RecipientId> {
         match self {
             Self::Channel(stream, _) => Ok(stream.recipient_id),
             Self::Direct(user_ids) => match sql::direct_recipient(connection, user_ids)? {
                 Some(recipient_id) => Ok(recipient_id),
-                None => Ok(sql::insert_direct_recipient(connection, user_ids)?),
+                None => Ok(sql::insert_direct_recipient(connection, user_ids, sender_id)?),
             },
         }
     }

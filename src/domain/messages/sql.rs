@@ -121,12 +121,15 @@ pub fn direct_recipient(
         .optional()
 }
 
-/// Stores the set of receivers of a direct conversation; participants ascending.
+/// Stores the set of receivers of a direct conversation that a user begins; participants ascending.
 pub fn insert_direct_recipient(
     connection: &Connection,
     user_ids: &[UserId],
+    created_by: UserId,
 ) -> rusqlite::Result<RecipientId> {
-    connection.prepare_cached("INSERT INTO recipient (user_ids) VALUES (?1)")?.execute([joined(user_ids)])?;
+    connection
+        .prepare_cached("INSERT INTO recipient (user_ids, created_by) VALUES (?1, ?2)")?
+        .execute((joined(user_ids), created_by))?;
     let recipient_id = RecipientId(connection.last_insert_rowid());
     let mut statement = connection
         .prepare_cached("INSERT INTO direct_participant (user_id, recipient_id) VALUES (?1, ?2)")?;
@@ -136,12 +139,12 @@ pub fn insert_direct_recipient(
     Ok(recipient_id)
 }
 
-/// In how many direct conversations a user and their bots are, together.
+/// How many direct conversations a user and their bots began, together.
 pub fn count_direct_conversations(connection: &Connection, owner_id: UserId) -> rusqlite::Result<usize> {
     connection
         .prepare_cached(
-            "SELECT count(*) FROM direct_participant
-             WHERE user_id IN (SELECT user_id FROM user WHERE user_id = ?1 OR bot_owner_id = ?1)",
+            "SELECT count(*) FROM recipient
+             WHERE created_by IN (SELECT user_id FROM user WHERE user_id = ?1 OR bot_owner_id = ?1)",
         )?
         .query_row([owner_id], |row| row.get::<_, i64>(0))
         .map(|count| usize::try_from(count).unwrap_or(0))

@@ -204,14 +204,14 @@ async fn the_submessages_of_a_message_have_limits() {
     let server = TestServer::start().await;
     let (ada, bob) = (server.member("ada").await, server.member("bob").await);
     let id = ada.send_direct(&[&bob], "/poll What?\nthis").await;
-    let vote = |key: &str| {
+    let vote = |id: i64, key: &str| {
         let content = json!({"type": "vote", "key": key, "vote": 1}).to_string();
         json!({"message_id": id, "msg_type": "widget", "content": content})
     };
     let length = limits::MAX_SUBMESSAGE_LENGTH;
     let msg = format!("content is too long (limit: {length} characters)");
-    bob.post("/submessage", vote(&"x".repeat(length))).await.error(400, "BAD_REQUEST", &msg);
-    let fill = |count: usize, user: &Client, length: usize| {
+    bob.post("/submessage", vote(id, &"x".repeat(length))).await.error(400, "BAD_REQUEST", &msg);
+    let fill = |id: i64, count: usize, user: &Client, length: usize| {
         format!(
             "INSERT INTO submessage (message_id, sender_id, msg_type, content)
              WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {count})
@@ -221,12 +221,18 @@ async fn the_submessages_of_a_message_have_limits() {
         )
     };
     let limit = limits::MAX_SUBMESSAGES_OF_SENDER;
-    server.sql(&fill(limit - 1, &bob, 1)).await;
-    bob.post("/submessage", vote("1,1")).await.ok();
-    too_many(&bob.post("/submessage", vote("1,1")).await, "submessages", limit);
+    server.sql(&fill(id, limit - 1, &bob, 1)).await;
+    bob.post("/submessage", vote(id, "1,1")).await.ok();
+    too_many(&bob.post("/submessage", vote(id, "1,1")).await, "submessages", limit);
+    let limit = limits::MAX_SUBMESSAGES_LENGTH_OF_SENDER;
+    let eve = server.member("eve").await;
+    let id = ada.send_direct(&[&bob, &eve], "/poll What?\nthis").await;
+    server.sql(&fill(id, limit / 1000, &eve, 1000)).await;
+    too_many(&eve.post("/submessage", vote(id, "1,1")).await, "submessages", limit);
+    bob.post("/submessage", vote(id, "1,1")).await.ok();
     let limit = limits::MAX_SUBMESSAGES_LENGTH;
-    server.sql(&fill(limit / 1000, &server.member("eve").await, 1000)).await;
-    too_many(&ada.post("/submessage", vote("1,1")).await, "submessages", limit);
+    server.sql(&fill(id, limit / 1000, &eve, 1000)).await;
+    too_many(&bob.post("/submessage", vote(id, "1,1")).await, "submessages", limit);
 }
 
 #[tokio::test]
@@ -553,7 +559,8 @@ async fn a_request_has_a_limited_number_of_values() {
     too_many(&ada.post("/messages/flags", flags(100_001)).await, "values in messages", 100_000);
 }
 
-/// Whoever is written to has the conversation in their lists, so the bots of a user count for the user.
+/// Whoever is written to has the conversation in their lists, so the bots of a user count for the user. Those who are
+/// written to may begin as many as before.
 #[tokio::test]
 async fn a_user_begins_a_limited_number_of_conversations() {
     let server = TestServer::start().await;
@@ -561,16 +568,19 @@ async fn a_user_begins_a_limited_number_of_conversations() {
     let (bob, cleo, dora) =
         (server.member("bob").await, server.member("cleo").await, server.member("dora").await);
     let helper = server.bot("helper", &ada).await;
-    let (user, limit) = (ada.user_id, limits::MAX_DIRECT_CONVERSATIONS);
-    let has = format!("SELECT count(*) FROM direct_participant WHERE user_id = {user}");
-    let has: usize = server.column(&has).await[0].parse().unwrap();
+    let limit = limits::MAX_DIRECT_CONVERSATIONS;
     server
         .sql(&format!(
-            "INSERT INTO recipient (user_ids)
+            "INSERT INTO recipient (user_ids, created_by)
              WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {})
-             SELECT '0,' || number FROM one;
-             INSERT INTO direct_participant SELECT {user}, recipient_id FROM recipient WHERE user_ids LIKE '0,%'",
-            limit - 1 - has
+             SELECT '0,' || number, {} FROM one;
+             INSERT INTO direct_participant
+             SELECT user_id, recipient_id FROM recipient CROSS JOIN user
+             WHERE user_ids LIKE '0,%' AND user_id IN ({}, {})",
+            limit - 2,
+            ada.user_id,
+            ada.user_id,
+            bob.user_id
         ))
         .await;
     let write = async |from: &Client, to: &[&Client]| {
@@ -578,12 +588,14 @@ async fn a_user_begins_a_limited_number_of_conversations() {
         from.post("/messages", json!({"type": "direct", "to": to, "content": "Hi"})).await
     };
     write(&ada, &[&bob, &cleo]).await.ok();
+    write(&helper, &[&bob, &cleo]).await.ok();
     too_many(&write(&ada, &[&bob, &dora]).await, "direct conversations", limit);
     too_many(&write(&helper, &[&bob, &dora]).await, "direct conversations", limit);
     // Those that are there go on, those of two are as many as there are people, and others may write.
     write(&ada, &[&bob, &cleo]).await.ok();
     write(&ada, &[&dora]).await.ok();
     write(&bob, &[&ada, &dora]).await.ok();
+    write(&bob, &[&cleo, &dora]).await.ok();
 }
 
 /// Each message that moves is written anew.
