@@ -1,28 +1,33 @@
 //! Streaming `multipart/form-data`: the files of a body, read while it arrives.
 //!
 //! Only the current chunk of a file is in memory. The network is read when the next chunk is asked for, so a slow
-//! consumer slows the client down.
+//! consumer slows the client down. The work is in proportion to the body, however small the pieces are in which it
+//! arrives.
 
 use super::form::{CLIENT, FormError, MAX_PARAMETERS, file_name_of, is_multipart, malformed};
 use super::request_body::RequestBody;
 use crate::error::{ApiError, ApiResult};
-use bytes::Bytes;
-use futures_util::Stream;
+use bytes::{Bytes, BytesMut};
+use futures_util::{FutureExt, Stream};
 use http_body_util::BodyExt;
 use hyper::body::Body;
 use std::collections::BTreeSet;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::convert::Infallible;
+use std::mem;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::timeout;
 
 /// The longest wait for the next chunk of a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The most bytes that the parser may buffer, in practice the headers of a part.
 const MAX_BUFFERED: usize = 256 * 1024;
+
+/// The longest boundary between parts, in bytes (RFC 2046, section 5.1.1). The parser goes through it for each chunk.
+const MAX_BOUNDARY: usize = 70;
 
 /// The names of parts that are not files, for `ignored_parameters_unsupported`. It fills while the body is read; clones
 /// share the names.
@@ -49,7 +54,7 @@ pub struct MultipartStream {
     multipart: Option<multer::Multipart<'static>>,
     part: Option<multer::Field<'static>>,
     parts: usize,
-    buffered: Arc<AtomicUsize>,
+    source: Source<RequestBody>,
     non_file_parts: NonFileParts,
     content_length: Option<u64>,
 }
@@ -68,17 +73,20 @@ pub struct FilePart {
 impl MultipartStream {
     /// Starts to parse a body. Nothing is read before [`MultipartStream::next_file`].
     pub fn new(content_type: Option<&str>, body: RequestBody) -> ApiResult<Self> {
-        let buffered = Arc::new(AtomicUsize::new(0));
         let content_length = body.size_hint().exact();
+        let source = Source::new(body);
         let multipart = match content_type.filter(|content_type| is_multipart(content_type)) {
             Some(content_type) => {
                 let boundary = multer::parse_boundary(content_type).map_err(malformed)?;
-                Some(multer::Multipart::new(ChunkStream::new(body, Arc::clone(&buffered)), boundary))
+                if boundary.len() > MAX_BOUNDARY {
+                    return Err(FormError::MalformedMultipart("the boundary is too long".to_owned()).into());
+                }
+                Some(multer::Multipart::new(source.next.clone(), boundary))
             }
             None => None,
         };
         let non_file_parts = NonFileParts::default();
-        Ok(Self { multipart, part: None, parts: 0, buffered, non_file_parts, content_length })
+        Ok(Self { multipart, part: None, parts: 0, source, non_file_parts, content_length })
     }
 
     /// The length of the whole body in bytes, if the client announced it: a little more than that of its files.
@@ -97,8 +105,7 @@ impl MultipartStream {
         loop {
             while self.chunk().await?.is_some() {}
             let Some(multipart) = &mut self.multipart else { return Ok(None) };
-            let Some(part) = multipart.next_field().await.map_err(error_for)? else { return Ok(None) };
-            self.buffered.store(0, Ordering::Relaxed);
+            let Some(part) = self.source.run(multipart.next_field()).await? else { return Ok(None) };
             self.parts += 1;
             if self.parts > MAX_PARAMETERS {
                 return Err(FormError::TooManyParameters.into());
@@ -120,8 +127,7 @@ impl MultipartStream {
     /// Returns the next chunk of the current file, some kilobytes; `None` at its end.
     pub async fn chunk(&mut self) -> ApiResult<Option<Bytes>> {
         let Some(part) = &mut self.part else { return Ok(None) };
-        let chunk = part.chunk().await.map_err(error_for)?;
-        self.buffered.store(0, Ordering::Relaxed);
+        let chunk = self.source.run(part.chunk()).await?;
         if chunk.is_none() {
             self.part = None;
         }
@@ -129,65 +135,148 @@ impl MultipartStream {
     }
 }
 
-fn error_for(error: multer::Error) -> ApiError {
-    let multer::Error::StreamReadFailed(cause) = &error else { return malformed(error).into() };
-    match cause.downcast_ref::<BodyError>() {
-        Some(BodyError::Timeout) => {
-            ApiError::new(408, "REQUEST_TIMEOUT", "The request body did not arrive in time")
+/// A body, and how the parser gets it.
+struct Source<B> {
+    body: B,
+    next: NextChunk,
+    /// The bytes that the parser has taken since it last returned something.
+    buffered: usize,
+    has_ended: bool,
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Source<B> {
+    fn new(body: B) -> Self {
+        Self { body, next: NextChunk(Arc::new(Mutex::new(Poll::Pending))), buffered: 0, has_ended: false }
+    }
+
+    /// Runs a step of the parser. It gets a chunk only when it can return nothing of what it has, so that memory stays
+    /// bounded.
+    async fn run<T>(&mut self, step: impl Future<Output = multer::Result<T>>) -> ApiResult<T> {
+        let mut step = pin!(step);
+        loop {
+            if let Some(result) = step.as_mut().now_or_never() {
+                self.buffered = 0;
+                return result.map_err(|error| malformed(error).into());
+            }
+            self.read().await?;
         }
-        Some(BodyError::TooMuchBuffered) => ApiError::too_large(),
-        Some(BodyError::Connection) | None => ApiError::bad_request("The request body could not be read"),
+    }
+
+    /// Reads the next chunk for the parser. It is at least as long as what the parser has taken for nothing yet, all of
+    /// which the parser searches again: a sender of single bytes would make it search [`MAX_BUFFERED`] for each.
+    async fn read(&mut self) -> ApiResult<()> {
+        if self.has_ended {
+            return Err(malformed(multer::Error::IncompleteStream).into());
+        }
+        let mut chunk = BytesMut::new();
+        while chunk.is_empty() || chunk.len() < self.buffered {
+            let frame = timeout(READ_TIMEOUT, self.body.frame()).await;
+            let late = |_| ApiError::new(408, "REQUEST_TIMEOUT", "The request body did not arrive in time");
+            let Some(frame) = frame.map_err(late)? else { break };
+            let frame = frame.map_err(|_| ApiError::bad_request("The request body could not be read"))?;
+            // Trailers are ignored.
+            chunk.extend_from_slice(&frame.into_data().unwrap_or_default());
+            if self.buffered + chunk.len() > MAX_BUFFERED {
+                return Err(ApiError::too_large());
+            }
+        }
+        self.buffered += chunk.len();
+        self.has_ended = chunk.is_empty();
+        *self.next.lock() = Poll::Ready((!self.has_ended).then(|| chunk.freeze()));
+        Ok(())
     }
 }
 
-/// Why a body could not be read to its end.
-#[derive(Debug, thiserror::Error)]
-enum BodyError {
-    #[error("the client sent nothing for too long")]
-    Timeout,
-    #[error("the connection failed")]
-    Connection,
-    #[error("the headers of a part are too long")]
-    TooMuchBuffered,
-}
+/// The chunk that the parser takes next, once it is there; `None` is the end of the body. Clones share it.
+#[derive(Clone)]
+struct NextChunk(Arc<Mutex<Poll<Option<Bytes>>>>);
 
-/// A body as a stream of chunks.
-///
-/// The multipart parser takes all chunks that are ready before it returns any. So this stream is pending after each
-/// chunk: the parser has to return what it has, and memory stays bounded.
-struct ChunkStream {
-    body: RequestBody,
-    /// The bytes that the parser has taken and not returned yet.
-    buffered: Arc<AtomicUsize>,
-    yielded: bool,
-    timeout: Pin<Box<Sleep>>,
-}
-
-impl ChunkStream {
-    fn new(body: RequestBody, buffered: Arc<AtomicUsize>) -> Self {
-        Self { body, buffered, yielded: false, timeout: Box::pin(sleep(READ_TIMEOUT)) }
+impl NextChunk {
+    fn lock(&self) -> MutexGuard<'_, Poll<Option<Bytes>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Stream for ChunkStream {
-    type Item = Result<Bytes, BodyError>;
+impl Stream for NextChunk {
+    type Item = Result<Bytes, Infallible>;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if std::mem::take(&mut self.yielded) {
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
+    /// Wakes nobody: [`Source::run`] polls again when there is another chunk.
+    fn poll_next(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        mem::replace(&mut *self.lock(), Poll::Pending).map(|chunk| chunk.map(Ok))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::stream;
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+    use std::cell::Cell;
+    use std::future::poll_fn;
+    use std::iter::repeat;
+
+    /// A body that arrives in these pieces.
+    fn source<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Source<impl Body<Data = Bytes> + Unpin> {
+        let frames = pieces.map(|piece| Ok::<_, Infallible>(Frame::data(Bytes::copy_from_slice(piece))));
+        Source::new(StreamBody::new(stream::iter(frames)))
+    }
+
+    /// The parser searches the headers again whenever it runs, so it runs seldom.
+    #[tokio::test]
+    async fn headers_in_single_bytes_are_searched_a_few_times() {
+        let head = [b"--edge\r\nX: ", &b"\r\n\r".repeat(200_000)[..]].concat();
+        let mut source = source(head.chunks(1));
+        let mut runs = 0;
+        let endless = poll_fn(|_| -> Poll<multer::Result<()>> {
+            runs += 1;
+            Poll::Pending
+        });
+        let refused = source.run(endless).await.unwrap_err();
+        assert_eq!(refused.status(), 413);
+        assert!(runs < 30, "{runs}");
+    }
+
+    #[tokio::test]
+    async fn a_file_in_single_bytes_arrives_as_it_comes() {
+        let content = "one\r\n--edg\r\ntwo".repeat(50);
+        let body = format!(
+            "text\r\n--edge\r\nContent-Disposition: form-data; name=\"a\"; filename=\"b\"\r\n\r\n{content}\r\n\
+             --edge\r\nContent-Disposition: form-data; name=\"c\"\r\n\r\n\r\n--edge--"
+        );
+        for size in [1, 2, 3, 7, 1000] {
+            let mut source = source(body.as_bytes().chunks(size));
+            let mut multipart = multer::Multipart::new(source.next.clone(), "edge");
+            let mut part = source.run(multipart.next_field()).await.unwrap().unwrap();
+            assert_eq!((part.name(), part.file_name()), (Some("a"), Some("b")));
+            let (mut file, mut chunks) = (Vec::new(), 0);
+            while let Some(chunk) = source.run(part.chunk()).await.unwrap() {
+                file.extend(chunk);
+                chunks += 1;
+            }
+            assert_eq!(file, content.as_bytes());
+            assert!(size > 1 || chunks > 100, "{chunks} chunks");
+            drop(part);
+            let mut part = source.run(multipart.next_field()).await.unwrap().unwrap();
+            assert_eq!(part.name(), Some("c"));
+            while source.run(part.chunk()).await.unwrap().is_some() {}
+            drop(part);
+            assert!(source.run(multipart.next_field()).await.unwrap().is_none());
         }
-        let Poll::Ready(frame) = Pin::new(&mut self.body.frame()).poll(cx) else {
-            ready!(self.timeout.as_mut().poll(cx));
-            return Poll::Ready(Some(Err(BodyError::Timeout)));
-        };
-        self.timeout.as_mut().reset(Instant::now() + READ_TIMEOUT);
-        let Some(frame) = frame else { return Poll::Ready(None) };
-        let Ok(frame) = frame else { return Poll::Ready(Some(Err(BodyError::Connection))) };
-        // Trailers are ignored.
-        let chunk = frame.into_data().unwrap_or_default();
-        self.yielded = true;
-        let buffered = self.buffered.fetch_add(chunk.len(), Ordering::Relaxed) + chunk.len();
-        Poll::Ready(Some(if buffered > MAX_BUFFERED { Err(BodyError::TooMuchBuffered) } else { Ok(chunk) }))
+    }
+
+    #[tokio::test]
+    async fn parts_that_are_there_are_returned_before_more_is_read() {
+        let parts = "--edge\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\r\n".repeat(50);
+        let read = Cell::new(0);
+        let pieces = [parts.as_bytes()].into_iter().chain(repeat(&b"more"[..]));
+        let mut source = source(pieces.inspect(|_| read.update(|count| count + 1)));
+        let mut multipart = multer::Multipart::new(source.next.clone(), "edge");
+        // What follows the last one is not there yet.
+        for _ in 1..50 {
+            let mut part = source.run(multipart.next_field()).await.unwrap().unwrap();
+            while source.run(part.chunk()).await.unwrap().is_some() {}
+        }
+        assert_eq!(read.get(), 1);
     }
 }

@@ -1,6 +1,7 @@
 //! Pictures and data at plain addresses.
 
 use crate::harness::{TestServer, pictures};
+use flate2::read::GzDecoder;
 use image::ImageFormat;
 use reqwest::Method;
 use serde_json::Value;
@@ -71,6 +72,11 @@ async fn the_addresses_of_register_and_server_settings_lead_somewhere() {
     let address = state["server_emoji_data_url"].as_str().unwrap();
     let data: Value = reqwest::get(address).await.unwrap().json().await.unwrap();
     assert_eq!(data["code_to_names"]["1f600"][0], "grinning");
+    let request = server.anonymous().request_outside(Method::GET, "/static/generated/emoji/emoji_api.json");
+    let packed = request.header("Accept-Encoding", "gzip").send().await;
+    assert_eq!((packed.header("content-encoding"), packed.header("vary")), ("gzip", "Accept-Encoding"));
+    let unpacked: Value = serde_json::from_reader(GzDecoder::new(&*packed.bytes)).unwrap();
+    assert_eq!(unpacked, data);
     // All codes of the published table are known, as they are in it. It has no times of day, and nothing of its own for skin.
     let published = include_str!("emoji/codes.txt").lines().filter(|code| {
         let is_clock = ("1f550"..="1f567").contains(code) && *code != "1f557";

@@ -1,13 +1,20 @@
 //! Generated images of two colours, as PNG.
 //!
-//! They are drawn for each request, also of callers without credentials, so they are cheap: one bit for each pixel.
+//! They are drawn for callers without credentials too, so they are cheap: one bit for each pixel, and a cache of those that
+//! were drawn before.
 
+use bytes::Bytes;
 use flate2::{Compression, Crc, write::ZlibEncoder};
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 use std::io::{self, Write};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// The number of squares on a side of a pattern.
 const SQUARES: u32 = 5;
+
+/// The most patterns in the cache. The largest have about a kilobyte.
+const CAPACITY: usize = 1000;
 
 /// Colours that can be distinguished on light and dark backgrounds.
 const COLOURS: [[u8; 3]; 12] = [
@@ -27,26 +34,60 @@ const COLOURS: [[u8; 3]; 12] = [
 
 const GROUND: [u8; 3] = [0xf2, 0xf3, 0xf5];
 
-/// Draws the pattern of a text: the left half is derived from its hash, the right half mirrors it.
-pub fn pattern(text: &str, side: u32) -> io::Result<Vec<u8>> {
+/// The facts that determine a pattern.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Pattern {
+    colour: [u8; 3],
+    /// One bit for each square of the left half and the middle, row by row.
+    squares: u16,
+    /// The side in pixels.
+    side: u32,
+}
+
+/// Recently drawn patterns.
+static PATTERNS: LazyLock<Mutex<HashMap<Pattern, Bytes>>> = LazyLock::new(Mutex::default);
+
+/// Returns the pattern of a text: the left half is derived from its hash, the right half mirrors it.
+pub fn pattern(text: &str, side: u32) -> io::Result<Bytes> {
     let digest = Sha256::digest(text.as_bytes());
     let colour = COLOURS[usize::from(digest[0]) % COLOURS.len()];
-    let margin = side / 10;
-    let square = (side - 2 * margin).div_ceil(SQUARES);
-    draw(side, colour, |x, y| {
+    let count = (SQUARES * SQUARES.div_ceil(2)) as usize;
+    let squares = (0..count).fold(0, |squares, square| squares | u16::from(digest[1 + square] & 1) << square);
+    let pattern = Pattern { colour, squares, side };
+    let known = || PATTERNS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(image) = known().get(&pattern) {
+        return Ok(image.clone());
+    }
+    let image = pattern.draw()?;
+    let mut known = known();
+    if known.len() >= CAPACITY {
+        known.clear();
+    }
+    known.insert(pattern, image.clone());
+    Ok(image)
+}
+
+impl Pattern {
+    fn draw(self) -> io::Result<Bytes> {
+        let Self { colour, squares, side } = self;
+        let margin = side / 10;
+        let square = (side - 2 * margin).div_ceil(SQUARES);
         let inside =
             |at: u32| (at >= margin).then(|| (at - margin) / square).filter(|place| *place < SQUARES);
-        let (Some(column), Some(row)) = (inside(x), inside(y)) else { return false };
-        let column = column.min(SQUARES - 1 - column);
-        digest[1 + (row * SQUARES.div_ceil(2) + column) as usize] & 1 == 1
-    })
+        draw(side, colour, inside, |x, row| {
+            let (Some(column), Some(row)) = (inside(x), row) else { return false };
+            let column = column.min(SQUARES - 1 - column);
+            squares >> (row * SQUARES.div_ceil(2) + column) & 1 == 1
+        })
+    }
 }
 
 /// Draws a speech bubble with three dots.
-pub fn speech_bubble(side: u32) -> io::Result<Vec<u8>> {
-    draw(side, COLOURS[0], |x, y| {
-        // In thirty-seconds of the side, so that the picture is the same at every size.
-        let (x, y) = (x * 32 / side, y * 32 / side);
+pub fn speech_bubble(side: u32) -> io::Result<Bytes> {
+    // In thirty-seconds of the side, so that the picture is the same at every size.
+    let scaled = |at: u32| at * 32 / side;
+    draw(side, COLOURS[0], scaled, |x, y| {
+        let x = scaled(x);
         let in_box = (3..29).contains(&x) && (4..22).contains(&y);
         let corner = (x == 3 || x == 28) && (y == 4 || y == 21);
         let in_tail = (22..28).contains(&y) && (8..8 + (28 - y)).contains(&x);
@@ -55,18 +96,29 @@ pub fn speech_bubble(side: u32) -> io::Result<Vec<u8>> {
     })
 }
 
-/// Writes a square of the colour where `is_coloured` says so, and of the ground elsewhere.
-fn draw(side: u32, colour: [u8; 3], is_coloured: impl Fn(u32, u32) -> bool) -> io::Result<Vec<u8>> {
+/// Writes a square of the colour where `is_coloured` says so, and of the ground elsewhere. Lines of pixels for which `row_of`
+/// returns the same are the same: one is drawn for all that follow each other.
+fn draw<R: Copy + PartialEq>(
+    side: u32,
+    colour: [u8; 3],
+    row_of: impl Fn(u32) -> R,
+    is_coloured: impl Fn(u32, R) -> bool,
+) -> io::Result<Bytes> {
     const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
     // One bit for each pixel, which selects a colour of the palette; neither filters nor interlacing.
     const FORMAT: [u8; 5] = [1, 3, 0, 0, 0];
     let mut pixels = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let mut line = vec![0; 1 + side.div_ceil(8) as usize];
+    let mut drawn = None;
     for y in 0..side {
-        let mut row = vec![0; 1 + side.div_ceil(8) as usize];
-        for x in (0..side).filter(|&x| is_coloured(x, y)) {
-            row[1 + (x / 8) as usize] |= 0x80 >> (x % 8);
+        let row = row_of(y);
+        if drawn.replace(row) != Some(row) {
+            line.fill(0);
+            for x in (0..side).filter(|&x| is_coloured(x, row)) {
+                line[1 + (x / 8) as usize] |= 0x80 >> (x % 8);
+            }
         }
-        pixels.write_all(&row)?;
+        pixels.write_all(&line)?;
     }
     let header = [&side.to_be_bytes()[..], &side.to_be_bytes(), &FORMAT].concat();
     let mut file = SIGNATURE.to_vec();
@@ -74,7 +126,7 @@ fn draw(side: u32, colour: [u8; 3], is_coloured: impl Fn(u32, u32) -> bool) -> i
     chunk(&mut file, *b"PLTE", &[GROUND, colour].concat());
     chunk(&mut file, *b"IDAT", &pixels.finish()?);
     chunk(&mut file, *b"IEND", &[]);
-    Ok(file)
+    Ok(file.into())
 }
 
 /// Appends a chunk of a PNG file: length, name, content, checksum of the two.
@@ -107,6 +159,24 @@ mod tests {
         for (x, y) in [(15, 15), (30, 50), (45, 80)] {
             assert_eq!(at(x, y), at(99 - x, y));
         }
+    }
+
+    /// Clients keep images for a year, so the same address must not lead to another file.
+    #[test]
+    fn files_are_the_same_in_every_version() {
+        let digest =
+            |file: &[u8]| Sha256::digest(file)[..8].iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
+        for (text, side, expected) in [
+            ("ada", 100, 0xb562_a757_33ad_f02d),
+            ("ada", 500, 0x5479_d1b7_c908_1c8b),
+            ("bob", 200, 0x2ceb_de54_dcda_4962),
+            ("x", 33, 0xe8e1_c8e4_effc_b95e),
+        ] {
+            for attempt in ["drawn", "cached"] {
+                assert_eq!(digest(&pattern(text, side).unwrap()), expected, "{text} {side} {attempt}");
+            }
+        }
+        assert_eq!(digest(&speech_bubble(64).unwrap()), 0xb1bd_6e70_cccb_27d3);
     }
 
     #[test]

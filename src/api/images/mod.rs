@@ -3,6 +3,7 @@
 
 mod drawing;
 
+use crate::app::App;
 use crate::domain::access::user_rows;
 use crate::domain::access::users::{Accessible, UNKNOWN_AVATAR_URL};
 use crate::domain::images::avatar::Avatar;
@@ -11,15 +12,16 @@ use crate::domain::images::public::EMOJI_DATA_PATH;
 use crate::domain::users::find;
 use crate::http::Resource;
 use crate::http::params::NoParams;
-use crate::http::{ANYONE, Anyone, ApiError, ApiResult, OtherReply, Read, Reply, Route, USER, User};
+use crate::http::{ANYONE, Anyone, ApiError, ApiResult, Call, OtherReply, Read, Reply, Route, USER, User};
 use crate::markdown::emoji;
+use crate::store::Snapshot;
 use crate::types::UserId;
 use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
 use hyper::Method;
-use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::io;
+use std::io::{self, Write};
 use std::sync::LazyLock;
 
 /// Images and static data.
@@ -32,8 +34,8 @@ fn routes() -> Vec<Route> {
     vec![
         Route::read(Method::GET, "/avatar/{user_id_or_email}", USER, avatar).outside(),
         Route::read(Method::GET, "/avatar/{user_id_or_email}/medium", USER, medium_avatar).outside(),
-        Route::read(Method::GET, "/user_avatars/1/{path...}", ANYONE, image).outside(),
-        Route::read(Method::GET, "/static/images/organization.png", ANYONE, organization).outside(),
+        Route::call(Method::GET, "/user_avatars/1/{path...}", ANYONE, image).outside(),
+        Route::call(Method::GET, "/static/images/organization.png", ANYONE, organization).outside(),
         Route::read(Method::GET, UNKNOWN_AVATAR_URL, ANYONE, unknown_avatar).outside(),
         Route::read(Method::GET, emoji::EXTRA_EMOJI_URL, ANYONE, extra_emoji).outside(),
         Route::read(Method::GET, EMOJI_DATA_PATH, ANYONE, emoji_names).outside(),
@@ -87,50 +89,70 @@ fn redirect(location: String) -> Reply {
 }
 
 /// `GET /user_avatars/{realm_id}/{path}`: an uploaded image, or a generated avatar.
-fn image(read: &Read<'_, Anyone>, params: ImageParams) -> ApiResult<Reply> {
+async fn image(call: Call<Anyone>, params: ImageParams) -> ApiResult<Reply> {
     if let Some((user_id, side)) = public::parse_generated_path(&params.path) {
         // Users who do not exist have avatars too, so that they do not show which ids exist.
-        let uuid = realm_uuid(read)?;
-        return png_reply(drawing::pattern(&format!("{uuid}/{user_id}"), side));
+        let uuid = realm_uuid(&call.app).await?;
+        return png_reply(&drawing::pattern(&format!("{uuid}/{user_id}"), side));
     }
-    let (content_type, content) = public::load(read, &params.path)?.ok_or_else(ApiError::not_found)?;
+    let stored = call.app.readers.read(|snapshot| Ok::<_, ApiError>(public::load(snapshot, &params.path)?));
+    let (content_type, content) = stored.await?.ok_or_else(ApiError::not_found)?;
     let content_type = if content_type == "image/gif" { "image/gif" } else { "image/png" };
     Ok(kept(content_type, content.into()))
 }
 
 /// The default icon of the organization.
-fn organization(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    png_reply(drawing::pattern(&realm_uuid(read)?, 200))
+async fn organization(call: Call<Anyone>, _params: NoParams) -> ApiResult<Reply> {
+    png_reply(&drawing::pattern(&realm_uuid(&call.app).await?, 200))
 }
 
-fn realm_uuid(connection: &Connection) -> rusqlite::Result<String> {
-    connection.prepare_cached("SELECT uuid FROM realm")?.query_row([], |row| row.get(0))
+/// Images are drawn after the snapshot is given back: there are few connections for reading.
+async fn realm_uuid(app: &App) -> ApiResult<String> {
+    let uuid = |snapshot: &Snapshot<'_>| {
+        let mut statement = snapshot.prepare_cached("SELECT uuid FROM realm")?;
+        Ok(statement.query_row([], |row| row.get(0))?)
+    };
+    app.readers.read(uuid).await
 }
 
 /// The avatar of all users whom the caller cannot access.
 fn unknown_avatar(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    png_reply(drawing::pattern(UNKNOWN_AVATAR_URL, 100))
+    static IMAGE: LazyLock<io::Result<Bytes>> = LazyLock::new(|| drawing::pattern(UNKNOWN_AVATAR_URL, 100));
+    png_reply(&IMAGE)
 }
 
 /// The one emoji that is neither Unicode nor the organization's own.
 fn extra_emoji(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
-    png_reply(drawing::speech_bubble(64))
+    static IMAGE: LazyLock<io::Result<Bytes>> = LazyLock::new(|| drawing::speech_bubble(64));
+    png_reply(&IMAGE)
 }
 
 /// The names of all Unicode emoji by code point, for `server_emoji_data_url`.
-fn emoji_names(_read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
+fn emoji_names(read: &Read<'_, Anyone>, _params: NoParams) -> ApiResult<Reply> {
     static BODY: LazyLock<Bytes> = LazyLock::new(|| {
         let names: Map<String, Value> =
             emoji::all().map(|emoji| (emoji.code.to_owned(), emoji.names().collect())).collect();
         json!({ "code_to_names": names }).to_string().into()
     });
-    Ok(kept("application/json", BODY.clone()))
+    static PACKED: LazyLock<Bytes> = LazyLock::new(|| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        // Writing to memory does not fail; a stream that is cut short would be refused by the client.
+        encoder.write_all(&BODY).and_then(|()| encoder.finish()).map(Bytes::from).unwrap_or_default()
+    });
+    let mut headers = vec![("Cache-Control", FOR_EVER.to_owned())];
+    let mut body = BODY.clone();
+    if read.info.accepts_gzip {
+        headers.push(("Content-Encoding", "gzip".to_owned()));
+        body = PACKED.clone();
+    }
+    Ok(Reply::other(OtherReply { status: 200, content_type: "application/json", headers, body }))
 }
 
-fn png_reply(image: io::Result<Vec<u8>>) -> ApiResult<Reply> {
-    let bytes =
-        image.map_err(|error| ApiError::internal(format_args!("an image could not be written: {error}")))?;
-    Ok(kept("image/png", bytes.into()))
+fn png_reply(image: &io::Result<Bytes>) -> ApiResult<Reply> {
+    match image {
+        Ok(image) => Ok(kept("image/png", image.clone())),
+        Err(error) => Err(ApiError::internal(format_args!("an image could not be written: {error}"))),
+    }
 }
 
 fn kept(content_type: &'static str, body: Bytes) -> Reply {

@@ -155,6 +155,41 @@ async fn a_connection_goes_on_after_an_upload() {
 }
 
 #[tokio::test]
+async fn a_body_may_arrive_in_single_bytes() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let part = "--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\n";
+    let file = "line\r\n--edg\r\n".repeat(100);
+    let mut request = "POST /api/v1/user_uploads HTTP/1.1\r\nHost: x\r\n".to_owned() + &authorization(&ada);
+    request += "Content-Type: multipart/form-data; boundary=edge\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for byte in format!("{part}{file}\r\n--edge--\r\n").chars() {
+        write!(request, "1\r\n{byte}\r\n").unwrap();
+    }
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all((request + "0\r\n\r\n").as_bytes()).unwrap();
+    assert!(read_head(&mut stream).starts_with("http/1.1 200"));
+    let listed = attachments(&ada).await;
+    let url = format!("/user_uploads/{}", listed[0]["path_id"].as_str().unwrap());
+    assert_eq!(load(&ada, &url).await.bytes, file.as_bytes());
+}
+
+#[tokio::test]
+async fn a_boundary_has_at_most_70_characters() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let upload = async |boundary: &str| {
+        let body = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\nhello\r\n--{boundary}--\r\n"
+        );
+        let request = ada.request(reqwest::Method::POST, "/user_uploads");
+        request.body(&format!("multipart/form-data; boundary={boundary}"), body).send().await
+    };
+    upload(&"b".repeat(70)).await.ok();
+    let msg = "Malformed multipart/form-data body: the boundary is too long";
+    upload(&"b".repeat(71)).await.error(400, "BAD_REQUEST", msg);
+}
+
+#[tokio::test]
 async fn headers_without_end_are_not_collected() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
