@@ -53,11 +53,22 @@ pub fn check_owned_length(
     what: &str,
     statement: &str,
 ) -> ApiResult<()> {
+    check_total_length(connection, user_id, what, statement, MAX_OWNED_LENGTH)
+}
+
+/// The same with another limit.
+pub fn check_total_length(
+    connection: &Connection,
+    user_id: UserId,
+    what: &str,
+    statement: &str,
+    limit: i64,
+) -> ApiResult<()> {
     let length: Option<i64> = connection.prepare_cached(statement)?.query_row([user_id], |row| row.get(0))?;
-    if length.unwrap_or(0) <= MAX_OWNED_LENGTH {
+    if length.unwrap_or(0) <= limit {
         Ok(())
     } else {
-        Err(ApiError::bad_request(format!("Too much text in {what} (limit: {MAX_OWNED_LENGTH} bytes)")))
+        Err(ApiError::bad_request(format!("Too much text in {what} (limit: {limit} bytes)")))
     }
 }
 
@@ -73,6 +84,10 @@ pub const MAX_RENDERED_LENGTH: usize = 100 * MAX_MESSAGE_LENGTH;
 
 /// The maximum length of the HTML of a description, in bytes. Everybody gets those of all channels in one answer.
 pub const MAX_RENDERED_DESCRIPTION_LENGTH: usize = 32 << 10;
+
+/// How long the descriptions of the channels that one user created may be together, in bytes of Markdown and HTML; also those
+/// of administrators.
+pub const MAX_DESCRIPTIONS_OF_CREATOR: i64 = 2 << 20;
 
 /// How many topics of a channel clients get, the newest. Everybody who may post can begin one with each message.
 pub const MAX_SHOWN_TOPICS: usize = 10_000;

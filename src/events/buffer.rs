@@ -25,7 +25,8 @@ pub struct BufferedEvent {
     pub audience: Audience,
     /// The event; `None` for a row of the log that this program cannot read.
     event: Option<Arc<dyn Deliverable>>,
-    size: usize,
+    /// How much memory it takes, about, in bytes.
+    pub size: usize,
 }
 
 /// An event cannot be delivered to a queue that must not miss it.

@@ -22,6 +22,7 @@ use super::buffer::{BufferedEvent, EventBuffer};
 use super::ids::{EventIdAllocator, Outcome};
 use super::pending::{CommittedEvent, PendingEvent};
 use super::{Audience, QueueId, Receiver, Registration, Registry, log, queue_store};
+use crate::error::ApiError;
 use crate::store::{Readers, StoreError};
 use crate::types::{EventId, UserId};
 use roaring::RoaringBitmap;
@@ -56,6 +57,8 @@ pub enum QueueError {
     Pruned(EventId),
     /// Reading the log failed.
     Store(StoreError),
+    /// The pool for large pages has no room.
+    Refused(ApiError),
 }
 
 /// The queues. One lock guards them; nothing is read from the disk or written to a client while it is held. Whoever
@@ -86,6 +89,8 @@ struct Queue {
     user_id: UserId,
     registration: Arc<Registration>,
     acknowledged: EventId,
+    /// Whether a poll found events that are not acknowledged yet.
+    is_answered: bool,
     pruned: Option<EventId>,
     saved: EventId,
     first: EventId,
@@ -151,6 +156,7 @@ impl Hub {
                 user_id: stored.user_id,
                 registration,
                 acknowledged: stored.acknowledged,
+                is_answered: false,
                 pruned: None,
                 saved: stored.acknowledged,
                 first: EventId(stored.acknowledged.0 + 1),
@@ -177,6 +183,7 @@ impl Hub {
             user_id,
             registration,
             acknowledged: head,
+            is_answered: false,
             pruned: None,
             saved: head,
             // Not the newest event itself: one that is not in the log has a greater number than any in the state.
@@ -310,6 +317,7 @@ impl Hub {
             // A number before the queue's start (clients of older servers begin with -1) acknowledges nothing.
             if last > queue.acknowledged {
                 queue.acknowledged = last;
+                queue.is_answered = false;
                 queue.pruned = Some(last);
             }
         }
@@ -337,6 +345,7 @@ impl Hub {
                     .take(MAX_EVENTS_PER_POLL)
                     .cloned(),
             );
+            queue.is_answered |= !result.is_empty();
         }
         if wait && result.events.is_empty() && result.behind.is_none() && !state.closed {
             let (sender, receiver) = oneshot::channel();
@@ -346,9 +355,18 @@ impl Hub {
         Ok(result)
     }
 
+    /// Whether a poll of a user's queue asks again for what an earlier one got, since it acknowledges nothing.
+    pub fn is_repeated(&self, queue_id: &QueueId, user_id: UserId, last_event_id: Option<EventId>) -> bool {
+        self.lock().queues.get(queue_id).is_some_and(|queue| {
+            let acknowledges_nothing = last_event_id.is_none_or(|last| last <= queue.acknowledged);
+            queue.user_id == user_id && queue.is_answered && acknowledges_nothing
+        })
+    }
+
     /// Advances a queue past events of which none was for it, so that the next poll does not read them again.
     pub(super) fn advance(&self, queue_id: &QueueId, seen: EventId) {
         if let Some(queue) = self.lock().queues.get_mut(queue_id) {
+            queue.is_answered = false;
             queue.first = queue.first.max(EventId(seen.0 + 1));
             if queue.newest <= seen {
                 queue.newest = queue.acknowledged;

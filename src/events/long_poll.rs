@@ -3,9 +3,22 @@
 use super::buffer::{BufferedEvent, Undeliverable};
 use super::hub::{Hub, MAX_EVENTS_PER_POLL, PollResult, QueueError, is_for};
 use super::{Audience, QueueId, Receiver, log};
+use crate::pool::Pool;
 use crate::store::StoreError;
 use crate::types::{Clock, EventId, UserId};
+use std::sync::Arc;
 use std::time::Duration;
+
+/// Who polls, and where what takes long is done.
+#[derive(Clone, Copy)]
+pub struct Poller<'a> {
+    /// The owner of the queue.
+    pub user_id: UserId,
+    /// Whose part of the pool is taken: the user, or the owner of a bot.
+    pub accountable: UserId,
+    /// The pool in which large pages, and those from the log, are read and written.
+    pub pool: &'a Pool,
+}
 
 /// How a poll ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,9 +33,9 @@ impl Hub {
     /// Acknowledges what the client has and returns the events that it does not have, or waits for them up to `timeout`.
     /// Without a timeout, the poll does not wait.
     pub async fn poll(
-        &self,
+        self: &Arc<Self>,
         queue_id: &QueueId,
-        user_id: UserId,
+        poller: Poller<'_>,
         mut last_event_id: Option<EventId>,
         timeout: Option<Duration>,
         clock: &Clock,
@@ -33,12 +46,18 @@ impl Hub {
         let until = milliseconds.map(|milliseconds| clock.monotonic().saturating_add(milliseconds));
         loop {
             let now = clock.monotonic();
-            let found = self.poll_once(queue_id, user_id, last_event_id, deadline.is_some(), now)?;
+            let found = self.poll_once(queue_id, poller.user_id, last_event_id, deadline.is_some(), now)?;
             // Acknowledged once: the next round of this poll must not call the event pruned.
             last_event_id = None;
             let PollResult { wake: Some(wake), .. } = found else {
-                let events = self.write(queue_id, &found).await?;
-                if events.is_empty() && deadline.is_some() && !found.is_empty() {
+                let is_empty = found.is_empty();
+                let events = if is_large(&found) {
+                    // Boxed, so that polls that wait do not hold the place for it.
+                    Box::pin(self.write_in_pool(queue_id, poller, found)).await?
+                } else {
+                    self.write(queue_id, &found)?
+                };
+                if events.is_empty() && deadline.is_some() && !is_empty {
                     continue;
                 }
                 return Ok(Delivery::Events(events));
@@ -60,8 +79,22 @@ impl Hub {
         }
     }
 
-    /// Writes what was found as the queue sees it. The queue expires if an event of it cannot be delivered.
-    async fn write(&self, queue_id: &QueueId, found: &PollResult) -> Result<String, QueueError> {
+    /// Like [`write`](Self::write), on a thread of the pool. A user has one such page written at a time, however many polls
+    /// ask for it.
+    async fn write_in_pool(
+        self: &Arc<Self>,
+        queue_id: &QueueId,
+        poller: Poller<'_>,
+        found: PollResult,
+    ) -> Result<String, QueueError> {
+        let (hub, queue_id) = (Arc::clone(self), queue_id.clone());
+        let written = poller.pool.run(Some(poller.accountable), move || hub.write(&queue_id, &found));
+        written.await.map_err(QueueError::Refused)?
+    }
+
+    /// Writes what was found as the queue sees it. The queue expires if an event of it cannot be delivered. Blocks if a part
+    /// of it is in the log.
+    fn write(&self, queue_id: &QueueId, found: &PollResult) -> Result<String, QueueError> {
         let mut page = Page::default();
         let receiver = found.receiver(queue_id);
         let mut add = |event: &BufferedEvent| {
@@ -77,10 +110,10 @@ impl Hub {
                 let wanted = |event_type: &str, audience: &Audience| {
                     is_for(event_type, audience, queue_id, found.user_id, &found.registration)
                 };
-                let read = self.readers.read(|snapshot| {
+                let read = self.readers.read_now(|snapshot| {
                     log::read(snapshot, after, until, MAX_EVENTS_PER_POLL, wanted).map_err(StoreError::from)
                 });
-                let logged = read.await.map_err(QueueError::Store)?;
+                let logged = read.map_err(QueueError::Store)?;
                 after = logged.until;
                 for row in logged.rows {
                     let event = BufferedEvent::logged(row, self.registry);
@@ -115,6 +148,16 @@ impl Hub {
         }
         Ok(page.out)
     }
+}
+
+/// Several events with more bytes than this are not written on a thread that serves requests. A single one is: it is written
+/// once for all queues.
+const MAX_BYTES_AT_ONCE: usize = 256 << 10;
+
+/// Whether reading and writing what was found takes longer than threads that serve requests have time for.
+fn is_large(found: &PollResult) -> bool {
+    let size = || found.events.iter().map(|event| event.size).sum::<usize>();
+    found.behind.is_some() || (found.events.len() > 1 && size() > MAX_BYTES_AT_ONCE)
 }
 
 /// A response with more bytes than this ends. Its client polls again for the rest.

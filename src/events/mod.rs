@@ -40,7 +40,7 @@ pub use emit::{EventSink, broadcast};
 pub(crate) use event::uniform_event;
 pub use event::{Event, Form, Members, Receiver, Registered, Routed};
 pub use hub::{Hub, MAX_EVENTS_BEHIND, MAX_QUEUES_PER_USER, QueueError};
-pub use long_poll::Delivery;
+pub use long_poll::{Delivery, Poller};
 pub use maintenance::{run_maintenance, save_queues};
 pub use queue_store::{delete_queue, delete_queues_of, insert_queue};
 pub use registration::{Capabilities, NewQueue, QueueId, Registration};

@@ -36,7 +36,7 @@ pub enum Owner {
 struct Limits {
     /// What all take together.
     all: usize,
-    /// What one takes. A larger body takes as much.
+    /// What one takes. A larger body takes as much of the part, and of the whole what it has, but not more than there is.
     part: usize,
     /// What is not counted: there are not more of such bodies than connections.
     small: usize,
@@ -89,10 +89,12 @@ impl Reservation {
         if held.bytes <= limits.small {
             return Ok(());
         }
-        let taken = held.permits.as_ref().map_or(0, |[part, _]| part.num_permits());
-        let more = held.bytes.min(limits.part) - taken;
+        let taken =
+            |permits: &[OwnedSemaphorePermit; 2]| permits.each_ref().map(OwnedSemaphorePermit::num_permits);
+        let [of_part, of_all] = held.permits.as_ref().map_or([0; 2], taken);
         let part = parts.of(held.owner, || Semaphore::new(limits.part));
-        let (part, all) = (take(&part, more)?, take(all, more)?);
+        let part = take(&part, held.bytes.min(limits.part) - of_part)?;
+        let all = take(all, held.bytes.min(limits.all) - of_all)?;
         match &mut held.permits {
             Some([of_part, of_all]) => {
                 of_part.merge(part);
@@ -176,8 +178,22 @@ mod tests {
         grown.grow(20).unwrap();
         assert!(reserve(&budget, 1, 11).is_err(), "all of the body counts");
         drop(grown);
-        let _large = reserve(&budget, 1, 1000).unwrap();
+        let _large = reserve(&budget, 1, 60).unwrap();
         assert!(reserve(&budget, 1, 11).is_err());
         reserve(&budget, 2, 40).unwrap();
+    }
+
+    #[test]
+    fn a_body_that_is_larger_than_a_part_takes_all_that_it_has_from_the_whole() {
+        let budget = budget();
+        let mut large = reserve(&budget, 1, 60).unwrap();
+        assert!(reserve(&budget, 2, 41).is_err());
+        large.grow(20).unwrap();
+        assert!(reserve(&budget, 2, 21).is_err());
+        let other = reserve(&budget, 2, 20).unwrap();
+        assert!(large.grow(1).is_err());
+        drop((large, other));
+        let _larger_than_the_whole = reserve(&budget, 1, 1000).unwrap();
+        assert!(reserve(&budget, 2, 11).is_err());
     }
 }

@@ -110,6 +110,7 @@ fn update_channel(
             change.set_name(tx, params)?;
             change.set_folder(tx, params)?;
             sql::update(tx, &change.new)?;
+            change.check_description(tx)?;
             for (setting, value) in groups.given() {
                 change.set_group(tx, caller, setting, value)?;
             }
@@ -254,6 +255,17 @@ impl ChannelChange<'_> {
         self.new.description = text;
         self.new.rendered_description = html;
         self.notices.push(channel_notices::description_changed(self.old, &self.new, &self.by));
+    }
+
+    /// Checks a description that has become longer, after it was written. A shorter one is never refused.
+    fn check_description(&self, tx: &Tx<'_>) -> ApiResult<()> {
+        let length = |stream: &StreamRow| stream.description.len() + stream.rendered_description.len();
+        match self.new.creator_id {
+            Some(creator_id) if length(&self.new) > length(self.old) => {
+                rules::check_descriptions(tx, creator_id)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn set_name(&mut self, tx: &Tx<'_>, params: &UpdateParams) -> ApiResult<()> {

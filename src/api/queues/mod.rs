@@ -4,7 +4,7 @@ pub mod register;
 
 use crate::api::queues::register::{RegisterParams, new_queue};
 use crate::app::App;
-use crate::events::{self, Audience, Delivery, QueueError, QueueId, uniform_event};
+use crate::events::{self, Audience, Delivery, Poller, QueueError, QueueId, uniform_event};
 use crate::http::Resource;
 use crate::http::{ApiError, ApiResult, Call, Caller, Params2, Reply, Route, USER, User};
 use crate::types::{EventId, Role};
@@ -62,6 +62,9 @@ fn get_events(
     match queue_id {
         Some(queue_id) => {
             let queue_id = QueueId(queue_id.into());
+            if let Err(refusal) = count_repeated(&call, &queue_id, last_event_id) {
+                return Box::pin(ready(Err(refusal)));
+            }
             Box::pin(wait(call.app, call.caller, queue_id, last_event_id, dont_block))
         }
         // By the spec any such call creates a queue; the published server requires `dont_block`. A call without
@@ -73,6 +76,16 @@ fn get_events(
         }),
         None => Box::pin(ready(Err(ApiError::missing("queue_id")))),
     }
+}
+
+/// Counts a poll that gets the same events again for the rate limit, if it is on. Other polls wait, or bring the client
+/// further, and are not limited.
+fn count_repeated(call: &Call<User>, queue_id: &QueueId, last_event_id: Option<i64>) -> ApiResult<()> {
+    let (app, user_id) = (&call.app, call.caller.user_id);
+    if app.options.rate_limit && app.hub.is_repeated(queue_id, user_id, last_event_id.map(EventId)) {
+        return app.rate_limiter.count_request(Some(user_id), call.info.peer, &app.clock).check();
+    }
+    Ok(())
 }
 
 /// The reply to `GET /events`. Its events are written once for all queues.
@@ -97,10 +110,12 @@ async fn wait(
 ) -> ApiResult<Reply<EventPage>> {
     let last_event_id = last_event_id.map(EventId);
     let refused = |error| refusal(error, &queue_id);
+    let (user_id, accountable) = (caller.user_id, caller.accountable());
+    let poller = Poller { user_id, accountable, pool: &app.pools.slow_reads };
     let heartbeat = || Duration::from_millis(rand::rng().random_range(HEARTBEAT));
     let mut timeout = (!dont_block).then(|| app.options.heartbeat.unwrap_or_else(heartbeat));
     loop {
-        let delivery = app.hub.poll(&queue_id, caller.user_id, last_event_id, timeout, &app.clock).await;
+        let delivery = app.hub.poll(&queue_id, poller, last_event_id, timeout, &app.clock).await;
         match delivery.map_err(refused)? {
             Delivery::Events(events) => {
                 check_access(&app, &caller, &queue_id).await?;
@@ -142,6 +157,7 @@ fn refusal(error: QueueError, queue_id: &QueueId) -> ApiError {
             ApiError::bad_request(format!("An event newer than {id} has already been pruned!"))
         }
         QueueError::Store(error) => error.into(),
+        QueueError::Refused(error) => error,
     }
 }
 

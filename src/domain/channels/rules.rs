@@ -1,10 +1,12 @@
 //! Rules for the properties of channels: names, descriptions, retention, privacy, and figures about activity.
 
 use crate::domain::groups::system::SystemGroup;
-use crate::domain::limits::MAX_STREAM_NAME_LENGTH;
+use crate::domain::limits;
+use crate::domain::limits::{MAX_DESCRIPTIONS_OF_CREATOR, MAX_STREAM_NAME_LENGTH};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult};
-use crate::types::{GroupId, is_forbidden_in_names};
+use crate::types::{GroupId, UserId, is_forbidden_in_names};
+use rusqlite::Connection;
 use serde_json::Value;
 
 /// The time without messages after which a channel is not recently active any more, in seconds.
@@ -39,6 +41,15 @@ pub fn name(text: &str) -> ApiResult<String> {
 /// Converts a description to one line: line breaks become spaces.
 pub fn description(text: &str) -> String {
     text.replace("\r\n", " ").replace(['\n', '\r'], " ")
+}
+
+/// Refuses descriptions of the channels of one creator that are too long together, with those that this job has written.
+/// Everybody gets all of them in one answer, whoever wrote them.
+pub fn check_descriptions(connection: &Connection, creator_id: UserId) -> ApiResult<()> {
+    let statement = "SELECT sum(octet_length(description) + octet_length(rendered_description)) FROM stream
+                     WHERE creator_id = ?1";
+    let what = "descriptions of one creator's channels";
+    limits::check_total_length(connection, creator_id, what, statement, MAX_DESCRIPTIONS_OF_CREATOR)
 }
 
 /// Parses `message_retention_days`. Returns `None` for `realm_default`, -1 for `unlimited`.

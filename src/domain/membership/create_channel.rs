@@ -125,6 +125,7 @@ pub fn create_channels(
     for channel in channels {
         created.push(insert(tx, caller, channel, params, checked)?);
     }
+    rules::check_descriptions(tx, caller.user_id)?;
     let mut viewers = ChannelViewers::load(tx, Among::Everyone, tx.now())?;
     let stream_ids: Vec<StreamId> = created.iter().map(|stream| stream.stream_id).collect();
     let records = Records::of_few(tx, tx.now(), &stream_ids)?;

@@ -5,9 +5,11 @@ mod queues;
 
 use super::event::Members;
 use super::{
-    Audience, Delivery, Event, EventSink, Form, Hub, NewQueue, QueueError, QueueId, Receiver, Registration,
-    Registry, Routed, broadcast, delete_queue, insert_queue, register_events, run_maintenance, uniform_event,
+    Audience, Delivery, Event, EventSink, Form, Hub, NewQueue, Poller, QueueError, QueueId, Receiver,
+    Registration, Registry, Routed, broadcast, delete_queue, insert_queue, register_events, run_maintenance,
+    uniform_event,
 };
+use crate::pool::Pools;
 use crate::store::{Database, Readers, Snapshot, StoreError, Tx, Writer};
 use crate::types::{Clock, EventId, UserId};
 use serde::{Deserialize, Serialize, Serializer};
@@ -101,6 +103,7 @@ struct Bench {
     writer: Writer,
     thread: JoinHandle<()>,
     readers: Arc<Readers>,
+    pools: Pools,
     clock: Clock,
     /// Holds the lock against other processes.
     _database: Database,
@@ -115,7 +118,8 @@ impl Bench {
         let hub = Arc::new(Hub::load(&connection, &REGISTRY, Arc::clone(&readers), 0).unwrap());
         let sink = EventSink::new(Arc::clone(&hub));
         let (writer, thread) = Writer::start(&database, connection, clock.clone(), &[], sink).unwrap();
-        let bench = Self { hub, writer, thread, readers, clock, _database: database };
+        let pools = Pools::default();
+        let bench = Self { hub, writer, thread, readers, pools, clock, _database: database };
         for user_id in [ADA, BOB] {
             bench.execute(&format!("INSERT OR IGNORE INTO user (user_id, email, delivery_email, delivery_email_key, full_name, role, date_joined) VALUES ({user_id}, '{user_id}', '{user_id}', '{user_id}', '', 400, 0)")).await;
         }
@@ -166,7 +170,8 @@ impl Bench {
     }
 
     async fn poll(&self, queue_id: &QueueId, user_id: UserId, last: i64) -> Result<Vec<Value>, QueueError> {
-        match self.hub.poll(queue_id, user_id, Some(EventId(last)), None, &self.clock).await? {
+        let poller = Poller { user_id, accountable: user_id, pool: &self.pools.slow_reads };
+        match self.hub.poll(queue_id, poller, Some(EventId(last)), None, &self.clock).await? {
             Delivery::Events(events) => Ok(serde_json::from_str(&format!("[{events}]")).unwrap()),
             Delivery::TimedOut => Ok(Vec::new()),
         }

@@ -4,7 +4,7 @@ use super::{Answer, Client, RUNTIME, matching};
 use serde_json::{Value, json};
 use std::pin::Pin;
 use std::sync::mpsc;
-use teamchat::events::{Delivery, QueueId};
+use teamchat::events::{Delivery, Poller, QueueId};
 use teamchat::types::{EventId, UserId};
 
 /// A registered queue. When it goes out of scope with events that the test has not looked at, the test fails: an event
@@ -72,7 +72,10 @@ impl Queue {
         let app = self.client.app().expect("the server runs");
         let (queue_id, user_id) = (QueueId(self.queue_id.as_str().into()), UserId(self.client.user_id));
         let last = Some(EventId(self.last_event_id));
-        let poll = async move { app.hub.poll(&queue_id, user_id, last, None, &app.clock).await };
+        let poll = async move {
+            let poller = Poller { user_id, accountable: user_id, pool: &app.pools.slow_reads };
+            app.hub.poll(&queue_id, poller, last, None, &app.clock).await
+        };
         match RUNTIME.spawn(poll).await.unwrap() {
             Ok(Delivery::Events(page)) => page,
             other => panic!("a queue of {}: {other:?}", self.client.full_name),
@@ -144,7 +147,8 @@ impl Queue {
         let last = EventId(self.last_event_id);
         let (sender, receiver) = mpsc::channel();
         RUNTIME.spawn(async move {
-            let delivery = app.hub.poll(&queue_id, user_id, Some(last), None, &app.clock).await;
+            let poller = Poller { user_id, accountable: user_id, pool: &app.pools.slow_reads };
+            let delivery = app.hub.poll(&queue_id, poller, Some(last), None, &app.clock).await;
             drop(app);
             // The test may have given up already.
             let _gone = sender.send(delivery);

@@ -1,6 +1,7 @@
 //! The limit on requests that succeed.
 
 use crate::harness::{Answer, START, TestServer};
+use serde_json::json;
 use teamchat::app::Options;
 
 const HEADERS: [&str; 3] = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
@@ -49,10 +50,33 @@ async fn strangers_are_limited_by_address_and_polls_and_files_by_nothing() {
     let register = ada.post("/register", ()).await;
     assert_eq!(register.header("x-ratelimit-remaining"), "199");
     let queue_id = register.ok()["queue_id"].as_str().unwrap().to_owned();
-    let poll = ada.get("/events", serde_json::json!({"queue_id": queue_id, "dont_block": true})).await;
+    let poll = ada.get("/events", json!({"queue_id": queue_id, "dont_block": true})).await;
     assert_eq!(headers(&poll), ["", "", ""]);
     let page = anonymous.request_outside(reqwest::Method::GET, "/join/nothing/").send().await;
     assert_eq!((page.status, headers(&page)), (404, ["", "", ""]));
+}
+
+// conformance: conv-40
+#[tokio::test]
+async fn polls_that_get_the_same_events_again_are_limited() {
+    let server = TestServer::start_with(Options { rate_limit: true, ..Options::default() }).await;
+    let ada = server.member("ada").await;
+    let mut queue = ada.register(json!({"event_types": ["message"]})).await;
+    ada.send_direct(&[&ada], "hello").await;
+    let again = queue.poll(true);
+    let events = queue.wait().await;
+    assert_eq!(events.len(), 1);
+    let left = ada.get("/users/me", ()).await.header("x-ratelimit-remaining").parse::<u32>().unwrap();
+    for _ in 0..left {
+        ada.get("/events", &again).await.ok();
+    }
+    let refused = ada.get("/events", &again).await;
+    assert_eq!((refused.header("retry-after"), headers(&refused)[1]), ("60", "0"));
+    refused.error(429, "RATE_LIMIT_HIT", "API usage exceeded rate limit");
+    // Who acknowledges what they have goes on.
+    for _ in 0..3 {
+        assert_eq!(ada.get("/events", queue.poll(true)).await.ok()["events"], json!([]));
+    }
 }
 
 // conformance: conv-40

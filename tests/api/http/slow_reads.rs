@@ -24,6 +24,43 @@ async fn fill_pool(server: &TestServer) -> (Vec<mpsc::Sender<()>>, JoinSet<()>) 
     (gates, working)
 }
 
+/// Takes as much time as the server needs for a few requests.
+async fn is_answered_before_requests<T>(
+    server: &TestServer,
+    answer: &mut std::pin::Pin<Box<impl Future<Output = T>>>,
+) -> bool {
+    for _ in 0..10 {
+        server.anonymous().get("/server_settings", ()).await.ok();
+        if std::future::poll_fn(|context| Poll::Ready(answer.as_mut().poll(context).is_ready())).await {
+            return true;
+        }
+    }
+    false
+}
+
+// conformance: conv-60
+#[tokio::test]
+async fn many_bytes_of_events_hold_up_nothing_else() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let mut large = ada.register(json!({"event_types": ["message"]})).await;
+    let mut small = bob.register(json!({"event_types": ["message"]})).await;
+    for _ in 0..40 {
+        ada.send_direct(&[&ada], &"a".repeat(10_000)).await;
+    }
+    ada.send_direct(&[&bob], "short").await;
+    let (gates, mut working) = fill_pool(&server).await;
+    let mut poll = Box::pin(ada.get("/events", large.poll(true)));
+    assert!(!is_answered_before_requests(&server, &mut poll).await);
+    assert_eq!(small.wait().await.len(), 1, "few bytes are written at once");
+    drop(gates);
+    assert_eq!(poll.await.ok()["events"].as_array().unwrap().len(), 41);
+    while let Some(done) = working.join_next().await {
+        done.unwrap();
+    }
+    large.ignore();
+}
+
 // conformance: conv-60
 #[tokio::test]
 async fn long_lists_and_searches_hold_up_nothing_else() {

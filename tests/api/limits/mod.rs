@@ -318,6 +318,48 @@ async fn the_html_of_a_description_has_a_length() {
     create("formula", &formula).await.error(400, "BAD_REQUEST", "Unable to render message");
 }
 
+/// They count for the channel's creator, whoever writes them.
+#[tokio::test]
+async fn the_descriptions_of_the_channels_of_one_creator_have_a_length() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let create = async |client: &Client, name: &str, description: &str| {
+        let channel = json!({"name": name, "description": description, "subscribers": []});
+        client.post("/channels/create", channel).await
+    };
+    let channel = create(&ada, "first", "").await.ok()["id"].clone();
+    let empty = create(&ada, "second", "").await.ok()["id"].clone();
+    let path = |id: &Value| format!("/streams/{id}");
+    // Less than the limit by some bytes.
+    let length = limits::MAX_DESCRIPTIONS_OF_CREATOR - 100;
+    server
+        .sql(&format!(
+            "UPDATE stream SET rendered_description = replace(hex(zeroblob({})), '0', 'a') WHERE stream_id = {channel}",
+            length / 2
+        ))
+        .await;
+    let refused = |answer: Answer| {
+        let limit = limits::MAX_DESCRIPTIONS_OF_CREATOR;
+        let msg = format!("Too much text in descriptions of one creator's channels (limit: {limit} bytes)");
+        answer.error(400, "BAD_REQUEST", &msg);
+    };
+    let long = json!({"description": "b".repeat(50)});
+    create(&ada, "third", "short").await.ok();
+    refused(create(&ada, "fourth", &"b".repeat(50)).await);
+    let subscriptions = json!({"subscriptions": [{"name": "fourth", "description": "b".repeat(50)}]});
+    refused(ada.post("/users/me/subscriptions", subscriptions).await);
+    refused(ada.patch(&path(&empty), &long).await);
+    refused(owner.patch(&path(&empty), &long).await);
+    ada.patch(&path(&empty), json!({"description": "short"})).await.ok();
+    create(&bob, "fifth", &"b".repeat(50)).await.ok();
+    // What is longer already can be changed otherwise, and become shorter.
+    server
+        .sql(&format!("UPDATE stream SET description = '{}' WHERE stream_id = {empty}", "b".repeat(200)))
+        .await;
+    ada.patch(&path(&empty), json!({"new_name": "other"})).await.ok();
+    ada.patch(&path(&empty), &long).await.ok();
+}
+
 #[tokio::test]
 async fn the_newest_topics_are_shown() {
     let server = TestServer::start().await;
