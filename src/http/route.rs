@@ -202,6 +202,19 @@ impl<C> Deref for Read<'_, C> {
     }
 }
 
+impl<C> Read<'_, C> {
+    /// Whether this is on a thread that serves requests. What finds itself slow there [gives up](Self::give_up), and is done
+    /// again in the pool of slow reads.
+    pub fn is_quick(&self) -> bool {
+        self.snapshot.is_quick()
+    }
+
+    /// The error with which a quick read gives up.
+    pub fn give_up(&self) -> ApiError {
+        self.snapshot.give_up().into()
+    }
+}
+
 impl<C: Deref<Target = Caller>> Read<'_, C> {
     /// The snapshot as the caller sees it now.
     pub fn ctx(&self) -> Ctx<'_> {
@@ -392,7 +405,7 @@ impl Route {
     }
 
     /// A handler that reads one snapshot may take long: long lists, searches, differences. It runs in a pool, so that it
-    /// holds up no other request.
+    /// holds up no other request. Others go there when they turn out to be slow.
     #[must_use]
     pub fn slow(self) -> Self {
         self.slow_if(|_| true)
@@ -472,19 +485,22 @@ impl Route {
     /// Runs the handler.
     pub fn run(&self, request: Request) -> HandlerFuture<'_> {
         match &self.handler {
-            Handler::Read(handler) if (self.is_slow)(&request.form) => Box::pin(async move {
+            Handler::Read(handler) => Box::pin(async move {
+                let app = Arc::clone(&request.app);
+                if !(self.is_slow)(&request.form) {
+                    let read = app.readers.read_quickly(|snapshot| handler(snapshot, &request)).await?;
+                    if let Some(reply) = read {
+                        return Ok(HandlerOutput::new(reply, owned(request.form.ignored())));
+                    }
+                }
                 let user = request.caller.as_ref().map(Caller::accountable);
-                let (app, handler) = (Arc::clone(&request.app), Arc::clone(handler));
+                let handler = Arc::clone(handler);
                 let read = move |snapshot: &Snapshot<'_>| {
                     let reply = handler(snapshot, &request);
                     Ok((reply, owned(request.form.ignored())))
                 };
                 let (reply, ignored) = app.read_in(&app.pools.slow_reads, user, read).await?;
                 Ok(HandlerOutput::new(reply?, ignored))
-            }),
-            Handler::Read(handler) => Box::pin(async move {
-                let reply = request.app.readers.read(|snapshot| handler(snapshot, &request)).await?;
-                Ok(HandlerOutput::new(reply, owned(request.form.ignored())))
             }),
             Handler::Write(handler) => Box::pin(async move {
                 let Request { app, caller, mut form, .. } = request;

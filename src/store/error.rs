@@ -17,6 +17,9 @@ pub enum StoreError {
     /// A value could not be written as JSON.
     #[error("not serializable: {0}")]
     Serialize(#[from] serde_json::Error),
+    /// A read that must not take long did, and gave up.
+    #[error("a quick read was slow")]
+    TooSlow,
     /// The writer has stopped: the server is shutting down.
     #[error("the writer has stopped")]
     Stopped,
@@ -55,6 +58,7 @@ impl StoreError {
             Self::Sqlite(error) => cause_of(error),
             Self::NotCommitted(cause, _) => *cause,
             Self::Replaced(_) => Cause::BadDisk,
+            Self::TooSlow => Cause::Deadline,
             Self::Stopped => Cause::Stopped,
             Self::Pool(_) | Self::Serialize(_) | Self::Panicked(_) => Cause::Program,
         }
@@ -107,7 +111,8 @@ impl From<StoreError> for ApiError {
                 refuse(503, "The server could not save this change: its disk is read-only or failing")
             }
             Cause::Memory => refuse(503, "The server is out of memory"),
-            Cause::Deadline => refuse(503, "This request takes too long; ask for less"),
+            // Of a quick read nobody sees it: it is done again where it may take longer.
+            Cause::Deadline => Self::new(503, CODE, "This request takes too long; ask for less"),
             Cause::Stopped => Self::new(503, CODE, "The server is stopping"),
             Cause::Program => Self::internal(format_args!("the store failed: {error}")),
         }

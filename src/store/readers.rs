@@ -18,6 +18,9 @@ const SLOW_DEADLINE: Duration = Duration::from_secs(20);
 /// Steps of SQLite's virtual machine between two looks at the clock: about a millisecond.
 const STEPS_PER_CHECK: i32 = 50_000;
 
+/// How many such looks a quick read is given. Counted in steps, so that a busy machine makes no read slow.
+const QUICK_CHECKS: u32 = 10;
+
 /// The pool of read-only connections.
 pub struct Readers {
     pool: Pool<Manager>,
@@ -29,6 +32,20 @@ pub struct Readers {
 /// A read transaction: the state of the database at one moment. Dereferences to the connection.
 pub struct Snapshot<'c> {
     connection: &'c Connection,
+    deadline: &'c Deadline,
+}
+
+impl Snapshot<'_> {
+    /// Whether this is one of [`Readers::read_quickly`], which must not take long.
+    pub fn is_quick(&self) -> bool {
+        self.deadline.checks.load(Ordering::Relaxed) != NO_LIMIT
+    }
+
+    /// Makes a quick read end without a result. Returns the error to end it with.
+    pub fn give_up(&self) -> StoreError {
+        self.deadline.checks.store(0, Ordering::Relaxed);
+        StoreError::TooSlow
+    }
 }
 
 impl Deref for Snapshot<'_> {
@@ -80,7 +97,23 @@ impl Readers {
     ) -> Result<T, E> {
         let _permit = self.permits.acquire().await.map_err(|_| StoreError::Stopped)?;
         let _watched = self.watchdog.watch();
-        self.read_until(DEADLINE, work)
+        self.read_until(DEADLINE, NO_LIMIT, |snapshot| work(snapshot))
+    }
+
+    /// Like [`read`](Self::read), for work that can be done again. `None` if it takes more than about ten milliseconds of
+    /// SQLite's, or [gives up](Snapshot::give_up): it belongs on a thread that may block, since the next reads wait for the
+    /// permit.
+    pub async fn read_quickly<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
+        let _permit = self.permits.acquire().await.map_err(|_| StoreError::Stopped)?;
+        let _watched = self.watchdog.watch();
+        self.read_until(DEADLINE, QUICK_CHECKS, |snapshot| {
+            let result = work(snapshot);
+            // Whatever the work made of the error of its statement.
+            if snapshot.deadline.checks.load(Ordering::Relaxed) == 0 { Ok(None) } else { result.map(Some) }
+        })
     }
 
     /// Like [`read`](Self::read), for threads that may block.
@@ -88,23 +121,24 @@ impl Readers {
         &self,
         work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.read_until(SLOW_DEADLINE, work)
+        self.read_until(SLOW_DEADLINE, NO_LIMIT, |snapshot| work(snapshot))
     }
 
-    /// Runs `work` on a snapshot. A statement that still runs when the time is over fails.
+    /// Runs `work` on a snapshot. A statement that still runs when the time is over fails, or after so many checks.
     pub(super) fn read_until<T, E: From<StoreError>>(
         &self,
         limit: Duration,
+        checks: u32,
         work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let pooled = self.pool.get().map_err(StoreError::from)?;
-        let connection = &pooled.connection;
+        let PooledConnection { connection, deadline } = &*pooled;
         let sqlite = |error| E::from(StoreError::Sqlite(error));
         connection.prepare_cached("BEGIN").and_then(|mut begin| begin.execute([])).map_err(sqlite)?;
         // Ends the transaction also on a panic: the connection goes back to the pool.
         let end = EndSnapshot(&pooled);
-        pooled.deadline.set(limit);
-        let result = work(&Snapshot { connection });
+        deadline.set(limit, checks);
+        let result = work(&Snapshot { connection, deadline });
         drop(end);
         result
     }
@@ -123,22 +157,37 @@ impl Drop for EndSnapshot<'_> {
     }
 }
 
-/// When the statements of a connection are interrupted, in milliseconds of [`elapsed`]; 0 for never.
-#[derive(Clone, Default)]
-struct Deadline(Arc<AtomicU64>);
+/// When the statements of a connection are interrupted.
+#[derive(Default)]
+struct Deadline {
+    /// In milliseconds of [`elapsed`]; 0 for never.
+    until: AtomicU64,
+    /// How many more checks there are before it.
+    checks: AtomicU32,
+}
+
+/// Checks without end.
+const NO_LIMIT: u32 = u32::MAX;
 
 impl Deadline {
-    fn set(&self, limit: Duration) {
-        self.0.store(elapsed() + limit.as_millis() as u64, Ordering::Relaxed);
+    fn set(&self, limit: Duration, checks: u32) {
+        self.until.store(elapsed() + limit.as_millis() as u64, Ordering::Relaxed);
+        self.checks.store(checks, Ordering::Relaxed);
     }
 
     fn clear(&self) {
-        self.0.store(0, Ordering::Relaxed);
+        self.until.store(0, Ordering::Relaxed);
+        self.checks.store(NO_LIMIT, Ordering::Relaxed);
     }
 
-    fn is_over(&self) -> bool {
-        let deadline = self.0.load(Ordering::Relaxed);
-        deadline != 0 && elapsed() >= deadline
+    /// Whether the statement is to end, which runs on the thread that has the connection.
+    fn check(&self) -> bool {
+        let checks = self.checks.load(Ordering::Relaxed);
+        if checks != NO_LIMIT {
+            self.checks.store(checks.saturating_sub(1), Ordering::Relaxed);
+        }
+        let until = self.until.load(Ordering::Relaxed);
+        checks <= 1 || (until != 0 && elapsed() >= until)
     }
 }
 
@@ -151,7 +200,7 @@ fn elapsed() -> u64 {
 /// A connection of the pool, with the deadline of its statements.
 struct PooledConnection {
     connection: Connection,
-    deadline: Deadline,
+    deadline: Arc<Deadline>,
 }
 
 /// Opens connections for the pool with the pragmas of [`prepare`](super::open::prepare).
@@ -175,9 +224,10 @@ impl ManageConnection for Manager {
         if self.opened.fetch_add(1, Ordering::Relaxed) + 1 == self.warmed {
             connection.prepare("SELECT 1 FROM sqlite_schema")?;
         }
-        let deadline = Deadline::default();
-        let of_statements = deadline.clone();
-        connection.progress_handler(STEPS_PER_CHECK, Some(move || of_statements.is_over()))?;
+        let deadline = Arc::new(Deadline::default());
+        deadline.clear();
+        let of_statements = Arc::clone(&deadline);
+        connection.progress_handler(STEPS_PER_CHECK, Some(move || of_statements.check()))?;
         Ok(PooledConnection { connection, deadline })
     }
 
@@ -210,10 +260,45 @@ mod tests {
             Ok(snapshot.query_row(statement, [], |row| row.get(0))?)
         };
         let error =
-            readers.read_until(Duration::from_millis(1), |snapshot| count(snapshot, endless)).unwrap_err();
+            readers.read_until(Duration::from_millis(1), NO_LIMIT, |snapshot| count(snapshot, endless));
+        let error = error.unwrap_err();
         assert_eq!(error.cause(), Cause::Deadline, "{error}");
         let rows = readers.read_now(|snapshot| count(snapshot, "SELECT count(*) FROM message"));
         assert_eq!(rows.unwrap(), 0, "the connection goes on");
+    }
+
+    #[tokio::test]
+    async fn a_quick_read_ends_when_it_is_slow_or_gives_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(&folder.path().join("chat.sqlite")).unwrap();
+        let readers = Readers::open(&database, 1, 0);
+        let small = "SELECT count(*) FROM message";
+        let read = async |statement: &str| {
+            let count = |snapshot: &Snapshot<'_>| Ok(snapshot.query_row(statement, [], |row| row.get(0))?);
+            readers.read_quickly::<i64, StoreError>(count).await.unwrap()
+        };
+        let numbers = "WITH RECURSIVE one (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM one LIMIT 10000000)";
+        assert_eq!(read(small).await, Some(0));
+        assert_eq!(read(&format!("{numbers} SELECT max(n) FROM one")).await, None);
+        assert_eq!(read(small).await, Some(0), "the connection goes on");
+        // The same in many small statements.
+        let many = |snapshot: &Snapshot<'_>| {
+            let mut statement = snapshot.prepare_cached(small)?;
+            for _ in 0..1_000_000 {
+                statement.query_row([], |row| row.get::<_, i64>(0))?;
+            }
+            Ok(())
+        };
+        assert_eq!(readers.read_quickly::<(), StoreError>(many).await.unwrap(), None);
+        let given_up = |snapshot: &Snapshot<'_>| {
+            assert!(snapshot.is_quick());
+            Err::<(), _>(snapshot.give_up())
+        };
+        assert_eq!(readers.read_quickly(given_up).await.unwrap(), None);
+        let fails = readers.read_quickly(|_| Err::<(), _>(StoreError::Stopped)).await;
+        assert!(matches!(fails, Err(StoreError::Stopped)), "what fails otherwise is not done again");
+        let is_quick = readers.read(|snapshot| Ok::<_, StoreError>(snapshot.is_quick()));
+        assert!(!is_quick.await.unwrap());
     }
 
     /// Serves one connection: each byte is sent back, after `r` once a read has ended that waits for the gate.

@@ -125,3 +125,53 @@ async fn long_lists_and_searches_hold_up_nothing_else() {
         done.unwrap();
     }
 }
+
+/// The requests look quick.
+#[tokio::test]
+async fn what_turns_out_to_be_slow_holds_up_nothing_else() {
+    let mut server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let channel = server.channel("channel", &[&ada, &bob]).await;
+    let long = "\u{1f419}".repeat(5000);
+    for _ in 0..4 {
+        ada.send(channel, "topic", &long).await;
+    }
+    let last = ada.send(channel, "topic", "last").await;
+    // Many messages, of which a narrow finds none, and no index knows that.
+    server
+        .sql(&format!(
+            "INSERT INTO message (recipient_id, topic_id, subject, sender_id, client_id, timestamp, content,
+                 rendered_content, rendered_version, attributes)
+             WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < 20000)
+             SELECT recipient_id, topic_id, subject, sender_id, client_id, timestamp, content, rendered_content,
+                 rendered_version, attributes FROM one, message WHERE id = {last}"
+        ))
+        .await;
+    server.restart().await;
+    let not = |client: &crate::harness::Client| json!({"operator": "sender", "operand": client.user_id, "negated": true});
+    let here = json!({"operator": "channel", "operand": channel});
+    let narrow = json!([here, not(&ada), not(&bob)]);
+    let none = json!({"anchor": "oldest", "num_before": 0, "num_after": 1, "narrow": narrow});
+    let large = json!({"anchor": last, "num_before": 4, "num_after": 0});
+    let (gates, mut working) = fill_pool(&server).await;
+    let mut waiting = [Box::pin(bob.get("/messages", &none)), Box::pin(ada.get("/messages", &large))];
+    for (number, answer) in waiting.iter_mut().enumerate() {
+        let is_in_pool = async {
+            while server.app().pools.slow_reads.admitted() <= gates.len() + number {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            answer = answer => panic!("{answer}"),
+            () = is_in_pool => {}
+        }
+    }
+    bob.get("/users/me", ()).await.ok();
+    drop(gates);
+    let [found, page] = waiting;
+    assert_eq!(found.await.ok()["messages"], json!([]));
+    assert_eq!(page.await.ok()["messages"].as_array().unwrap().len(), 5);
+    while let Some(done) = working.join_next().await {
+        done.unwrap();
+    }
+}

@@ -33,6 +33,9 @@ pub const MAX_PAGE_BYTES: usize = 16 << 20;
 const MAX_QUICK_MESSAGES: usize = 500;
 const MAX_QUICK_NARROW: usize = 500;
 
+/// The longest page that is written on such a thread.
+const MAX_QUICK_PAGE_BYTES: usize = 1 << 20;
+
 /// Parameters of `GET /messages` (spec, "get messages").
 #[derive(Deserialize)]
 pub struct FetchParams {
@@ -114,12 +117,15 @@ pub fn get_messages(read: &Read<'_, User>, params: FetchParams) -> ApiResult<Rep
         Some(ids) => Page::of_selected(selected(&viewer, &narrow, &params, ids)?),
         None => range(&viewer, &narrow, &params)?,
     };
+    let max_bytes = if read.is_quick() { MAX_QUICK_PAGE_BYTES } else { MAX_PAGE_BYTES };
     let mut messages = Vec::new();
     loop {
-        let written =
-            write_array(&viewer, &page.ids, format, narrow.search(), MAX_PAGE_BYTES, &mut messages)?;
-        if written >= page.ids.len() || messages.len() <= MAX_PAGE_BYTES {
+        let written = write_array(&viewer, &page.ids, format, narrow.search(), max_bytes, &mut messages)?;
+        if written >= page.ids.len() || messages.len() <= max_bytes {
             break;
+        }
+        if read.is_quick() {
+            return Err(read.give_up());
         }
         // Half of what fitted, since the other messages may be larger.
         page.shorten(written.div_ceil(2))?;
