@@ -105,7 +105,8 @@ pub const MAX_SHOWN_ATTACHMENTS: u32 = 10_000;
 /// How many of the messages that link to an uploaded file its owner is told, the newest.
 pub const MAX_SHOWN_LINKING_MESSAGES: u32 = 100;
 
-/// How many edits and moves of a message are kept, the newest. Bots may edit a message thousands of times.
+/// How many edits of a message are kept, and how many moves: the newest, and the edit before which it was as sent. Bots may
+/// edit a message thousands of times.
 pub const MAX_EDITS: usize = 100;
 
 /// How long the versions of a message before its edits may be together, in bytes of Markdown and HTML. Fewer edits are kept
@@ -246,8 +247,12 @@ pub const MAX_GROUP_MEMBERS_PER_REQUEST: usize = 10_000;
 /// Each is a row to read, wherever it was sent.
 pub const MAX_MUTED_MESSAGES: u32 = 50_000;
 
-/// How many topics a user may have muted, unmuted and followed. Beyond it topics are no longer followed by themselves.
+/// How many topics a user may have muted, unmuted and followed.
 pub const MAX_USER_TOPICS: usize = 5000;
+
+/// At how many of those no topic is followed or unmuted by itself any more. Others can bring that about by mentioning a
+/// user, who must still have room for what they choose.
+pub const MAX_USER_TOPICS_BY_THEMSELVES: usize = 4000;
 
 /// How many navigation views a user may have.
 pub const MAX_NAVIGATION_VIEWS: usize = 200;

@@ -241,7 +241,9 @@ pub fn reactions(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec
 /// A message's edits and moves, the newest first.
 pub fn edits(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<EditRecord>> {
     let mut statement = connection.prepare_cached(
-        "SELECT user_id, timestamp, prev_content, prev_rendered_content, prev_topic, topic, prev_stream, stream
+        "SELECT user_id, timestamp, prev_content, prev_rendered_content, prev_topic, topic, prev_stream, stream,
+             number = (SELECT min(number) FROM message_edit
+                 WHERE message_id = ?1 AND octet_length(prev_content) IS NOT NULL)
          FROM message_edit WHERE message_id = ?1 ORDER BY number DESC",
     )?;
     let mut rows = statement.query([id])?;
@@ -257,29 +259,38 @@ pub fn edits(connection: &Connection, id: MessageId) -> rusqlite::Result<Vec<Edi
             prev_stream: row.get(6)?,
             stream: row.get(7)?,
         };
-        let versions = [&edit.prev_content, &edit.prev_rendered_content];
+        let rendered = edit.prev_rendered_content.as_ref().map_or(0, String::len);
+        let length = edit.prev_content.as_ref().map(|content| content.len() + rendered);
+        let is_first: Option<bool> = row.get(8)?;
         // Files of before the limits may have more.
-        if !kept.add(versions.into_iter().flatten().map(String::len).sum()) {
-            break;
+        if kept.add(length, is_first == Some(true)) {
+            edits.push(edit);
         }
-        edits.push(edit);
     }
     Ok(edits)
 }
 
-/// The edits of a message that are within its limits, counted from the newest.
+/// The edits of a message that are within its limits, counted from the newest. Moves push out no versions, and of the
+/// versions the first one stays: whoever may move or edit must not change what was sent.
 #[derive(Default)]
 struct KeptEdits {
-    count: usize,
+    moves: usize,
+    versions: usize,
+    /// Of the versions, in bytes.
     length: usize,
 }
 
 impl KeptEdits {
-    /// Counts an edit with versions of so many bytes, and returns whether it is kept.
-    fn add(&mut self, length: usize) -> bool {
-        self.count += 1;
+    /// Counts an edit, and returns whether it is kept. `length` is that of the version before it, in bytes; `None` if it
+    /// only moved the message. `is_first` says that this version is the one that was sent.
+    fn add(&mut self, length: Option<usize>, is_first: bool) -> bool {
+        let Some(length) = length else {
+            self.moves += 1;
+            return self.moves <= MAX_EDITS;
+        };
+        self.versions += 1;
         self.length += length;
-        self.count <= MAX_EDITS && (self.length <= MAX_EDITS_LENGTH || self.count == 1)
+        is_first || self.versions <= MAX_EDITS && (self.length <= MAX_EDITS_LENGTH || self.versions == 1)
     }
 }
 
@@ -307,21 +318,26 @@ pub fn insert_edit(connection: &Connection, id: MessageId, edit: &EditRecord) ->
 }
 
 /// Removes from a message's history what is beyond its limits: what clients do not get, nobody can see.
-fn trim_edits(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
+pub fn trim_edits(connection: &Connection, id: MessageId) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(
-        "SELECT number, coalesce(octet_length(prev_content), 0) + coalesce(octet_length(prev_rendered_content), 0)
+        "SELECT number, octet_length(prev_content) + coalesce(octet_length(prev_rendered_content), 0),
+             number = (SELECT min(number) FROM message_edit
+                 WHERE message_id = ?1 AND octet_length(prev_content) IS NOT NULL)
          FROM message_edit WHERE message_id = ?1 ORDER BY number DESC",
     )?;
-    let mut kept = KeptEdits::default();
+    let (mut kept, mut beyond) = (KeptEdits::default(), Vec::new());
     let mut edits = statement.query([id])?;
     while let Some(edit) = edits.next()? {
-        let (number, length): (i64, i64) = (edit.get(0)?, edit.get(1)?);
-        if !kept.add(length.unsigned_abs() as usize) {
-            return connection
-                .prepare_cached("DELETE FROM message_edit WHERE message_id = ?1 AND number <= ?2")?
-                .execute((id, number))
-                .map(|_| ());
+        let (number, length, is_first): (i64, Option<i64>, Option<bool>) =
+            (edit.get(0)?, edit.get(1)?, edit.get(2)?);
+        if !kept.add(length.map(|length| length.unsigned_abs() as usize), is_first == Some(true)) {
+            beyond.push(number);
         }
+    }
+    let mut delete =
+        connection.prepare_cached("DELETE FROM message_edit WHERE message_id = ?1 AND number = ?2")?;
+    for number in beyond {
+        delete.execute((id, number))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! its result needs. Ranges are those of ids that a viewer may read.
 
 use crate::domain::access::messages::{Ranges, newest_of_topic_in};
-use crate::domain::limits::{MAX_EDITS, MAX_PARTICIPANT_ROWS};
+use crate::domain::limits::MAX_PARTICIPANT_ROWS;
 use crate::domain::messages::record::{EditRecord, attribute};
 use crate::domain::messages::sql;
 use crate::types::{MessageId, RecipientId, TopicId, UserId};
@@ -137,7 +137,7 @@ fn some_participants(
     Ok(participants)
 }
 
-/// Adds a move to the history of messages. The previous topic is each message's own spelling, not the record's.
+/// Adds a move to the history of messages, and removes what is beyond its limits. The previous topic is each message's own spelling, not the record's.
 pub fn insert_moves(
     connection: &Connection,
     ids: impl Iterator<Item = MessageId>,
@@ -149,10 +149,6 @@ pub fn insert_moves(
              ?2, ?3, iif(?4 IS NULL, NULL, subject), ?4, ?5, ?6
          FROM message WHERE id = ?1",
     )?;
-    let mut trim = connection.prepare_cached(
-        "DELETE FROM message_edit WHERE message_id = ?1
-             AND number <= (SELECT max(number) FROM message_edit WHERE message_id = ?1) - ?2",
-    )?;
     for id in ids {
         statement.execute((
             id,
@@ -162,7 +158,7 @@ pub fn insert_moves(
             record.prev_stream,
             record.stream,
         ))?;
-        trim.execute((id, MAX_EDITS as i64))?;
+        sql::trim_edits(connection, id)?;
     }
     Ok(())
 }

@@ -156,23 +156,45 @@ async fn of_many_edits_the_newest_are_kept() {
     }
     let history = owner.get(&format!("/messages/{id}/history"), ()).await.ok()["message_history"].clone();
     let contents: Vec<_> = history.as_array().unwrap().iter().map(|one| one["content"].clone()).collect();
-    let expected: Vec<Value> = (3..=103).map(|number| json!(number.to_string())).collect();
+    // What was sent stays, with the first edit.
+    let mut expected = vec![json!("0")];
+    expected.extend((3..=103).map(|number| json!(number.to_string())));
     assert_eq!(contents, expected);
+    assert_eq!(history[0]["user_id"], owner.user_id);
     let shown = message(&owner, id).await["edit_history"].clone();
-    assert_eq!(shown.as_array().unwrap().len(), 100);
-    assert_eq!(shown[0]["prev_content"], "102");
+    assert_eq!(shown.as_array().unwrap().len(), 101);
+    assert_eq!((&shown[0]["prev_content"], &shown[100]["prev_content"]), (&json!("102"), &json!("0")));
     let kept = "SELECT count(*) FROM message_edit";
-    assert_eq!(server.column(kept).await, ["100"]);
-    // Longer versions are fewer, and the last is always there.
+    assert_eq!(server.column(kept).await, ["101"]);
+    // Longer versions are fewer, and the first and the last are always there.
     for number in 0..5 {
         // Some 800 kB of HTML.
         let content = format!("{number} {}", "\u{1faf0}".repeat(4000));
         edit(&owner, id, json!({ "content": content })).await.ok();
     }
     let shown = message(&owner, id).await["edit_history"].clone();
-    assert_eq!(shown.as_array().unwrap().len(), 2);
-    assert_eq!(server.column(kept).await, ["2"]);
+    assert_eq!(shown.as_array().unwrap().len(), 3);
+    assert_eq!(shown[2]["prev_content"], "0");
+    assert_eq!(server.column(kept).await, ["3"]);
     // A move is kept as well, and beside it what there is room for.
     edit(&owner, id, json!({"topic": "dinner"})).await.ok();
     assert_eq!(message(&owner, id).await["edit_history"][0]["topic"], "dinner");
+}
+
+#[tokio::test]
+async fn moves_push_no_version_out_of_the_history() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let bob = server.member("bob").await;
+    let id = say(&owner, garden, "lunch", "I owe Bob 100").await;
+    edit(&owner, id, json!({"content": "I owe Bob nothing"})).await.ok();
+    for number in 0..103 {
+        let topic = format!("lunch {}", number % 2);
+        edit(&bob, id, json!({"topic": topic, "send_notification_to_new_thread": false})).await.ok();
+    }
+    let history = bob.get(&format!("/messages/{id}/history"), ()).await.ok()["message_history"].clone();
+    assert_eq!(history.as_array().unwrap().len(), 102);
+    assert_eq!(history[0]["content"], "I owe Bob 100");
+    assert_eq!(history[1]["prev_content"], "I owe Bob 100");
+    let kept = "SELECT count(*) FROM message_edit";
+    assert_eq!(server.column(kept).await, ["101"]);
 }
