@@ -1,11 +1,13 @@
 //! `POST /typing` and `POST /messages/{message_id}/typing`: typing notifications. They are delivered and not stored.
 
 use crate::auth::Ctx;
+use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::messages as message_access;
 use crate::domain::access::{
     channel_rows as subscriptions, channels, user_rows as users, users as access_to_users,
 };
 use crate::domain::limits;
+use crate::domain::messages::receipts::who_received;
 use crate::domain::messages::record::MessageRow;
 use crate::domain::messages::rules::EditFacts;
 use crate::domain::messages::viewer::MessageViewer;
@@ -210,7 +212,7 @@ async fn set_typing_status_for_edit(call: Call<User>, params: EditTypingParams) 
     let now = call.app.clock.seconds();
     let told = call.app.readers.read(|snapshot| {
         let caller = &call.caller;
-        let (message, _channel) =
+        let (message, channel) =
             MessageViewer::new(snapshot, caller, now).find_to_change(params.message_id)?;
         let facts = EditFacts {
             editing_allowed: realm::settings::ALLOW_MESSAGE_EDITING.get(snapshot)?,
@@ -218,7 +220,7 @@ async fn set_typing_status_for_edit(call: Call<User>, params: EditTypingParams) 
             now,
         };
         rules::check_may_edit_content(caller, &message, facts)?;
-        let (recipient, audience) = edited_place(snapshot, caller, &message)?;
+        let (recipient, audience) = edited_place(snapshot, caller, &message, channel.as_ref())?;
         let (sender_id, message_id) = (caller.user_id, message.id);
         let event = TypingEdit { op: params.op, sender_id, message_id, recipient };
         Ok::<_, ApiError>((event, audience))
@@ -267,11 +269,17 @@ fn edited_place(
     connection: &Connection,
     caller: &Caller,
     message: &MessageRow,
+    channel: Option<&StreamRow>,
 ) -> ApiResult<(EditPlace, Audience)> {
-    if let Some(channel_id) = message_access::stream_of(connection, message.recipient_id)? {
+    if let Some(stream) = channel {
         check_shares(connection, caller, Where::Channel)?;
-        let place = EditPlace::Channel { channel_id, topic: message.subject.clone() };
-        return Ok((place, subscribers(connection, caller, channel_id)?));
+        let mut audience = subscribers(connection, caller, stream.stream_id)?;
+        if !stream.has_public_history() {
+            // An id and a topic must not tell of a message that its reader never received.
+            audience = Audience::set(audience.bitmap() & who_received(connection, channel, message)?);
+        }
+        let place = EditPlace::Channel { channel_id: stream.stream_id, topic: message.subject.clone() };
+        return Ok((place, audience));
     }
     check_shares(connection, caller, Where::Direct)?;
     let user_ids = message_access::direct_user_ids(connection, message.recipient_id)?.unwrap_or_default();

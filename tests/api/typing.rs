@@ -261,6 +261,22 @@ async fn those_who_receive_a_message_hear_that_it_is_being_edited() {
     older.expect_nothing().await;
 }
 
+#[tokio::test]
+async fn who_came_later_does_not_hear_that_an_older_message_is_being_edited() {
+    let server = TestServer::start().await;
+    let [ada, bob, late] =
+        [server.member("ada").await, server.member("bob").await, server.member("late").await];
+    let team = server.private_channel("team", &[&ada, &bob]).await;
+    let id = ada.send(team, "secret plan", "hello").await;
+    let parameters = json!({"subscriptions": [{"name": "team"}], "principals": [late.user_id]});
+    ada.post("/users/me/subscriptions", parameters).await.ok();
+    late.get(&format!("/messages/{id}"), ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
+    let (mut receiver, mut outsider) = (hear(&bob).await, hear(&late).await);
+    ada.post(&format!("/messages/{id}/typing"), &[("op", "start")]).await.ok();
+    receiver.expect_kinds(&["typing_edit_message/start"]).await;
+    outsider.expect_nothing().await;
+}
+
 // conformance: typing-23, typing-24, typing-25, typing-26
 #[tokio::test]
 async fn only_who_may_edit_a_message_types_in_it() {

@@ -4,6 +4,7 @@
 
 use crate::domain::access::user_rows as users;
 use crate::domain::access::user_rows::UserRow;
+use crate::domain::limits::MAX_USER_TOPICS_BY_THEMSELVES;
 use crate::domain::subscriptions::sql as subscriptions;
 use crate::domain::user_settings;
 use crate::domain::user_topics::policy::VisibilityPolicy;
@@ -141,7 +142,8 @@ fn raise(
     if wanted == VisibilityPolicy::Inherit || wanted == now || now == VisibilityPolicy::Followed {
         return Ok(None);
     }
-    if now == VisibilityPolicy::Inherit && rules::check_room(tx, user_id).is_err() {
+    let limit = MAX_USER_TOPICS_BY_THEMSELVES;
+    if now == VisibilityPolicy::Inherit && rules::check_room(tx, user_id, limit).is_err() {
         return Ok(None);
     }
     rules::set(tx, user_id, stream_id, topic, wanted)?;

@@ -21,7 +21,10 @@ pub struct TopicPlace<'a> {
 ///
 /// If there were messages `at_target` already, the two policies of a user are merged ([`VisibilityPolicy::merged`]).
 /// Otherwise the policy of the source replaces the one of the target, unless the user has none. Users for whom
-/// `may_read_target` returns false lose their policy.
+/// `may_read_target` returns false lose their policy for the source.
+///
+/// Nothing changes for users for whom `saw_source` returns false, who may have a policy for a name that they guessed: an
+/// event would tell them of messages that they cannot see.
 ///
 /// Does nothing if only the spelling changed: a policy applies to all spellings of a topic.
 pub fn move_policies(
@@ -29,6 +32,7 @@ pub fn move_policies(
     from: TopicPlace<'_>,
     to: TopicPlace<'_>,
     at_target: bool,
+    mut saw_source: impl FnMut(&Tx<'_>, UserId) -> ApiResult<bool>,
     mut may_read_target: impl FnMut(&Tx<'_>, UserId) -> ApiResult<bool>,
 ) -> ApiResult<()> {
     let (from_key, to_key) = (from.topic.key(), to.topic.key());
@@ -44,8 +48,11 @@ pub fn move_policies(
         policies.entry(user_id).or_default().1 = policy;
     }
     for (user_id, (source, target)) in policies {
+        if !saw_source(tx, user_id)? {
+            continue;
+        }
         let wanted = if !may_read_target(tx, user_id)? {
-            VisibilityPolicy::Inherit
+            target
         } else if at_target {
             source.merged(target)
         } else if source == VisibilityPolicy::Inherit {

@@ -24,16 +24,16 @@ pub fn set(
         return Ok(());
     }
     if before == VisibilityPolicy::Inherit {
-        check_room(tx, user_id)?;
+        check_room(tx, user_id, MAX_USER_TOPICS)?;
     }
     sql::put(tx, user_id, stream_id, topic, policy, tx.now())?;
     events::emit(tx, user_id, stream_id, topic, policy)
 }
 
-/// Refuses another topic with a policy beyond the limit.
-pub fn check_room(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+/// Refuses another topic with a policy beyond a limit.
+pub fn check_room(tx: &Tx<'_>, user_id: UserId, limit: usize) -> ApiResult<()> {
     let statement = "SELECT count(*) FROM user_topic WHERE user_id = ?1";
-    limits::check_owned(tx, user_id, "topic policies", statement, 1, MAX_USER_TOPICS)
+    limits::check_owned(tx, user_id, "topic policies", statement, 1, limit)
 }
 
 /// Loads a channel in which the caller may set policies: one that they may read and that is not archived.

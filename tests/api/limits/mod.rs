@@ -240,7 +240,7 @@ async fn topics_are_not_followed_beyond_the_limit() {
     let server = TestServer::start().await;
     let ada = server.member("ada").await;
     let channel = server.channel("channel", &[&ada]).await;
-    let limit = limits::MAX_USER_TOPICS;
+    let limit = limits::MAX_USER_TOPICS_BY_THEMSELVES;
     server
         .sql(&format!(
             "INSERT INTO user_topic (user_id, stream_id, name_key, topic_name, visibility_policy, last_updated)
@@ -251,6 +251,10 @@ async fn topics_are_not_followed_beyond_the_limit() {
         .await;
     ada.send(channel, "new", "hello").await;
     assert_eq!(server.column("SELECT count(*) FROM user_topic").await, [limit.to_string()]);
+    // Those whom others mention still choose.
+    ada.post("/user_topics", json!({"stream_id": channel, "topic": "mine", "visibility_policy": 3}))
+        .await
+        .ok();
 }
 
 /// Clients get all of a kind in one answer.

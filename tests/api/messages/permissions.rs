@@ -189,6 +189,12 @@ async fn everybody_in_a_large_topic_is_mentioned_by_who_may() {
         |topic: &str| json!({"type": "channel", "to": garden, "topic": topic, "content": "@**topic**"});
     ada.post("/messages", message("t")).await.error(400, code, msg);
     edit(ada, id, json!({"content": "@**topic** look"})).await.error(400, code, msg);
+    // Nor by moving the message there in the same request, or away.
+    let alone = say(ada, garden, "alone", "hi").await;
+    let both = |topic: &str| json!({"content": "@**topic** look", "topic": topic});
+    edit(ada, alone, both("t")).await.error(400, code, msg);
+    edit(ada, id, both("alone")).await.error(400, code, msg);
+    edit(ada, alone, both("together")).await.ok();
     ada.post("/messages", message("another")).await.ok();
     owner.post("/messages", message("t")).await.ok();
     // Who sends it takes part as well, with their first message.

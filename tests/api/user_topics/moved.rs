@@ -39,7 +39,14 @@ impl PolicyFixture {
             let (soup, bread) = (Topic::stored("soup".into()), Topic::stored("bread".into()));
             let from = TopicPlace { stream_id: lunch, topic: &soup };
             let to = TopicPlace { stream_id: talk, topic: &bread };
-            move_policies(tx, from, to, at_target, |_, user_id| Ok(Some(user_id) != shut_out))
+            move_policies(
+                tx,
+                from,
+                to,
+                at_target,
+                |_, _| Ok(true),
+                |_, user_id| Ok(Some(user_id) != shut_out),
+            )
         };
         let moved = self.server.app().writer.run(job).await;
         assert!(moved.is_ok(), "{:?}", moved.err().map(|error| error.msg().to_owned()));
@@ -94,4 +101,34 @@ async fn who_may_not_read_the_target_loses_the_policy() {
     assert_eq!(fixture.policies().await, [(0, 3), (0, 0), (0, 0)]);
     let state: Value = fixture.people[1].register(()).await.state.clone();
     assert_eq!(state["user_topics"], json!([]));
+}
+
+#[tokio::test]
+async fn who_saw_nothing_of_a_topic_hears_nothing_of_its_move() {
+    let server = TestServer::start().await;
+    let owner = server.owner().await;
+    let [late, gone] = [server.member("late").await, server.member("gone").await];
+    let team = server.private_channel("team", &[&owner, &gone]).await;
+    let follow = |topic: &str| json!({"stream_id": team, "topic": topic, "visibility_policy": 3});
+    let id = owner.send(team, "layoffs", "we have to").await;
+    gone.post("/user_topics", follow("layoffs")).await.ok();
+    // One has left, and the other came later and guesses the name.
+    gone.delete("/users/me/subscriptions", json!({"subscriptions": ["team"]})).await.ok();
+    subscribe(&owner, &["team"], json!({"principals": [late.user_id]})).await;
+    late.post("/user_topics", follow("layoffs")).await.ok();
+    let state = async |client: &Client| {
+        let state = client.register(json!({"fetch_event_types": ["user_topic"]})).await.state.clone();
+        state["user_topics"].clone()
+    };
+    let before = [state(&late).await, state(&gone).await];
+    let mut queues = [
+        late.register(json!({"event_types": ["user_topic"]})).await,
+        gone.register(json!({"event_types": ["user_topic"]})).await,
+    ];
+    let to = json!({"topic": "layoffs of Zoe", "propagate_mode": "change_all"});
+    owner.patch(&format!("/messages/{id}"), to).await.ok();
+    for queue in &mut queues {
+        queue.expect_nothing().await;
+    }
+    assert_eq!([state(&late).await, state(&gone).await], before);
 }

@@ -172,7 +172,12 @@ fn apply(
     if let Some((_, rendered)) = content {
         let name = edit.message.topic();
         let topic = edit.stream.as_ref().map(|stream| (stream.stream_id, &name));
-        participants = mentions::check(tx, caller, tx.now(), topic, rendered)?.filter(|_| edit.mv.is_none());
+        participants = mentions::check(tx, caller, tx.now(), topic, rendered)?;
+        if let Some(mv) = &edit.mv {
+            // Those who are mentioned are in the new topic.
+            mentions::check(tx, caller, tx.now(), Some((mv.to.stream_id, &mv.topic)), rendered)?;
+            participants = None;
+        }
     }
     if content.is_none() && edit.mv.is_none() {
         return Ok(Vec::new());

@@ -61,9 +61,14 @@ pub fn apply(
     if mv.is_whole_topic {
         let from = TopicPlace { stream_id: mv.from.stream_id, topic: &mv.old_topic };
         let to = TopicPlace { stream_id: mv.to.stream_id, topic: &mv.topic };
-        move_policies(tx, from, to, topic_existed == Some(true), |tx, user_id| {
-            may_read(tx, &mv.to, user_id)
-        })?;
+        let received = moved::all_receivers(&receivers.before);
+        let saw = |tx: &Tx<'_>, user_id: UserId| {
+            let has_seen =
+                mv.from.has_public_history() || user_id.bit().is_some_and(|bit| received.contains(bit));
+            Ok(has_seen && may_read(tx, &mv.from, user_id)?)
+        };
+        let may_read_target = |tx: &Tx<'_>, user_id| may_read(tx, &mv.to, user_id);
+        move_policies(tx, from, to, topic_existed == Some(true), saw, may_read_target)?;
     } else if begins_topic(tx, mv)? {
         auto_follow::after_split(tx, mv.sender_id, mv.to.stream_id, &mv.topic)?;
     }
