@@ -79,12 +79,13 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
     Ok(Reply::ok())
 }
 
-/// Checks that a message with these submessages takes another one of a sender.
+/// Checks that a message with these submessages takes another one of a sender. The first is the message's own: the poll or
+/// list that its text begins.
 fn check_limits(there: &[Submessage], sender_id: UserId, content: &str) -> ApiResult<()> {
     let (mut count, mut of_sender, mut length) = (1, content.len(), content.len());
-    for submessage in there {
+    for (number, submessage) in there.iter().enumerate() {
         length += submessage.content.len();
-        if submessage.sender_id == sender_id {
+        if submessage.sender_id == sender_id && number > 0 {
             count += 1;
             of_sender += submessage.content.len();
         }
