@@ -97,7 +97,7 @@ impl Readers {
     ) -> Result<T, E> {
         let _permit = self.permits.acquire().await.map_err(|_| StoreError::Stopped)?;
         let _watched = self.watchdog.watch();
-        self.read_until(DEADLINE, NO_LIMIT, |snapshot| work(snapshot))
+        self.read_until(DEADLINE, NO_LIMIT, work)
     }
 
     /// Like [`read`](Self::read), for work that can be done again. `None` if it takes more than about ten milliseconds of
@@ -121,7 +121,7 @@ impl Readers {
         &self,
         work: impl FnOnce(&Snapshot<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.read_until(SLOW_DEADLINE, NO_LIMIT, |snapshot| work(snapshot))
+        self.read_until(SLOW_DEADLINE, NO_LIMIT, work)
     }
 
     /// Runs `work` on a snapshot. A statement that still runs when the time is over fails, or after so many checks.

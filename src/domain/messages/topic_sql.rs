@@ -137,7 +137,8 @@ fn some_participants(
     Ok(participants)
 }
 
-/// Adds a move to the history of messages, and removes what is beyond its limits. The previous topic is each message's own spelling, not the record's.
+/// Adds a move to the history of messages, and removes what is beyond its limits. The previous topic is each message's own
+/// spelling, not the record's.
 pub fn insert_moves(
     connection: &Connection,
     ids: impl Iterator<Item = MessageId>,
