@@ -18,13 +18,14 @@ use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, UserId, fold};
 use rusqlite::Connection;
 use serde_json::Value;
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// Resolves a narrow for a viewer.
 pub fn resolve(viewer: &MessageViewer<'_>, elements: &[Element]) -> ApiResult<Narrow> {
     limits::check("terms in a narrow", elements.len(), MAX_NARROW_TERMS)?;
     let (connection, caller) = (viewer.connection, viewer.caller);
-    let accessible = Accessible::to(connection, caller)?;
+    let people = People { connection, caller, accessible: OnceCell::new() };
     let elements = replace_with(viewer, elements)?;
     let mut terms = Vec::new();
     let mut kinds = Kinds::default();
@@ -34,7 +35,7 @@ pub fn resolve(viewer: &MessageViewer<'_>, elements: &[Element]) -> ApiResult<Na
             words.extend(element.operand.as_str());
             continue;
         }
-        let (test, is_inverse) = resolve_element(connection, caller, &accessible, element)?;
+        let (test, is_inverse) = resolve_element(&people, element)?;
         kinds.add(element)?;
         terms.push(Term { test, negated: element.negated != is_inverse });
     }
@@ -124,13 +125,8 @@ impl Kinds {
 }
 
 /// The test of an element, and whether the test is the inverse of what it asks.
-fn resolve_element(
-    connection: &Connection,
-    caller: &Caller,
-    accessible: &Accessible,
-    element: &Element,
-) -> ApiResult<(Test, bool)> {
-    let operand = &element.operand;
+fn resolve_element(people: &People<'_>, element: &Element) -> ApiResult<(Test, bool)> {
+    let (connection, operand) = (people.connection, &element.operand);
     let unknown = |what: &str| ApiError::bad_narrow(&format!("unknown {what} {}", plain(operand)));
     let test = match &element.operator {
         Operator::Channel => {
@@ -146,13 +142,13 @@ fn resolve_element(
             _ => return Err(unknown("channels operand")),
         },
         Operator::Topic => Test::Topic(topic_key(operand.as_str().unwrap_or_default())),
-        Operator::Direct => Test::Direct(conversation(connection, caller, accessible, operand)?),
-        Operator::DirectIncluding => match user(connection, caller, accessible, operand)? {
-            user_id if user_id == caller.user_id => Test::AnyDirect,
+        Operator::Direct => Test::Direct(people.conversation(operand)?),
+        Operator::DirectIncluding => match people.user(operand)? {
+            user_id if user_id == people.caller.user_id => Test::AnyDirect,
             user_id => Test::DirectIncluding(user_id),
         },
-        Operator::GroupDirectWith => Test::GroupDirectWith(user(connection, caller, accessible, operand)?),
-        Operator::Sender => Test::Sender(user(connection, caller, accessible, operand)?),
+        Operator::GroupDirectWith => Test::GroupDirectWith(people.user(operand)?),
+        Operator::Sender => Test::Sender(people.user(operand)?),
         Operator::Is => match operand.as_str() {
             Some("dm" | "private") => Test::AnyDirect,
             Some("starred") => Test::Flag(bit::STARRED),
@@ -218,64 +214,70 @@ fn message_id(operand: &Value) -> ApiResult<MessageId> {
         .ok_or_else(|| ApiError::bad_narrow("Invalid message ID"))
 }
 
-fn user(
-    connection: &Connection,
-    caller: &Caller,
-    accessible: &Accessible,
-    operand: &Value,
-) -> ApiResult<UserId> {
-    let user = match operand {
-        Value::String(text) => user_named(connection, caller, accessible, text)?,
-        id => user_rows::by_id(connection, UserId(id.as_i64().unwrap_or(-1)))?,
-    };
-    user.map(|user| user.user_id)
-        .ok_or_else(|| ApiError::bad_narrow(&format!("unknown user {}", plain(operand))))
+/// Looks up the users that a narrow names.
+struct People<'a> {
+    connection: &'a Connection,
+    caller: &'a Caller,
+    /// Whom the caller can access, once somebody is named by email.
+    accessible: OnceCell<Accessible>,
 }
 
-/// A user by API email; the caller also by their delivery email. Pairs may have an id as a string.
-fn user_named(
-    connection: &Connection,
-    caller: &Caller,
-    accessible: &Accessible,
-    name: &str,
-) -> ApiResult<Option<UserRow>> {
-    if let Ok(id) = name.parse() {
-        return Ok(user_rows::by_id(connection, UserId(id))?);
+impl People<'_> {
+    fn accessible(&self) -> ApiResult<&Accessible> {
+        if let Some(known) = self.accessible.get() {
+            return Ok(known);
+        }
+        let loaded = Accessible::to(self.connection, self.caller)?;
+        Ok(self.accessible.get_or_init(|| loaded))
     }
-    if let Some(user) = find::by_api_email(connection, accessible, name)? {
-        return Ok(Some(user));
-    }
-    Ok(users::by_delivery_email(connection, name)?.filter(|user| user.user_id == caller.user_id))
-}
 
-/// The conversation of these users and the viewer; `None` for no users.
-fn conversation(
-    connection: &Connection,
-    caller: &Caller,
-    accessible: &Accessible,
-    operand: &Value,
-) -> ApiResult<Option<RecipientId>> {
-    let unknown = || ApiError::bad_narrow(&format!("unknown user in {}", plain(operand)));
-    let mut user_ids = Vec::new();
-    match operand {
-        Value::String(text) => {
-            for name in text.split(',') {
-                let user = user_named(connection, caller, accessible, name.trim())?;
-                user_ids.push(user.ok_or_else(unknown)?.user_id);
+    fn user(&self, operand: &Value) -> ApiResult<UserId> {
+        let user = match operand {
+            Value::String(text) => self.named(text)?,
+            id => self.with_id(id)?,
+        };
+        user.map(|user| user.user_id)
+            .ok_or_else(|| ApiError::bad_narrow(&format!("unknown user {}", plain(operand))))
+    }
+
+    fn with_id(&self, id: &Value) -> ApiResult<Option<UserRow>> {
+        Ok(user_rows::by_id(self.connection, UserId(id.as_i64().unwrap_or(-1)))?)
+    }
+
+    /// A user by API email; the caller also by their delivery email. Pairs may have an id as a string.
+    fn named(&self, name: &str) -> ApiResult<Option<UserRow>> {
+        if let Ok(id) = name.parse() {
+            return Ok(user_rows::by_id(self.connection, UserId(id))?);
+        }
+        if let Some(user) = find::by_api_email(self.connection, self.accessible()?, name)? {
+            return Ok(Some(user));
+        }
+        let user = users::by_delivery_email(self.connection, name)?;
+        Ok(user.filter(|user| user.user_id == self.caller.user_id))
+    }
+
+    /// The conversation of these users and the viewer; `None` for no users.
+    fn conversation(&self, operand: &Value) -> ApiResult<Option<RecipientId>> {
+        let unknown = || ApiError::bad_narrow(&format!("unknown user in {}", plain(operand)));
+        let mut user_ids = Vec::new();
+        match operand {
+            Value::String(text) => {
+                for name in text.split(',') {
+                    user_ids.push(self.named(name.trim())?.ok_or_else(unknown)?.user_id);
+                }
+            }
+            ids => {
+                for id in ids.as_array().into_iter().flatten() {
+                    user_ids.push(self.with_id(id)?.ok_or_else(unknown)?.user_id);
+                }
             }
         }
-        ids => {
-            for id in ids.as_array().into_iter().flatten() {
-                let user = user_rows::by_id(connection, UserId(id.as_i64().unwrap_or(-1)))?;
-                user_ids.push(user.ok_or_else(unknown)?.user_id);
-            }
+        if user_ids.is_empty() {
+            return Ok(None);
         }
+        user_ids.push(self.caller.user_id);
+        user_ids.sort_unstable();
+        user_ids.dedup();
+        Ok(sql::direct_recipient(self.connection, &user_ids)?)
     }
-    if user_ids.is_empty() {
-        return Ok(None);
-    }
-    user_ids.push(caller.user_id);
-    user_ids.sort_unstable();
-    user_ids.dedup();
-    Ok(sql::direct_recipient(connection, &user_ids)?)
 }
