@@ -164,6 +164,33 @@ CREATE TABLE api_key_use (
     last_used       INTEGER NOT NULL
 ) STRICT;
 
+-- Sessions of browsers, which only people have. The cookie holds the secret, the row its SHA-256 digest.
+CREATE TABLE session (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    digest          BLOB    NOT NULL UNIQUE,
+    client          TEXT    NOT NULL,             -- the browser and its system, as it named them
+    date_created    INTEGER NOT NULL
+) STRICT;
+CREATE INDEX session_user ON session (user_id);
+
+-- When and from which address sessions were last used, to the hour. Separate for the same reason as api_key_use.
+CREATE TABLE session_use (
+    session_id      INTEGER PRIMARY KEY REFERENCES session (id) ON DELETE CASCADE,
+    last_used       INTEGER NOT NULL,
+    address         TEXT    NOT NULL
+) STRICT;
+
+-- Where people logged in from: guesses from elsewhere do not lock these addresses, and a login from a new one is told. A
+-- few for each person, the latest.
+CREATE TABLE known_login (
+    user_id         INTEGER NOT NULL REFERENCES user (user_id),
+    address         BLOB    NOT NULL,             -- a digest of the user and the address, of IPv6 its /64 network
+    client          TEXT    NOT NULL,             -- the client, or the browser and its system
+    last_used       INTEGER NOT NULL,
+    PRIMARY KEY (user_id, address, client)
+) STRICT, WITHOUT ROWID;
+
 -- Links with which people set a new password, once: at most one for each person.
 CREATE TABLE password_reset (
     user_id         INTEGER PRIMARY KEY REFERENCES user (user_id),

@@ -32,6 +32,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0007_names", include_str!("migrations/0007_names.sql")),
     ("0008_indexes", include_str!("migrations/0008_indexes.sql")),
     ("0009_conversation_creators", include_str!("migrations/0009_conversation_creators.sql")),
+    ("0010_sessions", include_str!("migrations/0010_sessions.sql")),
 ];
 
 /// The ending of the lock file's name.
