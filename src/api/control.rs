@@ -11,6 +11,7 @@ use crate::domain::bots::sql::NewBotRow;
 use crate::domain::channels::sql as channels;
 use crate::domain::invites::owner_link;
 use crate::domain::keys::KeyRecord;
+use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::notices::welcome;
 use crate::domain::realm::DUMMY_DOMAIN;
 use crate::domain::users::{names, passwords, sql as users};
@@ -284,7 +285,7 @@ fn execute(
                 return Err(ApiError::bad_request("Bots have no password"));
             }
             let hash = password_hash.ok_or_else(|| ApiError::internal("a password without its hash"))?;
-            accounts::password::set(tx, &user, &hash)?;
+            accounts::password::set(tx, &user, &hash, PasswordSetBy::Operator)?;
             Value::Null
         }
         Command::SetRole { email, role } => {

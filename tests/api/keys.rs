@@ -9,6 +9,7 @@ use teamchat::app::Options;
 use teamchat::domain::access::user_rows;
 use teamchat::domain::accounts::password;
 use teamchat::domain::limits::MAX_API_KEYS;
+use teamchat::domain::notices::security::PasswordSetBy;
 use teamchat::domain::users::passwords;
 use teamchat::http::{ApiError, ApiResult};
 use teamchat::store::Tx;
@@ -266,7 +267,7 @@ async fn a_login_that_a_new_password_overtakes_makes_no_key() {
         let job = move |tx: &mut Tx<'_>| -> ApiResult<()> {
             let user = user_rows::by_id(tx, UserId(ada.user_id))?
                 .ok_or_else(|| ApiError::internal("ada has no row"))?;
-            password::set(tx, &user, &hash)
+            password::set(tx, &user, &hash, PasswordSetBy::Operator)
         };
         server.app().writer.run(job).await.unwrap();
     });

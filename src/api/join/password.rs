@@ -8,7 +8,9 @@ use crate::app::ClientFiles;
 use crate::auth::session;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::password;
+use crate::domain::accounts::password::Reset;
 use crate::domain::keys;
+use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::users::passwords;
 use crate::http::{Anyone, ApiError, ApiResult, Call, Read, Reply, RequestInfo};
 use rusqlite::Connection;
@@ -37,11 +39,11 @@ pub struct PasswordForm {
 
 /// `GET /join/password/{key}/`.
 pub fn show(read: &Read<'_, Anyone>, params: ShowParams) -> ApiResult<Reply> {
-    let Some(user) = password::find_by_reset_key(read, &params.key, read.app.clock.seconds())? else {
+    let Some(reset) = password::find_by_reset_key(read, &params.key, read.app.clock.seconds())? else {
         read.app.rate_limiter.count_wrong_key(read.info.peer, &read.app.clock)?;
         return Ok(view::no_such_reset(&organization(read)?));
     };
-    render(read, read.info, &user, None, None)
+    render(read, read.info, &reset.user, None, None)
 }
 
 /// `POST /join/password/{key}/`: sets the password, which ends all API keys of the user, and begins a session where there
@@ -53,7 +55,7 @@ pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> 
         return Ok(view::too_many_attempts(&organization, &error));
     }
     let checked = app.readers.read(|snapshot| -> ApiResult<_> {
-        let Some(user) = password::find_by_reset_key(snapshot, &form.key, app.clock.seconds())? else {
+        let Some(reset) = password::find_by_reset_key(snapshot, &form.key, app.clock.seconds())? else {
             return Ok(Some(view::no_such_reset(&organization(snapshot)?)));
         };
         let stale = (!has_valid_token(&info, &form.token)).then_some(STALE_PAGE);
@@ -61,7 +63,7 @@ pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> 
         if stale.is_none() && error.is_none() {
             return Ok(None);
         }
-        render(snapshot, &info, &user, stale, error.as_deref()).map(Some)
+        render(snapshot, &info, &reset.user, stale, error.as_deref()).map(Some)
     });
     if let Some(page) = checked.await? {
         return Ok(page);
@@ -70,10 +72,10 @@ pub async fn submit(call: Call<Anyone>, form: PasswordForm) -> ApiResult<Reply> 
     let (limiter, origin) = (Arc::clone(&app), info.origin.clone());
     let has_web = app.options.client_files != ClientFiles::Off;
     let job = call.write(move |tx, _| {
-        let Some(user) = password::find_by_reset_key(tx, &form.key, tx.now())? else {
+        let Some(Reset { user, created_by }) = password::find_by_reset_key(tx, &form.key, tx.now())? else {
             return Ok::<_, ApiError>((view::no_such_reset(&organization(tx)?), None));
         };
-        password::set(tx, &user, &hash)?;
+        password::set(tx, &user, &hash, PasswordSetBy::LinkOf(created_by))?;
         let session_key = has_web.then(|| keys::mint(tx, user.user_id, session::CLIENT)).transpose()?;
         let page =
             view::password_set(&organization(tx)?, &user.delivery_email, session_key.as_deref(), &origin);

@@ -5,6 +5,8 @@ use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::invites::record::random_key;
 use crate::domain::keys;
+use crate::domain::notices::security;
+use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::users::sql as users;
 use crate::domain::{realm, users as users_domain};
 use crate::http::{ApiError, ApiResult, Caller, allowed};
@@ -45,9 +47,17 @@ pub fn create_reset(tx: &Tx<'_>, caller: &Caller, user: &UserRow) -> ApiResult<(
     Ok((key, expires))
 }
 
-/// Loads the user whose password a link sets. The link works once, until it expires, while the organization is open and
+/// What a link does.
+pub struct Reset {
+    /// The user whose password it sets.
+    pub user: UserRow,
+    /// The administrator who made it.
+    pub created_by: UserId,
+}
+
+/// Loads what a link does: whose password it sets. The link works once, until it expires, while the organization is open and
 /// while the administrator who created it may reset the password.
-pub fn find_by_reset_key(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<UserRow>> {
+pub fn find_by_reset_key(connection: &Connection, key: &str, now: i64) -> ApiResult<Option<Reset>> {
     let found: Option<(UserId, UserId)> = connection
         .prepare_cached("SELECT user_id, created_by FROM password_reset WHERE digest = ?1 AND expires > ?2")?
         .query_row((digest(key), now), |row| Ok((row.get(0)?, row.get(1)?)))
@@ -58,7 +68,7 @@ pub fn find_by_reset_key(connection: &Connection, key: &str, now: i64) -> ApiRes
     }
     let Some(user) = user_rows::by_id(connection, user_id)? else { return Ok(None) };
     let Some(creator) = allowed(user_rows::caller(connection, created_by))? else { return Ok(None) };
-    Ok(allowed(check_may_reset(&creator, &user))?.map(|()| user))
+    Ok(allowed(check_may_reset(&creator, &user))?.map(|()| Reset { user, created_by }))
 }
 
 /// Whether a user's stored hash is still the one that a password was verified against. Passwords are verified before a job,
@@ -68,18 +78,22 @@ pub fn is_current(connection: &Connection, user_id: UserId, verified_hash: Optio
 }
 
 /// Sets a password that somebody else than the user asked for. Ends all API keys of the user, and the link that there may
-/// be.
-pub fn set(tx: &Tx<'_>, user: &UserRow, hash: &str) -> ApiResult<()> {
+/// be, and tells the user.
+pub fn set(tx: &mut Tx<'_>, user: &UserRow, hash: &str, by: PasswordSetBy) -> ApiResult<()> {
     users::set_password(tx, user.user_id, hash)?;
     delete_reset(tx, user.user_id)?;
-    keys::delete_all(tx, user.user_id)
+    keys::delete_all(tx, user.user_id)?;
+    tracing::info!(user_id = user.user_id.0, ?by, "a password was set");
+    security::password_set(tx, user.user_id, by)
 }
 
-/// Sets the password that a user chose, which ends all API keys but the one that asked.
-pub fn change_own(tx: &Tx<'_>, caller: &Caller, hash: &str) -> ApiResult<()> {
+/// Sets the password that a user chose, which ends all API keys but the one that asked, and tells the user.
+pub fn change_own(tx: &mut Tx<'_>, caller: &Caller, hash: &str) -> ApiResult<()> {
     users::set_password(tx, caller.user_id, hash)?;
     delete_reset(tx, caller.user_id)?;
-    keys::revoke_others(tx, caller.user_id, caller.api_key_id)
+    keys::revoke_others(tx, caller.user_id, caller.api_key_id)?;
+    tracing::info!(user_id = caller.user_id.0, by = ?PasswordSetBy::Oneself, "a password was set");
+    security::password_set(tx, caller.user_id, PasswordSetBy::Oneself)
 }
 
 fn delete_reset(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {

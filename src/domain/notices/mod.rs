@@ -6,6 +6,7 @@
 
 pub mod bots;
 pub mod channels;
+pub mod security;
 pub mod welcome;
 
 use crate::domain::access::user_rows;
