@@ -587,8 +587,10 @@ CREATE TABLE bot (
     interface                       INTEGER,
     token                           TEXT,
     config_data                     TEXT    NOT NULL DEFAULT '{}',  -- a JSON object of texts
-    owner_notified                  INTEGER       -- when its owner was told of a failure, in UNIX seconds
+    owner_notified                  INTEGER,      -- when its owner was told of a failure, in UNIX seconds
+    created_by                      INTEGER REFERENCES user (user_id)  -- its first owner, who goes on answering for it
 ) STRICT;
+CREATE INDEX bot_creator ON bot (created_by) WHERE created_by IS NOT NULL;
 CREATE INDEX bot_default_sending_stream ON bot (default_sending_stream)
     WHERE default_sending_stream IS NOT NULL;
 CREATE INDEX bot_default_events_register_stream ON bot (default_events_register_stream)

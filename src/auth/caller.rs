@@ -17,6 +17,8 @@ pub struct Caller {
     pub bot_type: Option<BotType>,
     /// A bot's owner.
     pub bot_owner_id: Option<UserId>,
+    /// A bot's first owner, who made it.
+    pub bot_creator_id: Option<UserId>,
     /// The id of the API key that authenticated the request; 0 when the server acts on the user's behalf.
     pub api_key_id: i64,
     /// The version of accounts and keys as of which this is known: see
@@ -30,9 +32,12 @@ impl Caller {
         self.bot_type.is_some()
     }
 
-    /// Who takes a part of what all share for the caller's work: for bots their owner, who may have many.
+    /// The person for whom the caller's work counts, in budgets, rates and limits of what one account may own. That is the
+    /// caller; for a bot it is the person who made it, and not its owner. So bots do not multiply what one person may have,
+    /// and giving bots away neither frees the giver nor uses up what others may have. The bots of a person are those with
+    /// `bot.created_by`, deactivated ones too.
     pub fn accountable(&self) -> UserId {
-        self.bot_owner_id.unwrap_or(self.user_id)
+        self.bot_creator_id.or(self.bot_owner_id).unwrap_or(self.user_id)
     }
 
     /// Whether the caller is a guest.

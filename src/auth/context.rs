@@ -52,6 +52,7 @@ mod tests {
             role: Role::Member,
             bot_type: None,
             bot_owner_id: None,
+            bot_creator_id: None,
             api_key_id: 1,
             version: 0,
         };

@@ -22,7 +22,7 @@ pub struct ApiKeyOwner {
 }
 
 impl ApiKeyOwner {
-    /// The tables that [`ApiKeyOwner::find`] reads, for a cache that has to know when they change.
+    /// The tables that [`ApiKeyOwner::find`] reads, for a cache that has to know when they change. Who made a bot never does.
     pub const TABLES: &[&str] = &["api_key", "user", "realm"];
 
     /// Loads the owner of the key with this digest. `version` is one of before.
@@ -30,7 +30,8 @@ impl ApiKeyOwner {
         let found = connection
             .prepare_cached(
                 "SELECT user_id, role, bot_type, bot_owner_id, is_active, delivery_email_key, api_key.id,
-                        (SELECT deactivated FROM realm), lower(email)
+                        (SELECT deactivated FROM realm), lower(email),
+                        (SELECT created_by FROM bot WHERE bot.user_id = user.user_id)
                  FROM api_key JOIN user USING (user_id) WHERE digest = ?1",
             )?
             .query_row([digest], |row| {
@@ -39,6 +40,7 @@ impl ApiKeyOwner {
                     role: row.get(1)?,
                     bot_type: row.get(2)?,
                     bot_owner_id: row.get(3)?,
+                    bot_creator_id: row.get(9)?,
                     api_key_id: row.get(6)?,
                     version,
                 };

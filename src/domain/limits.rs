@@ -275,7 +275,7 @@ pub const MAX_BOT_STORAGE_KEYS_PER_REQUEST: usize = 1000;
 /// The maximum size of a bot's keys and values together, in characters.
 pub const MAX_BOT_STORAGE: usize = 10_000_000;
 
-/// How many active bots a user may own who is not an administrator.
+/// How many active bots a user may have made who is not an administrator, those that others own now included.
 pub const MAX_BOTS_OF_OWNER: usize = 100;
 
 /// How many bots a user may have made who is not an administrator, those that are deactivated included: everybody is told

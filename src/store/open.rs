@@ -33,6 +33,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0008_indexes", include_str!("migrations/0008_indexes.sql")),
     ("0009_conversation_creators", include_str!("migrations/0009_conversation_creators.sql")),
     ("0010_sessions", include_str!("migrations/0010_sessions.sql")),
+    ("0011_bot_creators", include_str!("migrations/0011_bot_creators.sql")),
 ];
 
 /// The ending of the lock file's name.

@@ -83,9 +83,10 @@ fn create(
 ) -> ApiResult<Reply<CreatedBot>> {
     rules::check_can_own_bots(caller)?;
     if !caller.role.is_administrator() {
-        let statement = "SELECT count(*) FROM user WHERE bot_owner_id = ?1 AND is_active";
+        let statement =
+            "SELECT count(*) FROM bot JOIN user USING (user_id) WHERE created_by = ?1 AND is_active";
         limits::check_owned(tx, caller.user_id, "bots", statement, 1, MAX_BOTS_OF_OWNER)?;
-        let statement = "SELECT count(*) FROM user WHERE bot_owner_id = ?1";
+        let statement = "SELECT count(*) FROM bot WHERE created_by = ?1";
         limits::check_owned(tx, caller.user_id, "deactivated bots", statement, 1, MAX_BOTS_EVER)?;
     }
     let full_name = names::check_full_name(&params.full_name)?;

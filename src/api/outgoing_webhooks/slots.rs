@@ -1,5 +1,5 @@
-//! Which messages are posted at a time: bots whose servers are slow hold up themselves and bots of the same owner, and
-//! those of others only if four owners have such bots at the same time.
+//! Which messages are posted at a time: bots whose servers are slow hold up themselves and bots of the same maker, and
+//! those of others only if four people have made such bots.
 
 use crate::domain::messages::webhook_queue::{self, QueuedRow, WaitingBot};
 use rusqlite::Connection;
@@ -7,7 +7,7 @@ use rusqlite::Connection;
 /// How many messages are posted at a time.
 const SLOTS: usize = 64;
 
-/// How many of them are for bots of one owner.
+/// How many of them are for bots that one person made.
 const SLOTS_OF_OWNER: usize = 16;
 
 /// How many of them are for one bot.
@@ -69,7 +69,7 @@ impl Slots {
         let count =
             |is_counted: &dyn Fn(&Slot) -> bool| self.running.iter().filter(|slot| is_counted(slot)).count();
         self.running.len() < SLOTS
-            && count(&|slot| slot.bot.owner_id == bot.owner_id) < SLOTS_OF_OWNER
+            && count(&|slot| slot.bot.accountable == bot.accountable) < SLOTS_OF_OWNER
             && count(&|slot| slot.bot.bot_id == bot.bot_id) < SLOTS_OF_BOT
     }
 

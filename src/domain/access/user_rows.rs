@@ -27,9 +27,16 @@ pub fn caller(connection: &Connection, user_id: UserId) -> ApiResult<Caller> {
     let user = by_id(connection, user_id)?
         .ok_or_else(|| ApiError::internal("a user in whose name the server acts has no row"))?;
     let (role, bot_type, bot_owner_id) = (user.role, user.bot_type, user.bot_owner_id);
-    let mut caller = Caller { user_id, role, bot_type, bot_owner_id, api_key_id: 0, version: 0 };
+    let bot_creator_id = if user.is_bot() { bot_creator(connection, user_id)? } else { None };
+    let mut caller =
+        Caller { user_id, role, bot_type, bot_owner_id, bot_creator_id, api_key_id: 0, version: 0 };
     caller.reload(connection)?;
     Ok(caller)
+}
+
+fn bot_creator(connection: &Connection, bot_id: UserId) -> rusqlite::Result<Option<UserId>> {
+    let mut statement = connection.prepare_cached("SELECT created_by FROM bot WHERE user_id = ?1")?;
+    Ok(statement.query_row([bot_id], |row| row.get(0)).optional()?.flatten())
 }
 
 /// Returns the users who share a channel with a user, including deactivated users and the user.

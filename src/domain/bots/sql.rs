@@ -149,14 +149,15 @@ pub struct NewBotRow {
     pub config_data: String,
 }
 
-/// Inserts a bot's row.
+/// Inserts a bot's row. Its owner of now is the one who made it.
 pub fn insert(connection: &Connection, bot: &NewBotRow) -> rusqlite::Result<()> {
     let service = bot.service.as_ref();
     connection
         .prepare_cached(
             "INSERT INTO bot (user_id, default_sending_stream, default_events_register_stream,
-                 default_all_public_streams, service_name, payload_url, interface, token, config_data)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, iif(?9 = '', '{}', ?9))",
+                 default_all_public_streams, service_name, payload_url, interface, token, config_data, created_by)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, iif(?9 = '', '{}', ?9),
+                 (SELECT bot_owner_id FROM user WHERE user_id = ?1))",
         )?
         .execute((
             bot.user_id,

@@ -88,8 +88,8 @@ fn insert(
 pub struct WaitingBot {
     /// The bot.
     pub bot_id: UserId,
-    /// Who answers for what it does.
-    pub owner_id: UserId,
+    /// Who made it, and answers for what it does.
+    pub accountable: UserId,
 }
 
 /// The bots for which messages wait, in the order in which their first messages are due. It takes a step for each bot, not
@@ -103,10 +103,10 @@ pub fn waiting_bots(connection: &Connection) -> rusqlite::Result<Vec<WaitingBot>
                  SELECT (SELECT min(bot_id) FROM outgoing_webhook WHERE bot_id > waiting.bot_id)
                  FROM waiting WHERE waiting.bot_id IS NOT NULL
              )
-             SELECT bot_id, coalesce(bot_owner_id, bot_id) FROM waiting JOIN user ON user_id = bot_id
+             SELECT bot_id, coalesce(created_by, bot_id) FROM waiting JOIN bot ON bot.user_id = bot_id
              ORDER BY (SELECT min(next_try) FROM outgoing_webhook WHERE bot_id = waiting.bot_id), bot_id",
         )?
-        .query_map([], |row| Ok(WaitingBot { bot_id: row.get(0)?, owner_id: row.get(1)? }))?
+        .query_map([], |row| Ok(WaitingBot { bot_id: row.get(0)?, accountable: row.get(1)? }))?
         .collect()
 }
 

@@ -104,7 +104,9 @@ const OWNED: &[Owned] = &[
         limit: limits::MAX_BOTS_OF_OWNER,
         fill: "INSERT INTO user (email, delivery_email, delivery_email_key, full_name, role, bot_type, bot_owner_id,
                    date_joined)
-               SELECT 'b' || number, 'b' || number, 'b' || number, 'b' || number, 400, 1, {user}, 0 FROM one",
+               SELECT 'b' || number, 'b' || number, 'b' || number, 'b' || number, 400, 1, {user}, 0 FROM one;
+               INSERT INTO bot (user_id, created_by) SELECT user_id, bot_owner_id FROM user WHERE bot_type = 1
+                   AND bot_owner_id = {user}",
         request: |number| {
             let name = format!("robot{number}");
             ("/bots", json!({"full_name": name, "short_name": name}))
