@@ -78,11 +78,29 @@ CREATE TABLE user (
     date_joined         INTEGER NOT NULL,
     avatar_version      INTEGER NOT NULL DEFAULT 1,
     password_hash       TEXT,                     -- argon2id, PHC form; null: no password set
-    avatar_key          INTEGER                   -- part of the path in public_image; null: a generated image
+    avatar_key          INTEGER,                  -- part of the path in public_image; null: a generated image
+    invited_by          INTEGER REFERENCES user (user_id) -- whose invitation made the account; null: nobody's
 ) STRICT;
 CREATE INDEX user_email ON user (lower(email));
 CREATE INDEX user_full_name ON user (lower(full_name));
 CREATE INDEX user_bot_owner ON user (bot_owner_id) WHERE bot_owner_id IS NOT NULL;
+CREATE INDEX user_invited_by ON user (invited_by, date_joined) WHERE invited_by IS NOT NULL;
+
+-- What names look like: the skeletons of Unicode's standard on confusable characters (UTS 39), of the name as it is written
+-- and of the name in lower case. Rules on unique names look here for names that look alike.
+CREATE TABLE name_skeleton (
+    kind            TEXT    NOT NULL CHECK (kind IN ('user', 'email', 'stream', 'user_group')),
+    is_folded       INTEGER NOT NULL,             -- of the name in lower case
+    skeleton        TEXT    NOT NULL,
+    id              INTEGER NOT NULL,             -- user_id, stream_id or the id of a named group
+    PRIMARY KEY (kind, is_folded, skeleton, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX name_skeleton_id ON name_skeleton (kind, id);
+
+-- Domains that dummy emails have or had (`user7@domain`). Nobody else may have such an address.
+CREATE TABLE dummy_email_domain (
+    domain          TEXT    PRIMARY KEY           -- lower case
+) STRICT, WITHOUT ROWID;
 
 -- The organization's defaults for the settings of new users, where they differ from the program's. Each new user gets a
 -- copy, so a later change does not affect existing users.

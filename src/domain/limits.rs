@@ -185,6 +185,9 @@ pub const MAX_GROUPS_OF_INVITE: usize = 100;
 /// How many usable invitations a user may have.
 pub const MAX_INVITES: usize = 500;
 
+/// How many people may join in a day by invitations of one who is not an administrator.
+pub const MAX_JOINED_BY_INVITER: usize = 20;
+
 /// How many API keys a user has. A new login beyond them ends the key that was not used for the longest time.
 pub const MAX_API_KEYS: usize = 200;
 

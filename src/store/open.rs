@@ -3,6 +3,7 @@
 
 use super::file::{self, FileIdentity, LockedFile, beside};
 use super::{OpenError, StoreError, new_database};
+use crate::types;
 use rusqlite::config::DbConfig;
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::{Connection, OpenFlags};
@@ -34,6 +35,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0009_conversation_creators", include_str!("migrations/0009_conversation_creators.sql")),
     ("0010_sessions", include_str!("migrations/0010_sessions.sql")),
     ("0011_bot_creators", include_str!("migrations/0011_bot_creators.sql")),
+    ("0014_names_and_inviters", include_str!("migrations/0014_names_and_inviters.sql")),
 ];
 
 /// The ending of the lock file's name.
@@ -305,10 +307,14 @@ fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Runs these migrations, in one transaction. They have the function `sha256`.
+/// Runs these migrations, in one transaction. They have the functions `sha256`, `skeleton` and `folded_skeleton`.
 fn migrate(connection: &mut Connection, versions: Range<usize>) -> rusqlite::Result<()> {
     let sha256 = |context: &Context<'_>| Ok(Sha256::digest(context.get_raw(0).as_str()?.as_bytes()).to_vec());
     connection.create_scalar_function("sha256", 1, FunctionFlags::SQLITE_DETERMINISTIC, sha256)?;
+    let skeleton = |context: &Context<'_>| Ok(types::skeleton(context.get_raw(0).as_str()?));
+    connection.create_scalar_function("skeleton", 1, FunctionFlags::SQLITE_DETERMINISTIC, skeleton)?;
+    let folded = |context: &Context<'_>| Ok(types::folded_skeleton(context.get_raw(0).as_str()?));
+    connection.create_scalar_function("folded_skeleton", 1, FunctionFlags::SQLITE_DETERMINISTIC, folded)?;
     let transaction = connection.transaction()?;
     for (name, statements) in &MIGRATIONS[versions.clone()] {
         tracing::info!(step = name, "upgrading the file");

@@ -6,6 +6,7 @@ mod bot_type;
 mod clock;
 mod email_visibility;
 mod ids;
+mod names;
 mod network;
 mod property;
 mod role;
@@ -16,10 +17,11 @@ pub use bot_type::BotType;
 pub use clock::{Clock, JumpDetector};
 pub use email_visibility::EmailVisibility;
 pub use ids::{ClientId, EventId, GroupId, MessageId, RecipientId, StreamId, TopicId, UserId};
+pub use names::{find_forbidden_in_name, fold, folded_skeleton, is_unprintable, is_unseen, skeleton};
 pub use network::{Network, NetworkError, address_block, is_public};
 pub use property::{Kind, Property, Setting, SettingTable, SettingUpdate, SettingValue, Shape, Values};
 pub use role::Role;
-pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, EmptyTopic, Topic, fold, is_forbidden_in_names, shown_topic};
+pub use topic::{EMPTY_TOPIC_DISPLAY_NAME, EmptyTopic, Topic, shown_topic};
 
 /// Sorts a list, and removes what is in it twice.
 pub fn distinct<T: Ord>(mut list: Vec<T>) -> Vec<T> {

@@ -1,5 +1,6 @@
 //! Topic names: limits, comparison, and the three spellings of the empty topic.
 
+use crate::types::{fold, is_unprintable};
 use std::borrow::Cow;
 
 /// The name of the empty topic for clients without the `empty_topic_name` capability, which they may also send
@@ -31,7 +32,7 @@ impl Topic {
     /// that it ends in `...`, as the published server does.
     pub fn from_client(text: &str) -> Result<Self, InvalidCharacter> {
         let text = text.trim();
-        if let Some(index) = text.chars().position(is_forbidden_in_names) {
+        if let Some(index) = text.chars().position(is_unprintable) {
             return Err(InvalidCharacter { position: index + 1 });
         }
         if text == NO_TOPIC || text == EMPTY_TOPIC_DISPLAY_NAME {
@@ -59,21 +60,6 @@ impl Topic {
     pub fn is_resolved(&self) -> bool {
         self.0.starts_with(Self::RESOLVED_PREFIX)
     }
-}
-
-/// Folds case, for comparing names.
-pub fn fold(text: &str) -> String {
-    text.to_lowercase()
-}
-
-/// Whether a character cannot be in a name of anything: line ends and other control characters, which break the clients'
-/// lists; characters that change the direction of the text after the name; and those that are never assigned.
-pub fn is_forbidden_in_names(character: char) -> bool {
-    character.is_control()
-        || matches!(
-            character,
-            '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}'
-        )
 }
 
 fn shorten(text: &str) -> Cow<'_, str> {

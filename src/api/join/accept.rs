@@ -66,6 +66,8 @@ pub enum Unusable {
     SetUp,
     /// The organization is closed.
     Closed,
+    /// As many people as may joined by invitations of its inviter in the last day.
+    TooMany,
 }
 
 /// Loads the invitation of a link if it is usable at `now`. The link of the first owner works until anyone can log in.
@@ -98,6 +100,9 @@ pub fn accept(
     if !errors.is_empty() {
         return Ok(AcceptResult::Invalid(Box::new((invite, errors))));
     }
+    if rules::has_reached_daily_limit(tx, &invite, tx.now())? {
+        return Ok(AcceptResult::Unusable(Unusable::TooMany));
+    }
     if invite.is_for_owner() {
         realm::settings::set(tx, "name", &form.organization.trim().into())?;
         sql::set_revoked(tx, invite.invite_id)?;
@@ -112,6 +117,7 @@ pub fn accept(
         password_hash: Some(password_hash),
     };
     let user = create_without_channels(tx, &new, &bot_domain(origin))?;
+    users::set_invited_by(tx, user.user_id, invite.invited_by_user_id)?;
     let streams = invited_channels(tx, &invite, tx.now())?;
     if !streams.is_empty() {
         subscribe::subscribe_users(tx, &streams, &[user.user_id], &subscribe::Colors::new())?;

@@ -4,7 +4,7 @@ use crate::domain::domains::check_may_join;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::users::{emails, names, passwords};
 use crate::http::{ApiError, ApiResult};
-use crate::types::is_forbidden_in_names;
+use crate::types::is_unprintable;
 use rusqlite::Connection;
 use serde::Deserialize;
 
@@ -63,7 +63,7 @@ impl SignupForm {
         if invite.is_for_owner() {
             let name = self.organization.trim();
             errors.organization = match name.chars().count() {
-                _ if name.contains(is_forbidden_in_names) => {
+                _ if name.contains(is_unprintable) => {
                     Some("The name has characters that cannot be shown.".to_owned())
                 }
                 0 => Some("Please enter a name for your organization.".to_owned()),

@@ -229,24 +229,32 @@ fn is_of_this_machine(origin: &str) -> bool {
     }
 }
 
-/// Renders the page for a link that does not work, with status 404.
+/// Renders the page for a link that does not work, with status 404; 429 if it will work again.
 pub fn unusable(organization: &Organization, reason: Unusable) -> Reply {
-    let (title, words) = match reason {
+    let (status, title, words) = match reason {
         Unusable::Unknown => (
+            404,
             "This invitation does not work",
             "It may have expired, or somebody took it back. Please ask whoever gave it to you for a new link.",
         ),
         Unusable::SetUp => (
+            404,
             "This server is set up already",
             "Its owner has an account. If it is yours, log in with its email and password in a client. If the password \
              is lost, run teamchat user password on the machine of the server.",
         ),
         Unusable::Closed => (
+            404,
             "This organization is closed",
             "Nobody can join it or log in. Whoever runs the server can open it again.",
         ),
+        Unusable::TooMany => (
+            429,
+            "Too many people joined today",
+            "Whoever invited you has invited many others. Please try again tomorrow, or ask an administrator for a link.",
+        ),
     };
-    notice(404, title, words, organization, Vec::new())
+    notice(status, title, words, organization, Vec::new())
 }
 
 /// The contents of the page on which somebody sets a new password.

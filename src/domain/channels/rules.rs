@@ -5,7 +5,7 @@ use crate::domain::limits;
 use crate::domain::limits::{MAX_DESCRIPTIONS_OF_CREATOR, MAX_STREAM_NAME_LENGTH};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult};
-use crate::types::{GroupId, UserId, is_forbidden_in_names};
+use crate::types::{GroupId, UserId, is_unprintable};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub fn name(text: &str) -> ApiResult<String> {
             "Channel name too long (limit: {MAX_STREAM_NAME_LENGTH} characters)."
         )));
     }
-    match name.chars().position(is_forbidden_in_names) {
+    match name.chars().position(is_unprintable) {
         None => Ok(name.to_owned()),
         Some(index) => Err(ApiError::bad_request(format!(
             "Invalid character in channel name, at position {}.",

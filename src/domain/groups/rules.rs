@@ -7,7 +7,7 @@ use crate::domain::groups::setting::Owner;
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{realm_settings, setting, sql};
 use crate::http::{ApiError, ApiResult, Caller};
-use crate::types::{GroupId, is_forbidden_in_names};
+use crate::types::{GroupId, is_unprintable};
 use rusqlite::Connection;
 
 /// The longest name, in characters.
@@ -31,7 +31,7 @@ pub fn check_name(name: &str) -> ApiResult<()> {
     }
     if let Some(index) = name
         .chars()
-        .position(|character| is_forbidden_in_names(character) || FORBIDDEN_IN_NAMES.contains(&character))
+        .position(|character| is_unprintable(character) || FORBIDDEN_IN_NAMES.contains(&character))
     {
         let position = index + 1;
         return Err(ApiError::bad_request(format!(

@@ -5,6 +5,7 @@ use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::{permissions, user_rows};
+use crate::domain::channels::rules::SECONDS_PER_DAY;
 use crate::domain::channels::sql as channels;
 use crate::domain::groups::permission::UserGroupSetting;
 use crate::domain::groups::realm_settings::RealmGroup;
@@ -12,6 +13,8 @@ use crate::domain::groups::rules as groups;
 use crate::domain::groups::rules::Manager;
 use crate::domain::invites::record::InviteRow;
 use crate::domain::invites::{events, sql};
+use crate::domain::limits::MAX_JOINED_BY_INVITER;
+use crate::domain::users::sql as users;
 use crate::http::{ApiError, ApiResult, Caller, allowed};
 use crate::store::Tx;
 use crate::types::{GroupId, Role, UserId};
@@ -83,6 +86,15 @@ pub fn find_entitled_inviter(
     let Some(caller) = allowed(user_rows::caller(connection, inviter))? else { return Ok(None) };
     let checked = check_can_invite(connection, &caller, now, permission, invite.invited_as);
     Ok(allowed(checked)?.map(|()| caller))
+}
+
+/// Whether as many people as may have joined by invitations of the inviter in the last day. Administrators have no such
+/// limit: they may make accounts anyway.
+pub fn has_reached_daily_limit(connection: &Connection, invite: &InviteRow, now: i64) -> ApiResult<bool> {
+    let Some(inviter) = find_entitled_inviter(connection, invite, now)? else { return Ok(false) };
+    let since = now - SECONDS_PER_DAY;
+    Ok(!inviter.role.is_administrator()
+        && users::count_invited_by(connection, inviter.user_id, since)? as usize >= MAX_JOINED_BY_INVITER)
 }
 
 /// Revokes the invitations that a user may not give any more, after a change of their role.

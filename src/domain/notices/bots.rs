@@ -12,7 +12,7 @@ use crate::http::params::JsonOrText;
 use crate::http::{ApiResult, Caller};
 use crate::markdown::{Composition, Words};
 use crate::store::Tx;
-use crate::types::is_forbidden_in_names;
+use crate::types::is_unprintable;
 use serde_json::Value;
 
 /// The shortest time between two notices about one bot, in seconds.
@@ -78,5 +78,5 @@ pub fn channel_without_subscribers(tx: &mut Tx<'_>, caller: &Caller, stream: &St
 
 /// A name as it was sent, in one line.
 fn shortened(name: &str) -> String {
-    name.chars().filter(|character| !is_forbidden_in_names(*character)).take(60).collect()
+    name.chars().filter(|character| !is_unprintable(*character)).take(60).collect()
 }

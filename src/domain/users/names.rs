@@ -3,7 +3,7 @@
 use crate::domain::realm;
 use crate::domain::users::sql;
 use crate::http::{ApiError, ApiResult};
-use crate::types::{UserId, is_forbidden_in_names};
+use crate::types::{UserId, is_unprintable};
 use rusqlite::Connection;
 use unicode_normalization::UnicodeNormalization;
 
@@ -22,10 +22,7 @@ pub fn check_full_name(text: &str) -> ApiResult<String> {
     if name.is_empty() {
         return Err(ApiError::bad_request("Name too short!"));
     }
-    if name
-        .chars()
-        .any(|character| is_forbidden_in_names(character) || FORBIDDEN_IN_NAMES.contains(&character))
-    {
+    if name.chars().any(|character| is_unprintable(character) || FORBIDDEN_IN_NAMES.contains(&character)) {
         return Err(ApiError::bad_request("Invalid characters in name!"));
     }
     // In a mention, `@**name|7**` is the user with id 7.
@@ -55,7 +52,7 @@ pub fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let plain = |part: &str| {
         !part.is_empty()
-            && !part.contains(|character: char| character.is_whitespace() || is_forbidden_in_names(character))
+            && !part.contains(|character: char| character.is_whitespace() || is_unprintable(character))
             && !part.contains(['@', ',', '<', '>', '"', '(', ')', ':', ';', '\\', '[', ']'])
     };
     plain(local) && plain(domain) && !domain.starts_with('.') && !domain.ends_with('.') && text.len() <= 254

@@ -83,6 +83,23 @@ pub fn active_bots_of(connection: &Connection, owner_id: UserId) -> rusqlite::Re
         .collect()
 }
 
+/// Stores whose invitation made an account.
+pub fn set_invited_by(
+    connection: &Connection,
+    user_id: UserId,
+    inviter: Option<UserId>,
+) -> rusqlite::Result<()> {
+    let statement = "UPDATE user SET invited_by = ?2 WHERE user_id = ?1";
+    connection.prepare_cached(statement)?.execute((user_id, inviter)).map(|_| ())
+}
+
+/// Counts the accounts that joined by invitations of a user after `since`, in UNIX seconds; deactivated ones count too.
+pub fn count_invited_by(connection: &Connection, inviter: UserId, since: i64) -> rusqlite::Result<u32> {
+    connection
+        .prepare_cached("SELECT count(*) FROM user WHERE invited_by = ?1 AND date_joined > ?2")?
+        .query_row((inviter, since), |row| row.get(0))
+}
+
 /// Counts the active people, and the owners among them.
 pub fn count_people(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
     connection
