@@ -52,6 +52,7 @@ mod subscriptions;
 mod testing;
 mod topics;
 mod typing;
+mod upgrades;
 mod uploads;
 mod user_settings;
 mod user_status;

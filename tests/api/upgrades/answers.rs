@@ -1,0 +1,246 @@
+//! What people ask, and what they were answered.
+
+use crate::harness::{Answer, Client, TestServer};
+use reqwest::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fmt;
+use teamchat::http::Route;
+
+/// Routes that are not asked: `/events` is asked with a queue, the others say nothing of the file.
+const NOT_ASKED: [&str; 4] =
+    ["/api/v1/events", "/api/v1/dev_list_users", "/api/openapi.yaml", "/api/v1/server_settings"];
+
+/// Parts of paths of which the file knows no values.
+const NOT_FILLED: [&str; 3] = ["{key}", "{token}", "{hash}"];
+
+/// Narrows, the ids in which are those of the kept organization.
+const NARROWS: [&str; 14] = [
+    "[]",
+    r#"[["channel", "harbour"]]"#,
+    r#"[["channel", "harbour"], ["topic", "tides of SHIP-7"]]"#,
+    r#"[["channel", "wreck"]]"#,
+    r#"[["is", "dm"]]"#,
+    r#"[["is", "starred"]]"#,
+    r#"[["is", "mentioned"]]"#,
+    r#"[["is", "alerted"]]"#,
+    r#"[["is", "unread"]]"#,
+    r#"[["is", "followed"]]"#,
+    r#"[["is", "resolved"]]"#,
+    r#"[["has", "attachment"]]"#,
+    r#"[["has", "reaction"]]"#,
+    r#"[["search", "lantern"]]"#,
+];
+
+/// What was asked of a file, at the time it was kept.
+#[derive(Serialize, Deserialize)]
+pub struct Kept {
+    /// UNIX seconds.
+    pub clock: i64,
+    pub people: Vec<Person>,
+    pub questions: Vec<Question>,
+}
+
+/// Somebody who asks.
+#[derive(Serialize, Deserialize)]
+pub struct Person {
+    user_id: i64,
+    email: String,
+    api_key: String,
+}
+
+impl Person {
+    fn client(&self, server: &TestServer) -> Client {
+        let mut client = server.anonymous();
+        client.user_id = self.user_id;
+        client.email.clone_from(&self.email);
+        client.api_key = Some(self.api_key.clone());
+        client
+    }
+}
+
+/// A request with its answer.
+#[derive(Serialize, Deserialize)]
+pub struct Question {
+    /// A place in the list of people.
+    person: usize,
+    is_post: bool,
+    pub path: String,
+    parameters: Value,
+    pub status: u16,
+    /// JSON, or the digest of another body.
+    answer: Value,
+}
+
+impl fmt::Display for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { person, path, parameters, status, .. } = self;
+        write!(f, "{path} {parameters} for person {person} ({status})")
+    }
+}
+
+impl Question {
+    fn new(person: usize, path: impl Into<String>, parameters: Value) -> Self {
+        let path = path.into();
+        Self { person, is_post: path == "/api/v1/register", path, parameters, status: 0, answer: Value::Null }
+    }
+
+    /// Asks today's server.
+    pub async fn ask(&self, server: &TestServer, people: &[Person]) -> (u16, Value) {
+        let client = people[self.person].client(server);
+        let method = if self.is_post { Method::POST } else { Method::GET };
+        let request = client.request_outside(method, &self.path);
+        let request =
+            if self.is_post { request.form(&self.parameters) } else { request.query(&self.parameters) };
+        let answer = request.send().await;
+        let mut content = content(&answer);
+        if self.is_post {
+            // A queue of its own for each client that registers.
+            let members = content.as_object_mut().expect("an answer is an object");
+            members.retain(|name, _| !matches!(name.as_str(), "queue_id" | "last_event_id"));
+        }
+        (answer.status, content)
+    }
+
+    /// Where today's answer lacks something of the kept one, or says it otherwise: the member, and both values.
+    pub fn differences(&self, (status, answer): &(u16, Value)) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        if self.status != *status {
+            found.push(("status".to_owned(), format!("{} is {status}: {answer}", self.status)));
+        } else {
+            compare("", &self.answer, answer, &mut found);
+        }
+        found
+    }
+}
+
+/// The body as JSON, or the digest of one that is none.
+fn content(answer: &Answer) -> Value {
+    if !answer.json.is_null() {
+        return answer.json.clone();
+    }
+    let digest = Sha256::digest(&answer.bytes);
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    json!({"type": answer.header("content-type"), "location": answer.header("location"), "digest": digest})
+}
+
+fn compare(member: &str, kept: &Value, found: &Value, differences: &mut Vec<(String, String)>) {
+    match (kept, found) {
+        (Value::Object(kept), Value::Object(found)) => {
+            for (name, kept) in kept {
+                let member = format!("{member}.{name}");
+                compare(&member, kept, found.get(name).unwrap_or(&json!("(missing)")), differences);
+            }
+        }
+        (Value::Array(kept), Value::Array(found)) if kept.len() == found.len() => {
+            for (kept, found) in kept.iter().zip(found) {
+                compare(member, kept, found, differences);
+            }
+        }
+        _ if kept == found => {}
+        _ => differences.push((member.to_owned(), format!("{member} was {kept}, is {found}"))),
+    }
+}
+
+impl Kept {
+    /// Asks a server all there is to ask.
+    pub async fn ask(server: &TestServer, clock: i64, clients: &[Client], queues: &[Value]) -> Self {
+        let people = clients.iter().map(|client| Person {
+            user_id: client.user_id,
+            email: client.email.clone(),
+            api_key: client.api_key.clone().unwrap(),
+        });
+        let people: Vec<Person> = people.collect();
+        let mut questions = questions(server, clients, queues).await;
+        for question in &mut questions {
+            (question.status, question.answer) = question.ask(server, &people).await;
+        }
+        Self { clock, people, questions }
+    }
+}
+
+async fn questions(server: &TestServer, clients: &[Client], queues: &[Value]) -> Vec<Question> {
+    let parts = [
+        ("{stream_id}", "SELECT stream_id FROM stream"),
+        ("{message_id}", "SELECT id FROM message WHERE id % 3 = 0"),
+        ("{user_id}", "SELECT user_id FROM user WHERE full_name NOT LIKE 'Crowd%'"),
+        ("{user_id_or_email}", "SELECT user_id FROM user WHERE full_name NOT LIKE 'Crowd%'"),
+        ("{bot_id}", "SELECT user_id FROM bot"),
+        ("{user_group_id}", "SELECT id FROM user_group WHERE kind = 'named'"),
+        (
+            "thumbnail/{realm_id}/{filename...}",
+            "SELECT 'thumbnail/' || path_id || '/' || format FROM thumbnail JOIN attachment ON id = attachment_id",
+        ),
+        ("{realm_id}/{filename...}", "SELECT path_id FROM attachment"),
+        ("{path...}", "SELECT path FROM public_image"),
+    ];
+    let mut values = Vec::new();
+    for (part, query) in parts {
+        values.push((part, server.column(query).await));
+    }
+    let routes: Vec<Route> = teamchat::api::routes().into_iter().filter(is_asked).collect();
+    let mut questions = Vec::new();
+    for person in 0..clients.len() {
+        for route in &routes {
+            let mut paths = vec![route.full_path()];
+            for (part, values) in &values {
+                if paths[0].contains(part) {
+                    let fill = |path: &String| values.iter().map(|value| path.replace(part, value)).collect();
+                    paths = paths.iter().flat_map(|path| -> Vec<String> { fill(path) }).collect();
+                }
+            }
+            assert!(!paths[0].contains('{'), "a part without values: {}", paths[0]);
+            let parameters = parameters_of(&route.full_path());
+            for path in &paths {
+                questions.extend(
+                    parameters.iter().map(|parameters| Question::new(person, path, parameters.clone())),
+                );
+            }
+        }
+        let capabilities = json!({"archived_channels": true, "empty_topic_name": true,
+            "include_deactivated_groups": true, "user_settings_object": true, "notification_settings_null": true});
+        let state = json!({"client_capabilities": capabilities, "include_subscribers": true});
+        questions.push(Question::new(person, "/api/v1/register", state));
+        let mut poll = queues[person].clone();
+        poll["dont_block"] = json!(true);
+        questions.push(Question::new(person, "/api/v1/events", poll));
+    }
+    questions
+}
+
+fn is_asked(route: &Route) -> bool {
+    let path = route.full_path();
+    let is_page = route.access == "anyone" && route.outside && !path.starts_with("/user_avatars/");
+    route.method == Method::GET
+        && !is_page
+        && !NOT_ASKED.contains(&path.as_str())
+        && !NOT_FILLED.iter().any(|part| path.contains(part))
+}
+
+/// The parameters with which a route is asked, each in turn.
+fn parameters_of(path: &str) -> Vec<Value> {
+    let everything =
+        json!({"anchor": "newest", "num_before": 1000, "num_after": 0, "allow_empty_topic_name": true});
+    match path {
+        "/api/v1/messages" => {
+            let narrowed = NARROWS.iter().map(|narrow| {
+                let mut parameters = everything.clone();
+                parameters["narrow"] = json!(narrow);
+                parameters
+            });
+            narrowed.collect()
+        }
+        "/api/v1/messages/matches_narrow" => {
+            let ids: Vec<i64> = (1..80).collect();
+            vec![json!({"msg_ids": ids, "narrow": [["has", "link"]]})]
+        }
+        "/api/v1/get_stream_id" => vec![json!({"stream": "harbour"}), json!({"stream": "smugglers"})],
+        "/api/v1/realm/logo" => vec![json!({"night": true})],
+        "/api/v1/streams" => vec![json!({"include_all": true, "exclude_archived": false})],
+        "/api/v1/users/me/subscriptions" => vec![json!({"include_subscribers": true})],
+        "/api/v1/users" => vec![json!({"include_custom_profile_fields": true})],
+        "/api/v1/messages/{message_id}" => vec![json!({"apply_markdown": false})],
+        _ => vec![json!({})],
+    }
+}
