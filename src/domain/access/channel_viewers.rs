@@ -3,13 +3,15 @@
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::channels::AccessFacts;
+use crate::domain::groups::channel_settings;
 use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::membership::GroupMembers;
 use crate::domain::groups::roles::{ActiveUsersByRole, Among, FEW};
 use crate::http::ApiResult;
-use crate::types::UserId;
+use crate::types::{GroupId, StreamId, UserId};
 use roaring::RoaringBitmap;
 use rusqlite::Connection;
+use std::collections::HashMap;
 
 /// The users who can see a channel. Where many channels are asked about, [`ChannelViewers`] loads the users once.
 pub fn users_who_can_see(connection: &Connection, now: i64, stream: &StreamRow) -> ApiResult<RoaringBitmap> {
@@ -21,12 +23,20 @@ pub fn users_who_can_see(connection: &Connection, now: i64, stream: &StreamRow) 
 #[derive(Debug, Default)]
 pub struct ChannelViewers {
     groups: GroupMembers,
+    /// The groups of channels' settings, if those of all channels were loaded.
+    settings: Option<HashMap<(StreamId, StreamSetting), GroupId>>,
 }
 
 impl ChannelViewers {
     /// Loads the users that are asked about, and no others. `now` decides who is a new member.
     pub fn load(connection: &Connection, among: Among<'_>, now: i64) -> ApiResult<Self> {
-        Ok(Self { groups: GroupMembers::load(connection, among, now)? })
+        Ok(Self { groups: GroupMembers::load(connection, among, now)?, settings: None })
+    }
+
+    /// The same for questions about most channels, whose settings are loaded at once. They must not change meanwhile.
+    pub fn load_with_settings(connection: &Connection, among: Among<'_>, now: i64) -> ApiResult<Self> {
+        let settings = channel_settings::that_show_channels(connection)?;
+        Ok(Self { settings: Some(settings), ..Self::load(connection, among, now)? })
     }
 
     /// The users that are asked about, by role.
@@ -79,7 +89,8 @@ impl ChannelViewers {
             return Ok(facts);
         }
         for setting in StreamSetting::ALL.into_iter().filter(|setting| setting.grants_metadata_access()) {
-            let users = self.groups.users(connection, setting.group_of(connection, stream.stream_id)?)?;
+            let group = self.group_of(connection, stream.stream_id, setting)?;
+            let users = self.groups.users(connection, group)?;
             let holders = if setting.grants_content_access() {
                 &mut facts.may_subscribe
             } else {
@@ -88,6 +99,20 @@ impl ChannelViewers {
             *holders |= users;
         }
         Ok(facts)
+    }
+
+    fn group_of(
+        &self,
+        connection: &Connection,
+        stream_id: StreamId,
+        setting: StreamSetting,
+    ) -> ApiResult<GroupId> {
+        match &self.settings {
+            Some(all) => {
+                Ok(all.get(&(stream_id, setting)).copied().unwrap_or_else(|| setting.default_group().id()))
+            }
+            None => setting.group_of(connection, stream_id),
+        }
     }
 
     fn subscribers(&self, connection: &Connection, stream: &StreamRow) -> ApiResult<RoaringBitmap> {
@@ -114,7 +139,6 @@ mod tests {
     use crate::domain::groups::setting::{Owner, set};
     use crate::domain::groups::sql::insert_anonymous;
     use crate::domain::groups::system;
-    use crate::types::{GroupId, StreamId};
     use proptest::collection::vec;
     use proptest::prelude::*;
 
@@ -187,7 +211,10 @@ mod tests {
             }
             let subscribers = channel_rows::subscribers(&connection, stream.stream_id).unwrap();
             let mut all = ChannelViewers::load(&connection, Among::Everyone, NOW).unwrap();
-            prop_assert_eq!(all.without_subscription(&connection, &stream).unwrap() | subscribers, seen_by);
+            let without = all.without_subscription(&connection, &stream).unwrap();
+            let mut loaded = ChannelViewers::load_with_settings(&connection, Among::Everyone, NOW).unwrap();
+            prop_assert_eq!(&without, &loaded.without_subscription(&connection, &stream).unwrap());
+            prop_assert_eq!(without | subscribers, seen_by);
         }
     }
 }

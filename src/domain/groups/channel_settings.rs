@@ -3,6 +3,7 @@
 use crate::domain::groups::permission::{DefaultGroup, Permission, named_permissions};
 use crate::domain::groups::setting;
 use crate::domain::groups::setting::{DirectGroup, GroupSetting, Owner};
+use crate::domain::groups::sql;
 use crate::domain::groups::system::SystemGroup;
 use crate::http::ApiResult;
 use crate::types::{GroupId, StreamId, UserId};
@@ -10,6 +11,7 @@ use rusqlite::Connection;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
 /// A `can_..._group` setting of a channel.
@@ -117,6 +119,16 @@ impl StreamSetting {
     pub fn group_of(self, connection: &Connection, stream_id: StreamId) -> ApiResult<GroupId> {
         setting::group_of(connection, Owner::Stream(stream_id.0), self.name(), self.default_group())
     }
+}
+
+/// The groups that hold the permissions which show channels, of all channels where they were ever set.
+pub fn that_show_channels(connection: &Connection) -> ApiResult<HashMap<(StreamId, StreamSetting), GroupId>> {
+    let mut groups = HashMap::new();
+    for (stream_id, name, group) in sql::all_settings(connection, "stream")? {
+        let setting = StreamSetting::named(&name).filter(|setting| setting.grants_metadata_access());
+        groups.extend(setting.map(|setting| ((StreamId(stream_id), setting), group)));
+    }
+    Ok(groups)
 }
 
 /// Names a new channel's creator as its administrator.

@@ -32,6 +32,14 @@ pub fn settings(
         .collect()
 }
 
+/// All settings of all owners of a kind that were ever set.
+pub fn all_settings(connection: &Connection, owner: &str) -> rusqlite::Result<Vec<(i64, String, GroupId)>> {
+    connection
+        .prepare_cached("SELECT owner_id, setting, group_id FROM group_setting WHERE owner = ?1")?
+        .query_map([owner], |row| row.try_into())?
+        .collect()
+}
+
 /// Sets a setting.
 pub fn put_setting(
     connection: &Connection,

@@ -27,14 +27,17 @@ pub(super) struct ChannelSnapshot {
 impl ChannelSnapshot {
     /// Loads it, with the roles that it was evaluated with.
     pub(super) fn load(tx: &Tx<'_>, scope: Scope<'_>, now: i64) -> ApiResult<(ActiveUsersByRole, Self)> {
-        let mut viewers = ChannelViewers::load(tx, scope.among(), now)?;
-        let rows = match scope {
-            Scope::Role(_) | Scope::Account(_) => sql::all(tx)?,
+        let of_all = || ChannelViewers::load_with_settings(tx, scope.among(), now);
+        let of_few = || ChannelViewers::load(tx, scope.among(), now);
+        let (mut viewers, rows) = match scope {
+            Scope::Role(_) | Scope::Account(_) => (of_all()?, sql::all(tx)?),
             // Groups decide about private channels only.
-            Scope::Members(_) | Scope::Groups | Scope::WaitingPeriod => sql::all_private(tx)?,
-            Scope::Subscriptions(_, streams) => streams.to_vec(),
-            Scope::Channel(stream) => channel_rows::by_id(tx, stream.stream_id)?.into_iter().collect(),
-            Scope::AccessToUsers | Scope::Conversation(_) => Vec::new(),
+            Scope::Members(_) | Scope::Groups | Scope::WaitingPeriod => (of_all()?, sql::all_private(tx)?),
+            Scope::Subscriptions(_, streams) => (of_few()?, streams.to_vec()),
+            Scope::Channel(stream) => {
+                (of_few()?, channel_rows::by_id(tx, stream.stream_id)?.into_iter().collect())
+            }
+            Scope::AccessToUsers | Scope::Conversation(_) => (of_few()?, Vec::new()),
         };
         let with_subscribers = matches!(scope, Scope::Subscriptions(..));
         let mut channels = Vec::with_capacity(rows.len());
