@@ -1,9 +1,10 @@
 //! Resolving the operands of a narrow: channels, users, conversations and messages that they name.
 
 use crate::auth::Ctx;
+use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users::Accessible;
-use crate::domain::access::{channel_rows, channels as access, user_rows};
+use crate::domain::access::{channels as access, user_rows};
 use crate::domain::channels::sql as channels;
 use crate::domain::limits;
 use crate::domain::limits::MAX_NARROW_TERMS;
@@ -14,7 +15,7 @@ use crate::domain::messages::search::query::SearchQuery;
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::messages::{narrow, sql};
 use crate::domain::users::{find, sql as users};
-use crate::http::{ApiError, ApiResult, Caller};
+use crate::http::{ApiError, ApiResult, Caller, allowed};
 use crate::types::{EMPTY_TOPIC_DISPLAY_NAME, MessageId, RecipientId, StreamId, UserId, fold};
 use rusqlite::Connection;
 use serde_json::Value;
@@ -25,7 +26,7 @@ use std::rc::Rc;
 pub fn resolve(viewer: &MessageViewer<'_>, elements: &[Element]) -> ApiResult<Narrow> {
     limits::check("terms in a narrow", elements.len(), MAX_NARROW_TERMS)?;
     let (connection, caller) = (viewer.connection, viewer.caller);
-    let people = People { connection, caller, accessible: OnceCell::new() };
+    let known = Known { connection, caller, now: viewer.now, accessible: OnceCell::new() };
     let elements = replace_with(viewer, elements)?;
     let mut terms = Vec::new();
     let mut kinds = Kinds::default();
@@ -35,7 +36,7 @@ pub fn resolve(viewer: &MessageViewer<'_>, elements: &[Element]) -> ApiResult<Na
             words.extend(element.operand.as_str());
             continue;
         }
-        let (test, is_inverse) = resolve_element(&people, element)?;
+        let (test, is_inverse) = resolve_element(&known, element)?;
         kinds.add(element)?;
         terms.push(Term { test, negated: element.negated != is_inverse });
     }
@@ -75,7 +76,8 @@ fn replace_with(viewer: &MessageViewer<'_>, elements: &[Element]) -> ApiResult<V
     let conversation = viewer.conversation(message.recipient_id)?;
     let conversation = match &conversation.stream {
         Some(stream) => {
-            let channel = element(Operator::Channel, stream.stream_id.0.into());
+            // By name: a message that is starred may be in a channel that the viewer does not see.
+            let channel = element(Operator::Channel, stream.name.as_str().into());
             vec![channel, element(Operator::Topic, message.subject.into())]
         }
         None => vec![element(
@@ -125,14 +127,14 @@ impl Kinds {
 }
 
 /// The test of an element, and whether the test is the inverse of what it asks.
-fn resolve_element(people: &People<'_>, element: &Element) -> ApiResult<(Test, bool)> {
-    let (connection, operand) = (people.connection, &element.operand);
+fn resolve_element(known: &Known<'_>, element: &Element) -> ApiResult<(Test, bool)> {
+    let (connection, operand) = (known.connection, &element.operand);
     let unknown = |what: &str| ApiError::bad_narrow(&format!("unknown {what} {}", plain(operand)));
     let test = match &element.operator {
         Operator::Channel => {
             let stream = match operand {
                 Value::String(name) => channels::by_name(connection, name)?,
-                id => channel_rows::by_id(connection, StreamId(id.as_i64().unwrap_or(-1)))?,
+                id => known.find_channel(StreamId(id.as_i64().unwrap_or(-1)))?,
             };
             Test::Channel(Rc::new(stream.ok_or_else(|| unknown("channel"))?))
         }
@@ -142,13 +144,13 @@ fn resolve_element(people: &People<'_>, element: &Element) -> ApiResult<(Test, b
             _ => return Err(unknown("channels operand")),
         },
         Operator::Topic => Test::Topic(topic_key(operand.as_str().unwrap_or_default())),
-        Operator::Direct => Test::Direct(people.conversation(operand)?),
-        Operator::DirectIncluding => match people.user(operand)? {
-            user_id if user_id == people.caller.user_id => Test::AnyDirect,
+        Operator::Direct => Test::Direct(known.conversation(operand)?),
+        Operator::DirectIncluding => match known.user(operand)? {
+            user_id if user_id == known.caller.user_id => Test::AnyDirect,
             user_id => Test::DirectIncluding(user_id),
         },
-        Operator::GroupDirectWith => Test::GroupDirectWith(people.user(operand)?),
-        Operator::Sender => Test::Sender(people.user(operand)?),
+        Operator::GroupDirectWith => Test::GroupDirectWith(known.user(operand)?),
+        Operator::Sender => Test::Sender(known.user(operand)?),
         Operator::Is => match operand.as_str() {
             Some("dm" | "private") => Test::AnyDirect,
             Some("starred") => Test::Flag(bit::STARRED),
@@ -214,15 +216,21 @@ fn message_id(operand: &Value) -> ApiResult<MessageId> {
         .ok_or_else(|| ApiError::bad_narrow("Invalid message ID"))
 }
 
-/// Looks up the users that a narrow names.
-struct People<'a> {
+/// Looks up the users and channels that a narrow names.
+struct Known<'a> {
     connection: &'a Connection,
     caller: &'a Caller,
+    now: i64,
     /// Whom the caller can access, once somebody is named by email.
     accessible: OnceCell<Accessible>,
 }
 
-impl People<'_> {
+impl Known<'_> {
+    /// A channel that the caller may know of. Whether an id that is not theirs to know belongs to a channel is not told.
+    fn find_channel(&self, stream_id: StreamId) -> ApiResult<Option<StreamRow>> {
+        allowed(access::find_for_metadata(Ctx::new(self.connection, self.caller, self.now), stream_id))
+    }
+
     fn accessible(&self) -> ApiResult<&Accessible> {
         if let Some(known) = self.accessible.get() {
             return Ok(known);

@@ -326,3 +326,61 @@ async fn a_star_makes_a_message_ones_own() {
         assert_eq!(fixture.found(&fixture.bob, json!([["is", "starred"], term])).await, [0], "{term:?}");
     }
 }
+
+/// Nothing tells whether an id belongs to something that the viewer may not know of: each operator answers alike for a thing
+/// that is hidden and for one that does not exist, whether it is negated or not.
+#[tokio::test]
+async fn what_is_hidden_is_as_unknown_as_what_does_not_exist() {
+    let fixture = NarrowFixture::new().await;
+    let (server, ids) = (&fixture.server, &fixture.ids);
+    let (outsider, guest) = (outsider(server).await, server.guest("guest").await);
+    server.sql("INSERT INTO group_setting VALUES ('realm', 1, 'can_access_all_users_group', 6)").await;
+    let board = stream_id(&fixture.ada, "board").await;
+    let unread = json!(ids[9]);
+    let messages = |operator| (operator, unread.clone(), json!(999_999));
+    let emails = |operator| (operator, json!("cleo@example.com"), json!("nobody@example.com"));
+    let cases = [
+        (&outsider, vec![("channel", json!(board), json!(999_999))]),
+        (
+            &guest,
+            vec![("stream", json!(board), json!(999_999)), ("channel", json!(fixture.lunch), json!(999_999))],
+        ),
+        (&outsider, vec![messages("id"), messages("near"), messages("with")]),
+        (&guest, vec![emails("sender"), emails("dm"), emails("dm-including"), emails("group-pm-with")]),
+        (
+            &guest,
+            vec![(
+                "dm",
+                json!("cleo@example.com,bob@example.com"),
+                json!("nobody@example.com,bob@example.com"),
+            )],
+        ),
+    ];
+    for (viewer, cases) in cases {
+        for (operator, hidden, unknown) in cases {
+            for negated in [false, true] {
+                let ask = async |operand: &Value| {
+                    let narrow = json!([{"operator": operator, "operand": operand, "negated": negated}]);
+                    let page =
+                        json!({"anchor": "newest", "num_before": 100, "num_after": 0, "narrow": narrow});
+                    let mut flags = page.clone();
+                    flags["op"] = json!("add");
+                    flags["flag"] = json!("starred");
+                    let some = json!({"msg_ids": [1, 2, 3], "narrow": narrow});
+                    let answers = [
+                        viewer.get("/messages", page).await,
+                        viewer.get("/messages/matches_narrow", some).await,
+                        viewer.post("/messages/flags/narrow", flags).await,
+                    ];
+                    let shown = operand.as_str().map_or_else(|| operand.to_string(), str::to_owned);
+                    answers.map(|answer| answer.json.to_string().replace(&shown, "?"))
+                };
+                assert_eq!(
+                    ask(&hidden).await,
+                    ask(&unknown).await,
+                    "{operator} {hidden}, negated: {negated}"
+                );
+            }
+        }
+    }
+}
