@@ -157,6 +157,40 @@ async fn moves_are_told_of_where_it_was_asked_for() {
     assert_eq!(contents(&owner, shed, "quiet").await, ["two"]);
 }
 
+/// The readers of a channel are not told the name of a private one that they do not see, whether messages came from there or
+/// went there.
+// conformance: move-71
+#[tokio::test]
+async fn a_notice_of_a_move_names_no_channel_that_its_readers_do_not_see() {
+    let Place { server, owner, garden, .. } = Place::new().await;
+    let (ada, _bob) = (server.member("ada").await, server.member("bob").await);
+    let vault = server.private_channel("vault", &[&owner]).await;
+    let cellar = server.private_channel("cellar", &[&owner, &ada]).await;
+    let by = format!("@_**Owner|{}**", owner.user_id);
+    // Everybody sees the garden, and whoever sees the vault sees the cellar.
+    let cases = [
+        ((vault, "vault"), (garden, "garden"), [false, true]),
+        ((garden, "garden"), (vault, "vault"), [true, false]),
+        ((vault, "vault"), (cellar, "cellar"), [false, true]),
+        ((cellar, "cellar"), (vault, "vault"), [true, false]),
+        ((garden, "garden"), (cellar, "cellar"), [true, false]),
+    ];
+    for ((from, source), (to, target), [names_source, names_target]) in cases {
+        let topic = format!("{source} to {target}");
+        let id = say(&owner, from, &topic, "words").await;
+        let whole =
+            json!({"stream_id": to, "propagate_mode": "change_all", "send_notification_to_old_thread": true});
+        owner.patch(&format!("/messages/{id}"), whole).await.ok();
+        let named = |channel: &str, is_named: bool| {
+            if is_named { format!("#**{channel}>{topic}**") } else { "another channel".to_owned() }
+        };
+        let arrived = format!("This topic was moved here from {} by {by}.", named(source, names_source));
+        assert_eq!(contents(&owner, to, &topic).await, ["words".to_owned(), arrived]);
+        let left = format!("This topic was moved to {} by {by}.", named(target, names_target));
+        assert_eq!(contents(&owner, from, &topic).await, [left]);
+    }
+}
+
 // conformance: move-28, move-34, move-36
 #[tokio::test]
 async fn resolving_is_told_of_only_where_nothing_else_changed() {

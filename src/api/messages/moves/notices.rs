@@ -3,7 +3,9 @@
 use crate::api::messages::moves::plan::Move;
 use crate::api::messages::moves::rules::Resolving;
 use crate::domain::access::channel_rows::StreamRow;
+use crate::domain::access::channel_viewers::ChannelViewers;
 use crate::domain::access::messages as message_access;
+use crate::domain::groups::roles::Among;
 use crate::domain::messages::destination::Destination;
 use crate::domain::messages::record::attribute;
 use crate::domain::messages::viewer::MessageViewer;
@@ -44,13 +46,13 @@ pub fn send(tx: &mut Tx<'_>, caller: &Caller, mv: &Move, requested: RequestedNot
     }
     if requested.in_new_topic && !mv.only_resolves() {
         let is_whole_and_alone = mv.is_whole_topic && is_alone_in_topic(tx, caller, mv)?;
-        let from = topic_link(tx, caller, &mv.from, mv.old_topic.as_str())?;
+        let from = topic_link(tx, caller, (&mv.from, mv.old_topic.as_str()), &mv.to)?;
         let content = in_new_topic(mv, is_whole_and_alone, from, &user);
         send_and_read(tx, new_location(mv), content.into(), vec![caller.user_id])?;
     }
     if requested.in_old_topic {
         let destination = Destination::Channel(Box::new(mv.from.clone()), mv.old_topic.clone());
-        let to = topic_link(tx, caller, &mv.to, mv.topic.as_str())?;
+        let to = topic_link(tx, caller, (&mv.to, mv.topic.as_str()), &mv.from)?;
         send_and_read(tx, destination, in_old_topic(mv, to, &user).into(), vec![caller.user_id])?;
     }
     Ok(())
@@ -74,8 +76,21 @@ fn send_resolved(
     Ok(sql::add_attributes(tx, id, attribute::IS_RESOLVE_NOTICE)?)
 }
 
-/// A link to a topic, with the newest message there that the caller can see.
-fn topic_link(tx: &Tx<'_>, caller: &Caller, stream: &StreamRow, topic: &str) -> ApiResult<Words> {
+/// A link to a topic, with the newest message there that the caller can see, for a notice in another channel. A private
+/// channel is not named where somebody reads it who cannot see that channel.
+fn topic_link(
+    tx: &Tx<'_>,
+    caller: &Caller,
+    (stream, topic): (&StreamRow, &str),
+    shown_in: &StreamRow,
+) -> ApiResult<Words> {
+    if stream.stream_id != shown_in.stream_id && !stream.is_public() {
+        let mut viewers = ChannelViewers::load(tx, Among::Everyone, tx.now())?;
+        let readers = viewers.users_who_can_see(tx, shown_in)?;
+        if !readers.is_subset(&viewers.users_who_can_see(tx, stream)?) {
+            return Ok(Words::new("another channel"));
+        }
+    }
     let newest = newest_in_topic(tx, caller, tx.now(), stream.stream_id, topic)?;
     Ok(Words::default().topic((stream.stream_id.0, &stream.name), topic, newest, EMPTY_TOPIC_DISPLAY_NAME))
 }
