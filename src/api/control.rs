@@ -11,6 +11,7 @@ use crate::domain::bots::sql::NewBotRow;
 use crate::domain::channels::sql as channels;
 use crate::domain::invites::owner_link;
 use crate::domain::keys::KeyRecord;
+use crate::domain::notices::ownership::Actor;
 use crate::domain::notices::security::PasswordSetBy;
 use crate::domain::notices::welcome;
 use crate::domain::realm::DUMMY_DOMAIN;
@@ -229,7 +230,7 @@ fn set_role(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
         let msg = "The owner permission cannot be removed from the only organization owner.";
         return Err(ApiError::bad_request(msg));
     }
-    accounts::role::change(tx, user, role)
+    accounts::role::change(tx, user, role, Actor::Operator)
 }
 
 fn execute(
@@ -298,8 +299,7 @@ fn execute(
             if user.is_active {
                 return Err(ApiError::bad_request(format!("{email} is active already")));
             }
-            let owner_id = user.bot_owner_id.unwrap_or(user.user_id);
-            accounts::deactivation::reactivate(tx, &user, owner_id)?;
+            accounts::deactivation::reactivate(tx, &user, Actor::Operator)?;
             Value::Null
         }
         Command::CreateKey { email, client } => {

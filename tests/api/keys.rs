@@ -291,7 +291,9 @@ async fn a_login_that_a_deactivation_overtakes_makes_no_key() {
     for answer in answers.await {
         answer.error(401, "USER_DEACTIVATED", "Account is deactivated");
     }
+    assert_eq!(server.column(newest).await, before);
     owner.post(&format!("{path}/reactivate"), ()).await.ok();
+    let before = server.column(newest).await;
     let answers = log_in_while(&server, async || server.sql("UPDATE realm SET deactivated = 1").await).await;
     for answer in answers {
         answer.error(401, "REALM_DEACTIVATED", "This organization has been deactivated");

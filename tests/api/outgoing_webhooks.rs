@@ -521,3 +521,28 @@ async fn a_slow_server_holds_up_only_the_bots_of_its_owner() {
     let tries = "SELECT sum(failed_tries) FROM outgoing_webhook";
     assert_eq!(server.column(tries).await, ["0"], "others waited until the slow server was given up");
 }
+
+/// The server that the giver chose is not asked, and what it answers to an earlier message is not sent.
+#[tokio::test]
+async fn nothing_is_posted_for_a_new_owner_who_set_no_url() {
+    let server = server().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    // Nobody listens there, so the first message waits to be tried again.
+    let id = bot(&ada, "http://127.0.0.1:1/hook", 1).await;
+    send_direct(&ada, id, "waits").await;
+    while server.column("SELECT failed_tries FROM outgoing_webhook").await != ["1"] {
+        tokio::task::yield_now().await;
+    }
+    ada.patch(&format!("/bots/{id}"), json!({"bot_owner_id": bob.user_id})).await.ok();
+    assert_eq!(server.column("SELECT count(*) FROM outgoing_webhook").await, ["0"]);
+    let mut queue = register(&bob).await;
+    send_direct(&bob, id, "hello").await;
+    let said: Vec<String> =
+        messages(&mut queue, 3).await.into_iter().map(|(_, _, content)| content).collect();
+    assert!(
+        said[1].ends_with("The webhook has no URL since it has a new owner. Set one in its settings.</p>"),
+        "{said:?}"
+    );
+    assert_eq!(said[2], "<p>Failure! Bot is unavailable</p>");
+    queue.ignore();
+}

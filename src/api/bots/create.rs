@@ -1,6 +1,5 @@
 //! `POST /bots`.
 
-use crate::auth::credentials::API_KEY_LENGTH;
 use crate::domain::accounts::avatar;
 use crate::domain::accounts::avatar::AvatarImage;
 use crate::domain::accounts::create::{NewUser, create_bot as create_account};
@@ -15,8 +14,6 @@ use crate::http::params::{JsonOrText, Trimmed};
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{BotType, Role, UserId};
-use rand::RngExt;
-use rand::distr::Alphanumeric;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -120,7 +117,7 @@ fn create(
             bot.service = Some(Service {
                 base_url: rules::check_payload_url("payload_url", url)?,
                 interface: params.interface_type,
-                token: rand::rng().sample_iter(Alphanumeric).take(API_KEY_LENGTH).map(char::from).collect(),
+                token: rules::new_token(),
             });
         }
         BotType::Generic | BotType::Embedded => {}

@@ -57,7 +57,7 @@ fn get_bots(read: &Read<'_, User>, _params: NoParams) -> ApiResult<Reply<Bots>> 
 /// Parameters of `GET /bots/{bot_id}/api_key` and `POST /bots/{bot_id}/api_key/regenerate`.
 #[derive(Deserialize)]
 pub struct BotKeyParams {
-    /// The bot, which the caller has to administer.
+    /// The bot: one of the caller's, or any for owners, or any but those of owners for administrators.
     bot_id: UserId,
 }
 
@@ -70,7 +70,7 @@ struct BotApiKey {
 
 /// `GET /bots/{bot_id}/api_key` (feature level 463). Creates a key if the last one was revoked.
 fn get_bot_api_key(tx: &mut Tx<'_>, caller: &User, params: BotKeyParams) -> ApiResult<Reply<BotApiKey>> {
-    let bot = rules::find(tx, caller, params.bot_id)?;
+    let bot = rules::find_with_key(tx, caller, params.bot_id)?;
     let row = sql::load(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("a bot that is a user has no bot row"))?;
     let api_key = match row.api_key {
@@ -90,7 +90,7 @@ fn regenerate_bot_api_key(
     caller: &User,
     params: BotKeyParams,
 ) -> ApiResult<Reply<BotApiKey>> {
-    let bot = rules::find(tx, caller, params.bot_id)?;
+    let bot = rules::find_with_key(tx, caller, params.bot_id)?;
     Reply::data(&BotApiKey { api_key: change::regenerate_key(tx, &bot)? })
 }
 

@@ -5,15 +5,16 @@ use crate::domain::access::channels::Viewer;
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::avatar::AvatarImage;
-use crate::domain::accounts::{avatar, change as change_user, deactivation, role};
+use crate::domain::accounts::{avatar, change as change_user, deactivation, handover, role};
 use crate::domain::bots::events::BotChange;
-use crate::domain::bots::record::ServiceRecord;
-use crate::domain::bots::{change, default_channels, events, rules, sql};
+use crate::domain::bots::{default_channels, events, rules, sql};
+use crate::domain::notices::ownership::Actor;
 use crate::domain::users::{names, rules as users_rules};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
 use crate::types::{BotType, Role, UserId};
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -28,7 +29,8 @@ pub struct UpdateBotParams {
     full_name: Option<String>,
     /// The new role. Only administrators may change it.
     role: Option<Role>,
-    /// The new owner, an active person.
+    /// The new owner, an active person, who gets a message about it. The bot gets a new key, and leaves the private channels
+    /// that the new owner is not in; an outgoing webhook loses its URL.
     bot_owner_id: Option<UserId>,
     /// Configuration to merge into that of the integration.
     config_data: Option<BTreeMap<String, String>>,
@@ -45,15 +47,31 @@ pub struct UpdateBotParams {
     default_all_public_streams: Option<bool>,
 }
 
+impl UpdateBotParams {
+    /// Whether the request changes what decides where the bot's messages go and who owns it.
+    fn changes_more_than_looks(&self) -> bool {
+        self.bot_owner_id.is_some()
+            || self.config_data.is_some()
+            || self.service_payload_url.is_some()
+            || self.default_sending_stream.is_some()
+            || self.default_events_register_stream.is_some()
+            || self.default_all_public_streams.is_some()
+    }
+}
+
 fn default_interface() -> i64 {
     rules::INTERFACES[0]
 }
 
-/// `PATCH /bots/{bot_id}`: changes a bot, active or not. A multipart body may have a new avatar.
+/// `PATCH /bots/{bot_id}`: changes a bot, active or not. A multipart body may have a new avatar. Of the bot of an owner,
+/// administrators change only name, role and avatar.
 pub async fn update_bot(mut call: Call<User>, params: UpdateBotParams) -> ApiResult<Reply<UpdatedBot>> {
     let files = std::mem::take(&mut call.files);
     let image = avatar::from_files(&call.app, call.caller.user_id, files).await?;
-    call.write(move |tx, caller| update(tx, caller, params, image.as_ref())).await
+    let app = Arc::clone(&call.app);
+    let (reply, given) = call.write(move |tx, caller| update(tx, caller, params, image.as_ref())).await?;
+    app.hub.remove_of(given.as_slice());
+    Ok(reply)
 }
 
 /// The reply to `PATCH /bots/{bot_id}`.
@@ -85,25 +103,13 @@ fn update(
     caller: &Caller,
     params: UpdateBotParams,
     image: Option<&AvatarImage>,
-) -> ApiResult<Reply<UpdatedBot>> {
+) -> ApiResult<(Reply<UpdatedBot>, Option<UserId>)> {
     let mut bot = rules::find(tx, caller, params.bot_id)?;
+    if params.changes_more_than_looks() {
+        rules::check_fully_administers(tx, caller, &bot)?;
+    }
     if let Some(full_name) = &params.full_name {
         change_name(tx, &bot, full_name)?;
-    }
-    if let Some(owner_id) = params.bot_owner_id {
-        let owner = change_owner(tx, &bot, owner_id)?;
-        bot.bot_owner_id = Some(owner_id);
-        // A guest would see by the bot what guests do not.
-        if owner.role == Role::Guest && bot.role != Role::Guest {
-            role::change(tx, &bot, Role::Guest)?;
-            bot.role = Role::Guest;
-        }
-    }
-    if let Some(wanted) = params.role.filter(|wanted| *wanted != bot.role) {
-        users_rules::check_role(caller.role, bot.role, wanted, false)?;
-        rules::check_role(tx, wanted, bot.bot_owner_id)?;
-        role::change(tx, &bot, wanted)?;
-        bot.role = wanted;
     }
     if let Some(name) = &params.default_sending_stream {
         let stream_id = rules::find_default_channel(tx, caller, tx.now(), name)?;
@@ -134,6 +140,16 @@ fn update(
         rules::check_config_data(&merged)?;
         config_data = Some(serde_json::from_str::<Value>(&merged)?);
     }
+    // The last of what the giver changes: the URL of an outgoing webhook ends with it.
+    let given = match params.bot_owner_id {
+        Some(owner_id) => give(tx, caller, &mut bot, owner_id)?,
+        None => None,
+    };
+    if let Some(wanted) = params.role.filter(|wanted| *wanted != bot.role) {
+        users_rules::check_role(caller.role, bot.role, wanted, false)?;
+        rules::check_role(tx, wanted, bot.bot_owner_id)?;
+        role::change(tx, &bot, wanted, Actor::User(caller.user_id))?;
+    }
     let bot = user_rows::by_id(tx, bot.user_id)?
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no user row"))?;
     if image.is_some() {
@@ -145,7 +161,7 @@ fn update(
         .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
     default_channels::hide_unseen(&Viewer::new(Ctx::in_job(tx, caller)), &mut row)?;
     let owner = user_rows::owner(tx, bot.bot_owner_id)?;
-    Reply::data(&UpdatedBot {
+    let reply = Reply::data(&UpdatedBot {
         full_name: bot.full_name,
         avatar_url: bot.avatar.url(),
         service_interface: params.service_interface,
@@ -155,7 +171,8 @@ fn update(
         default_events_register_stream: row.events_stream_name(),
         default_all_public_streams: row.default_all_public_streams,
         bot_owner: owner.map(|owner| owner.email),
-    })
+    })?;
+    Ok((reply, given))
 }
 
 fn change_name(tx: &mut Tx<'_>, bot: &UserRow, full_name: &str) -> ApiResult<()> {
@@ -167,20 +184,24 @@ fn change_name(tx: &mut Tx<'_>, bot: &UserRow, full_name: &str) -> ApiResult<()>
     change_user::set_full_name(tx, bot, &full_name)
 }
 
-/// Gives a bot to another owner, and returns the owner.
-fn change_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<UserRow> {
+/// Gives a bot to a person. Returns the bot's id if it was given: its queues end.
+fn give(tx: &mut Tx<'_>, caller: &Caller, bot: &mut UserRow, owner_id: UserId) -> ApiResult<Option<UserId>> {
+    let owner = find_new_owner(tx, owner_id)?;
+    if bot.bot_owner_id == Some(owner_id) {
+        return Ok(None);
+    }
+    *bot = handover::give(tx, bot, &owner, Actor::User(caller.user_id))?;
+    Ok(Some(bot.user_id))
+}
+
+fn find_new_owner(connection: &Connection, owner_id: UserId) -> ApiResult<UserRow> {
     let refused = |msg: &'static str| Err(ApiError::bad_request(msg));
-    match user_rows::by_id(tx, owner_id)? {
+    match user_rows::by_id(connection, owner_id)? {
         None => refused("Failed to change owner, no such user"),
         Some(owner) if owner.is_system_bot => refused("Failed to change owner, no such user"),
         Some(owner) if !owner.is_active => refused("Failed to change owner, user is deactivated"),
         Some(owner) if owner.is_bot() => refused("Failed to change owner, bots can't own other bots"),
-        Some(owner) => {
-            if bot.bot_owner_id != Some(owner_id) {
-                change::set_owner(tx, bot, owner_id)?;
-            }
-            Ok(owner)
-        }
+        Some(owner) => Ok(owner),
     }
 }
 
@@ -189,9 +210,7 @@ fn change_service(tx: &mut Tx<'_>, bot: &UserRow, url: &str, interface: i64) -> 
         return Err(ApiError::bad_request("Invalid bot type"));
     }
     sql::set_service(tx, bot.user_id, url, interface)?;
-    let row = sql::load(tx, bot.user_id)?
-        .ok_or_else(|| ApiError::internal("the bot that is being changed has no bot row"))?;
-    events::emit_updated(tx, bot, BotChange::Services(ServiceRecord::list(row.service.as_ref())))
+    events::emit_service(tx, bot)
 }
 
 /// Parameters of `DELETE /bots/{bot_id}`.

@@ -39,10 +39,15 @@ pub enum Failure {
     NotAllowed,
     /// The URL is an `https` one.
     Encrypted,
+    /// There is no URL: the bot has a new owner, who did not set one yet.
+    NoUrl,
 }
 
 /// Posts to a URL on an allowed host. Redirects are not followed, since they can lead to other hosts.
 pub async fn post(address: &str, payload: &Payload, allowed: &[String]) -> Result<Answer, Failure> {
+    if address.is_empty() {
+        return Err(Failure::NoUrl);
+    }
     let url = Url::parse(address).map_err(|_| Failure::NotConnected)?;
     let permission = permission(&url, allowed);
     if permission == Permission::None {

@@ -60,6 +60,9 @@ impl Report {
                 "The URL configured for the webhook is for a private or disallowed network. Whoever runs this server \
                  allows hosts with --webhook-hosts.",
             ),
+            Failure::NoUrl => {
+                Words::new("The webhook has no URL since it has a new owner. Set one in its settings.")
+            }
             Failure::Encrypted => Words::new("This server posts webhooks over http, not over https."),
         };
         let reasons = Reasons { words, ..Reasons::default() };

@@ -5,12 +5,14 @@ use crate::domain::access::channels::Viewer;
 use crate::domain::access::permissions;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::deactivation;
+use crate::domain::bots;
 use crate::domain::groups::realm_settings::RealmGroup;
+use crate::domain::notices::ownership::Actor;
 use crate::domain::users::{find, names, rules, sql};
 use crate::http::params::NoParams;
 use crate::http::{ApiError, ApiResult, Call, Caller, Reply, User};
 use crate::store::Tx;
-use crate::types::UserId;
+use crate::types::{Role, UserId};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -74,7 +76,8 @@ pub struct ReactivateUserParams {
     user_id: UserId,
 }
 
-/// `POST /users/{user_id}/reactivate`: reactivates a person or bot. Does nothing for an active one.
+/// `POST /users/{user_id}/reactivate`: reactivates a person or bot, whose keys and sessions of before end. Owners are
+/// reactivated by owners. Does nothing for an active one.
 pub fn reactivate_user(tx: &mut Tx<'_>, caller: &User, params: ReactivateUserParams) -> ApiResult<Reply> {
     let user = find::by_id(tx, params.user_id)?;
     if user.is_system_bot {
@@ -84,11 +87,18 @@ pub fn reactivate_user(tx: &mut Tx<'_>, caller: &User, params: ReactivateUserPar
     if user.is_active {
         return Ok(Reply::ok());
     }
+    if user.role == Role::Owner && caller.role != Role::Owner {
+        return Err(ApiError::owners_only());
+    }
     if user.is_bot() {
+        // It would become the caller's.
+        if !deactivation::has_active_owner(tx, &user)? {
+            bots::rules::check_fully_administers(tx, caller, &user)?;
+        }
         let viewer = Viewer::new(Ctx::in_job(tx, caller));
         permissions::require(&viewer, RealmGroup::CanCreateBots)?;
     }
     names::check_unique(tx, &user.full_name, Some(user.user_id))?;
-    deactivation::reactivate(tx, &user, caller.user_id)?;
+    deactivation::reactivate(tx, &user, Actor::User(caller.user_id))?;
     Ok(Reply::ok())
 }

@@ -3,6 +3,7 @@
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::{change, role};
 use crate::domain::bots;
+use crate::domain::notices::ownership::Actor;
 use crate::domain::profile_values::change as profile_values;
 use crate::domain::profile_values::change::{RenderedChanges, ValueChange};
 use crate::domain::realm::bot_domain;
@@ -77,7 +78,7 @@ fn apply(
         if user.is_bot() {
             bots::rules::check_role(tx, wanted, user.bot_owner_id)?;
         }
-        role::change(tx, &user, wanted)?;
+        role::change(tx, &user, wanted, Actor::User(caller.user_id))?;
     }
     // `name_changes_disabled` does not apply to administrators.
     if let Some(full_name) = &params.full_name

@@ -1,28 +1,31 @@
 //! Deactivation and reactivation of accounts.
 //!
 //! A deactivated user keeps subscriptions, group memberships and settings, but they have no effect: what is sent to their
-//! channels meanwhile is not received. API keys stay too: requests with one are refused with the reason, and it works
-//! again after reactivation.
+//! channels meanwhile is not received. API keys stay too, so that requests with one are refused with the reason. They end with
+//! the reactivation: the account may have been deactivated because somebody else had them.
 
 use crate::domain::access::channel_rows;
 use crate::domain::access::channel_viewers::ChannelViewers;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{user_rows, users};
-use crate::domain::accounts::role;
+use crate::domain::accounts::{handover, password, role};
 use crate::domain::bots::events::BotChange;
 use crate::domain::channels::events::PeersChanged;
 use crate::domain::groups::roles::Among;
+use crate::domain::notices::ownership;
+use crate::domain::notices::ownership::Actor;
 use crate::domain::subscriptions::sql as subscriptions;
 use crate::domain::user_settings::events::emit_export_consent;
 use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::users::sql as users_sql;
 use crate::domain::visibility::Scope;
-use crate::domain::{bots, invites, presence, user_settings, user_status, visibility};
+use crate::domain::{bots, invites, keys, presence, user_settings, user_status, visibility};
 use crate::events;
 use crate::events::Audience;
 use crate::http::ApiResult;
 use crate::store::Tx;
 use crate::types::{Role, UserId};
+use rusqlite::Connection;
 
 /// Deactivates a user and their bots, and revokes their invitations. Returns the deactivated users, whose event queues
 /// the caller removes with [`crate::events::Hub::remove_of`] after the job.
@@ -85,42 +88,52 @@ fn begin_spans(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     Ok(())
 }
 
-/// Reactivates an account. A bot whose owner is deactivated gets `by` as its owner, and becomes a guest where its owner has
-/// become one.
-pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: UserId) -> ApiResult<()> {
+/// Reactivates an account, and ends all its keys and sessions of before. A person logs in again; a bot has a new key. A bot
+/// whose owner is deactivated is given to `by`, and one whose owner has become a guest becomes a guest.
+pub fn reactivate(tx: &mut Tx<'_>, user: &UserRow, by: Actor) -> ApiResult<()> {
     let set_active = |tx: &mut Tx<'_>| {
+        keys::delete_all(tx, user.user_id)?;
+        password::delete_reset(tx, user.user_id)?;
         users_sql::set_active(tx, user.user_id, true)?;
         begin_spans(tx, user.user_id)
     };
+    let after = UserRow { is_active: true, ..user.clone() };
     visibility::with_events_between(tx, Scope::Account(user), set_active, |tx, (), changes| {
-        let user = UserRow { is_active: true, ..user.clone() };
-        let who = users::users_with_access_to(tx, &user)? - changes.gained_user(user.user_id);
+        let who = users::users_with_access_to(tx, &after)? - changes.gained_user(user.user_id);
         tx.emit(activity(user.user_id, true), Audience::set(who.clone()));
         // Clients do not keep these of deactivated users.
-        user_status::introduce(tx, &user, &who)?;
+        user_status::introduce(tx, &after, &who)?;
         presence::introduce(tx, user.user_id, &who)?;
-        bots::events::emit_updated(tx, &user, BotChange::IsActive(true))?;
+        bots::events::emit_updated(tx, &after, BotChange::IsActive(true))?;
         if user.is_bot() {
-            return give_to_active_owner(tx, &user, by);
+            return Ok(());
         }
         let consented = user_settings::ALLOW_PRIVATE_DATA_EXPORT.get(tx, user.user_id)?;
         emit_export_consent(tx, user.user_id, consented)
     })?;
-    if user.role != Role::Guest && active_owner(tx, user)?.is_some_and(|owner| owner.role == Role::Guest) {
-        role::change(tx, &UserRow { is_active: true, ..user.clone() }, Role::Guest)?;
-    }
-    Ok(())
+    if user.is_bot() { renew_bot(tx, &after, by) } else { ownership::reactivated(tx, &after, by) }
 }
 
-fn give_to_active_owner(tx: &mut Tx<'_>, bot: &UserRow, by: UserId) -> ApiResult<()> {
-    if active_owner(tx, bot)?.is_some() {
-        return Ok(());
+/// Gives a reactivated bot its new key, and an owner if it has no active one.
+fn renew_bot(tx: &mut Tx<'_>, bot: &UserRow, by: Actor) -> ApiResult<()> {
+    let owner = user_rows::owner(tx, bot.bot_owner_id)?;
+    if let Actor::User(user_id) = by
+        && !has_active_owner(tx, bot)?
+        && let Some(new_owner) = user_rows::by_id(tx, user_id)?
+    {
+        return handover::give(tx, bot, &new_owner, by).map(|_| ());
     }
-    bots::change::set_owner(tx, bot, by)
+    bots::change::regenerate_key(tx, bot)?;
+    let Some(owner) = owner else { return Ok(()) };
+    if owner.role == Role::Guest && bot.role != Role::Guest {
+        role::change(tx, bot, Role::Guest, by)?;
+    }
+    ownership::bot_reactivated(tx, &owner, bot, by)
 }
 
-fn active_owner(tx: &Tx<'_>, user: &UserRow) -> ApiResult<Option<UserRow>> {
-    Ok(user_rows::owner(tx, user.bot_owner_id)?.filter(|owner| owner.is_active))
+/// Whether a bot has an owner who is active. A bot that is reactivated without one gets another owner.
+pub fn has_active_owner(connection: &Connection, bot: &UserRow) -> ApiResult<bool> {
+    Ok(user_rows::owner(connection, bot.bot_owner_id)?.is_some_and(|owner| owner.is_active))
 }
 
 fn activity(user_id: UserId, is_active: bool) -> UserUpdated {

@@ -5,5 +5,6 @@ pub mod change;
 pub mod create;
 pub mod deactivation;
 pub mod first_channel;
+pub mod handover;
 pub mod password;
 pub mod role;

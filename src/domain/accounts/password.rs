@@ -96,7 +96,8 @@ pub fn change_own(tx: &mut Tx<'_>, caller: &Caller, hash: &str) -> ApiResult<()>
     security::password_set(tx, caller.user_id, PasswordSetBy::Oneself)
 }
 
-fn delete_reset(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
+/// Ends the link with which a user may set a new password, if there is one.
+pub fn delete_reset(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     tx.prepare_cached("DELETE FROM password_reset WHERE user_id = ?1")?.execute([user_id])?;
     Ok(())
 }

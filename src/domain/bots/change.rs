@@ -1,15 +1,17 @@
 //! Commands on bots: keys, owner, and what a person's role changes.
 
+use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::users as access;
+use crate::domain::bots::administrators::{Administrators, RealmAdministrators};
 use crate::domain::bots::events::BotChange;
-use crate::domain::bots::{events, rules, sql};
+use crate::domain::bots::{events, sql};
 use crate::domain::keys;
 use crate::domain::users::events::{UserChange, UserUpdated};
 use crate::domain::users::sql as users;
 use crate::http::ApiResult;
 use crate::store::Tx;
-use crate::types::{Role, UserId};
+use crate::types::UserId;
 
 /// The client of a bot's key in lists of keys.
 const CLIENT: &str = "bot";
@@ -45,29 +47,34 @@ pub fn clear_revoked_key(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     Ok(())
 }
 
-/// Sets a bot's owner and emits it to the users who can access the bot.
-pub fn set_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<()> {
+/// Sets a bot's owner and replaces all its keys, and emits both to the users who can access the bot or administer it.
+/// Returns the bot as it is afterwards.
+pub fn set_owner(tx: &mut Tx<'_>, bot: &UserRow, owner_id: UserId) -> ApiResult<UserRow> {
+    let before = Administrators::of(tx, bot)?;
+    keys::delete_all(tx, bot.user_id)?;
+    mint_key(tx, bot.user_id)?;
     users::set_bot_owner(tx, bot.user_id, owner_id)?;
     let after = UserRow { bot_owner_id: Some(owner_id), ..bot.clone() };
-    events::emit_owner_changed(tx, &after, bot.bot_owner_id)?;
+    events::emit_owner_changed(tx, &after, &before)?;
     let audience = access::audience(tx, &after)?;
     tx.emit(UserUpdated::new(bot.user_id, UserChange::Owner { bot_owner_id: owner_id }), audience);
-    Ok(())
+    Ok(after)
 }
 
-/// Emits to a person whose role changed the bots that they may administer from now on, or no longer.
-pub fn role_changed(tx: &mut Tx<'_>, user: &UserRow, role: Role) -> ApiResult<()> {
-    if !user.is_active {
-        return Ok(());
-    }
-    let concerns_all = user.role.is_administrator() != role.is_administrator();
+/// Emits what the new role of a person shows and hides of bots: to the person, and of the person's own bots to
+/// administrators. `user` has the role of before; the new one is stored.
+pub fn role_changed(tx: &mut Tx<'_>, user: &UserRow) -> ApiResult<()> {
+    let after = RealmAdministrators::load(tx)?;
+    let before = after.with_role_of(user);
+    let concerns_all = after != before;
     for (bot, _) in sql::list(tx, (!concerns_all).then_some(user.user_id))? {
-        let is_owner = bot.bot_owner_id == Some(user.user_id);
-        match (rules::may_administer(user.role, is_owner), rules::may_administer(role, is_owner)) {
-            (false, true) => events::emit_added_to(tx, &bot, user.user_id.bit().into_iter().collect())?,
-            (true, false) => events::emit_deleted_to(tx, bot.user_id, user.user_id),
-            _ => {}
-        }
+        let owner = user_rows::owner(tx, bot.bot_owner_id)?;
+        let role_before =
+            |owner: &UserRow| if owner.user_id == user.user_id { user.role } else { owner.role };
+        let owner_before = owner.as_ref().map(|owner| (owner.user_id, role_before(owner)));
+        let before = before.of_bot(owner_before);
+        let after = after.of_bot(owner.map(|owner| (owner.user_id, owner.role)));
+        events::emit_administrators_changed(tx, &bot, &before, &after)?;
     }
     Ok(())
 }

@@ -1,20 +1,21 @@
 //! `realm_bot` events, for a bot's owner and for administrators, and the bots in the answer of `POST /register`. An owner
-//! who is a guest is told nothing: they may not administer the bot, and the events have its key.
+//! who is a guest is told nothing: they may not administer the bot, and the events have its key. Administrators are told of the
+//! bot of an owner without its key.
 
 use crate::auth::Ctx;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::user_rows;
 use crate::domain::access::user_rows::UserRow;
+use crate::domain::bots::administrators::Administrators;
 use crate::domain::bots::record::{BotRecord, ServiceRecord};
+use crate::domain::bots::rules::Administration;
 use crate::domain::bots::sql::BotRow;
-use crate::domain::bots::{default_channels, rules, sql};
-use crate::domain::realm::user_ids as users;
+use crate::domain::bots::{default_channels, sql};
 use crate::events::{Audience, uniform_event};
 use crate::http::{ApiResult, State, StateRequest};
 use crate::store::Tx;
 use crate::types::{StreamId, UserId};
 use roaring::RoaringBitmap;
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 /// `realm_bot`, `op: add`: a bot that the receivers can administer now.
@@ -93,23 +94,10 @@ struct DeletedBot {
     user_id: UserId,
 }
 
-/// The users who can administer a bot: its owner and administrators.
-fn administrators(connection: &Connection, bot: &UserRow) -> ApiResult<RoaringBitmap> {
-    let mut user_ids = users::administrator_ids(connection)?;
-    user_ids.extend(entitled_owner(connection, bot.bot_owner_id)?.and_then(UserId::bit));
-    Ok(user_ids)
-}
-
-/// The owner of a bot, if they may administer it.
-fn entitled_owner(connection: &Connection, owner_id: Option<UserId>) -> ApiResult<Option<UserId>> {
-    let owner = user_rows::owner(connection, owner_id)?;
-    Ok(owner.filter(|owner| rules::may_administer(owner.role, true)).map(|owner| owner.user_id))
-}
-
 /// Emits `realm_bot/add` to `user_ids`, who can administer the bot from now on.
 pub fn emit_added_to(tx: &mut Tx<'_>, bot: &UserRow, user_ids: RoaringBitmap) -> ApiResult<()> {
     let Some(row) = sql::load(tx, bot.user_id)? else { return Ok(()) };
-    for (row, user_ids) in seen_rows(tx, bot, row, user_ids)? {
+    for (row, user_ids) in seen_rows(tx, bot, &row, user_ids)? {
         tx.emit(BotAdded { bot: BotRecord::new(bot, &row) }, Audience::set(user_ids));
     }
     Ok(())
@@ -119,36 +107,63 @@ pub fn emit_added_to(tx: &mut Tx<'_>, bot: &UserRow, user_ids: RoaringBitmap) ->
 fn seen_rows(
     tx: &Tx<'_>,
     bot: &UserRow,
-    row: BotRow,
+    row: &BotRow,
     mut user_ids: RoaringBitmap,
 ) -> ApiResult<Vec<(BotRow, RoaringBitmap)>> {
     let mut rows = Vec::new();
-    if let Some((owner_id, shown)) = default_channels::hidden_from_owner(tx, bot, &row)?
+    if let Some((owner_id, shown)) = default_channels::hidden_from_owner(tx, bot, row)?
         && let Some(bit) = owner_id.bit()
         && user_ids.remove(bit)
     {
         rows.push((shown, RoaringBitmap::from_iter([bit])));
     }
-    rows.push((row, user_ids));
+    let without_key = Administrators::of(tx, bot)?.without_key & &user_ids;
+    if !without_key.is_empty() {
+        user_ids -= &without_key;
+        let mut shown = row.clone();
+        shown.hide_secrets();
+        rows.push((shown, without_key));
+    }
+    rows.push((row.clone(), user_ids));
     Ok(rows)
 }
 
 /// Emits `realm_bot/add` to all who can administer a new bot.
 pub fn emit_added(tx: &mut Tx<'_>, bot: &UserRow) -> ApiResult<()> {
-    let user_ids = administrators(tx, bot)?;
+    let user_ids = Administrators::of(tx, bot)?.all();
     emit_added_to(tx, bot, user_ids)
 }
 
-/// Emits `realm_bot/delete` to a user who can no longer administer the bot.
-pub fn emit_deleted_to(tx: &mut Tx<'_>, bot_id: UserId, user_id: UserId) {
-    tx.emit(BotDeleted { bot: DeletedBot { user_id: bot_id } }, Audience::user(user_id));
+/// Emits `realm_bot/delete` to users who can no longer administer the bot.
+fn emit_deleted_to(tx: &mut Tx<'_>, bot: &UserRow, user_ids: RoaringBitmap) {
+    tx.emit(BotDeleted { bot: DeletedBot { user_id: bot.user_id } }, Audience::set(user_ids));
 }
 
-/// Emits `realm_bot/update` to all who can administer the bot. Does nothing for a person.
+/// Emits `realm_bot/update` to all who can administer the bot; its key to those who may have it. Does nothing for a person.
 pub fn emit_updated(tx: &mut Tx<'_>, bot: &UserRow, change: BotChange) -> ApiResult<()> {
     if bot.is_bot() {
-        let user_ids = administrators(tx, bot)?;
+        let administrators = Administrators::of(tx, bot)?;
+        let user_ids =
+            if let BotChange::ApiKey(_) = change { administrators.full } else { administrators.all() };
         emit_updated_to(tx, bot, change, user_ids);
+    }
+    Ok(())
+}
+
+/// Emits the service of an outgoing webhook to all who can administer it.
+pub fn emit_service(tx: &mut Tx<'_>, bot: &UserRow) -> ApiResult<()> {
+    let user_ids = Administrators::of(tx, bot)?.all();
+    emit_service_to(tx, bot, user_ids)
+}
+
+fn emit_service_to(tx: &mut Tx<'_>, bot: &UserRow, user_ids: RoaringBitmap) -> ApiResult<()> {
+    let Some(row) = sql::load(tx, bot.user_id)? else { return Ok(()) };
+    if row.service.is_none() {
+        return Ok(());
+    }
+    for (row, user_ids) in seen_rows(tx, bot, &row, user_ids)? {
+        let services = ServiceRecord::list(row.service.as_ref());
+        emit_updated_to(tx, bot, BotChange::Services(services), user_ids);
     }
     Ok(())
 }
@@ -159,7 +174,7 @@ pub fn emit_default_channel(
     bot: &UserRow,
     change: fn(&BotRow) -> BotChange,
 ) -> ApiResult<()> {
-    let user_ids = administrators(tx, bot)?;
+    let user_ids = Administrators::of(tx, bot)?.all();
     emit_default_channel_to(tx, bot, change, user_ids)
 }
 
@@ -170,7 +185,7 @@ fn emit_default_channel_to(
     user_ids: RoaringBitmap,
 ) -> ApiResult<()> {
     let Some(row) = sql::load(tx, bot.user_id)? else { return Ok(()) };
-    for (row, user_ids) in seen_rows(tx, bot, row, user_ids)? {
+    for (row, user_ids) in seen_rows(tx, bot, &row, user_ids)? {
         emit_updated_to(tx, bot, change(&row), user_ids);
     }
     Ok(())
@@ -185,7 +200,7 @@ pub fn emit_default_channel_anew(
 ) -> ApiResult<()> {
     for (bot_id, sends_to_it, has_its_events) in sql::with_default_channel(tx, stream_id)? {
         let Some(bot) = user_rows::by_id(tx, bot_id)? else { continue };
-        let user_ids = administrators(tx, &bot)? & user_ids;
+        let user_ids = Administrators::of(tx, &bot)?.all() & user_ids;
         if sends_to_it {
             emit_default_channel_to(tx, &bot, BotChange::sending_stream, user_ids.clone())?;
         }
@@ -197,34 +212,64 @@ pub fn emit_default_channel_anew(
 }
 
 fn emit_updated_to(tx: &mut Tx<'_>, bot: &UserRow, change: BotChange, user_ids: RoaringBitmap) {
-    let bot = ChangedBot { user_id: bot.user_id, change };
-    tx.emit(BotUpdated { bot }, Audience::set(user_ids));
+    if !user_ids.is_empty() {
+        let bot = ChangedBot { user_id: bot.user_id, change };
+        tx.emit(BotUpdated { bot }, Audience::set(user_ids));
+    }
 }
 
-/// Emits the events of a new owner: `delete` to the former one, `add` to the new one, `update` to administrators, who
-/// can administer all bots.
-pub fn emit_owner_changed(tx: &mut Tx<'_>, bot: &UserRow, former: Option<UserId>) -> ApiResult<()> {
-    let others = users::administrator_ids(tx)?;
-    let is_other = |user_id: &UserId| user_id.bit().is_none_or(|bit| !others.contains(bit));
-    if let Some(former) = entitled_owner(tx, former)?.filter(is_other) {
-        emit_deleted_to(tx, bot.user_id, former);
+/// Emits the events of a new owner: `delete` and `add` to those who cannot administer the bot any more, or can now, such as
+/// the two owners; `update` to the others, with the new key.
+pub fn emit_owner_changed(tx: &mut Tx<'_>, bot: &UserRow, before: &Administrators) -> ApiResult<()> {
+    let after = Administrators::of(tx, bot)?;
+    let kept = before.all() & after.all();
+    emit_administrators_changed(tx, bot, before, &after)?;
+    let lost_key = &before.full & &after.without_key;
+    let told = kept - lost_key;
+    emit_updated_to(tx, bot, BotChange::OwnerId(bot.bot_owner_id), told.clone());
+    let kept_key = &before.full & &after.full;
+    emit_key_to(tx, bot, kept_key.clone())?;
+    emit_service_to(tx, bot, &told - (&before.without_key & &after.full))
+}
+
+/// Emits a bot to those who can administer it now, or no longer, or may have its key now, or no longer.
+pub fn emit_administrators_changed(
+    tx: &mut Tx<'_>,
+    bot: &UserRow,
+    before: &Administrators,
+    after: &Administrators,
+) -> ApiResult<()> {
+    let (all_before, all_after) = (before.all(), after.all());
+    // No event takes a key away, so who may not have it any more gets the bot anew.
+    let lost_key = &before.full & &after.without_key;
+    emit_deleted_to(tx, bot, (&all_before - &all_after) | &lost_key);
+    emit_added_to(tx, bot, (all_after - all_before) | lost_key)?;
+    let gained_key = &before.without_key & &after.full;
+    emit_key_to(tx, bot, gained_key.clone())?;
+    emit_service_to(tx, bot, gained_key)
+}
+
+fn emit_key_to(tx: &mut Tx<'_>, bot: &UserRow, user_ids: RoaringBitmap) -> ApiResult<()> {
+    if let Some(api_key) = sql::load(tx, bot.user_id)?.and_then(|row| row.api_key) {
+        emit_updated_to(tx, bot, BotChange::ApiKey(api_key), user_ids);
     }
-    if let Some(owner) = entitled_owner(tx, bot.bot_owner_id)?.filter(is_other) {
-        emit_added_to(tx, bot, owner.bit().into_iter().collect())?;
-    }
-    emit_updated_to(tx, bot, BotChange::OwnerId(bot.bot_owner_id), others);
     Ok(())
 }
 
 /// State part `realm_bot`: the bots that the caller can administer, deactivated ones too.
 pub fn state(request: &StateRequest<'_>, state: &mut State) -> ApiResult<()> {
-    let role = request.caller.role;
-    let owner = (!role.is_administrator()).then_some(request.caller.user_id);
-    let may_administer = rules::may_administer(role, true);
-    let bots = if may_administer { sql::list(request.connection, owner)? } else { Vec::new() };
-    let viewer = Viewer::new(Ctx::new(request.connection, request.caller, request.now));
+    let caller = request.caller;
+    let owner = (!caller.role.is_administrator()).then_some(caller.user_id);
+    let viewer = Viewer::new(Ctx::new(request.connection, caller, request.now));
     let mut records = Vec::new();
-    for (user, mut bot) in bots {
+    for (user, mut bot) in sql::list(request.connection, owner)? {
+        let is_owner = user.bot_owner_id == Some(caller.user_id);
+        let owner = user_rows::owner(request.connection, user.bot_owner_id)?;
+        match Administration::of(caller.role, is_owner, owner.map(|owner| owner.role)) {
+            Administration::None => continue,
+            Administration::WithoutKey => bot.hide_secrets(),
+            Administration::Full => {}
+        }
         default_channels::hide_unseen(&viewer, &mut bot)?;
         records.push(BotRecord::new(&user, &bot));
     }

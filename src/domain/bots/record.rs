@@ -18,7 +18,7 @@ pub struct BotRecord {
     bot_type: Option<BotType>,
     /// Whether its account is in use.
     is_active: bool,
-    /// Absent if it was revoked.
+    /// Absent if it was revoked, and for administrators if the bot is that of an owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     api_key: Option<String>,
     /// The name of a channel; null for none, and for one that the reader may not know of.
@@ -38,11 +38,11 @@ pub struct BotRecord {
 /// The service of an outgoing webhook.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ServiceRecord {
-    /// The address to which messages are posted.
+    /// The address to which messages are posted; empty after the bot was given to another owner.
     base_url: String,
     /// The format of what is posted: 1 for the native one, 2 for that of Slack.
     interface: i64,
-    /// Sent with each request, so that the service knows who asks.
+    /// Sent with each request, so that the service knows who asks; empty for administrators if the bot is that of an owner.
     token: String,
 }
 

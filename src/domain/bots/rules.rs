@@ -1,6 +1,7 @@
 //! Rules for bots: permissions, and checks of values.
 
 use crate::auth::Ctx;
+use crate::auth::credentials::API_KEY_LENGTH;
 use crate::domain::access::channels::Viewer;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::access::{permissions, user_rows};
@@ -13,6 +14,8 @@ use crate::domain::users::{names, rules as users_rules, sql as users};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{BotType, Role, StreamId, UserId};
+use rand::RngExt;
+use rand::distr::Alphanumeric;
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -53,9 +56,42 @@ pub fn check_can_own_bots(caller: &Caller) -> ApiResult<()> {
     Ok(())
 }
 
-/// Whether a user of a role may administer a bot: administrators all of them, guests none, others their own.
-pub fn may_administer(role: Role, is_owner: bool) -> bool {
-    role.is_administrator() || (is_owner && role != Role::Guest)
+/// How far a user administers a bot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Administration {
+    /// Not at all.
+    None,
+    /// Its name, image and role, and whether it is active.
+    WithoutKey,
+    /// All of it: also its key, and what decides where its messages go and who owns it.
+    Full,
+}
+
+impl Administration {
+    /// How far a user of a role administers a bot, whose owner has the role `owner_role`. Guests administer none, others their
+    /// own, administrators all of them. A bot has rights that follow from those of its owner, so the key of an owner's bot is
+    /// for owners, also while that owner is deactivated.
+    pub fn of(role: Role, is_owner: bool, owner_role: Option<Role>) -> Self {
+        match role {
+            Role::Guest => Self::None,
+            Role::Owner => Self::Full,
+            _ if is_owner => Self::Full,
+            Role::Administrator if owner_role == Some(Role::Owner) => Self::WithoutKey,
+            Role::Administrator => Self::Full,
+            Role::Moderator | Role::Member => Self::None,
+        }
+    }
+}
+
+/// Requires that the caller administers all of a bot, and not only an administrator of the bot of an owner.
+pub fn check_fully_administers(connection: &Connection, caller: &Caller, bot: &UserRow) -> ApiResult<()> {
+    let owner = user_rows::owner(connection, bot.bot_owner_id)?;
+    let is_owner = bot.bot_owner_id == Some(caller.user_id);
+    match Administration::of(caller.role, is_owner, owner.map(|owner| owner.role)) {
+        Administration::Full => Ok(()),
+        Administration::WithoutKey => Err(ApiError::owners_only()),
+        Administration::None => Err(ApiError::insufficient_permission()),
+    }
 }
 
 /// Checks that a bot of this owner may have a role. The key of a bot is read by others than the bot, who must not gain a
@@ -77,6 +113,14 @@ pub fn find(connection: &Connection, caller: &Caller, bot_id: UserId) -> ApiResu
     let bot = user_rows::by_id(connection, bot_id)?.filter(|user| user.is_bot() && !user.is_system_bot);
     let bot = bot.ok_or_else(|| ApiError::bad_request("No such bot"))?;
     users_rules::check_may_administer(caller, &bot)?;
+    Ok(bot)
+}
+
+/// Loads a bot of which the caller may have the key: their own, or any bot for owners, or any but those of owners for
+/// administrators.
+pub fn find_with_key(connection: &Connection, caller: &Caller, bot_id: UserId) -> ApiResult<UserRow> {
+    let bot = find(connection, caller, bot_id)?;
+    check_fully_administers(connection, caller, &bot)?;
     Ok(bot)
 }
 
@@ -141,6 +185,11 @@ pub fn check_payload_url(name: &str, text: JsonOrText) -> ApiResult<String> {
         ))),
         _ => Err(ApiError::bad_request(format!("{name} is not a URL"))),
     }
+}
+
+/// Returns a token by which the server of an outgoing webhook knows this one.
+pub fn new_token() -> String {
+    rand::rng().sample_iter(Alphanumeric).take(API_KEY_LENGTH).map(char::from).collect()
 }
 
 /// Checks the length of an integration's configuration, as the JSON that is stored.

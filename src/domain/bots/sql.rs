@@ -23,6 +23,15 @@ pub struct BotRow {
 }
 
 impl BotRow {
+    /// Removes what gives the bot's rights to whoever knows it: the key of the bot, and the token by which the server of an
+    /// outgoing webhook knows this one.
+    pub fn hide_secrets(&mut self) {
+        self.api_key = None;
+        if let Some(service) = &mut self.service {
+            service.token.clear();
+        }
+    }
+
     /// The name of the default channel to send to.
     pub fn sending_stream_name(&self) -> Option<String> {
         self.default_sending_stream.as_ref().map(|channel| channel.name.clone())
@@ -218,6 +227,20 @@ pub fn set_service(
 ) -> rusqlite::Result<()> {
     let statement = "UPDATE bot SET payload_url = ?2, interface = ?3 WHERE user_id = ?1";
     connection.prepare_cached(statement)?.execute((user_id, base_url, interface)).map(|_| ())
+}
+
+/// Removes the URL of an outgoing webhook and changes its token. Returns `false` for other bots.
+pub fn clear_service(connection: &Connection, user_id: UserId, token: &str) -> rusqlite::Result<bool> {
+    let statement =
+        "UPDATE bot SET payload_url = '', token = ?2 WHERE user_id = ?1 AND payload_url IS NOT NULL";
+    Ok(connection.prepare_cached(statement)?.execute((user_id, token))? > 0)
+}
+
+/// Marks the scheduled messages of a bot as failed, so that they are not sent. Returns whether there were any.
+pub fn stop_scheduled_messages(connection: &Connection, user_id: UserId) -> rusqlite::Result<bool> {
+    let statement =
+        "UPDATE scheduled_message SET failed = 1 WHERE sender_id = ?1 AND NOT sent AND NOT failed";
+    Ok(connection.prepare_cached(statement)?.execute([user_id])? > 0)
 }
 
 /// Merges a JSON object into a bot's configuration and returns the result.

@@ -110,6 +110,12 @@ pub fn waiting_bots(connection: &Connection) -> rusqlite::Result<Vec<WaitingBot>
         .collect()
 }
 
+/// Removes all messages for a bot. Replies to those that are being posted are not sent.
+pub fn remove_all(connection: &Connection, bot_id: UserId) -> rusqlite::Result<()> {
+    let statement = "DELETE FROM outgoing_webhook WHERE bot_id = ?1";
+    connection.prepare_cached(statement)?.execute([bot_id]).map(|_| ())
+}
+
 /// The first messages for a bot, those that are due first before the others.
 pub fn first(connection: &Connection, bot_id: UserId, limit: usize) -> rusqlite::Result<Vec<QueuedRow>> {
     connection

@@ -6,6 +6,7 @@
 
 pub mod bots;
 pub mod channels;
+pub mod ownership;
 pub mod security;
 pub mod welcome;
 

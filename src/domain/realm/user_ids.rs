@@ -42,6 +42,11 @@ pub fn set(connection: &Connection, sql: &str, params: impl Params) -> rusqlite:
     ids.filter_map(|id| id.map(UserId::bit).transpose()).collect()
 }
 
+/// The ids of the active owners.
+pub fn owner_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
+    set(connection, "SELECT user_id FROM user WHERE is_active AND role = ?1", [Role::Owner])
+}
+
 /// The ids of the active administrators and owners.
 pub fn administrator_ids(connection: &Connection) -> rusqlite::Result<RoaringBitmap> {
     set(connection, "SELECT user_id FROM user WHERE is_active AND role <= ?1", [Role::Administrator])

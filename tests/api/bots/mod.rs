@@ -2,6 +2,7 @@
 
 mod avatar;
 mod create;
+mod handover;
 mod keys;
 mod update;
 

@@ -145,7 +145,9 @@ async fn a_bot_goes_to_another_owner() {
     let everybody = json!({"type": "realm_user", "op": "update", "person": person});
     let update =
         json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, "owner_id": bob.user_id}});
-    of_owner.expect(&[update, everybody.clone()]).await;
+    let key = owner.get(&format!("{path}/api_key"), ()).await.ok()["api_key"].clone();
+    let renewed = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, "api_key": key}});
+    of_owner.expect(&[update, renewed, everybody.clone()]).await;
     let delete = json!({"type": "realm_bot", "op": "delete", "bot": {"user_id": id}});
     of_ada.expect(&[delete, everybody.clone()]).await;
     let record = realm_bots(&bob).await.remove(0);
@@ -293,9 +295,11 @@ async fn a_bot_is_deactivated_and_comes_back() {
     assert_eq!(ada.get("/bots", ()).await.ok()["bots"], json!([]));
     assert_eq!(realm_bots(&ada).await[0]["is_active"], false);
     owner.post(&format!("/users/{id}/reactivate"), ()).await.ok();
-    of_ada.expect(&[told(true)]).await;
+    let key = ada.get(&format!("{path}/api_key"), ()).await.ok()["api_key"].clone();
+    let told_key = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, "api_key": key}});
+    of_ada.expect(&[told(true), told_key]).await;
     of_bob.expect(&[person(true)]).await;
-    helper.get("/users/me", ()).await.ok();
+    helper.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
 }
 
 // conformance: bot-17
@@ -310,7 +314,14 @@ async fn bots_of_somebody_who_left_can_be_taken_over() {
     let mut queue = owner.register(json!({"event_types": ["realm_bot"]})).await;
     owner.post(&format!("/users/{id}/reactivate"), ()).await.ok();
     let told = |name: &str, value: Value| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": id, name: value}});
-    queue.expect(&[told("is_active", json!(true)), told("owner_id", json!(owner.user_id))]).await;
+    let key = owner.get(&format!("/bots/{id}/api_key"), ()).await.ok()["api_key"].clone();
+    queue
+        .expect(&[
+            told("is_active", json!(true)),
+            told("owner_id", json!(owner.user_id)),
+            told("api_key", key),
+        ])
+        .await;
     assert_eq!(owner.get("/bots", ()).await.ok()["bots"][0]["full_name"], "Orphan");
 }
 

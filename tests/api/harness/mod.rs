@@ -255,6 +255,12 @@ impl TestServer {
         self.create(name, Role::Member, Some((BotType::IncomingWebhook, UserId(owner.user_id))), None).await
     }
 
+    /// Makes the key of a client work that ended when the account was deactivated and reactivated.
+    pub async fn restore_key(&self, client: &Client) {
+        let (user_id, key) = (UserId(client.user_id), client.api_key.clone().unwrap());
+        self.app().writer.run(move |tx| keys::insert(tx, user_id, "test", &key)).await.unwrap();
+    }
+
     /// A new user, without the greeting that the command line and the interface send: tests count messages. Passwords are
     /// slow to hash: only tests about passwords give one.
     pub async fn user(

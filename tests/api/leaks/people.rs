@@ -77,6 +77,7 @@ impl Simulation {
         }
         let person = self.rng.pick(&gone).unwrap();
         self.people[0].post(&format!("/users/{}/reactivate", self.people[person].user_id), ()).await.ok();
+        self.server.restore_key(&self.people[person]).await;
         self.done.push(format!("{person} is reactivated"));
         self.rules.accounts[person].is_active = true;
         if let Some(owner) = self.rules.accounts[person].owner {

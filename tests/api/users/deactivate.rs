@@ -2,6 +2,7 @@
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
+use teamchat::api::control::Command;
 use teamchat::types::Role;
 
 fn path(user: &Client) -> String {
@@ -54,6 +55,10 @@ async fn a_deactivated_user_is_out_everywhere() {
     // The queue is gone with the account, and does not come back with it.
     owner.post(&reactivate(&ada), ()).await.ok();
     queue.ignore();
+    // Nor are its keys.
+    ada.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+    server.anonymous().post("/fetch_api_key", login).await.ok();
+    server.restore_key(&ada).await;
     let msg = format!("Bad event queue ID: {}", own.queue_id);
     ada.get("/events", own.poll(true)).await.error(400, "BAD_EVENT_QUEUE_ID", &msg);
     own.ignore();
@@ -135,6 +140,7 @@ async fn what_was_sent_meanwhile_was_not_received() {
         json!({"stream_id": vault, "propagate_mode": "change_all", "send_notification_to_new_thread": false});
     owner.patch(&format!("/messages/{known}"), to).await.ok();
     owner.post(&reactivate(&ada), ()).await.ok();
+    server.restore_key(&ada).await;
     ada.get(&format!("/messages/{unknown}"), ()).await.error(400, "BAD_REQUEST", "Invalid message(s)");
 
     let all = json!({"anchor": "newest", "num_before": 10, "num_after": 0, "narrow": [["channel", "vault"]]});
@@ -170,13 +176,19 @@ async fn who_comes_back_is_where_they_were() {
     let group = |group_id: i64, user: &Client| json!({"type": "user_group", "op": "add_members", "group_id": group_id, "user_ids": [user.user_id]});
     let joined = |user: &Client| json!({"type": "subscription", "op": "peer_add", "stream_ids": [general], "user_ids": [user.user_id]});
     queue.expect(&[activity(&ada, true), consent, group(5, &ada), group(6, &ada), joined(&ada)]).await;
+    server.restore_key(&ada).await;
     ada.send(general, "greetings", "here I am").await;
     queue.expect_kinds(&["message", "stream/update"]).await;
     bot.get("/users/me", ()).await.error(401, "USER_DEACTIVATED", "Account is deactivated");
     owner.post(&reactivate(&bot), ()).await.ok();
     let administered = |name: &str, value: Value| json!({"type": "realm_bot", "op": "update", "bot": {"user_id": bot.user_id, name: value}});
     let back = [activity(&bot, true), administered("is_active", json!(true))];
-    queue.expect(&[&back[..], &[group(5, &bot), group(6, &bot), joined(&bot)]].concat()).await;
+    let key = async || {
+        let key = owner.get(&format!("/bots/{}/api_key", bot.user_id), ()).await.ok()["api_key"].clone();
+        administered("api_key", key)
+    };
+    let groups = [group(5, &bot), group(6, &bot), joined(&bot)];
+    queue.expect(&[&back[..], &groups, &[key().await]].concat()).await;
     // Somebody who is here already stays as they are.
     owner.post(&reactivate(&ada), ()).await.ok();
     queue.expect_nothing().await;
@@ -187,8 +199,8 @@ async fn who_comes_back_is_where_they_were() {
     owner.post(&reactivate(&bot), ()).await.ok();
     let person = json!({"user_id": bot.user_id, "bot_owner_id": owner.user_id});
     let of_owner = json!({"type": "realm_user", "op": "update", "person": person});
-    let of_owner = [administered("owner_id", json!(owner.user_id)), of_owner];
-    queue.expect(&[&back[..], &of_owner, &[group(5, &bot), group(6, &bot), joined(&bot)]].concat()).await;
+    let of_owner = [administered("owner_id", json!(owner.user_id)), key().await, of_owner];
+    queue.expect(&[&back[..], &groups, &of_owner].concat()).await;
 }
 
 // conformance: user-31
@@ -205,6 +217,49 @@ async fn who_may_bring_back_whom() {
     owner.post(&reactivate(&bob), ()).await.error(400, "BAD_REQUEST", msg);
     ada.patch("/settings", json!({"full_name": "Ada"})).await.ok();
     owner.post(&reactivate(&bob), ()).await.ok();
+
+    // Owners are brought back by owners, and nobody makes less of them meanwhile.
+    let (alan, olga) =
+        (server.administrator("alan").await, server.user("olga", Role::Owner, None, None).await);
+    owner.delete(&path(&olga), ()).await.ok();
+    let refused =
+        [alan.post(&reactivate(&olga), ()).await, alan.patch(&path(&olga), json!({"role": 400})).await];
+    for answer in refused {
+        answer.error(400, "UNAUTHORIZED_PRINCIPAL", "Must be an organization owner");
+    }
+    let msg = "User not authorized to change user emails";
+    alan.patch(&path(&olga), json!({"new_email": "mine@example.com"})).await.error(400, "BAD_REQUEST", msg);
+    alan.post(&format!("{}/password_reset", path(&olga)), ()).await.error(
+        400,
+        "BAD_REQUEST",
+        "User is deactivated",
+    );
+    owner.post(&reactivate(&olga), ()).await.ok();
+}
+
+/// A link to set a password that was made before, too.
+#[tokio::test]
+async fn what_opened_an_account_ends_when_it_comes_back() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let link = owner.post(&format!("{}/password_reset", path(&ada)), ()).await.ok();
+    assert_eq!(server.column("SELECT count(*) FROM password_reset").await, ["1"], "{link}");
+    for by_operator in [false, true] {
+        owner.delete(&path(&ada), ()).await.ok();
+        if by_operator {
+            let email = ada.email.clone();
+            server.command(Command::SetActive { email, is_active: true }).await;
+        } else {
+            owner.post(&reactivate(&ada), ()).await.ok();
+        }
+        ada.get("/users/me", ()).await.error(401, "INVALID_API_KEY", "Invalid API key");
+        assert_eq!(server.column("SELECT count(*) FROM password_reset").await, ["0"]);
+        server.restore_key(&ada).await;
+        let newest = json!({"anchor": "newest", "num_before": 1, "num_after": 0, "apply_markdown": false});
+        let who = if by_operator { "The operator of this server" } else { "@_**Owner|4**" };
+        let text = format!("{who} reactivated your account. Its sessions and API keys of before have ended.");
+        assert_eq!(ada.get("/messages", newest).await.ok()["messages"][0]["content"], text);
+    }
 }
 
 // conformance: user-32
@@ -225,6 +280,7 @@ async fn what_was_scheduled_is_not_sent_for_who_is_gone() {
     server.deliver_due().await;
     queue.expect_nothing().await;
     owner.post(&reactivate(&ada), ()).await.ok();
+    server.restore_key(&ada).await;
     let waiting = ada.get("/scheduled_messages", ()).await.ok();
     assert_eq!(waiting["scheduled_messages"][0]["failed"], true);
 }
@@ -271,5 +327,6 @@ async fn a_permission_that_was_taken_meanwhile_does_not_come_back() {
     owner.delete(&path(&ada), ()).await.ok();
     set(&[]).await;
     owner.post(&reactivate(&ada), ()).await.ok();
+    server.restore_key(&ada).await;
     ada.get(&format!("/streams/{secret}"), ()).await.error(400, "BAD_REQUEST", "Invalid channel ID");
 }

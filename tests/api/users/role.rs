@@ -2,6 +2,8 @@
 
 use crate::harness::{Client, TestServer};
 use serde_json::{Value, json};
+use teamchat::api::control::Command;
+use teamchat::types::Role;
 
 fn path(user: &Client) -> String {
     format!("/users/{}", user.user_id)
@@ -28,6 +30,32 @@ async fn everybody_hears_of_a_role_and_of_the_groups_that_follow() {
     owner.patch(&path(&ada), json!({"role": 300})).await.ok();
     queue.expect_nothing().await;
     assert_eq!(ada.get("/users/me", ()).await.ok()["role"], 300);
+}
+
+/// Others' changes are told; what one does to oneself is not.
+#[tokio::test]
+async fn a_person_is_told_who_changed_their_role() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let told = async |who: &Client| {
+        let newest = json!({"anchor": "newest", "num_before": 10, "num_after": 0, "apply_markdown": false});
+        let found = who.get("/messages", newest).await.ok();
+        let contents = found["messages"].as_array().unwrap().iter().map(|message| message["content"].clone());
+        contents.collect::<Vec<_>>()
+    };
+    let bot = server.bot("helper", &ada).await;
+    owner.patch(&path(&ada), json!({"role": 100})).await.ok();
+    owner.patch(&path(&ada), json!({"role": 100})).await.ok();
+    ada.patch(&path(&ada), json!({"role": 200})).await.ok();
+    let email = ada.email.clone();
+    server.command(Command::SetRole { email, role: Role::Guest }).await;
+    let expected = [
+        "@_**Owner|4** changed your role from **Member** to **Owner**. From now on only owners can read the keys of your \
+            bots. Administrators may know those of before: replace them if in doubt.",
+        "The operator of this server changed your role from **Administrator** to **Guest**.",
+    ];
+    assert_eq!(told(&ada).await, expected);
+    assert_eq!((told(&owner).await, told(&bot).await), (Vec::new(), Vec::new()));
 }
 
 // conformance: role-1, role-4, role-5, role-6, role-7
