@@ -72,32 +72,41 @@ impl WordsParams {
 /// `POST /users/me/alert_words`: adds words. Those the user already has, ignoring case, are skipped.
 fn add_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply<AlertWords>> {
     limits::check("alert words", params.alert_words.len(), MAX_ALERT_WORDS)?;
-    let mut changed = false;
+    let mut added = Vec::new();
     for word in params.words() {
-        changed |= alert_words::insert(tx, caller.user_id, word)?;
+        if alert_words::insert(tx, caller.user_id, word)? {
+            added.push(word);
+        }
     }
-    if changed {
+    if !added.is_empty() {
         let statement = "SELECT count(*) FROM alert_word WHERE user_id = ?1";
         limits::check_owned(tx, caller.user_id, "alert words", statement, 0, MAX_ALERT_WORDS)?;
     }
-    emit_and_reply(tx, caller.user_id, changed)
+    emit_and_reply(tx, caller.user_id, &added, &[])
 }
 
 /// `DELETE /users/me/alert_words`: removes words. Those the user does not have are skipped.
 fn remove_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiResult<Reply<AlertWords>> {
     limits::check("alert words", params.alert_words.len(), MAX_ALERT_WORDS)?;
-    let mut changed = false;
+    let mut removed = Vec::new();
     for word in params.words() {
-        changed |= alert_words::delete(tx, caller.user_id, word)?;
+        if alert_words::delete(tx, caller.user_id, word)? {
+            removed.push(word);
+        }
     }
-    emit_and_reply(tx, caller.user_id, changed)
+    emit_and_reply(tx, caller.user_id, &[], &removed)
 }
 
 /// Emits the user's words if they changed, and returns them.
-fn emit_and_reply(tx: &mut Tx<'_>, user_id: UserId, changed: bool) -> ApiResult<Reply<AlertWords>> {
+fn emit_and_reply(
+    tx: &mut Tx<'_>,
+    user_id: UserId,
+    added: &[&str],
+    removed: &[&str],
+) -> ApiResult<Reply<AlertWords>> {
     let words = alert_words::list(tx, user_id)?;
-    if changed {
-        alert_words::invalidate_cache(tx);
+    if !added.is_empty() || !removed.is_empty() {
+        alert_words::update_cache(tx, user_id, added, removed);
         tx.emit(AlertWordsChanged { alert_words: words.clone() }, Audience::user(user_id));
     }
     Reply::data(&AlertWords { alert_words: words })

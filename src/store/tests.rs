@@ -351,7 +351,7 @@ async fn tasks_are_woken_after_the_commit_of_jobs_that_ask_for_it() {
 }
 
 #[tokio::test]
-async fn a_failed_job_takes_the_caches_it_touched_with_it() {
+async fn a_failed_job_takes_the_caches_it_touched_with_it_and_no_others() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::open(&folder.path().join("chat.sqlite"));
     let add = |number: i64, fails: bool| {
@@ -362,12 +362,19 @@ async fn a_failed_job_takes_the_caches_it_touched_with_it() {
             if fails { Err(StoreError::Stopped) } else { Ok(numbers) }
         })
     };
+    let other = bench.writer.run(|tx| -> Result<(), StoreError> {
+        tx.cache_mut::<String>().1.push_str("other");
+        Ok(())
+    });
+    other.await.unwrap();
     assert_eq!(add(1, false).await.unwrap(), [1]);
     assert_eq!(add(2, false).await.unwrap(), [1, 2]);
     bench.writer.run(|_| Err::<(), _>(StoreError::Stopped)).await.unwrap_err();
     assert_eq!(add(3, false).await.unwrap(), [1, 2, 3], "a failed job that touched nothing does no harm");
     add(4, true).await.unwrap_err();
     assert_eq!(add(5, false).await.unwrap(), [5], "a cache that may be wrong is filled anew");
+    let other = bench.writer.run(|tx| Ok::<_, StoreError>(tx.cache::<String>().cloned()));
+    assert_eq!(other.await.unwrap().as_deref(), Some("other"), "a cache that is right stays");
     bench.close();
 }
 

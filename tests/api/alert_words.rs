@@ -123,3 +123,30 @@ async fn what_events_tell_is_the_state() {
         })
         .await;
 }
+
+/// A message is searched for the words as they are when it is sent, also after a change that was refused.
+#[tokio::test]
+async fn a_message_is_searched_for_the_words_of_now() {
+    let mut server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let channel = server.channel("channel", &[&ada, &bob]).await;
+    let alerts = async |text: &str| {
+        let id = bob.send(channel, "topic", text).await;
+        (is_alerted(&ada, id).await, is_alerted(&bob, id).await)
+    };
+    let text = "lunch and team lunch";
+    assert_eq!(alerts(text).await, (false, false));
+    add(&ada, json!(["lunch"])).await;
+    assert_eq!(alerts(text).await, (true, false));
+    add(&bob, json!(["lunch", "team lunch"])).await;
+    assert_eq!(alerts(text).await, (true, true));
+    ada.delete("/users/me/alert_words", json!({"alert_words": ["LUNCH"]})).await.ok();
+    assert_eq!(alerts(text).await, (false, true));
+    let many: Vec<String> = (0..300).map(|number| format!("team{number}")).collect();
+    bob.post("/users/me/alert_words", json!({"alert_words": many})).await;
+    assert_eq!(alerts("team7").await, (false, false));
+    bob.delete("/users/me/alert_words", json!({"alert_words": ["lunch"]})).await.ok();
+    assert_eq!((alerts("lunch").await, alerts(text).await), ((false, false), (false, true)));
+    server.restart().await;
+    assert_eq!((alerts("lunch").await, alerts(text).await), ((false, false), (false, true)));
+}
