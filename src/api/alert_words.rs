@@ -1,6 +1,6 @@
 //! `/users/me/alert_words`: words whose appearance in a message alerts the user.
 
-use crate::domain::limits::MAX_ALERT_WORDS;
+use crate::domain::limits::{Accounts, MAX_ALERT_WORDS, organization};
 use crate::domain::{alert_words, limits};
 use crate::events::{Audience, uniform_event};
 use crate::http::Resource;
@@ -79,8 +79,10 @@ fn add_alert_words(tx: &mut Tx<'_>, caller: &User, params: WordsParams) -> ApiRe
         }
     }
     if !added.is_empty() {
-        let statement = "SELECT count(*) FROM alert_word WHERE user_id = ?1";
-        limits::check_owned(tx, caller.user_id, "alert words", statement, 0, MAX_ALERT_WORDS)?;
+        let statement = "SELECT count(*) FROM alert_word WHERE user_id IN (SELECT value FROM json_each(?1))";
+        let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
+        accounts.check("alert words", statement, 0, MAX_ALERT_WORDS)?;
+        organization::check_alert_words(tx)?;
     }
     emit_and_reply(tx, caller.user_id, &added, &[])
 }

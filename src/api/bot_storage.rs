@@ -2,7 +2,7 @@
 
 use super::Resource;
 use crate::domain::limits;
-use crate::domain::limits::{MAX_BOT_STORAGE, MAX_BOT_STORAGE_KEYS_PER_REQUEST};
+use crate::domain::limits::{Accounts, MAX_BOT_STORAGE, MAX_BOT_STORAGE_KEYS_PER_REQUEST};
 use crate::http::{ApiError, ApiResult, Read, Reply, Route, USER, User};
 use crate::store::Tx;
 use crate::types::UserId;
@@ -69,7 +69,9 @@ fn update_storage(tx: &mut Tx<'_>, caller: &User, params: UpdateStorageParams) -
     for (key, value) in &params.storage {
         set(tx, caller.user_id, key, value)?;
     }
-    let excess = (total_size(tx, caller.user_id)? as usize).saturating_sub(MAX_BOT_STORAGE);
+    let statement = "SELECT sum(length(key) + length(value)) FROM bot_storage WHERE user_id IN (SELECT value FROM json_each(?1))";
+    let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
+    let excess = accounts.count(statement)?.saturating_sub(MAX_BOT_STORAGE);
     if excess > 0 {
         let msg = format!(
             "Request exceeds storage limit by {excess} characters. The limit is {MAX_BOT_STORAGE} characters."
@@ -126,15 +128,6 @@ fn set(connection: &Connection, user_id: UserId, key: &str, value: &str) -> rusq
         )?
         .execute((user_id, key, value))
         .map(|_| ())
-}
-
-/// Returns the size of a bot's keys and values together, in characters.
-fn total_size(connection: &Connection, user_id: UserId) -> rusqlite::Result<u32> {
-    connection
-        .prepare_cached(
-            "SELECT coalesce(sum(length(key) + length(value)), 0) FROM bot_storage WHERE user_id = ?1",
-        )?
-        .query_row([user_id], |row| row.get(0))
 }
 
 fn delete(connection: &Connection, user_id: UserId, key: &str) -> rusqlite::Result<bool> {

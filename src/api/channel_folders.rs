@@ -2,7 +2,9 @@
 //! manage them; all users see them.
 
 use crate::domain::channel_folders::{self, ChannelFolder};
-use crate::domain::limits::{MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH};
+use crate::domain::limits::{
+    MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH, MAX_CHANNEL_FOLDERS, organization,
+};
 use crate::domain::realm::user_ids::everyone;
 use crate::domain::rendering::render_one_description;
 use crate::events::uniform_event;
@@ -84,6 +86,8 @@ async fn create_channel_folder(
     let rendered_description = render_one_description(&call, &description).await?;
     let job = move |tx: &mut Tx<'_>, caller: &Administrator| {
         check_is_free(tx, &name, None)?;
+        let statement = "SELECT count(*) FROM channel_folder";
+        organization::check_few(tx, "channel folders", statement, MAX_CHANNEL_FOLDERS)?;
         let mut folder = ChannelFolder {
             id: 0,
             name,

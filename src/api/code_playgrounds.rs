@@ -1,6 +1,9 @@
 //! `/realm/playgrounds`: external sites that can run the code of a code block, by language (feature levels 49 and 196).
 
-use crate::domain::limits::{MAX_CODE_LANGUAGE_LENGTH, MAX_PLAYGROUND_NAME_LENGTH, MAX_URL_TEMPLATE_LENGTH};
+use crate::domain::limits::{
+    MAX_CODE_LANGUAGE_LENGTH, MAX_PLAYGROUND_NAME_LENGTH, MAX_PLAYGROUNDS, MAX_URL_TEMPLATE_LENGTH,
+    organization,
+};
 use crate::domain::realm::user_ids as users;
 use crate::events::uniform_event;
 use crate::http::Resource;
@@ -80,6 +83,8 @@ fn add_playground(
         pygments_language: params.pygments_language.into_inner(),
         url_template: params.url_template.into_inner(),
     };
+    let statement = "SELECT count(*) FROM code_playground";
+    organization::check_few(tx, "code playgrounds", statement, MAX_PLAYGROUNDS)?;
     let problems = problems(&playground, &all(tx)?);
     if !problems.is_empty() {
         return Err(ApiError::invalid_fields(problems));

@@ -7,7 +7,10 @@ use crate::domain::access::{channels as access, permissions};
 use crate::domain::channels::default_groups::{GroupRecord, delete_stream, emit_changed, list};
 use crate::domain::channels::sql as channels;
 use crate::domain::limits;
-use crate::domain::limits::{MAX_CHANNELS_PER_REQUEST, MAX_DEFAULT_STREAM_GROUP_DESCRIPTION_LENGTH};
+use crate::domain::limits::{
+    MAX_CHANNELS_PER_REQUEST, MAX_DEFAULT_STREAM_GROUP_DESCRIPTION_LENGTH, MAX_DEFAULT_STREAM_GROUPS,
+    organization,
+};
 use crate::http::Resource;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller, Reply, Route, State, StatePart, StateRequest, USER, User};
@@ -53,6 +56,8 @@ fn create(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Rep
     check_not_default(tx, &streams, &params.group_name)?;
     check_name(&params.group_name)?;
     check_unique(tx, &params.group_name)?;
+    let statement = "SELECT count(*) FROM default_stream_group";
+    organization::check_few(tx, "default channel groups", statement, MAX_DEFAULT_STREAM_GROUPS)?;
     tx.prepare_cached("INSERT INTO default_stream_group (name, description) VALUES (?1, ?2)")?
         .execute((&params.group_name, &*params.description))?;
     let group_id = tx.last_insert_rowid();

@@ -1,6 +1,7 @@
 //! `/realm/domains`: the email domains that may join while the organization is restricted to some.
 
 use crate::domain::domains::{self, RealmDomain};
+use crate::domain::limits::{MAX_DOMAINS, organization};
 use crate::domain::realm::{self, user_ids};
 use crate::events::uniform_event;
 use crate::http::Resource;
@@ -64,6 +65,8 @@ fn add_domain(tx: &mut Tx<'_>, _caller: &Owner, params: AddParams) -> ApiResult<
         let msg = format!("The domain {domain} is already a part of your organization.");
         return Err(ApiError::bad_request(msg));
     }
+    let statement = "SELECT count(*) FROM realm_domain";
+    organization::check_few(tx, "domains", statement, MAX_DOMAINS)?;
     let new = RealmDomain { domain, allow_subdomains: params.allow_subdomains };
     let id = domains::insert(tx, &new)?;
     emit_changed(tx, "add", new.clone())?;

@@ -3,7 +3,7 @@
 use crate::auth::Ctx;
 use crate::domain::access::{channels, user_rows as users};
 use crate::domain::limits;
-use crate::domain::limits::{MAX_DRAFTS, MAX_RECIPIENTS};
+use crate::domain::limits::{Accounts, MAX_DRAFTS, MAX_OWNED_LENGTH, MAX_RECIPIENTS};
 use crate::domain::messages::{destination, rules};
 use crate::domain::user_settings;
 use crate::events::{Audience, uniform_event};
@@ -147,8 +147,9 @@ struct CreatedDrafts {
 /// `POST /drafts`: creates all of the drafts or none, and returns their ids.
 fn create_drafts(tx: &mut Tx<'_>, caller: &User, params: CreateParams) -> ApiResult<Reply<CreatedDrafts>> {
     check_synchronized(tx, caller)?;
-    let statement = "SELECT count(*) FROM draft WHERE user_id = ?1";
-    limits::check_owned(tx, caller.user_id, "drafts", statement, params.drafts.len(), MAX_DRAFTS)?;
+    let statement = "SELECT count(*) FROM draft WHERE user_id IN (SELECT value FROM json_each(?1))";
+    let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
+    accounts.check("drafts", statement, params.drafts.len(), MAX_DRAFTS)?;
     let mut drafts = Vec::with_capacity(params.drafts.len());
     for params in params.drafts {
         let mut draft = check_draft(tx, caller, tx.now(), params)?;
@@ -222,9 +223,10 @@ fn check_synchronized(connection: &Connection, caller: &Caller) -> ApiResult<()>
     Err(ApiError::bad_request("User has disabled synchronizing drafts."))
 }
 
-fn check_length(connection: &Connection, caller: &Caller) -> ApiResult<()> {
-    let statement = "SELECT sum(octet_length(content)) FROM draft WHERE user_id = ?1";
-    limits::check_owned_length(connection, caller.user_id, "drafts", statement)
+fn check_length(tx: &Tx<'_>, caller: &Caller) -> ApiResult<()> {
+    let statement =
+        "SELECT sum(octet_length(content)) FROM draft WHERE user_id IN (SELECT value FROM json_each(?1))";
+    Accounts::of(tx, caller.user_id, tx.now())?.check_length("drafts", statement, MAX_OWNED_LENGTH)
 }
 
 /// Checks a draft and returns it with id 0. The recipient has to exist, but the caller need not be allowed to send

@@ -1,7 +1,8 @@
 //! `/realm/emoji`: the organization's own emoji.
 
+use crate::domain::emoji::events::{EmojiRecord, all_records, emit_changed};
+use crate::domain::emoji::sql;
 use crate::domain::emoji::sql::RealmEmoji;
-use crate::domain::emoji::{source_url, sql};
 use crate::domain::groups::membership::Membership;
 use crate::domain::groups::realm_settings::{RealmGroup, is_held};
 use crate::domain::images::decoding::{ImageError, decode};
@@ -9,9 +10,7 @@ use crate::domain::images::scaling::{cover, to_png};
 use crate::domain::images::upload::BODY_LIMIT;
 use crate::domain::images::{animation, public, upload};
 use crate::domain::limits;
-use crate::domain::limits::{MAX_EMOJI_NAME_LENGTH, MAX_EMOJI_OF_AUTHOR};
-use crate::domain::realm::user_ids::everyone;
-use crate::events::uniform_event;
+use crate::domain::limits::{Accounts, MAX_EMOJI_NAME_LENGTH, MAX_EMOJI_OF_AUTHOR, organization};
 use crate::http::Resource;
 use crate::http::State;
 use crate::http::params::NoParams;
@@ -19,7 +18,6 @@ use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, Route, USER, U
 use crate::http::{StatePart, StateRequest};
 use crate::markdown::emoji as unicode;
 use crate::store::Tx;
-use crate::types::UserId;
 use hyper::Method;
 use image::ImageFormat;
 use rusqlite::Connection;
@@ -155,10 +153,12 @@ fn check_add(connection: &Connection, caller: &Caller, now: i64, name: &str) -> 
         return Err(ApiError::bad_request("A custom emoji with this name already exists."));
     }
     if !caller.role.is_administrator() {
-        let statement = "SELECT count(*) FROM realm_emoji WHERE author_id = ?1";
-        limits::check_owned(connection, caller.user_id, "custom emoji", statement, 1, MAX_EMOJI_OF_AUTHOR)?;
+        let statement =
+            "SELECT count(*) FROM realm_emoji WHERE author_id IN (SELECT value FROM json_each(?1))";
+        let accounts = Accounts::of(connection, caller.user_id, now)?;
+        accounts.check("custom emoji", statement, 1, MAX_EMOJI_OF_AUTHOR)?;
     }
-    Ok(())
+    organization::EMOJI.check(connection, caller, 1)
 }
 
 /// Whether the caller may add an emoji in the place of one that everybody knows.
@@ -175,59 +175,6 @@ fn check_deactivate(caller: &Caller, emoji: &RealmEmoji) -> ApiResult<()> {
         return Ok(());
     }
     Err(ApiError::bad_request("Must be an organization administrator or emoji author"))
-}
-
-/// A custom emoji on the wire.
-#[derive(Serialize, Deserialize)]
-struct EmojiRecord {
-    /// The id as a text.
-    id: String,
-    /// What stands between colons in messages; of those in use no two have the same.
-    name: String,
-    /// Relative to the organization's address.
-    source_url: String,
-    /// Null unless it is animated.
-    still_url: Option<String>,
-    /// Whether it can no longer be used. Old messages and reactions still show it.
-    deactivated: bool,
-    /// Who uploaded it; null if nobody recorded did.
-    author_id: Option<UserId>,
-}
-
-/// `realm_emoji`, `op: update`: all emoji anew, whatever changed.
-#[derive(Serialize, Deserialize)]
-pub struct EmojiChanged {
-    /// By id.
-    realm_emoji: BTreeMap<i64, EmojiRecord>,
-}
-
-uniform_event!(EmojiChanged: "realm_emoji", op "update", version 1);
-
-/// All emoji by their ids, also those that are deactivated.
-fn all_records(connection: &Connection) -> ApiResult<BTreeMap<i64, EmojiRecord>> {
-    let mut by_id = BTreeMap::new();
-    for emoji in sql::all(connection)? {
-        let still_url =
-            emoji.is_animated.then(|| format!("{}{}", public::ROOT, sql::still_path(&emoji.file)));
-        let record = EmojiRecord {
-            id: emoji.id.to_string(),
-            source_url: source_url(&emoji),
-            still_url,
-            name: emoji.name,
-            deactivated: emoji.deactivated,
-            author_id: emoji.author_id,
-        };
-        by_id.insert(emoji.id, record);
-    }
-    Ok(by_id)
-}
-
-/// Emits the list of all custom emoji to everyone.
-fn emit_changed(tx: &mut Tx<'_>) -> ApiResult<()> {
-    let event = EmojiChanged { realm_emoji: all_records(tx)? };
-    let audience = everyone(tx)?;
-    tx.emit(event, audience);
-    Ok(())
 }
 
 /// State part `realm_emoji`.

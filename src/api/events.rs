@@ -5,7 +5,6 @@ use crate::api::channel_folders::{FolderAdded, FolderUpdated, FoldersReordered};
 use crate::api::code_playgrounds::PlaygroundsChanged;
 use crate::api::domains::{DomainChanged, DomainRemoved};
 use crate::api::drafts::{DraftChanged, DraftRemoved, DraftsAdded};
-use crate::api::emoji::EmojiChanged;
 use crate::api::linkifiers::LinkifiersChanged;
 use crate::api::muted_users::MutedUsersChanged;
 use crate::api::navigation_views::{ViewAdded, ViewChanged, ViewRemoved};
@@ -24,6 +23,7 @@ use crate::domain::channels::default_groups::GroupsChanged;
 use crate::domain::channels::events::{
     DefaultStreams, PeersChanged, StreamCreated, StreamDeleted, StreamUpdated,
 };
+use crate::domain::emoji::events::EmojiChanged;
 use crate::domain::files::record::{AttachmentChanged, AttachmentRemoved};
 use crate::domain::groups::events::{GroupAdded, GroupUpdated, MembersChanged, SubgroupsChanged};
 use crate::domain::groups::realm_settings::RealmPermissionUpdated;

@@ -1,7 +1,9 @@
 //! `/realm/linkifiers` and `/realm/filters`: patterns that become links in messages and topics. Events and state are
 //! for clients that know URL templates (feature level 176).
 
-use crate::domain::limits::{MAX_LINKIFIER_PATTERN_LENGTH, MAX_URL_TEMPLATE_LENGTH};
+use crate::domain::limits::{
+    MAX_LINKIFIER_PATTERN_LENGTH, MAX_LINKIFIERS, MAX_URL_TEMPLATE_LENGTH, organization,
+};
 use crate::domain::linkifiers::{LinkifierRecord, sql};
 use crate::domain::realm::user_ids;
 use crate::events::{Receiver, uniform_event};
@@ -108,6 +110,8 @@ fn add_linkifier(
     params: AddParams,
 ) -> ApiResult<Reply<AddedLinkifier>> {
     check(&params.pattern, &params.url_template, is_taken(tx, &params.pattern, None)?)?;
+    let statement = "SELECT count(*) FROM linkifier";
+    organization::check_few(tx, "linkifiers", statement, MAX_LINKIFIERS)?;
     let id = sql::insert(tx, &params.pattern, &params.url_template)?;
     emit_changed(tx)?;
     Reply::data(&AddedLinkifier { id })

@@ -1,7 +1,6 @@
 //! `/navigation_views`: views in the navigation of a user's clients (feature level 390).
 
-use crate::domain::limits;
-use crate::domain::limits::{MAX_NAVIGATION_VIEW_LENGTH, MAX_NAVIGATION_VIEWS};
+use crate::domain::limits::{Accounts, MAX_NAVIGATION_VIEW_LENGTH, MAX_NAVIGATION_VIEWS};
 use crate::events::{Audience, uniform_event};
 use crate::http::Resource;
 use crate::http::params::{NoParams, RequiredText};
@@ -136,8 +135,9 @@ fn add_navigation_view(tx: &mut Tx<'_>, caller: &User, params: AddParams) -> Api
         return Err(already_exists());
     }
     check_name_is_free(tx, caller.user_id, &view.fragment, view.name.as_deref())?;
-    let statement = "SELECT count(*) FROM navigation_view WHERE user_id = ?1";
-    limits::check_owned(tx, caller.user_id, "navigation views", statement, 1, MAX_NAVIGATION_VIEWS)?;
+    let statement = "SELECT count(*) FROM navigation_view WHERE user_id IN (SELECT value FROM json_each(?1))";
+    let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
+    accounts.check("navigation views", statement, 1, MAX_NAVIGATION_VIEWS)?;
     tx.prepare_cached(
         "INSERT INTO navigation_view (user_id, fragment, is_pinned, name) VALUES (?1, ?2, ?3, ?4)",
     )?

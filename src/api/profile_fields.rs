@@ -1,6 +1,7 @@
 //! Custom profile fields, which the organization defines, and their values, which people set (spec, "Custom profile
 //! field").
 
+use crate::domain::limits::{MAX_PROFILE_FIELDS, organization};
 use crate::domain::profile_fields::external_accounts::ExternalAccount;
 use crate::domain::profile_fields::field::{FieldType, ProfileField};
 use crate::domain::profile_fields::rules::FieldDefinition;
@@ -88,6 +89,8 @@ fn create_profile_field(
     _caller: &Administrator,
     params: CreateParams,
 ) -> ApiResult<Reply<CreatedField>> {
+    let statement = "SELECT count(*) FROM profile_field";
+    organization::check_few(tx, "profile fields", statement, MAX_PROFILE_FIELDS)?;
     if params.display_in_profile_summary {
         check_summary_has_room(tx, None)?;
     }

@@ -4,7 +4,7 @@ use crate::domain::access::messages as message_access;
 use crate::domain::access::{user_rows as users, users as access};
 use crate::domain::emoji::resolve::{UNICODE, canonical_code, check, complete};
 use crate::domain::limits;
-use crate::domain::limits::MAX_REACTIONS_OF_USER;
+use crate::domain::limits::{Accounts, MAX_REACTIONS_OF_USER};
 use crate::domain::messages::receipts::late;
 use crate::domain::messages::record::{MessageRow, Reaction, attribute};
 use crate::domain::messages::viewer::MessageViewer;
@@ -124,7 +124,8 @@ fn add_reaction(tx: &mut Tx<'_>, caller: &User, params: ReactionParams) -> ApiRe
     if alike.iter().any(|there| there.user_id == caller.user_id) {
         return Err(ApiError::new(400, "REACTION_ALREADY_EXISTS", "Reaction already exists."));
     }
-    let own = others.iter().filter(|there| there.user_id == caller.user_id).count();
+    let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
+    let own = others.iter().filter(|there| accounts.contains(there.user_id)).count();
     limits::check("reactions", own + 1, MAX_REACTIONS_OF_USER)?;
     let reaction = match alike.into_iter().next() {
         Some(there) => Reaction { user_id: caller.user_id, ..there },

@@ -1,7 +1,6 @@
 //! `/saved_snippets`: texts that a user saves for reuse (feature levels 297 and 368).
 
-use crate::domain::limits;
-use crate::domain::limits::{MAX_MESSAGE_LENGTH, MAX_SAVED_SNIPPETS};
+use crate::domain::limits::{Accounts, MAX_MESSAGE_LENGTH, MAX_OWNED_LENGTH, MAX_SAVED_SNIPPETS};
 use crate::events::{Audience, uniform_event};
 use crate::http::Resource;
 use crate::http::params::{NoParams, RequiredText};
@@ -97,8 +96,9 @@ fn create_saved_snippet(
     caller: &User,
     params: CreateParams,
 ) -> ApiResult<Reply<CreatedSnippet>> {
-    let statement = "SELECT count(*) FROM saved_snippet WHERE user_id = ?1";
-    limits::check_owned(tx, caller.user_id, "saved snippets", statement, 1, MAX_SAVED_SNIPPETS)?;
+    let statement = "SELECT count(*) FROM saved_snippet WHERE user_id IN (SELECT value FROM json_each(?1))";
+    let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
+    accounts.check("saved snippets", statement, 1, MAX_SAVED_SNIPPETS)?;
     let mut snippet = SavedSnippet {
         id: 0,
         title: params.title.into_inner(),
@@ -145,9 +145,10 @@ fn edit_saved_snippet(tx: &mut Tx<'_>, caller: &User, params: EditParams) -> Api
     Ok(Reply::ok())
 }
 
-fn check_length(connection: &Connection, caller: &User) -> ApiResult<()> {
-    let statement = "SELECT sum(octet_length(content)) FROM saved_snippet WHERE user_id = ?1";
-    limits::check_owned_length(connection, caller.user_id, "saved snippets", statement)
+fn check_length(tx: &Tx<'_>, caller: &User) -> ApiResult<()> {
+    let statement = "SELECT sum(octet_length(content)) FROM saved_snippet WHERE user_id IN (SELECT value FROM json_each(?1))";
+    let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
+    accounts.check_length("saved snippets", statement, MAX_OWNED_LENGTH)
 }
 
 /// Parameters of `DELETE /saved_snippets/{saved_snippet_id}`.

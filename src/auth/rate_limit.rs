@@ -1,5 +1,6 @@
 //! Rate limits on requests, wrong API keys and sign-ups. Guesses at passwords: [`super::password_attempts`].
 
+use super::caller::Caller;
 use super::password_attempts::PasswordAttempts;
 use super::window::{CAPACITY, MINUTE, Rule, Window, make_room, seconds};
 use crate::error::{ApiError, ApiResult};
@@ -18,6 +19,9 @@ const SIGN_UPS_OF_ADDRESS: Rule = Rule { attempts: 100, window: 10 * MINUTE };
 /// Requests of one user: 200 in a minute, as on the published server.
 const REQUESTS_OF_USER: Rule = Rule { attempts: 200, window: MINUTE };
 
+/// Requests of all bots of one person together: 600 in a minute.
+const REQUESTS_OF_BOTS: Rule = Rule { attempts: 600, window: MINUTE };
+
 /// Requests without a login from one address: 100 in a minute, as on the published server.
 const REQUESTS_OF_ADDRESS: Rule = Rule { attempts: 100, window: MINUTE };
 
@@ -32,6 +36,7 @@ pub struct RateLimiter {
     wrong_keys: Counter<IpAddr>,
     sign_ups: Counter<IpAddr>,
     requests_of_users: Counter<UserId>,
+    requests_of_bots: Counter<UserId>,
     requests_of_addresses: Counter<IpAddr>,
 }
 
@@ -46,12 +51,18 @@ impl RateLimiter {
         self.sign_ups.count(address_block(peer), SIGN_UPS_OF_ADDRESS, clock).check()
     }
 
-    /// Counts a request of a user, or without one of an address.
-    pub fn count_request(&self, user: Option<UserId>, peer: IpAddr, clock: &Clock) -> Usage {
-        match user {
-            Some(user_id) => self.requests_of_users.count(user_id, REQUESTS_OF_USER, clock),
-            None => self.requests_of_addresses.count(address_block(peer), REQUESTS_OF_ADDRESS, clock),
+    /// Counts a request of a user, or without one of an address. That of a bot also counts for the person who is
+    /// accountable for it: the limit of which less is left is returned.
+    pub fn count_request(&self, caller: Option<&Caller>, peer: IpAddr, clock: &Clock) -> Usage {
+        let Some(caller) = caller else {
+            return self.requests_of_addresses.count(address_block(peer), REQUESTS_OF_ADDRESS, clock);
+        };
+        let own = self.requests_of_users.count(caller.user_id, REQUESTS_OF_USER, clock);
+        if !caller.is_bot() {
+            return own;
         }
+        let of_all = self.requests_of_bots.count(caller.accountable(), REQUESTS_OF_BOTS, clock);
+        if of_all.rest_of_limit() < own.rest_of_limit() { of_all } else { own }
     }
 
     /// Forgets everything.
@@ -60,6 +71,7 @@ impl RateLimiter {
         self.wrong_keys.clear();
         self.sign_ups.clear();
         self.requests_of_users.clear();
+        self.requests_of_bots.clear();
         self.requests_of_addresses.clear();
     }
 
@@ -70,6 +82,7 @@ impl RateLimiter {
         self.wrong_keys.remove_expired(KEYS_OF_ADDRESS, now);
         self.sign_ups.remove_expired(SIGN_UPS_OF_ADDRESS, now);
         self.requests_of_users.remove_expired(REQUESTS_OF_USER, now);
+        self.requests_of_bots.remove_expired(REQUESTS_OF_BOTS, now);
         self.requests_of_addresses.remove_expired(REQUESTS_OF_ADDRESS, now);
     }
 }
@@ -86,6 +99,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// How many attempts are left; negative if the limit is exceeded.
+    fn rest_of_limit(self) -> i64 {
+        i64::from(self.limit) - i64::from(self.count)
+    }
+
     /// Fails with 429 if the limit is exceeded.
     pub fn check(self) -> ApiResult<()> {
         if self.count <= self.limit {
@@ -144,6 +162,7 @@ impl<K: Eq + Hash> Counter<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::{BotType, Role};
     use std::net::Ipv6Addr;
 
     fn address(network: u64, host: u64) -> IpAddr {
@@ -180,15 +199,51 @@ mod tests {
         assert!(limiter.wrong_keys.0.lock().unwrap().is_empty());
     }
 
+    fn caller(user_id: i64, owner: Option<i64>) -> Caller {
+        Caller {
+            user_id: UserId(user_id),
+            role: Role::Member,
+            bot_type: owner.map(|_| BotType::Generic),
+            bot_owner_id: owner.map(UserId),
+            bot_creator_id: owner.map(UserId),
+            api_key_id: 1,
+            version: 0,
+        }
+    }
+
+    #[test]
+    fn the_bots_of_a_person_share_a_limit_beside_their_own() {
+        let (limiter, clock) = (RateLimiter::default(), Clock::manual(0));
+        let peer = address(1, 1);
+        let count = |caller: &Caller| limiter.count_request(Some(caller), peer, &clock);
+        let bots: Vec<Caller> = (10..20).map(|id| caller(id, Some(7))).collect();
+        for request in 0..600 {
+            count(&bots[request % 10]).check().unwrap();
+        }
+        let usage = count(&bots[0]);
+        usage.check().unwrap_err();
+        assert_eq!(usage.headers().map(|(_, value)| value)[..2], ["600", "0"]);
+        // The person and the bots of others are not concerned, and one bot has no more than a person.
+        let (ada, other) = (caller(7, None), caller(30, Some(8)));
+        for client in [&ada, &other] {
+            for _ in 0..200 {
+                count(client).check().unwrap();
+            }
+            assert_eq!(count(client).headers()[0].1, "200");
+            count(client).check().unwrap_err();
+        }
+    }
+
     #[test]
     fn requests_are_counted_by_user_and_without_one_by_address() {
         let (limiter, clock) = (RateLimiter::default(), Clock::manual(1_790_000_000));
         let peer = address(1, 1);
+        let ada = caller(7, None);
         for _ in 0..200 {
-            limiter.count_request(Some(UserId(7)), peer, &clock).check().unwrap();
+            limiter.count_request(Some(&ada), peer, &clock).check().unwrap();
         }
         clock.advance(20);
-        let usage = limiter.count_request(Some(UserId(7)), peer, &clock);
+        let usage = limiter.count_request(Some(&ada), peer, &clock);
         let refusal = usage.check().unwrap_err();
         assert_eq!(refusal.body()["retry-after"], 40.0);
         assert_eq!(usage.headers().map(|(_, value)| value), ["200", "0", "1790000060"]);

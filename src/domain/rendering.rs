@@ -13,7 +13,9 @@ use crate::domain::channels::sql as channels;
 use crate::domain::files::access as files;
 use crate::domain::files::thumbnails;
 use crate::domain::groups::system::SystemGroup;
-use crate::domain::limits::{MAX_RENDERED_DESCRIPTION_LENGTH, MAX_RENDERED_LENGTH};
+use crate::domain::limits::{
+    MAX_RENDERED_DESCRIPTION_LENGTH, MAX_RENDERED_LENGTH, MAX_RENDERED_LENGTH_OF_MEMBERS,
+};
 use crate::domain::users::sql as users;
 use crate::domain::{emoji, linkifiers, realm, user_settings};
 use crate::http::{ApiError, ApiResult, Call, Caller};
@@ -176,9 +178,11 @@ fn render_with(
         failure: RefCell::default(),
     };
     let rendered = render(content, &organization);
+    let limit =
+        if caller.role.is_administrator() { MAX_RENDERED_LENGTH } else { MAX_RENDERED_LENGTH_OF_MEMBERS };
     match organization.failure.into_inner() {
         Some(failure) => Err(failure),
-        None if rendered.html.len() > MAX_RENDERED_LENGTH => Err(unable_to_render()),
+        None if rendered.html.len() > limit => Err(unable_to_render()),
         None => Ok(rendered),
     }
 }

@@ -34,7 +34,7 @@ use tokio::sync::oneshot;
 /// A queue that was not polled for so long is expired, in milliseconds.
 const IDLE_MILLISECONDS: i64 = 10 * 60 * 1000;
 
-/// The most queues of a user. Each event for the user looks at all of them. For one more, the queue that was not polled
+/// The most queues of a user with all their bots. Each event for the user looks at all of them. For one more, the queue that was not polled
 /// for the longest time expires.
 pub const MAX_QUEUES_PER_USER: usize = 1024;
 
@@ -169,11 +169,12 @@ impl Hub {
         Ok(Self { state: Mutex::new(state), ids, registry, readers })
     }
 
-    /// Adds a queue, which gets all events from now on. A user who has too many loses the one that was not polled for the
-    /// longest time.
-    pub fn add(&self, queue_id: QueueId, user_id: UserId, registration: Arc<Registration>, now: i64) {
+    /// Adds a queue, which gets all events from now on. The user and others whose queues count with the user's (`counted`)
+    /// lose the one that was not polled for the longest time if they have too many.
+    pub fn add(&self, id: QueueId, user: (UserId, &[UserId]), registration: Arc<Registration>, now: i64) {
+        let (user_id, counted) = user;
         let mut state = self.lock();
-        while let Some(oldest) = state.excess_queue(user_id) {
+        while let Some(oldest) = state.excess_queue(counted) {
             tracing::warn!(%user_id, "a user has too many event queues; the oldest expires");
             state.remove(&oldest);
             state.expired.push(oldest);
@@ -192,7 +193,7 @@ impl Hub {
             waiter: None,
             last_seen: now,
         };
-        state.insert(queue_id, queue);
+        state.insert(id, queue);
     }
 
     /// Sets where a new queue starts: its client has the state as of this event. A snapshot may have an event that the
@@ -501,14 +502,13 @@ impl State {
         true
     }
 
-    /// Returns the queue that goes before a user can have one more: of those that no poll waits for, or else of all, the
-    /// one that was not polled for the longest time.
-    fn excess_queue(&self, user_id: UserId) -> Option<QueueId> {
-        let queues = self.by_user.get(&user_id).filter(|queues| queues.len() >= MAX_QUEUES_PER_USER)?;
-        let last_use = |queue_id: &&QueueId| {
-            self.queues.get(*queue_id).map(|queue| (queue.is_waiting(), queue.last_seen))
-        };
-        queues.iter().min_by_key(last_use).cloned()
+    /// Returns the queue that goes before users can have one more together: of those that no poll waits for, or else of
+    /// all, the one that was not polled for the longest time.
+    fn excess_queue(&self, user_ids: &[UserId]) -> Option<QueueId> {
+        let queues = user_ids.iter().filter_map(|user_id| self.by_user.get(user_id)).flatten();
+        let last_use = |id: &&QueueId| self.queues.get(*id).map(|it| (it.is_waiting(), it.last_seen));
+        let is_full = queues.clone().count() >= MAX_QUEUES_PER_USER;
+        queues.min_by_key(last_use).filter(|_| is_full).cloned()
     }
 
     fn publish(&mut self, event: Arc<BufferedEvent>, waiters: &mut Vec<oneshot::Sender<()>>) {

@@ -210,8 +210,7 @@ impl Service {
         if !self.app.options.rate_limit || !route.is_rate_limited() {
             return None;
         }
-        let user = caller.map(|caller| caller.user_id);
-        Some(self.app.rate_limiter.count_request(user, peer, &self.app.clock))
+        Some(self.app.rate_limiter.count_request(caller, peer, &self.app.clock))
     }
 }
 

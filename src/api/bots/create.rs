@@ -6,8 +6,7 @@ use crate::domain::accounts::create::{NewUser, create_bot as create_account};
 use crate::domain::bots::record::OwnBotRecord;
 use crate::domain::bots::sql::{NewBotRow, Service};
 use crate::domain::bots::{rules, sql};
-use crate::domain::limits;
-use crate::domain::limits::{MAX_BOTS_EVER, MAX_BOTS_OF_OWNER};
+use crate::domain::limits::organization;
 use crate::domain::realm::bot_domain;
 use crate::domain::users::names;
 use crate::http::params::{JsonOrText, Trimmed};
@@ -80,12 +79,10 @@ fn create(
 ) -> ApiResult<Reply<CreatedBot>> {
     rules::check_can_own_bots(caller)?;
     if !caller.role.is_administrator() {
-        let statement =
-            "SELECT count(*) FROM bot JOIN user USING (user_id) WHERE created_by = ?1 AND is_active";
-        limits::check_owned(tx, caller.user_id, "bots", statement, 1, MAX_BOTS_OF_OWNER)?;
-        let statement = "SELECT count(*) FROM bot WHERE created_by = ?1";
-        limits::check_owned(tx, caller.user_id, "deactivated bots", statement, 1, MAX_BOTS_EVER)?;
+        rules::check_active_number(tx, caller.user_id, tx.now())?;
+        rules::check_number(tx, caller.user_id, tx.now())?;
     }
+    organization::BOTS.check(tx, caller, 1)?;
     let full_name = names::check_full_name(&params.full_name)?;
     let email = rules::bot_email(tx, &params.short_name, domain)?;
     rules::check_name(tx, &full_name)?;

@@ -2,7 +2,7 @@
 
 use crate::domain::channels::{rules, sql};
 use crate::domain::limits;
-use crate::domain::limits::{MAX_STREAM_DESCRIPTION_LENGTH, MAX_SUBSCRIPTIONS_PER_REQUEST};
+use crate::domain::limits::{MAX_STREAM_DESCRIPTION_LENGTH, MAX_SUBSCRIPTIONS_PER_REQUEST, organization};
 use crate::domain::membership::create_channel::{CreationParams, NewChannel};
 use crate::domain::membership::{create_channel, subscribe};
 use crate::domain::notices;
@@ -68,6 +68,7 @@ fn create_one(
         return Err(already_exists(&channel.name));
     }
     let subscribers = principals::resolve_ids(tx, &params.subscribers)?;
+    organization::check_subscriptions(tx, caller, subscribers.len())?;
     let created = create_channel::create_channels(tx, caller, &[channel], creation)?;
     let [stream] = created.as_slice() else {
         return Err(ApiError::internal("one new channel did not give one row"));

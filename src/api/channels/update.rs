@@ -1,6 +1,6 @@
 //! `PATCH /streams/{stream_id}`: changes the properties and group settings of a channel.
 
-use crate::api::channels::{archive, default_streams};
+use crate::api::channels::default_streams;
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows::{StreamRow, TopicsPolicy};
 use crate::domain::access::channel_viewers::users_who_can_see;
@@ -18,7 +18,8 @@ use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::groups::setting;
 use crate::domain::groups::setting::{GroupSetting, Owner, SettingChange};
 use crate::domain::groups::system::SystemGroup;
-use crate::domain::limits::MAX_STREAM_DESCRIPTION_LENGTH;
+use crate::domain::limits::{MAX_STREAM_DESCRIPTION_LENGTH, organization};
+use crate::domain::membership::archive;
 use crate::domain::notices::channels as channel_notices;
 use crate::domain::notices::channels::Notice;
 use crate::domain::rendering::render_one_description;
@@ -110,9 +111,12 @@ fn update_channel(
             change.set_name(tx, params)?;
             change.set_folder(tx, params)?;
             sql::update(tx, &change.new)?;
-            change.check_description(tx)?;
+            change.check_description(tx, caller)?;
             for (setting, value) in groups.given() {
                 change.set_group(tx, caller, setting, value)?;
+            }
+            if groups.given().next().is_some() {
+                organization::check_group_members(tx, caller, now)?;
             }
             Ok(change)
         },
@@ -258,11 +262,11 @@ impl ChannelChange<'_> {
     }
 
     /// Checks a description that has become longer, after it was written. A shorter one is never refused.
-    fn check_description(&self, tx: &Tx<'_>) -> ApiResult<()> {
+    fn check_description(&self, tx: &Tx<'_>, caller: &Caller) -> ApiResult<()> {
         let length = |stream: &StreamRow| stream.description.len() + stream.rendered_description.len();
         match self.new.creator_id {
             Some(creator_id) if length(&self.new) > length(self.old) => {
-                rules::check_descriptions(tx, creator_id)
+                rules::check_descriptions(tx, caller, creator_id)
             }
             _ => Ok(()),
         }

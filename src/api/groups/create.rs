@@ -8,8 +8,7 @@ use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::groups::setting::{DirectGroup, GroupSetting, Owner};
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{events, realm_settings as realm, rules, setting, sql};
-use crate::domain::limits;
-use crate::domain::limits::{MAX_GROUP_DESCRIPTION_LENGTH, MAX_GROUPS_OF_CREATOR};
+use crate::domain::limits::{Accounts, MAX_GROUP_DESCRIPTION_LENGTH, MAX_GROUPS_OF_CREATOR, organization};
 use crate::domain::realm::user_ids::everyone;
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller, Params2, Reply, User};
@@ -91,10 +90,12 @@ pub fn create(
         return Err(ApiError::insufficient_permission());
     }
     if !caller.role.is_administrator() {
-        let statement = "SELECT count(*) FROM user_group WHERE creator_id = ?1";
-        let limit = MAX_GROUPS_OF_CREATOR;
-        limits::check_owned(tx, caller.user_id, "groups of one creator", statement, 1, limit)?;
+        let statement =
+            "SELECT count(*) FROM user_group WHERE creator_id IN (SELECT value FROM json_each(?1))";
+        let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
+        accounts.check("groups of one creator", statement, 1, MAX_GROUPS_OF_CREATOR)?;
     }
+    organization::GROUPS.check(tx, caller, 1)?;
     members::check_number(params.members.len(), params.subgroups.len())?;
     let members = members::check_active_users(tx, &params.members)?;
     rules::check_name(&params.name)?;
@@ -113,6 +114,7 @@ pub fn create(
     let audience = everyone(tx)?;
     tx.emit(GroupAdded::new(events::named(tx, &group)?), audience);
     add_subgroups(tx, &group, &params.subgroups)?;
+    organization::check_group_members(tx, caller, tx.now())?;
     Reply::data(&CreatedGroup { group_id: id })
 }
 

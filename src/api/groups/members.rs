@@ -10,7 +10,7 @@ use crate::domain::groups::rules::Manager;
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{rules, setting, sql};
 use crate::domain::limits;
-use crate::domain::limits::{MAX_GROUP_MEMBERS_PER_REQUEST, MAX_SUBGROUPS_PER_REQUEST};
+use crate::domain::limits::{MAX_GROUP_MEMBERS_PER_REQUEST, MAX_SUBGROUPS_PER_REQUEST, organization};
 use crate::domain::notices::channels::group_mention;
 use crate::domain::realm::user_ids::everyone;
 use crate::domain::visibility::Scope;
@@ -117,6 +117,7 @@ fn add_members(
         }
     }
     set_members(tx, group, &users, true)?;
+    organization::check_group_members(tx, caller, tx.now())?;
     Ok(users)
 }
 
@@ -172,6 +173,7 @@ fn change_subgroups(
             )));
         }
         set_subgroups(tx, group, &subgroups, true)?;
+        organization::check_group_members(tx, caller, tx.now())?;
     }
     if !delete.is_empty() {
         require(tx, caller, group, &[CanManage])?;

@@ -6,7 +6,7 @@ use crate::domain::groups::rules::Manager;
 use crate::domain::groups::setting::{Owner, SettingChange};
 use crate::domain::groups::sql::GroupRow;
 use crate::domain::groups::{events, rules, setting, sql};
-use crate::domain::limits::MAX_GROUP_DESCRIPTION_LENGTH;
+use crate::domain::limits::{MAX_GROUP_DESCRIPTION_LENGTH, organization};
 use crate::domain::realm::user_ids::everyone;
 use crate::domain::visibility;
 use crate::domain::visibility::Scope;
@@ -88,6 +88,9 @@ pub fn update(tx: &mut Tx<'_>, caller: &User, params: UpdateParams) -> ApiResult
         if let Some(change) = params.setting(setting) {
             set(tx, &group, setting, change)?;
         }
+    }
+    if UserGroupSetting::ALL.into_iter().any(|setting| params.setting(setting).is_some()) {
+        organization::check_group_members(tx, caller, tx.now())?;
     }
     Ok(Reply::ok())
 }

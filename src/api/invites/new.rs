@@ -7,7 +7,7 @@ use crate::domain::groups::rules::Manager;
 use crate::domain::invites::record::{InviteRow, random_key};
 use crate::domain::invites::{rules, sql};
 use crate::domain::limits;
-use crate::domain::limits::{MAX_CHANNELS_PER_REQUEST, MAX_GROUPS_OF_INVITE, MAX_INVITES};
+use crate::domain::limits::{Accounts, MAX_CHANNELS_PER_REQUEST, MAX_GROUPS_OF_INVITE, MAX_INVITES};
 use crate::http::params::BoundedText;
 use crate::http::{ApiError, ApiResult, Caller};
 use crate::types::{GroupId, Role, StreamId, distinct};
@@ -96,7 +96,8 @@ pub fn new_invite(
     limits::check("channels in one request", stream_ids.len(), MAX_CHANNELS_PER_REQUEST)?;
     let group_ids = distinct(params.group_ids.clone());
     limits::check("groups in one request", group_ids.len(), MAX_GROUPS_OF_INVITE)?;
-    if sql::count_usable(connection, caller.user_id, now)? as usize + count > MAX_INVITES {
+    let accounts = Accounts::of(connection, caller.user_id, now)?;
+    if sql::count_usable(connection, accounts.list(), now)? as usize + count > MAX_INVITES {
         let msg = format!("You have too many invitations (limit: {MAX_INVITES}). Revoke some of them first.");
         return Err(ApiError::bad_request(msg));
     }

@@ -83,7 +83,7 @@ fn get_events(
 fn count_repeated(call: &Call<User>, queue_id: &QueueId, last_event_id: Option<i64>) -> ApiResult<()> {
     let (app, user_id) = (&call.app, call.caller.user_id);
     if app.options.rate_limit && app.hub.is_repeated(queue_id, user_id, last_event_id.map(EventId)) {
-        return app.rate_limiter.count_request(Some(user_id), call.info.peer, &app.clock).check();
+        return app.rate_limiter.count_request(Some(&call.caller), call.info.peer, &app.clock).check();
     }
     Ok(())
 }

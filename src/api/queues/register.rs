@@ -4,14 +4,15 @@
 //! lost or delivered twice. The parts of the state are [`StatePart`]s of the resources.
 
 use crate::domain::limits;
+use crate::domain::limits::Accounts;
 use crate::events;
 use crate::events::{Capabilities, Hub, NewQueue, QueueId, Registration, log};
 use crate::http::{
     ApiError, ApiResult, Call, Caller, Reply, Route, State, StatePart, StateRequest, Subscribers, USER, User,
 };
 use crate::store::Snapshot;
-use crate::types::EventId;
 use crate::types::version::Versions;
+use crate::types::{EventId, UserId};
 use hyper::Method;
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -156,8 +157,12 @@ pub async fn new_queue(call: &Call<User>, params: &RegisterParams) -> ApiResult<
         registration: Arc::clone(&registration),
     };
     let app = &call.app;
-    let now = app.clock.monotonic();
-    app.hub.add(queue.queue_id.clone(), queue.user_id, registration, now);
+    let (user_id, now) = (queue.user_id, app.clock.seconds());
+    let counted = app.readers.read(|snapshot| -> ApiResult<Vec<UserId>> {
+        Ok(Accounts::of(snapshot, user_id, now)?.user_ids().to_vec())
+    });
+    let counted = counted.await?;
+    app.hub.add(queue.queue_id.clone(), (user_id, &counted), registration, app.clock.monotonic());
     let row = queue.clone();
     let written = app.writer.run(move |tx| -> ApiResult<()> { Ok(events::insert_queue(tx, &row)?) }).await;
     if let Err(error) = written {

@@ -2,8 +2,7 @@
 
 use crate::api::reminders::record::{ReminderRecord, ReminderRow};
 use crate::api::reminders::{record, sql, text};
-use crate::domain::limits;
-use crate::domain::limits::MAX_REMINDERS;
+use crate::domain::limits::{Accounts, MAX_OWNED_LENGTH, MAX_REMINDERS};
 use crate::domain::messages::viewer::MessageViewer;
 use crate::domain::rendering::render_for;
 use crate::http::params::NoParams;
@@ -76,12 +75,14 @@ pub async fn create_reminder(call: Call<User>, params: CreateParams) -> ApiResul
     let id = call
         .write(move |tx, caller| {
             MessageViewer::new(tx, caller, tx.now()).find(row.message_id)?;
-            let statement = "SELECT count(*) FROM reminder WHERE user_id = ?1";
-            limits::check_owned(tx, row.user_id, "reminders", statement, 1, MAX_REMINDERS)?;
+            let accounts = Accounts::of(tx, row.user_id, tx.now())?;
+            let statement =
+                "SELECT count(*) FROM reminder WHERE user_id IN (SELECT value FROM json_each(?1))";
+            accounts.check("reminders", statement, 1, MAX_REMINDERS)?;
             row.reminder_id = sql::insert(tx, &row)?;
             let statement = "SELECT sum(octet_length(content) + octet_length(rendered_content)) FROM reminder
-                 WHERE user_id = ?1";
-            limits::check_owned_length(tx, row.user_id, "reminders", statement)?;
+                 WHERE user_id IN (SELECT value FROM json_each(?1))";
+            accounts.check_length("reminders", statement, MAX_OWNED_LENGTH)?;
             record::emit_added(tx, &row);
             Ok(row.reminder_id)
         })

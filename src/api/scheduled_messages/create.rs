@@ -3,8 +3,7 @@
 use crate::api::scheduled_messages::record::{ScheduledMessageRecord, ScheduledMessageRow, Target};
 use crate::api::scheduled_messages::{record, sql};
 use crate::domain::files::references;
-use crate::domain::limits;
-use crate::domain::limits::MAX_SCHEDULED_MESSAGES;
+use crate::domain::limits::{Accounts, MAX_OWNED_LENGTH, MAX_SCHEDULED_MESSAGES};
 use crate::domain::messages::destination::{Destination, MessageType};
 use crate::domain::messages::rules::mentions;
 use crate::domain::messages::{destination, rules};
@@ -12,8 +11,8 @@ use crate::domain::rendering::{on_snapshot, render_for};
 use crate::http::params::{JsonOrText, NoParams};
 use crate::http::{ApiError, ApiResult, Call, Caller, Read, Reply, User};
 use crate::scheduler;
+use crate::store::Tx;
 use crate::types::UserId;
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -105,9 +104,10 @@ pub async fn create_scheduled_message(
     let id = call
         .write(move |tx, caller| {
             destination::recheck(tx, caller, tx.now(), &mut address)?;
-            let statement = "SELECT count(*) FROM scheduled_message WHERE sender_id = ?1 AND NOT sent";
-            let limit = MAX_SCHEDULED_MESSAGES;
-            limits::check_owned(tx, caller.user_id, "scheduled messages", statement, 1, limit)?;
+            let statement = "SELECT count(*) FROM scheduled_message
+                 WHERE sender_id IN (SELECT value FROM json_each(?1)) AND NOT sent";
+            let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
+            accounts.check("scheduled messages", statement, 1, MAX_SCHEDULED_MESSAGES)?;
             row.scheduled_message_id = sql::insert(tx, &row)?;
             check_length(tx, caller.user_id)?;
             references::set_scheduled(tx, row.sender_id, row.scheduled_message_id, &path_ids)?;
@@ -120,11 +120,11 @@ pub async fn create_scheduled_message(
 }
 
 /// Checks how long the scheduled messages of a user are together.
-pub fn check_length(connection: &Connection, user_id: UserId) -> ApiResult<()> {
+pub fn check_length(tx: &Tx<'_>, user_id: UserId) -> ApiResult<()> {
     let statement =
         "SELECT sum(octet_length(content) + octet_length(rendered_content)) FROM scheduled_message
-         WHERE sender_id = ?1 AND NOT sent";
-    limits::check_owned_length(connection, user_id, "scheduled messages", statement)
+         WHERE sender_id IN (SELECT value FROM json_each(?1)) AND NOT sent";
+    Accounts::of(tx, user_id, tx.now())?.check_length("scheduled messages", statement, MAX_OWNED_LENGTH)
 }
 
 /// Checks that a destination consists of ids: names may belong to others when the message is sent. A list of one

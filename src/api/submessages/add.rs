@@ -3,7 +3,7 @@
 use crate::api::submessages::rules;
 use crate::domain::limits;
 use crate::domain::limits::{
-    MAX_SUBMESSAGE_LENGTH, MAX_SUBMESSAGES_LENGTH, MAX_SUBMESSAGES_LENGTH_OF_SENDER,
+    Accounts, MAX_SUBMESSAGE_LENGTH, MAX_SUBMESSAGES_LENGTH, MAX_SUBMESSAGES_LENGTH_OF_SENDER,
     MAX_SUBMESSAGES_OF_SENDER,
 };
 use crate::domain::messages::record::{Submessage, attribute};
@@ -58,7 +58,7 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
     if !is_author && !there.iter().any(|submessage| submessage.sender_id == message.sender_id) {
         return Err(ApiError::bad_request("You cannot attach a submessage to this message."));
     }
-    check_limits(&there, caller.user_id, &params.content)?;
+    check_limits(&there, &Accounts::of(tx, caller.user_id, tx.now())?, &params.content)?;
     let data: Value = serde_json::from_str(&params.content)
         .map_err(|_| ApiError::bad_request("Invalid json for submessage"))?;
     rules::check(widget::kind_of(&there).as_deref(), &data, is_author)?;
@@ -81,11 +81,11 @@ pub fn add_submessage(tx: &mut Tx<'_>, caller: &User, params: SubmessageParams) 
 
 /// Checks that a message with these submessages takes another one of a sender. The first is the message's own: the poll or
 /// list that its text begins.
-fn check_limits(there: &[Submessage], sender_id: UserId, content: &str) -> ApiResult<()> {
+fn check_limits(there: &[Submessage], accounts: &Accounts<'_>, content: &str) -> ApiResult<()> {
     let (mut count, mut of_sender, mut length) = (1, content.len(), content.len());
     for (number, submessage) in there.iter().enumerate() {
         length += submessage.content.len();
-        if submessage.sender_id == sender_id && number > 0 {
+        if accounts.contains(submessage.sender_id) && number > 0 {
             count += 1;
             of_sender += submessage.content.len();
         }

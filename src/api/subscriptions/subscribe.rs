@@ -7,7 +7,7 @@ use crate::domain::access::permissions::may_add_others;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::limits::{
     MAX_BULK_NEW_SUBSCRIPTION_MESSAGES, MAX_CHANNELS_PER_REQUEST, MAX_STREAM_DESCRIPTION_LENGTH,
-    MAX_SUBSCRIPTIONS_PER_REQUEST,
+    MAX_SUBSCRIPTIONS_PER_REQUEST, organization,
 };
 use crate::domain::membership::create_channel;
 use crate::domain::membership::create_channel::{CreationParams, NewChannel};
@@ -133,6 +133,7 @@ pub fn subscribe_to_channels(
         return Err(ApiError::bad_request("Not allowed for guest users"));
     }
     let users = principals::resolve(tx, caller, params.principals.as_ref())?;
+    organization::check_subscriptions(tx, caller, users.len().saturating_mul(channels.len()))?;
     let for_others = users.iter().any(|user| user.user_id != caller.user_id);
     let (mut colors, mut existing, mut missing) = (HashMap::new(), Vec::new(), Vec::new());
     let mut names = HashSet::new();

@@ -97,6 +97,9 @@ pub fn reactivate_user(tx: &mut Tx<'_>, caller: &User, params: ReactivateUserPar
         }
         let viewer = Viewer::new(Ctx::in_job(tx, caller));
         permissions::require(&viewer, RealmGroup::CanCreateBots)?;
+        if !caller.role.is_administrator() {
+            bots::rules::check_active_number(tx, user.user_id, tx.now())?;
+        }
     }
     names::check_unique(tx, &user.full_name, Some(user.user_id))?;
     deactivation::reactivate(tx, &user, Actor::User(caller.user_id))?;

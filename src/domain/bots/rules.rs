@@ -9,7 +9,9 @@ use crate::domain::bots::sql;
 use crate::domain::channels::sql as channels;
 use crate::domain::groups::realm_settings::RealmGroup;
 use crate::domain::limits;
-use crate::domain::limits::{MAX_CONFIG_DATA_LENGTH, MAX_PAYLOAD_URL_LENGTH};
+use crate::domain::limits::{
+    Accounts, MAX_BOTS_EVER, MAX_BOTS_OF_OWNER, MAX_CONFIG_DATA_LENGTH, MAX_PAYLOAD_URL_LENGTH,
+};
 use crate::domain::users::{names, rules as users_rules, sql as users};
 use crate::http::params::JsonOrText;
 use crate::http::{ApiError, ApiResult, Caller};
@@ -54,6 +56,20 @@ pub fn check_can_own_bots(caller: &Caller) -> ApiResult<()> {
         return Err(ApiError::bad_request("This endpoint does not accept bot requests."));
     }
     Ok(())
+}
+
+/// Refuses one more active bot of the person who is accountable for a user.
+pub fn check_active_number(connection: &Connection, user_id: UserId, now: i64) -> ApiResult<()> {
+    let statement = "SELECT count(*) FROM user
+         WHERE user_id IN (SELECT value FROM json_each(?1)) AND bot_type IS NOT NULL AND is_active";
+    Accounts::of(connection, user_id, now)?.check("bots", statement, 1, MAX_BOTS_OF_OWNER)
+}
+
+/// Refuses one more bot of that person, with those that are deactivated: everybody is told of all.
+pub fn check_number(connection: &Connection, user_id: UserId, now: i64) -> ApiResult<()> {
+    let statement = "SELECT count(*) FROM user
+         WHERE user_id IN (SELECT value FROM json_each(?1)) AND bot_type IS NOT NULL";
+    Accounts::of(connection, user_id, now)?.check("deactivated bots", statement, 1, MAX_BOTS_EVER)
 }
 
 /// How far a user administers a bot.

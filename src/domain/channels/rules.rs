@@ -1,12 +1,12 @@
 //! Rules for the properties of channels: names, descriptions, retention, privacy, and figures about activity.
 
 use crate::domain::groups::system::SystemGroup;
-use crate::domain::limits;
-use crate::domain::limits::{MAX_DESCRIPTIONS_OF_CREATOR, MAX_STREAM_NAME_LENGTH};
+use crate::domain::limits::organization;
+use crate::domain::limits::{Accounts, MAX_DESCRIPTIONS_OF_CREATOR, MAX_STREAM_NAME_LENGTH};
 use crate::http::params::JsonOrText;
-use crate::http::{ApiError, ApiResult};
+use crate::http::{ApiError, ApiResult, Caller};
+use crate::store::Tx;
 use crate::types::{GroupId, UserId, is_unprintable};
-use rusqlite::Connection;
 use serde_json::Value;
 
 /// The time without messages after which a channel is not recently active any more, in seconds.
@@ -45,11 +45,13 @@ pub fn description(text: &str) -> String {
 
 /// Refuses descriptions of the channels of one creator that are too long together, with those that this job has written.
 /// Everybody gets all of them in one answer, whoever wrote them.
-pub fn check_descriptions(connection: &Connection, creator_id: UserId) -> ApiResult<()> {
+pub fn check_descriptions(tx: &Tx<'_>, caller: &Caller, creator_id: UserId) -> ApiResult<()> {
     let statement = "SELECT sum(octet_length(description) + octet_length(rendered_description)) FROM stream
-                     WHERE creator_id = ?1";
+                     WHERE creator_id IN (SELECT value FROM json_each(?1))";
     let what = "descriptions of one creator's channels";
-    limits::check_total_length(connection, creator_id, what, statement, MAX_DESCRIPTIONS_OF_CREATOR)
+    let accounts = Accounts::of(tx, creator_id, tx.now())?;
+    accounts.check_length(what, statement, MAX_DESCRIPTIONS_OF_CREATOR)?;
+    organization::check_descriptions(tx, caller)
 }
 
 /// Parses `message_retention_days`. Returns `None` for `realm_default`, -1 for `unlimited`.

@@ -1,5 +1,6 @@
 //! Custom emoji: statements, and the check of an emoji that a client names by name, code and type.
 
+pub mod events;
 pub mod resolve;
 pub mod sql;
 

@@ -122,6 +122,18 @@ pub fn by_id(connection: &Connection, id: i64) -> rusqlite::Result<Option<Attach
         .optional()
 }
 
+/// The oldest files of a user.
+pub fn first_of_user(
+    connection: &Connection,
+    user_id: UserId,
+    limit: usize,
+) -> rusqlite::Result<Vec<AttachmentRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM attachment WHERE user_id = ?1 ORDER BY id LIMIT ?2"))?
+        .query_map((user_id, limit as i64), AttachmentRow::read)?
+        .collect()
+}
+
 /// A file by its path.
 pub fn by_path_id(connection: &Connection, path_id: &str) -> rusqlite::Result<Option<AttachmentRow>> {
     connection

@@ -51,14 +51,15 @@ pub fn load_by_key(connection: &Connection, key: &str) -> rusqlite::Result<Optio
         .optional()
 }
 
-/// Counts the usable invitations of an inviter.
-pub fn count_usable(connection: &Connection, inviter: UserId, now: i64) -> rusqlite::Result<u32> {
+/// Counts the usable invitations of inviters; `inviters` is a JSON list of their ids.
+pub fn count_usable(connection: &Connection, inviters: &str, now: i64) -> rusqlite::Result<u32> {
     connection
         .prepare_cached(
             "SELECT count(*) FROM invite
-             WHERE invited_by_user_id = ?1 AND NOT is_revoked AND (expiry_date IS NULL OR expiry_date > ?2)",
+             WHERE invited_by_user_id IN (SELECT value FROM json_each(?1))
+                 AND NOT is_revoked AND (expiry_date IS NULL OR expiry_date > ?2)",
         )?
-        .query_row((inviter, now), |row| row.get(0))
+        .query_row((inviters, now), |row| row.get(0))
 }
 
 /// Lists the usable invitations of one inviter or of all, the oldest first.

@@ -18,7 +18,8 @@ use crate::domain::groups::setting::{GroupSetting, Owner};
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::groups::{channel_settings, setting};
 use crate::domain::limits;
-use crate::domain::limits::{MAX_CHANNELS_OF_CREATOR, MAX_PERMISSION_MEMBERS_PER_REQUEST};
+use crate::domain::limits::organization;
+use crate::domain::limits::{Accounts, MAX_CHANNELS_OF_CREATOR, MAX_PERMISSION_MEMBERS_PER_REQUEST};
 use crate::domain::rendering::render_descriptions;
 use crate::events::Audience;
 use crate::http::form::Form;
@@ -112,20 +113,26 @@ pub fn create_channels(
         return Ok(Vec::new());
     }
     if !caller.role.is_administrator() {
-        let statement = "SELECT count(*) FROM stream WHERE creator_id = ?1";
-        let limit = MAX_CHANNELS_OF_CREATOR;
-        limits::check_owned(tx, caller.user_id, "channels of one creator", statement, channels.len(), limit)?;
+        let statement = "SELECT count(*) FROM stream WHERE creator_id IN (SELECT value FROM json_each(?1))";
+        let accounts = Accounts::of(tx, caller.user_id, tx.now())?;
+        accounts.check("channels of one creator", statement, channels.len(), MAX_CHANNELS_OF_CREATOR)?;
     }
     let members = params.groups().map(|(_, value)| setting::size(value)).sum::<usize>();
     let members = members.saturating_mul(channels.len());
     let limit = MAX_PERMISSION_MEMBERS_PER_REQUEST;
     limits::check("members of permissions in one request", members, limit)?;
+    organization::CHANNELS.check(tx, caller, channels.len())?;
     let checked = check(tx, caller, params)?;
     let mut created = Vec::with_capacity(channels.len());
     for channel in channels {
         created.push(insert(tx, caller, channel, params, checked)?);
     }
-    rules::check_descriptions(tx, caller.user_id)?;
+    if channels.iter().any(|channel| !channel.description.is_empty()) {
+        rules::check_descriptions(tx, caller, caller.user_id)?;
+    }
+    if members > 0 {
+        organization::check_group_members(tx, caller, tx.now())?;
+    }
     let mut viewers = ChannelViewers::load(tx, Among::Everyone, tx.now())?;
     let stream_ids: Vec<StreamId> = created.iter().map(|stream| stream.stream_id).collect();
     let records = Records::of_few(tx, tx.now(), &stream_ids)?;

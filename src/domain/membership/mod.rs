@@ -1,5 +1,6 @@
-//! Commands that create channels, and subscribe and unsubscribe users.
+//! Commands that create and archive channels, and subscribe and unsubscribe users.
 
+pub mod archive;
 pub mod create_channel;
 pub mod subscribe;
 pub mod unsubscribe;

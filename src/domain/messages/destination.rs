@@ -13,6 +13,7 @@ use crate::domain::groups::channel_settings::StreamSetting;
 use crate::domain::groups::membership::Membership;
 use crate::domain::groups::system::SystemGroup;
 use crate::domain::limits;
+use crate::domain::limits::Accounts;
 use crate::domain::messages::rules::direct_messages;
 use crate::domain::messages::sql;
 use crate::domain::users::find;
@@ -291,8 +292,10 @@ fn check_direct(connection: &Connection, caller: &Caller, now: i64, user_ids: &[
     }
     direct_messages::check(connection, caller, now, user_ids)?;
     if user_ids.len() > 2 && sql::direct_recipient(connection, user_ids)?.is_none() {
-        let count = sql::count_direct_conversations(connection, caller.accountable())?;
-        limits::check("direct conversations", count + 1, limits::MAX_DIRECT_CONVERSATIONS)?;
+        let statement =
+            "SELECT count(*) FROM recipient WHERE created_by IN (SELECT value FROM json_each(?1))";
+        let accounts = Accounts::of(connection, caller.user_id, now)?;
+        accounts.check("direct conversations", statement, 1, limits::MAX_DIRECT_CONVERSATIONS)?;
     }
     Ok(())
 }

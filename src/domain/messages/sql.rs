@@ -139,17 +139,6 @@ pub fn insert_direct_recipient(
     Ok(recipient_id)
 }
 
-/// How many direct conversations a user and the bots that the user made began, together.
-pub fn count_direct_conversations(connection: &Connection, user_id: UserId) -> rusqlite::Result<usize> {
-    connection
-        .prepare_cached(
-            "SELECT count(*) FROM recipient
-             WHERE created_by IN (SELECT ?1 UNION SELECT user_id FROM bot WHERE bot.created_by = ?1)",
-        )?
-        .query_row([user_id], |row| row.get::<_, i64>(0))
-        .map(|count| usize::try_from(count).unwrap_or(0))
-}
-
 /// User ids separated by commas, as in `recipient.user_ids`.
 pub fn joined(user_ids: &[UserId]) -> String {
     user_ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")

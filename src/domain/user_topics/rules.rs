@@ -3,8 +3,7 @@
 use crate::auth::Ctx;
 use crate::domain::access::channel_rows::StreamRow;
 use crate::domain::access::{channel_rows as channels, channels as access};
-use crate::domain::limits;
-use crate::domain::limits::MAX_USER_TOPICS;
+use crate::domain::limits::{Accounts, MAX_USER_TOPICS};
 use crate::domain::user_topics::policy::VisibilityPolicy;
 use crate::domain::user_topics::{events, sql};
 use crate::http::{ApiError, ApiResult, Caller};
@@ -32,8 +31,8 @@ pub fn set(
 
 /// Refuses another topic with a policy beyond a limit.
 pub fn check_room(tx: &Tx<'_>, user_id: UserId, limit: usize) -> ApiResult<()> {
-    let statement = "SELECT count(*) FROM user_topic WHERE user_id = ?1";
-    limits::check_owned(tx, user_id, "topic policies", statement, 1, limit)
+    let statement = "SELECT count(*) FROM user_topic WHERE user_id IN (SELECT value FROM json_each(?1))";
+    Accounts::of(tx, user_id, tx.now())?.check("topic policies", statement, 1, limit)
 }
 
 /// Loads a channel in which the caller may set policies: one that they may read and that is not archived.

@@ -152,7 +152,7 @@ impl Bench {
         let queue =
             NewQueue { queue_id: QueueId::random(), user_id, registration: Arc::clone(&registration) };
         let queue_id = queue.queue_id.clone();
-        self.hub.add(queue_id.clone(), user_id, registration, 0);
+        self.hub.add(queue_id.clone(), (user_id, &[user_id]), registration, 0);
         self.writer.run(move |tx| insert_queue(tx, &queue)).await.unwrap();
         queue_id
     }

@@ -16,7 +16,7 @@ async fn one_queue_too_many_takes_the_place_of_the_one_that_was_idle_longest() {
     let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
     let add = |user_id: UserId, now: i64| {
         let queue_id = QueueId::random();
-        bench.hub.add(queue_id.clone(), user_id, Arc::default(), now);
+        bench.hub.add(queue_id.clone(), (user_id, &[user_id]), Arc::default(), now);
         queue_id
     };
     let of_bob = add(BOB, 0);
@@ -40,7 +40,7 @@ async fn many_queues_expire_and_leave_nothing_behind() {
     for user_id in 0..100 {
         for _ in 0..MAX_QUEUES_PER_USER {
             let queue_id = QueueId::random();
-            bench.hub.add(queue_id.clone(), UserId(user_id), Arc::default(), 0);
+            bench.hub.add(queue_id.clone(), (UserId(user_id), &[UserId(user_id)]), Arc::default(), 0);
             queues.insert(queue_id);
         }
     }
@@ -94,7 +94,7 @@ async fn a_queue_far_behind_expires_and_frees_the_log() {
     bench.execute(&skip).await;
     let head = bench.value::<i64>("SELECT max(id) FROM event");
     let late = NewQueue { queue_id: QueueId::random(), user_id: BOB, registration: Arc::default() };
-    bench.hub.add(late.queue_id.clone(), BOB, Arc::default(), 0);
+    bench.hub.add(late.queue_id.clone(), (BOB, &[BOB]), Arc::default(), 0);
     bench.hub.start_at(&late.queue_id, EventId(head));
     run_maintenance(&bench.hub, &bench.writer, &bench.clock).await;
     bench.expect_expired(&queue, ADA).await;
@@ -109,7 +109,7 @@ async fn a_client_may_name_an_event_that_is_not_published_yet() {
     let bench = Bench::open(&folder.path().join("chat.sqlite")).await;
     let (new, old) = (QueueId::random(), QueueId::random());
     for queue_id in [&new, &old] {
-        bench.hub.add(queue_id.clone(), ADA, Arc::default(), 0);
+        bench.hub.add(queue_id.clone(), (ADA, &[ADA]), Arc::default(), 0);
     }
     let next = EventId(bench.hub.head().0 + 1);
     // The snapshot of `POST /register` has it.

@@ -45,6 +45,7 @@ const WALKED_TABLES: &[(&str, &[&str])] = &[
 /// Statements that walk another table, by how they begin, and why they may.
 const WALKS: &[(&str, &str)] = &[
     ("SELECT stream_id, count(*) FROM subscription WHERE active", "the numbers of subscribers, counted once"),
+    ("SELECT count(*) FROM subscription WHERE active", "a request for a thousand subscriptions or more"),
     ("SELECT stream_id, user_id FROM subscription JOIN user", "who is subscribed to what, read once"),
     ("DELETE FROM event_queue WHERE user_id", "an account ends; queues are few"),
     ("SELECT queue_id, user_id, registration, acknowledged FROM event_queue", "the start reads all queues"),

@@ -130,7 +130,7 @@ async fn long_lists_and_searches_hold_up_nothing_else() {
 #[tokio::test]
 async fn what_turns_out_to_be_slow_holds_up_nothing_else() {
     let mut server = TestServer::start().await;
-    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let (ada, bob) = (server.administrator("ada").await, server.member("bob").await);
     let channel = server.channel("channel", &[&ada, &bob]).await;
     let long = "\u{1f419}".repeat(5000);
     for _ in 0..4 {

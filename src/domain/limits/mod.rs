@@ -1,9 +1,13 @@
 //! Limits. The rules enforce these constants, and `POST /register` announces those that clients are told. The others keep
-//! one account from using up the server: far above what people need, and below what others would notice.
+//! one person from using up the server: far above what people need, and below what others would notice. What is said of a
+//! user counts for a person with all their bots: see [`Accounts`].
+
+mod accounts;
+pub mod organization;
+
+pub use accounts::Accounts;
 
 use crate::http::{ApiError, ApiResult};
-use crate::types::UserId;
-use rusqlite::Connection;
 
 /// Refuses a number of things that is beyond a limit. `what` names them in the plural.
 pub fn check(what: &str, count: usize, limit: usize) -> ApiResult<()> {
@@ -32,49 +36,9 @@ fn check_size(what: &str, length: usize, limit: usize, unit: &str) -> ApiResult<
     }
 }
 
-/// Refuses things that would be more than a user may have. `statement` counts those that the user has.
-pub fn check_owned(
-    connection: &Connection,
-    user_id: UserId,
-    what: &str,
-    statement: &str,
-    added: usize,
-    limit: usize,
-) -> ApiResult<()> {
-    let count: u32 = connection.prepare_cached(statement)?.query_row([user_id], |row| row.get(0))?;
-    check(what, (count as usize).saturating_add(added), limit)
-}
-
-/// Refuses texts of a user that are longer together than [`MAX_OWNED_LENGTH`]. `statement` adds up their lengths, with those
-/// that this job has written.
-pub fn check_owned_length(
-    connection: &Connection,
-    user_id: UserId,
-    what: &str,
-    statement: &str,
-) -> ApiResult<()> {
-    check_total_length(connection, user_id, what, statement, MAX_OWNED_LENGTH)
-}
-
-/// The same with another limit.
-pub fn check_total_length(
-    connection: &Connection,
-    user_id: UserId,
-    what: &str,
-    statement: &str,
-    limit: i64,
-) -> ApiResult<()> {
-    let length: Option<i64> = connection.prepare_cached(statement)?.query_row([user_id], |row| row.get(0))?;
-    if length.unwrap_or(0) <= limit {
-        Ok(())
-    } else {
-        Err(ApiError::bad_request(format!("Too much text in {what} (limit: {limit} bytes)")))
-    }
-}
-
 /// How long the drafts of a user may be together, in bytes; likewise saved snippets, scheduled messages with their HTML, and
 /// reminders with theirs. Clients get all of a kind in one answer.
-pub const MAX_OWNED_LENGTH: i64 = 8 << 20;
+pub const MAX_OWNED_LENGTH: usize = 8 << 20;
 
 /// The maximum length of a message, in characters.
 pub const MAX_MESSAGE_LENGTH: usize = 10_000;
@@ -82,12 +46,16 @@ pub const MAX_MESSAGE_LENGTH: usize = 10_000;
 /// The maximum length of the HTML of a message, in bytes. Descriptions have a limit of their own.
 pub const MAX_RENDERED_LENGTH: usize = 100 * MAX_MESSAGE_LENGTH;
 
+/// The same for people who are not administrators. A message of 10,000 characters with code, tables, lists and links has up
+/// to 150 KB; one of emoji alone has a megabyte, and takes twice that in the file.
+pub const MAX_RENDERED_LENGTH_OF_MEMBERS: usize = 250_000;
+
 /// The maximum length of the HTML of a description, in bytes. Everybody gets those of all channels in one answer.
 pub const MAX_RENDERED_DESCRIPTION_LENGTH: usize = 32 << 10;
 
 /// How long the descriptions of the channels that one user created may be together, in bytes of Markdown and HTML; also those
 /// of administrators.
-pub const MAX_DESCRIPTIONS_OF_CREATOR: i64 = 2 << 20;
+pub const MAX_DESCRIPTIONS_OF_CREATOR: usize = 2 << 20;
 
 /// How many topics of a channel clients get, the newest. Everybody who may post can begin one with each message.
 pub const MAX_SHOWN_TOPICS: usize = 10_000;
@@ -174,7 +142,25 @@ pub const MAX_PROPERTIES_PER_REQUEST: usize = 500;
 pub const MAX_SUBSCRIPTIONS_PER_REQUEST: usize = 50_000;
 
 /// How many channels a user may create who is not an administrator.
-pub const MAX_CHANNELS_OF_CREATOR: usize = 5000;
+pub const MAX_CHANNELS_OF_CREATOR: usize = 500;
+
+/// How many linkifiers an organization may have.
+pub const MAX_LINKIFIERS: usize = 500;
+
+/// How many code playgrounds an organization may have.
+pub const MAX_PLAYGROUNDS: usize = 500;
+
+/// How many custom profile fields an organization may have.
+pub const MAX_PROFILE_FIELDS: usize = 100;
+
+/// How many default channel groups an organization may have.
+pub const MAX_DEFAULT_STREAM_GROUPS: usize = 200;
+
+/// How many channel folders an organization may have, archived ones included.
+pub const MAX_CHANNEL_FOLDERS: usize = 500;
+
+/// How many email domains may join an organization.
+pub const MAX_DOMAINS: usize = 1000;
 
 /// How many email addresses one request may invite.
 pub const MAX_EMAILS_PER_REQUEST: usize = 100;
@@ -191,7 +177,7 @@ pub const MAX_JOINED_BY_INVITER: usize = 20;
 /// How many API keys a user has. A new login beyond them ends the key that was not used for the longest time.
 pub const MAX_API_KEYS: usize = 200;
 
-/// How many alert words a user may have. Those of all users are one automaton, which is built anew when one changes.
+/// How many alert words a user may have.
 pub const MAX_ALERT_WORDS: usize = 300;
 
 /// The maximum length of the id that a client gives to a message which it sends, in characters.
@@ -228,7 +214,7 @@ pub const MAX_REMINDERS: usize = 500;
 pub const MAX_GROUP_DESCRIPTION_LENGTH: usize = 1024;
 
 /// How many user groups a user may create who is not an administrator.
-pub const MAX_GROUPS_OF_CREATOR: usize = 500;
+pub const MAX_GROUPS_OF_CREATOR: usize = 200;
 
 /// How many people the value of a permission may name directly. Each value is stored as a group of its own.
 pub const MAX_DIRECT_MEMBERS: usize = 500;

@@ -1,0 +1,169 @@
+//! Limits count people, not accounts: bots add nothing to what a person may have, and for a week neither do the accounts
+//! that came by the person's invitations.
+
+use super::{ADA, OWNED, Owned, too_many};
+use crate::harness::{Answer, Client, TestServer, pictures};
+use reqwest::Method;
+use serde_json::json;
+use teamchat::domain::limits;
+
+/// Requests that bots are refused anyway.
+const OF_PEOPLE: [&str; 2] = ["bots", "groups of one creator"];
+
+async fn upload_emoji(client: &Client, name: &str) -> Answer {
+    let (path, picture) = (format!("/realm/emoji/{name}"), pictures::png(8, 8));
+    client.request(Method::POST, &path).multipart((), &[("file", "a.png", &picture)]).send().await
+}
+
+async fn request(client: &Client, owned: &Owned, number: u32) -> Answer {
+    let (path, parameters) = (owned.request)(number);
+    client.post(path, parameters).await
+}
+
+/// Inserts rows for a user up to a limit but one.
+async fn fill(server: &TestServer, fill: &str, user_id: i64, limit: usize) {
+    let numbers = format!("SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {}", limit - 1);
+    let fill = fill.replace("{user}", &user_id.to_string());
+    server.sql(&format!("WITH RECURSIVE one (number) AS ({numbers}) {fill}")).await;
+}
+
+/// Whatever a person and the person's bots make of a kind, together it is what the person alone may have.
+#[tokio::test]
+async fn bots_add_nothing_to_what_a_person_may_have() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    assert_eq!(ada.user_id, ADA);
+    let (first, second) = (server.bot("first", &ada).await, server.bot("second", &ada).await);
+    let bob = server.member("bob").await;
+    let channel = server.channel("channel", &[&ada, &bob, &first, &second]).await;
+    assert_eq!((channel, ada.send(channel, "topic", "hello").await), (1, 1));
+    server.sql("DELETE FROM user_topic").await;
+    for owned in OWNED.iter().filter(|owned| !OF_PEOPLE.contains(&owned.what)) {
+        fill(&server, owned.fill, first.user_id, owned.limit).await;
+        request(&second, owned, 1).await.ok();
+        for client in [&first, &second, &ada] {
+            too_many(&request(client, owned, 2).await, owned.what, owned.limit);
+        }
+        request(&bob, owned, 3).await.ok();
+    }
+
+    let emoji = "INSERT INTO realm_emoji (name, file, is_animated, author_id)
+                 SELECT 'e' || number, number, 0, {user} FROM one";
+    fill(&server, emoji, first.user_id, limits::MAX_EMOJI_OF_AUTHOR).await;
+    upload_emoji(&ada, "last").await.ok();
+    for client in [&first, &second, &ada] {
+        too_many(&upload_emoji(client, "more").await, "custom emoji", limits::MAX_EMOJI_OF_AUTHOR);
+    }
+    upload_emoji(&bob, "others").await.ok();
+
+    let storage = format!(
+        "INSERT INTO bot_storage (user_id, key, value)
+         SELECT {}, 'k', replace(hex(zeroblob({})), '0', 'a')",
+        first.user_id,
+        limits::MAX_BOT_STORAGE / 2 - 2
+    );
+    server.sql(&storage).await;
+    let put = json!({"storage": {"a": "b"}});
+    second.request(Method::PUT, "/bot_storage").form(&put).send().await.ok();
+    let refused =
+        second.request(Method::PUT, "/bot_storage").form(json!({"storage": {"c": "ddd"}})).send().await;
+    let msg = "Request exceeds storage limit by 3 characters. The limit is 10000000 characters.";
+    refused.error(400, "BAD_REQUEST", msg);
+
+    let message = ada.send(channel, "topic", "hello").await;
+    let path = format!("/messages/{message}/reactions");
+    server
+        .sql(&format!(
+            "INSERT INTO reaction (message_id, number, user_id, emoji_name, emoji_code, reaction_type)
+             WITH RECURSIVE one (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM one WHERE number < {})
+             SELECT {message}, number, {}, 'x', 'x' || number, 'unicode_emoji' FROM one",
+            limits::MAX_REACTIONS_OF_USER - 1,
+            first.user_id
+        ))
+        .await;
+    second.post(&path, json!({"emoji_name": "tada"})).await.ok();
+    for client in [&first, &second, &ada] {
+        let answer = client.post(&path, json!({"emoji_name": "heart"})).await;
+        too_many(&answer, "reactions", limits::MAX_REACTIONS_OF_USER);
+    }
+    bob.post(&path, json!({"emoji_name": "heart"})).await.ok();
+}
+
+/// A deactivated bot makes room for another, and comes back only while there is room.
+#[tokio::test]
+async fn bots_are_not_multiplied_by_deactivating_them() {
+    let server = TestServer::start().await;
+    let (owner, ada) = (server.owner().await, server.member("ada").await);
+    let bot = |name: &str| json!({"full_name": name, "short_name": name});
+    let first = ada.post("/bots", bot("first")).await.ok()["user_id"].clone();
+    let bots = OWNED.iter().find(|owned| owned.what == "bots").unwrap();
+    fill(&server, bots.fill, ada.user_id, limits::MAX_BOTS_OF_OWNER).await;
+    too_many(&ada.post("/bots", bot("second")).await, "bots", limits::MAX_BOTS_OF_OWNER);
+    ada.delete(&format!("/bots/{first}"), ()).await.ok();
+    ada.post("/bots", bot("second")).await.ok();
+    let path = format!("/users/{first}/reactivate");
+    too_many(&ada.post(&path, ()).await, "bots", limits::MAX_BOTS_OF_OWNER);
+    owner.post(&path, ()).await.ok();
+}
+
+/// Sets by whose invitation an account came.
+async fn invited(server: &TestServer, client: &Client, inviter: &Client) {
+    let statement =
+        format!("UPDATE user SET invited_by = {} WHERE user_id = {}", inviter.user_id, client.user_id);
+    server.sql(&statement).await;
+}
+
+#[tokio::test]
+async fn new_accounts_count_for_the_inviter() {
+    let server = TestServer::start().await;
+    let (owner, ada, bob) = (server.owner().await, server.member("ada").await, server.member("bob").await);
+    let (cleo, dora, eve) =
+        (server.member("cleo").await, server.member("dora").await, server.member("eve").await);
+    // Ada invited Bob, who invited Cleo; an administrator invited Eve.
+    let helper = server.bot("helper", &cleo).await;
+    invited(&server, &bob, &ada).await;
+    invited(&server, &cleo, &bob).await;
+    invited(&server, &dora, &ada).await;
+    invited(&server, &eve, &owner).await;
+    let words = OWNED.iter().find(|owned| owned.what == "alert words").unwrap();
+    fill(&server, words.fill, helper.user_id, words.limit).await;
+    request(&dora, words, 1).await.ok();
+    for client in [&bob, &cleo, &dora, &helper] {
+        too_many(&request(client, words, 2).await, words.what, words.limit);
+    }
+    // Those whom one invited take no room of one's own.
+    request(&ada, words, 1).await.ok();
+    fill(&server, words.fill, owner.user_id, words.limit).await;
+    request(&eve, words, 1).await.ok();
+    server.clock.advance(7 * 24 * 60 * 60);
+    for client in [&bob, &dora, &eve] {
+        request(client, words, 2).await.ok();
+    }
+    // Bots count for ever.
+    request(&cleo, words, 2).await.ok();
+    too_many(&request(&helper, words, 3).await, words.what, words.limit);
+}
+
+/// The oldest that nobody polls goes.
+#[tokio::test]
+async fn queues_are_counted_with_those_of_the_bots() {
+    let server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let bots = [server.bot("first", &ada).await, server.bot("second", &ada).await];
+    let others = bob.register(json!({"fetch_event_types": []})).await;
+    let oldest = bots[0].register(json!({"fetch_event_types": []})).await;
+    server.clock.advance(1);
+    let next = ada.register(json!({"fetch_event_types": []})).await;
+    server.clock.advance(1);
+    for number in 2..teamchat::events::MAX_QUEUES_PER_USER {
+        bots[number % 2].register(json!({"fetch_event_types": []})).await;
+    }
+    let poll = async |client: &Client, queue_id: &str| {
+        let poll = json!({"queue_id": queue_id, "last_event_id": -1, "dont_block": true});
+        client.get("/events", poll).await.status
+    };
+    bots[1].register(json!({"fetch_event_types": []})).await;
+    assert_eq!(poll(&bots[0], &oldest.queue_id).await, 400);
+    assert_eq!(poll(&ada, &next.queue_id).await, 200);
+    assert_eq!(poll(&bob, &others.queue_id).await, 200);
+}
