@@ -3,6 +3,7 @@
 
 mod accounts;
 mod common;
+mod purge;
 mod serve;
 mod serve_options;
 mod test_flags;
@@ -133,6 +134,10 @@ enum UserCommand {
     Deactivate(Account),
     /// Let a deactivated user log in again. Old API keys work again too.
     Reactivate(Account),
+    /// Remove what a user has made, with all their bots.
+    ///
+    /// It is done in small steps, and clients are told of each. Deactivate the user first. Says what it will remove, and asks.
+    Purge(purge::PurgeCommand),
     /// Create, list and revoke the API keys of a user.
     #[command(subcommand)]
     Key(KeyCommand),
@@ -238,6 +243,7 @@ impl UserCommand {
             Self::Role(command) => command.run(),
             Self::Deactivate(account) => account.set_active(false),
             Self::Reactivate(account) => account.set_active(true),
+            Self::Purge(command) => command.run(),
             Self::Key(KeyCommand::Mint { file, email, client, output }) => {
                 let key: Value =
                     run_command(&file.db, Command::CreateKey { email: email.clone(), client }, false)?;

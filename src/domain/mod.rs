@@ -16,7 +16,7 @@
 //! | `visibility` | events for channels and users that a change makes visible or invisible |
 //! | `user_topics`, `domains` | topic policies, domains that may join |
 //! | `rendering`, `messages` | rendering Markdown as the author sees the organization, and messages |
-//! | `profile_values` to `accounts` | commands that combine the modules above |
+//! | `profile_values` to `purge` | commands that combine the modules above |
 
 pub mod limits;
 
@@ -79,3 +79,5 @@ pub mod drafts;
 pub mod invites;
 
 pub mod accounts;
+
+pub mod purge;

@@ -2,6 +2,7 @@
 
 use crate::types::UserId;
 use rusqlite::{Connection, OptionalExtension, Row};
+use std::collections::BTreeSet;
 
 /// A custom emoji's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,4 +89,20 @@ pub fn insert(
 pub fn deactivate(connection: &Connection, id: i64) -> rusqlite::Result<()> {
     let statement = "UPDATE realm_emoji SET deactivated = 1 WHERE id = ?1";
     connection.prepare_cached(statement)?.execute([id]).map(|_| ())
+}
+
+/// Deletes an emoji that nothing shows.
+pub fn delete(connection: &Connection, id: i64) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM realm_emoji WHERE id = ?1")?.execute([id]).map(|_| ())
+}
+
+/// The ids of the emoji that reactions and statuses show. Reads all of both.
+pub fn shown(connection: &Connection) -> rusqlite::Result<BTreeSet<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT CAST(emoji_code AS INTEGER) FROM reaction WHERE reaction_type = 'realm_emoji'
+             UNION SELECT CAST(emoji_code AS INTEGER) FROM user_status WHERE reaction_type = 'realm_emoji'",
+        )?
+        .query_map([], |row| row.get(0))?
+        .collect()
 }

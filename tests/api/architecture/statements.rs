@@ -47,6 +47,9 @@ const WALKS: &[(&str, &str)] = &[
     ("SELECT stream_id, count(*) FROM subscription WHERE active", "the numbers of subscribers, counted once"),
     ("SELECT count(*) FROM subscription WHERE active", "a request for a thousand subscriptions or more"),
     ("SELECT stream_id, user_id FROM subscription JOIN user", "who is subscribed to what, read once"),
+    ("DELETE FROM scheduled_message WHERE stream_id", "an operator removes a channel"),
+    ("DELETE FROM recipient WHERE stream_id", "the same, and SQLite looks whether anything still names it"),
+    ("DELETE FROM stream WHERE stream_id", "the same"),
     ("DELETE FROM event_queue WHERE user_id", "an account ends; queues are few"),
     ("SELECT queue_id, user_id, registration, acknowledged FROM event_queue", "the start reads all queues"),
     ("DELETE FROM event_audience WHERE id NOT IN", "maintenance, on what the log still has"),
@@ -55,6 +58,7 @@ const WALKS: &[(&str, &str)] = &[
         "who has a queue, once",
     ),
     ("WITH hidden AS MATERIALIZED (SELECT user_id FROM user_setting", "a registration has all statuses"),
+    ("SELECT CAST(emoji_code AS INTEGER) FROM reaction", "which emoji are shown, for an operator's command"),
     ("SELECT id, sender_id, stream_id, user_ids, subject", "fixtures are written of all messages"),
 ];
 

@@ -3,6 +3,9 @@
 //! If a server has the database open, the program sends the command to its control socket; otherwise the program runs it
 //! on the database itself. Either way it is one job of the writer, and a running server delivers its events.
 
+mod purge;
+
+pub use self::purge::{Place, Purge, Purged};
 use crate::app::App;
 use crate::domain::access::user_rows::UserRow;
 use crate::domain::accounts::create::{NewUser, create};
@@ -20,6 +23,7 @@ use crate::domain::{accounts, bots, keys, realm};
 use crate::http::{ApiError, ApiResult};
 use crate::store::Tx;
 use crate::types::{BotType, Role, UserId};
+use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -93,6 +97,8 @@ pub enum Command {
         /// The display name; that of the integration by default.
         full_name: Option<String>,
     },
+    /// `user purge`.
+    Purge(Purge),
     /// `user unlock`.
     UnlockUser {
         /// The user's real email.
@@ -174,6 +180,12 @@ pub async fn run(app: &App, command: Command) -> ApiResult<Value> {
         && !app.readers.read(|snapshot| owner_link::is_due(snapshot)).await?
     {
         return Ok(Value::Null);
+    }
+    if let Command::Purge(purge) = command {
+        let email = purge.email.clone();
+        let user_id =
+            app.readers.read(move |snapshot| find_user(snapshot, &email).map(|user| user.user_id)).await?;
+        return Ok(serde_json::to_value(purge.run(app, user_id).await?)?);
     }
     let public_url = app.options.public_url.clone();
     if let Command::SetActive { email, is_active: false } = command {
@@ -325,6 +337,7 @@ fn execute(
             serde_json::json!({ "email": name })
         }
         Command::OwnerLink => owner_link::create(tx)?.into(),
+        Command::Purge(_) => return Err(ApiError::internal("a purge is several jobs")),
         Command::ReactivateRealm => {
             realm::set_deactivated(tx, false)?;
             Value::Null
@@ -418,10 +431,10 @@ fn find_bot_owner(tx: &Tx<'_>, email: &str) -> ApiResult<(BotType, UserId)> {
     Ok((BotType::Generic, owner.user_id))
 }
 
-fn find_user(tx: &Tx<'_>, email: &str) -> ApiResult<UserRow> {
+fn find_user(connection: &Connection, email: &str) -> ApiResult<UserRow> {
     if !names::is_email(email) {
         return Err(ApiError::bad_request(format!("'{email}' is not an email address")));
     }
-    let user = users::by_delivery_email(tx, email)?.filter(|user| !user.is_system_bot);
+    let user = users::by_delivery_email(connection, email)?.filter(|user| !user.is_system_bot);
     user.ok_or_else(|| ApiError::bad_request(format!("No user has the email '{email}'")))
 }

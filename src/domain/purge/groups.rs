@@ -1,0 +1,70 @@
+//! Removing the user groups of accounts.
+
+use crate::domain::groups::events::GroupUpdated;
+use crate::domain::groups::setting::{self, Owner};
+use crate::domain::groups::sql;
+use crate::domain::groups::sql::GroupRow;
+use crate::domain::purge::batch::{Batch, OTHERS};
+use crate::domain::realm::user_ids::everyone;
+use crate::domain::visibility;
+use crate::domain::visibility::Scope;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::{GroupId, UserId};
+use rusqlite::Connection;
+
+/// Removes a batch of groups that nothing uses. Clients are told that they are deactivated, which they know.
+pub fn remove(tx: &mut Tx<'_>, accounts: &[UserId], from: i64) -> ApiResult<Batch> {
+    let mut batch = Batch::default();
+    let found = created_by(tx, &serde_json::to_string(accounts)?, from)?;
+    batch.next = found.last().map(|id| id.0);
+    let mut unused = Vec::new();
+    for id in found {
+        let is_used = !sql::supergroups(tx, id)?.is_empty() || !sql::settings_that_use(tx, id)?.is_empty();
+        match sql::group(tx, id)? {
+            Some(group) if !is_used => unused.push(group),
+            _ => batch.count("groups_in_use", 1),
+        }
+    }
+    batch.count("groups", unused.len());
+    visibility::with_events(tx, Scope::Groups, |tx| {
+        for group in &unused {
+            if !group.deactivated {
+                let audience = everyone(tx)?;
+                tx.emit(GroupUpdated::deactivated(group), audience);
+            }
+            delete(tx, group)?;
+        }
+        Ok(())
+    })?;
+    Ok(batch)
+}
+
+fn created_by(connection: &Connection, accounts: &str, after: i64) -> rusqlite::Result<Vec<GroupId>> {
+    connection
+        .prepare_cached(
+            "SELECT id FROM user_group
+             WHERE creator_id IN (SELECT value FROM json_each(?1)) AND id > ?2 AND kind = 'named'
+             ORDER BY id LIMIT ?3",
+        )?
+        .query_map((accounts, after, OTHERS as i64), |row| row.get(0))?
+        .collect()
+}
+
+fn delete(tx: &Tx<'_>, group: &GroupRow) -> ApiResult<()> {
+    let values = setting::all_of(tx, Owner::Group(group.id.0))?;
+    for statement in [
+        "DELETE FROM group_setting WHERE owner = 'group' AND owner_id = ?1",
+        "DELETE FROM user_group_subgroup WHERE subgroup_id = ?1",
+        "DELETE FROM name_skeleton WHERE kind = 'user_group' AND id = ?1",
+    ] {
+        tx.prepare_cached(statement)?.execute([group.id])?;
+    }
+    for value in values.into_values() {
+        if sql::is_anonymous(tx, value)? {
+            sql::delete_anonymous(tx, value)?;
+        }
+    }
+    // The rows of a group are the same, whatever its kind.
+    Ok(sql::delete_anonymous(tx, group.id)?)
+}
