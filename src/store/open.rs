@@ -36,6 +36,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("0010_sessions", include_str!("migrations/0010_sessions.sql")),
     ("0011_bot_creators", include_str!("migrations/0011_bot_creators.sql")),
     ("0014_names_and_inviters", include_str!("migrations/0014_names_and_inviters.sql")),
+    ("0016_sent_names", include_str!("migrations/0016_sent_names.sql")),
 ];
 
 /// The ending of the lock file's name.

@@ -1,9 +1,10 @@
 //! `POST /messages`: sends a channel or direct message.
 
 use crate::domain::limits::MAX_LOCAL_ID_LENGTH;
-use crate::domain::messages::create::{OutgoingMessage, send};
+use crate::domain::messages::create::{OutgoingMessage, SentMessage, send};
 use crate::domain::messages::destination::{Destination, MessageType};
-use crate::domain::messages::{destination, rules};
+use crate::domain::messages::sent_names::SentName;
+use crate::domain::messages::{destination, rules, sent_names};
 use crate::domain::notices::bots as notices;
 use crate::domain::rendering::{on_snapshot, render_for};
 use crate::domain::user_topics::policy::VisibilityPolicy;
@@ -26,7 +27,9 @@ pub struct SendParams {
     topic: Option<String>,
     /// Markdown.
     content: String,
-    /// The sender's own queue, whose event has `local_message_id`.
+    /// The sender's own queue, whose event has `local_message_id`. With the same `queue_id`, `local_id` and `content` as
+    /// one of the sender's last 200 messages the reply is that message's `id`, and nothing is sent: a client that did
+    /// not get the reply may ask again.
     #[serde(default)]
     queue_id: Option<String>,
     /// The client's local id of the message.
@@ -47,6 +50,12 @@ pub struct SendReply {
     automatic_new_visibility_policy: Option<VisibilityPolicy>,
 }
 
+impl From<SentMessage> for SendReply {
+    fn from(sent: SentMessage) -> Self {
+        Self { id: sent.id, automatic_new_visibility_policy: sent.automatic_new_visibility_policy }
+    }
+}
+
 /// `POST /messages`.
 pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Reply<SendReply>> {
     let now = call.app.clock.seconds();
@@ -55,18 +64,24 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
     let content = rules::content(&params.content)?;
     let text = content.clone();
     let to = params.to.clone();
+    let local_id = params.local_id.map(BoundedText::into_inner);
+    let echo = params.queue_id.map(|id| QueueId(id.into())).zip(local_id);
     let prepared = on_snapshot(&call.app, Some(caller.accountable()), &[&text], move |snapshot| {
+        // Also where the sender may not write any more.
+        if let Some(echo) = &echo
+            && let Some(id) = sent_names::find(snapshot, caller.user_id, &SentName::new(echo, &content))?
+        {
+            return Ok(Err(SentMessage::known(id)));
+        }
         let topic = params.topic.as_deref();
         let destination = destination::resolve(snapshot, &caller, now, params.r#type, &params.to, topic)?;
         let rendered = render_for(snapshot, &caller, now, &origin, &content)?;
         let read_by_sender = params.read_by_sender.unwrap_or_else(|| rules::is_read_by_sender(&client));
-        let local_id = params.local_id.map(BoundedText::into_inner);
-        let echo = params.queue_id.map(|id| QueueId(id.into())).zip(local_id);
-        Ok(OutgoingMessage {
+        Ok(Ok(OutgoingMessage {
             read_by_sender,
             echo,
             ..OutgoingMessage::new(destination, content, rendered, client)
-        })
+        }))
     })
     .await;
     let message = match prepared {
@@ -75,7 +90,10 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
             call.write(move |tx, caller| notices::missing_channel(tx, caller, &to)).await?;
             return Err(error);
         }
-        prepared => prepared?,
+        prepared => match prepared? {
+            Ok(message) => message,
+            Err(known) => return Reply::data(&SendReply::from(known)),
+        },
     };
     let job = move |tx: &mut Tx<'_>, caller: &User| {
         let channel = match &message.destination {
@@ -89,8 +107,5 @@ pub async fn send_message(call: Call<User>, params: SendParams) -> ApiResult<Rep
         Ok(sent)
     };
     let sent = call.write(job).await?;
-    Reply::data(&SendReply {
-        id: sent.id,
-        automatic_new_visibility_policy: sent.automatic_new_visibility_policy,
-    })
+    Reply::data(&SendReply::from(sent))
 }

@@ -14,9 +14,10 @@ use crate::domain::messages::events::{FlagHolders, MessageRouting, MessageSent, 
 use crate::domain::messages::flags::bit;
 use crate::domain::messages::record::{DisplayRecipient, Submessage, attribute};
 use crate::domain::messages::rules::mentions;
+use crate::domain::messages::sent_names::SentName;
 use crate::domain::messages::widget::{WIDGET, Widget};
 use crate::domain::messages::{
-    channel_summary, destination, read_state, sql, submessages, topic_sql, webhook_queue,
+    channel_summary, destination, read_state, sent_names, sql, submessages, topic_sql, webhook_queue,
 };
 use crate::domain::muted_users;
 use crate::domain::subscriptions::{members, sql as subscriptions};
@@ -66,6 +67,11 @@ impl OutgoingMessage {
             participants: None,
         }
     }
+
+    /// What its client called it.
+    pub fn name(&self) -> Option<SentName> {
+        self.echo.as_ref().map(|echo| SentName::new(echo, &self.content))
+    }
 }
 
 /// A message that was sent.
@@ -77,12 +83,30 @@ pub struct SentMessage {
     pub automatic_new_visibility_policy: Option<VisibilityPolicy>,
 }
 
-/// Sends a message: checks on the writer that the sender may, stores it, and emits it.
+impl SentMessage {
+    /// A message that was sent before.
+    pub fn known(id: MessageId) -> Self {
+        Self { id, automatic_new_visibility_policy: None }
+    }
+}
+
+/// Sends a message: checks on the writer that the sender may, stores it, and emits it. A message that is there by the
+/// name that the client gave it is not stored again.
 pub fn send(tx: &mut Tx<'_>, caller: &Caller, mut message: OutgoingMessage) -> ApiResult<SentMessage> {
+    let name = message.name();
+    if let Some(name) = &name
+        && let Some(id) = sent_names::find(tx, caller.user_id, name)?
+    {
+        return Ok(SentMessage::known(id));
+    }
     destination::recheck(tx, caller, tx.now(), &mut message.destination)?;
     message.participants =
         mentions::check(tx, caller, tx.now(), message.destination.topic(), &message.rendered)?;
-    store_and_emit(tx, caller.user_id, &message)
+    let sent = store_and_emit(tx, caller.user_id, &message)?;
+    if let Some(name) = &name {
+        sent_names::keep(tx, caller.user_id, name, sent.id)?;
+    }
+    Ok(sent)
 }
 
 /// Stores a message and emits it to its receivers. The caller has checked that the sender may send it.

@@ -11,6 +11,7 @@
 //! | `row_reader`, `serialize` | reading messages from rows and writing them as JSON for one viewer |
 //! | `destination`, `create`, `delete` | resolving where a message goes; storing, deleting and announcing it |
 //! | `audience` | who gets the events about a message |
+//! | `sent_names` | what clients called the messages that they sent lately |
 //! | `channel_summary`, `webhook_queue`, `widget`, `markup` | what follows from a new message, and text for the server's own |
 
 pub mod audience;
@@ -28,6 +29,7 @@ pub mod record;
 pub mod row_reader;
 pub mod rules;
 pub mod search;
+pub mod sent_names;
 pub mod serialize;
 pub mod sql;
 pub mod submessages;

@@ -282,6 +282,57 @@ async fn the_senders_own_queue_hears_what_it_called_the_message() {
     }
 }
 
+// conformance: send-43
+#[tokio::test]
+async fn a_client_that_asks_again_is_told_of_the_message_that_is_there() {
+    let mut server = TestServer::start().await;
+    let (ada, bob) = (server.member("ada").await, server.member("bob").await);
+    let garden = server.channel("garden", &[&ada, &bob]).await;
+    let mut of_bob = bob.register(&json!({"event_types": ["message"]})).await;
+    let first = json!({"to": garden, "queue_id": "q", "local_id": "1.01", "content": "once"});
+    let id = channel_message(&ada, first.clone()).await;
+    assert_eq!(channel_message(&ada, first.clone()).await, id);
+    // At the same time, the writer decides.
+    let second = json!({"to": garden, "queue_id": "q", "local_id": "1.02", "content": "twice"});
+    let (one, other) =
+        tokio::join!(channel_message(&ada, second.clone()), channel_message(&ada, second.clone()));
+    assert_eq!(one, other);
+    let heard = json!({"type": "message", "message": "*", "flags": []});
+    of_bob.expect(&[heard.clone(), heard]).await;
+    drop(of_bob);
+    // Another queue, another name, another text, another sender: other messages.
+    let mut ids = vec![id, one];
+    for more in [json!({"queue_id": "r"}), json!({"local_id": "1.03"}), json!({"content": "Once"})] {
+        let mut message = first.clone();
+        message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        ids.push(channel_message(&ada, message).await);
+    }
+    ids.push(channel_message(&bob, first.clone()).await);
+    assert!(ids.is_sorted_by(|before, after| before < after), "{ids:?}");
+    // Also after a restart, where the message is gone, and where she may not write any more.
+    server.restart().await;
+    let owner = server.owner().await;
+    owner.delete(&format!("/messages/{id}"), json!({})).await.ok();
+    assert_eq!(channel_message(&ada, first).await, id);
+    owner.delete(&format!("/streams/{garden}"), json!({})).await.ok();
+    assert_eq!(channel_message(&ada, second).await, one);
+    assert_eq!(server.column("SELECT count(*) FROM sent_name").await, ["6"]);
+}
+
+#[tokio::test]
+async fn the_names_of_a_senders_latest_messages_are_kept() {
+    let server = TestServer::start().await;
+    let ada = server.member("ada").await;
+    let garden = server.channel("garden", &[&ada]).await;
+    let name = |number: i32| json!({"to": garden, "queue_id": "q", "local_id": number.to_string()});
+    let first = channel_message(&ada, name(0)).await;
+    for number in 1..=200 {
+        channel_message(&ada, name(number)).await;
+    }
+    assert_eq!(server.column("SELECT count(*) FROM sent_name").await, ["200"]);
+    assert_ne!(channel_message(&ada, name(0)).await, first);
+}
+
 /// What a client is told of a message, in HTML.
 fn record(id: i64, by: &Client, content: &str) -> Value {
     json!({

@@ -1,0 +1,54 @@
+//! What clients called the messages that they sent lately: the queue and the local id of `POST /messages`. A client that
+//! did not get the reply sends the same again, and is told the id of the message that is there.
+
+use crate::events::QueueId;
+use crate::http::ApiResult;
+use crate::store::Tx;
+use crate::types::{MessageId, UserId};
+use rusqlite::{Connection, OptionalExtension};
+use sha2::{Digest, Sha256};
+
+/// How many of a sender's messages keep their names.
+const KEPT: i64 = 200;
+
+/// The name of a message. The content is a part of it: a program that gives all its messages the same local id is not
+/// taken for one that repeats itself.
+pub struct SentName([u8; 32]);
+
+impl SentName {
+    /// Returns the name of a message with this content.
+    pub fn new((queue, local_id): &(QueueId, String), content: &str) -> Self {
+        let mut hasher = Sha256::new();
+        for part in [&*queue.0, local_id, content] {
+            hasher.update((part.len() as u64).to_be_bytes());
+            hasher.update(part);
+        }
+        Self(hasher.finalize().into())
+    }
+}
+
+/// Returns the message of a sender with this name.
+pub fn find(
+    connection: &Connection,
+    sender_id: UserId,
+    name: &SentName,
+) -> rusqlite::Result<Option<MessageId>> {
+    connection
+        .prepare_cached("SELECT message_id FROM sent_name WHERE sender_id = ?1 AND digest = ?2")?
+        .query_row((sender_id, name.0), |row| row.get(0))
+        .optional()
+}
+
+/// Keeps the name of a message that was sent, and drops the oldest name of the sender.
+pub fn keep(tx: &Tx<'_>, sender_id: UserId, name: &SentName, id: MessageId) -> ApiResult<()> {
+    tx.prepare_cached("INSERT INTO sent_name (sender_id, digest, message_id) VALUES (?1, ?2, ?3)")?
+        .execute((sender_id, name.0, id))?;
+    tx.prepare_cached(
+        "DELETE FROM sent_name WHERE sender_id = ?1 AND message_id <= (
+             SELECT message_id FROM sent_name WHERE sender_id = ?1
+             ORDER BY message_id DESC LIMIT 1 OFFSET ?2
+         )",
+    )?
+    .execute((sender_id, KEPT))?;
+    Ok(())
+}
